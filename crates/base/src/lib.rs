@@ -1,0 +1,27 @@
+//! Vocabulary of the Ferrock engine: keys, sequence numbers, errors, comparators,
+//! merge operators, the iterator contract, checksums and hashes, clocks, threads
+//! and the option table. Nothing here does I/O; every other crate stands on it.
+#![warn(missing_docs)]
+
+pub mod checksum;
+pub mod clock;
+pub mod coding;
+pub mod comparator;
+pub mod compaction_filter;
+pub mod error;
+pub mod hash;
+pub mod internal_key;
+pub mod iterator;
+pub mod merge;
+pub mod option_table;
+pub mod prefix;
+pub mod random;
+pub mod range_tombstone;
+pub mod thread;
+pub mod types;
+
+pub use comparator::{Comparator, InternalComparator};
+pub use error::{Error, ErrorKind, Result};
+pub use internal_key::{LookupKey, ParsedInternalKey};
+pub use iterator::InternalIterator;
+pub use types::{FileNumber, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};

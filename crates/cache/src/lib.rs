@@ -1,0 +1,2 @@
+//! Sharded block cache with lock-free hits, priorities and reservations.
+#![warn(missing_docs)]

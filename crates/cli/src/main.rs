@@ -1,0 +1,2 @@
+//! The `ferrock` command-line tool.
+fn main() {}

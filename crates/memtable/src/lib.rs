@@ -1,0 +1,2 @@
+//! Arena and concurrent skiplist memtable.
+#![warn(missing_docs)]

@@ -1,0 +1,2 @@
+//! SST reader and writer over files and cache.
+#![warn(missing_docs)]
