@@ -1,1 +1,117 @@
-//! TODO
+//! Prefix extractors (RocksDB's slice transforms): which part of a key filters and
+//! prefix seeks go by.
+
+use crate::error::{Error, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// A caller's own prefix extractor.
+pub trait CustomPrefixExtractor: Send + Sync {
+    /// Stored in OPTIONS and table properties; another rule needs another name.
+    fn name(&self) -> &str;
+    /// True when the key has a prefix.
+    fn in_domain(&self, key: &[u8]) -> bool;
+    /// The prefix of a key that is in the domain.
+    fn transform<'a>(&self, key: &'a [u8]) -> &'a [u8];
+}
+
+/// Takes the prefix of a user key.
+#[derive(Clone)]
+pub enum PrefixExtractor {
+    /// The first `n` bytes; shorter keys have no prefix.
+    Fixed(usize),
+    /// The first `n` bytes, or the whole key when it is shorter.
+    Capped(usize),
+    /// The whole key.
+    Noop,
+    /// The caller's own.
+    Custom(Arc<dyn CustomPrefixExtractor>),
+}
+
+impl fmt::Debug for PrefixExtractor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+impl PartialEq for PrefixExtractor {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl PrefixExtractor {
+    /// The name in OPTIONS and table properties.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Fixed(length) => format!("rocksdb.FixedPrefix.{length}"),
+            Self::Capped(length) => format!("rocksdb.CappedPrefix.{length}"),
+            Self::Noop => "rocksdb.Noop".to_owned(),
+            Self::Custom(custom) => custom.name().to_owned(),
+        }
+    }
+
+    /// The built-in extractor with this name or alias (`fixed:4`, `rocksdb.FixedPrefix.4`, ...); `nullptr` is none.
+    pub fn built_in(text: &str) -> Result<Option<Self>> {
+        let text = text.trim();
+        let text = text.strip_prefix("{id=").and_then(|rest| rest.strip_suffix('}')).unwrap_or(text).trim_end_matches(';');
+        let number = |digits: &str| {
+            let parsed = digits.parse::<usize>();
+            parsed.map_err(|_| Error::invalid_argument(format!("prefix extractor {text}: {digits} is not a length")))
+        };
+        for name in ["rocksdb.FixedPrefix.", "fixed:"] {
+            if let Some(digits) = text.strip_prefix(name) {
+                return Ok(Some(Self::Fixed(number(digits)?)));
+            }
+        }
+        for name in ["rocksdb.CappedPrefix.", "capped:"] {
+            if let Some(digits) = text.strip_prefix(name) {
+                return Ok(Some(Self::Capped(number(digits)?)));
+            }
+        }
+        match text {
+            "" | "nullptr" => Ok(None),
+            "rocksdb.Noop" => Ok(Some(Self::Noop)),
+            _ => Err(Error::not_supported(format!("prefix extractor {text} is not built in"))),
+        }
+    }
+
+    /// The prefix of `key`, or `None` when the key is out of the domain.
+    #[inline]
+    #[must_use]
+    pub fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
+        match self {
+            Self::Fixed(length) => key.get(..*length),
+            Self::Capped(length) => Some(&key[..key.len().min(*length)]),
+            Self::Noop => Some(key),
+            Self::Custom(custom) => custom.in_domain(key).then(|| custom.transform(key)),
+        }
+    }
+
+    /// The length that every full prefix has, where there is one.
+    #[must_use]
+    pub fn full_length(&self) -> Option<usize> {
+        match self {
+            Self::Fixed(length) | Self::Capped(length) => Some(*length),
+            Self::Noop | Self::Custom(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn domains() {
+        let fixed = PrefixExtractor::built_in("rocksdb.FixedPrefix.4").unwrap().unwrap();
+        assert_eq!(fixed.prefix(b"abcdef"), Some(&b"abcd"[..]));
+        assert_eq!(fixed.prefix(b"abc"), None);
+        let capped = PrefixExtractor::built_in("capped:4").unwrap().unwrap();
+        assert_eq!(capped.prefix(b"abc"), Some(&b"abc"[..]));
+        assert_eq!(capped.name(), "rocksdb.CappedPrefix.4");
+        assert!(PrefixExtractor::built_in("nullptr").unwrap().is_none());
+        assert!(PrefixExtractor::built_in("rocksdb.FixedPrefix.x").is_err());
+    }
+}
