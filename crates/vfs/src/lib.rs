@@ -1,2 +1,28 @@
-//! Files and directories for the Ferrock engine: posix, io_uring, in-memory with crash clones, fault injection.
+//! Files and directories for the Ferrock engine.
+//!
+//! Everything the engine does to a disk goes through the [`FileSystem`] trait, so
+//! that a test can own the disk: count every request, fail any of them, or cut
+//! the power after any of them.
+//!
+//! ```text
+//! PosixFileSystem            the machine's files: buffered, O_DIRECT, mapped; read batches by pread or io_uring
+//! MemoryFileSystem           files in memory that remember what was synced; crash clones; operation trace
+//! FaultInjectionFileSystem   wraps any of them; rules fail, tear, flip or delay chosen operations
+//! ```
+//!
+//! This crate alone touches `std::fs` and system calls. Paths are passed through
+//! as they come; nothing here knows what a table or a log is beyond
+//! [`WritePurpose`], by which bytes are counted.
 #![warn(missing_docs)]
+
+mod counters;
+mod file_system;
+mod options;
+mod rate_limiter;
+mod util;
+
+pub use counters::{IoCounters, IoSnapshot, PurposeSnapshot};
+pub use file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
+pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, WritePurpose};
+pub use rate_limiter::{IoPriority, RateLimiter, TokenBucket};
+pub use util::{copy_file, read_file, write_file_atomically, write_file_synced};

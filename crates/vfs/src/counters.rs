@@ -1,0 +1,239 @@
+//! Counts of every request and every byte, kept by relaxed atomics.
+//!
+//! Reads are counted once per request of the caller (`read_requests`) and once per system call (`read_calls`), so that
+//! batching and bounce buffers show. Writes are counted per [`WritePurpose`] in the same way.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::options::WritePurpose;
+
+#[derive(Debug, Default)]
+struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline]
+    fn add(&self, value: u64) {
+        self.0.fetch_add(value, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Debug, Default)]
+struct PurposeCounters {
+    append_requests: Counter,
+    append_bytes: Counter,
+    write_calls: Counter,
+    write_bytes: Counter,
+    mapped_bytes: Counter,
+    syncs: Counter,
+    files_created: Counter,
+}
+
+/// What a file system was asked so far.
+#[derive(Debug, Default)]
+pub struct IoCounters {
+    read_requests: Counter,
+    read_bytes: Counter,
+    read_calls: Counter,
+    mapped_read_requests: Counter,
+    mapped_read_bytes: Counter,
+    batches: Counter,
+    batch_requests: Counter,
+    opens: Counter,
+    removes: Counter,
+    renames: Counter,
+    links: Counter,
+    truncates: Counter,
+    dir_syncs: Counter,
+    dir_lists: Counter,
+    metadata: Counter,
+    purposes: [PurposeCounters; 4],
+}
+
+impl IoCounters {
+    pub(crate) fn read(&self, bytes: u64, calls: u64) {
+        self.read_requests.add(1);
+        self.read_bytes.add(bytes);
+        self.read_calls.add(calls);
+    }
+
+    pub(crate) fn mapped_read(&self, bytes: u64) {
+        self.mapped_read_requests.add(1);
+        self.mapped_read_bytes.add(bytes);
+    }
+
+    pub(crate) fn batch(&self, requests: u64) {
+        self.batches.add(1);
+        self.batch_requests.add(requests);
+    }
+
+    pub(crate) fn open(&self) {
+        self.opens.add(1);
+    }
+
+    pub(crate) fn remove(&self) {
+        self.removes.add(1);
+    }
+
+    pub(crate) fn rename(&self) {
+        self.renames.add(1);
+    }
+
+    pub(crate) fn link(&self) {
+        self.links.add(1);
+    }
+
+    pub(crate) fn truncate(&self) {
+        self.truncates.add(1);
+    }
+
+    pub(crate) fn dir_sync(&self) {
+        self.dir_syncs.add(1);
+    }
+
+    pub(crate) fn dir_list(&self) {
+        self.dir_lists.add(1);
+    }
+
+    pub(crate) fn metadata(&self) {
+        self.metadata.add(1);
+    }
+
+    pub(crate) fn create(&self, purpose: WritePurpose) {
+        self.purposes[purpose.index()].files_created.add(1);
+    }
+
+    #[inline]
+    pub(crate) fn append(&self, purpose: WritePurpose, bytes: u64) {
+        let counters = &self.purposes[purpose.index()];
+        counters.append_requests.add(1);
+        counters.append_bytes.add(bytes);
+    }
+
+    pub(crate) fn write(&self, purpose: WritePurpose, bytes: u64) {
+        let counters = &self.purposes[purpose.index()];
+        counters.write_calls.add(1);
+        counters.write_bytes.add(bytes);
+    }
+
+    #[inline]
+    pub(crate) fn mapped_write(&self, purpose: WritePurpose, bytes: u64) {
+        self.purposes[purpose.index()].mapped_bytes.add(bytes);
+    }
+
+    pub(crate) fn sync(&self, purpose: WritePurpose) {
+        self.purposes[purpose.index()].syncs.add(1);
+    }
+
+    /// The values now. Counters move on while they are read, so sums may be off by requests in flight.
+    #[must_use]
+    pub fn snapshot(&self) -> IoSnapshot {
+        IoSnapshot {
+            read_requests: self.read_requests.get(),
+            read_bytes: self.read_bytes.get(),
+            read_calls: self.read_calls.get(),
+            mapped_read_requests: self.mapped_read_requests.get(),
+            mapped_read_bytes: self.mapped_read_bytes.get(),
+            batches: self.batches.get(),
+            batch_requests: self.batch_requests.get(),
+            opens: self.opens.get(),
+            removes: self.removes.get(),
+            renames: self.renames.get(),
+            links: self.links.get(),
+            truncates: self.truncates.get(),
+            dir_syncs: self.dir_syncs.get(),
+            dir_lists: self.dir_lists.get(),
+            metadata: self.metadata.get(),
+            purposes: std::array::from_fn(|index| {
+                let counters = &self.purposes[index];
+                PurposeSnapshot {
+                    append_requests: counters.append_requests.get(),
+                    append_bytes: counters.append_bytes.get(),
+                    write_calls: counters.write_calls.get(),
+                    write_bytes: counters.write_bytes.get(),
+                    mapped_bytes: counters.mapped_bytes.get(),
+                    syncs: counters.syncs.get(),
+                    files_created: counters.files_created.get(),
+                }
+            }),
+        }
+    }
+}
+
+/// Values of [`IoCounters`] at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoSnapshot {
+    /// Reads asked for, sequential ones and members of batches included; reads served from a mapping are not.
+    pub read_requests: u64,
+    /// Bytes those reads returned.
+    pub read_bytes: u64,
+    /// System calls (or ring submissions) they took.
+    pub read_calls: u64,
+    /// Ranges handed out of, or copied from, a mapping.
+    pub mapped_read_requests: u64,
+    /// Bytes of those ranges.
+    pub mapped_read_bytes: u64,
+    /// Calls of `read_batch`.
+    pub batches: u64,
+    /// Requests in those batches.
+    pub batch_requests: u64,
+    /// Files opened for reading.
+    pub opens: u64,
+    /// Files and directories removed.
+    pub removes: u64,
+    /// Renames.
+    pub renames: u64,
+    /// Hard links.
+    pub links: u64,
+    /// Truncations by path.
+    pub truncates: u64,
+    /// Directory syncs.
+    pub dir_syncs: u64,
+    /// Directory listings.
+    pub dir_lists: u64,
+    /// Questions about size, existence, times and space.
+    pub metadata: u64,
+    purposes: [PurposeSnapshot; 4],
+}
+
+impl IoSnapshot {
+    /// The counters of one purpose.
+    #[must_use]
+    pub fn purpose(&self, purpose: WritePurpose) -> PurposeSnapshot {
+        self.purposes[purpose.index()]
+    }
+
+    /// Bytes appended for any purpose.
+    #[must_use]
+    pub fn append_bytes(&self) -> u64 {
+        self.purposes.iter().map(|counters| counters.append_bytes).sum()
+    }
+
+    /// Syncs of files of any purpose.
+    #[must_use]
+    pub fn syncs(&self) -> u64 {
+        self.purposes.iter().map(|counters| counters.syncs).sum()
+    }
+}
+
+/// Write counters of one [`WritePurpose`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PurposeSnapshot {
+    /// Calls of `append`.
+    pub append_requests: u64,
+    /// Bytes of those calls.
+    pub append_bytes: u64,
+    /// System calls that wrote.
+    pub write_calls: u64,
+    /// Bytes they wrote, padding included.
+    pub write_bytes: u64,
+    /// Bytes stored through a mapping instead.
+    pub mapped_bytes: u64,
+    /// Syncs.
+    pub syncs: u64,
+    /// Files created or reopened for appending.
+    pub files_created: u64,
+}

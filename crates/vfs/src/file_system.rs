@@ -1,0 +1,196 @@
+//! The contracts between the engine and whatever holds its files.
+//!
+//! Durability, which every implementation honours and the in-memory one enforces:
+//!
+//! - bytes are durable once [`WritableFile::sync`] returned after they were appended;
+//! - a directory entry (a file created, renamed, linked or removed) is durable once [`FileSystem::sync_dir`] of its
+//!   directory returned afterwards;
+//! - a rename replaces its target atomically: after a crash the name means the old file or the new one.
+//!
+//! A failed `sync` leaves the file in an unknown state; the writer must not go on appending to it.
+
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::Arc;
+
+use ferrock_base::Result;
+
+use crate::counters::IoCounters;
+use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
+use crate::rate_limiter::{IoPriority, RateLimiter};
+
+/// A tree of files. All methods may be called from any thread.
+///
+/// Errors name the path. A missing file is an `Io` error for which `Error::is_not_found` holds.
+pub trait FileSystem: Send + Sync + Debug {
+    /// Opens an existing file for reads at any offset. The size is taken now; a file that grows later is read up to
+    /// its old size through a mapping and without bound otherwise.
+    fn open_random_access(&self, path: &Path, options: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>>;
+
+    /// Opens an existing file for one pass from the start.
+    fn open_sequential(&self, path: &Path, options: &SequentialOptions) -> Result<Box<dyn SequentialFile>>;
+
+    /// Creates a file for appending; an existing one is truncated.
+    fn create_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>>;
+
+    /// Opens an existing file for appending at its end.
+    fn reopen_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>>;
+
+    /// Removes a file's name. Open handles keep working.
+    fn remove_file(&self, path: &Path) -> Result<()>;
+
+    /// Renames a file or directory; a file at `to` is replaced atomically.
+    fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// Gives the file a second name. Fails when `to` exists.
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// True when a file or directory has this name.
+    fn exists(&self, path: &Path) -> Result<bool>;
+
+    /// Bytes in the file.
+    fn file_size(&self, path: &Path) -> Result<u64>;
+
+    /// When the file was last written, in seconds since 1970.
+    fn modified_unix_seconds(&self, path: &Path) -> Result<u64>;
+
+    /// Cuts (or extends with zeros) the file to `length_bytes`. Not durable until the file is synced.
+    fn truncate(&self, path: &Path, length_bytes: u64) -> Result<()>;
+
+    /// Names in a directory, without `.` and `..`, sorted. Names that are not UTF-8 are left out.
+    fn children(&self, dir: &Path) -> Result<Vec<String>>;
+
+    /// Creates a directory and its missing parents; an existing one is fine.
+    fn create_dir_all(&self, dir: &Path) -> Result<()>;
+
+    /// Removes an empty directory.
+    fn remove_dir(&self, dir: &Path) -> Result<()>;
+
+    /// Makes the entries of a directory durable.
+    fn sync_dir(&self, dir: &Path) -> Result<()>;
+
+    /// Locks `path` (created when missing) until the guard is dropped. Fails with `Busy` when another process, or
+    /// another opener in this process, holds it; the message names the holder where it is known.
+    fn lock_file(&self, path: &Path) -> Result<Box<dyn FileLock>>;
+
+    /// Bytes an unprivileged writer can still put on the device that holds `path`.
+    fn free_space(&self, path: &Path) -> Result<u64>;
+
+    /// True when nothing can be written below `dir` because of how it is mounted.
+    fn is_read_only(&self, dir: &Path) -> Result<bool>;
+
+    /// Performs every request and sets its `result`; waits for all. Requests may complete in any order.
+    fn read_batch(&self, reads: &mut [ReadRequest<'_>]) {
+        for read in reads {
+            read.result = read.file.read_at(read.offset, read.buffer);
+        }
+    }
+
+    /// What was asked so far of this file system, through all its files.
+    fn counters(&self) -> &IoCounters;
+
+    /// How read batches are performed: `pread`, `io_uring`, `memory`.
+    fn io_backend(&self) -> &str;
+}
+
+/// One read of a [`FileSystem::read_batch`].
+#[derive(Debug)]
+pub struct ReadRequest<'a> {
+    /// The file to read, opened from the same file system.
+    pub file: &'a dyn RandomAccessFile,
+    /// Where to start.
+    pub offset: u64,
+    /// Where the bytes go; its length is how many are wanted.
+    pub buffer: &'a mut [u8],
+    /// Bytes read; fewer than the buffer holds only at the end of the file. Zero before the batch ran.
+    pub result: Result<usize>,
+}
+
+impl<'a> ReadRequest<'a> {
+    /// A request that was not performed yet.
+    pub fn new(file: &'a dyn RandomAccessFile, offset: u64, buffer: &'a mut [u8]) -> Self {
+        Self { file, offset, buffer, result: Ok(0) }
+    }
+}
+
+/// A file read at any offset, by many threads at once.
+pub trait RandomAccessFile: Send + Sync + Debug {
+    /// Reads at `offset` until `buffer` is full or the file ends, and returns the bytes read. Past the end: `Ok(0)`.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize>;
+
+    /// The bytes themselves, when the file is mapped and the range lies within it; not counted as a copy.
+    fn mapped(&self, offset: u64, length_bytes: usize) -> Option<&[u8]> {
+        let _ = (offset, length_bytes);
+        None
+    }
+
+    /// Bytes in the file when it was opened.
+    fn size(&self) -> u64;
+
+    /// The path it was opened by.
+    fn path(&self) -> &Path;
+
+    /// Asks the system to bring the range into its cache. A hint: it never fails and never waits.
+    fn prefetch(&self, offset: u64, length_bytes: u64) {
+        let _ = (offset, length_bytes);
+    }
+
+    /// The unit to which offset, length and buffer address should be aligned for reads without a bounce buffer;
+    /// `None` for files not opened `direct`.
+    fn direct_alignment(&self) -> Option<usize> {
+        None
+    }
+
+    /// The descriptor on which a batch backend may read this file itself. Wrappers that change what a read returns
+    /// answer `None`, and are then read through [`read_at`](Self::read_at).
+    fn raw_fd(&self) -> Option<i32> {
+        None
+    }
+}
+
+/// A file read once, front to back.
+pub trait SequentialFile: Send + Debug {
+    /// Reads the next bytes; fewer than the buffer holds only at the end of the file, where it returns `Ok(0)`.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize>;
+
+    /// Passes over `count` bytes; passing the end is not an error.
+    fn skip(&mut self, count: u64) -> Result<()>;
+
+    /// The path it was opened by.
+    fn path(&self) -> &Path;
+}
+
+/// A file that is appended to, by one thread at a time. Dropping it closes it, ignoring errors.
+pub trait WritableFile: Send + Debug {
+    /// Adds bytes at the end. They may wait in user space until [`flush`](Self::flush). On an error, none or some of
+    /// the bytes may have been added.
+    fn append(&mut self, data: &[u8]) -> Result<()>;
+
+    /// Hands buffered bytes to the operating system: they then survive the process, and readers see them.
+    fn flush(&mut self) -> Result<()>;
+
+    /// Flushes, then makes every appended byte and the file's size durable.
+    fn sync(&mut self) -> Result<()>;
+
+    /// Flushes, gives back reserved space (the file ends where the appended bytes end) and closes. Not durable without
+    /// a `sync`. A second call does nothing.
+    fn close(&mut self) -> Result<()>;
+
+    /// Appended bytes, with those the file had when it was reopened. Reserved space does not count.
+    fn size(&self) -> u64;
+
+    /// The path it was opened by.
+    fn path(&self) -> &Path;
+
+    /// Asks `limiter` before bytes are handed to the system, at `priority`; `None` removes it.
+    fn set_rate_limiter(&mut self, limiter: Option<Arc<dyn RateLimiter>>, priority: IoPriority);
+
+    /// How bytes reach the file now: `buffered`, `direct`, `mapped`, `memory`. It may change while the file is open.
+    fn append_backend(&self) -> &'static str;
+}
+
+/// Holds a lock until it is dropped.
+pub trait FileLock: Send + Sync + Debug {
+    /// The locked path.
+    fn path(&self) -> &Path;
+}

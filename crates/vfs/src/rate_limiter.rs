@@ -1,0 +1,153 @@
+//! Keeps background writes from crowding out foreground ones.
+//!
+//! [`TokenBucket`] refills at a fixed rate and holds at most a tenth of a second's
+//! worth, so a burst never exceeds that. Larger requests are paid in pieces, which
+//! is what lets a request of higher priority slip in between. Time and waiting
+//! come from the caller, so that tests own them.
+
+use std::fmt;
+
+use parking_lot::Mutex;
+
+/// How urgent a request is. Requests of a higher priority are served first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IoPriority {
+    /// Compaction.
+    Low,
+    /// Compaction that holds others up.
+    Mid,
+    /// Flush.
+    High,
+    /// The user's own reads and writes.
+    #[default]
+    User,
+}
+
+/// Makes callers wait so that bytes flow at a bounded rate.
+pub trait RateLimiter: Send + Sync + fmt::Debug {
+    /// Returns once `bytes` may be transferred.
+    fn request(&self, bytes: u64, priority: IoPriority);
+}
+
+#[derive(Debug)]
+struct State {
+    bytes_per_second: u64,
+    /// Tokens in byte-microseconds: one byte is a million of them, so that refilling never rounds.
+    available: u128,
+    refilled_at_us: u64,
+    waiting: [usize; 4],
+    granted_bytes: [u64; 4],
+}
+
+type NowMicros = Box<dyn Fn() -> u64 + Send + Sync>;
+type SleepMicros = Box<dyn Fn(u64) + Send + Sync>;
+
+/// A [`RateLimiter`] that refills a bucket at a fixed rate.
+pub struct TokenBucket {
+    state: Mutex<State>,
+    now_us: NowMicros,
+    sleep_us: SleepMicros,
+}
+
+impl fmt::Debug for TokenBucket {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("TokenBucket").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+/// A request that was passed over this often is served whatever its priority, so that none starves.
+const MAX_PASSED_OVER: u32 = 10;
+const BYTE: u128 = 1_000_000;
+
+impl State {
+    fn burst_bytes(&self) -> u64 {
+        (self.bytes_per_second / 10).max(1)
+    }
+
+    fn refill(&mut self, now_us: u64) {
+        let elapsed_us = now_us.saturating_sub(self.refilled_at_us);
+        self.refilled_at_us = self.refilled_at_us.max(now_us);
+        let refill = u128::from(elapsed_us) * u128::from(self.bytes_per_second);
+        self.available = (self.available + refill).min(u128::from(self.burst_bytes()) * BYTE);
+    }
+
+    /// Takes the tokens, or says how long to wait before asking again.
+    fn take(&mut self, bytes: u64, priority: IoPriority, passed_over: u32) -> Result<(), u64> {
+        let needed = u128::from(bytes) * BYTE;
+        let rank = priority as usize;
+        let outranked = passed_over < MAX_PASSED_OVER && self.waiting[rank + 1..].iter().any(|&count| count > 0);
+        if self.available < needed || outranked {
+            let missing = needed.saturating_sub(self.available).max(BYTE);
+            let wait_us = missing.div_ceil(u128::from(self.bytes_per_second));
+            return Err(u64::try_from(wait_us).unwrap_or(u64::MAX).max(1));
+        }
+        self.available -= needed;
+        self.granted_bytes[rank] += bytes;
+        Ok(())
+    }
+}
+
+impl TokenBucket {
+    /// A full bucket that refills at `bytes_per_second` (at least 1). `now_us` is a clock that never runs backwards,
+    /// in microseconds; `sleep_us` waits for that long.
+    pub fn new(
+        bytes_per_second: u64,
+        now_us: impl Fn() -> u64 + Send + Sync + 'static,
+        sleep_us: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Self {
+        let mut state = State {
+            bytes_per_second: bytes_per_second.max(1),
+            available: 0,
+            refilled_at_us: now_us(),
+            waiting: [0; 4],
+            granted_bytes: [0; 4],
+        };
+        state.available = u128::from(state.burst_bytes()) * BYTE;
+        Self { state: Mutex::new(state), now_us: Box::new(now_us), sleep_us: Box::new(sleep_us) }
+    }
+
+    /// Changes the rate (at least 1); waiting requests follow it at their next look.
+    pub fn set_bytes_per_second(&self, bytes_per_second: u64) {
+        let mut state = self.state.lock();
+        state.refill((self.now_us)());
+        state.bytes_per_second = bytes_per_second.max(1);
+        state.available = state.available.min(u128::from(state.burst_bytes()) * BYTE);
+    }
+
+    /// Bytes granted so far at one priority.
+    #[must_use]
+    pub fn granted_bytes(&self, priority: IoPriority) -> u64 {
+        self.state.lock().granted_bytes[priority as usize]
+    }
+
+    fn request_piece(&self, left: u64, priority: IoPriority) -> u64 {
+        let mut passed_over = 0;
+        let mut counted = false;
+        loop {
+            let mut state = self.state.lock();
+            state.refill((self.now_us)());
+            let piece = left.min(state.burst_bytes());
+            let outcome = state.take(piece, priority, passed_over);
+            if outcome.is_err() != counted {
+                counted = !counted;
+                let waiting = &mut state.waiting[priority as usize];
+                *waiting = if counted { *waiting + 1 } else { *waiting - 1 };
+            }
+            drop(state);
+            match outcome {
+                Ok(()) => return piece,
+                Err(wait_us) => (self.sleep_us)(wait_us),
+            }
+            passed_over += 1;
+        }
+    }
+}
+
+impl RateLimiter for TokenBucket {
+    fn request(&self, bytes: u64, priority: IoPriority) {
+        let mut left = bytes;
+        while left > 0 {
+            left -= self.request_piece(left, priority);
+        }
+    }
+}

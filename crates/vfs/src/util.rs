@@ -1,0 +1,84 @@
+//! Whole-file helpers over any [`FileSystem`].
+
+use std::path::Path;
+
+use ferrock_base::{Error, Result};
+
+use crate::file_system::{FileSystem, WritableFile};
+use crate::options::{SequentialOptions, WritableOptions};
+
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// The whole file. Memory follows the bytes that are really there, not the size the file claims.
+pub fn read_file(file_system: &dyn FileSystem, path: &Path) -> Result<Vec<u8>> {
+    let mut file = file_system.open_sequential(path, &SequentialOptions::default())?;
+    let mut contents = Vec::new();
+    loop {
+        let start = contents.len();
+        contents.resize(start + CHUNK_BYTES.min(start.max(4096)), 0);
+        let read = file.read(&mut contents[start..])?;
+        contents.truncate(start + read);
+        if read == 0 {
+            return Ok(contents);
+        }
+    }
+}
+
+/// Creates (or replaces) the file with `contents` and syncs it. The directory entry is not synced.
+pub fn write_file_synced(file_system: &dyn FileSystem, path: &Path, contents: &[u8]) -> Result<()> {
+    let mut file = file_system.create_writable(path, &WritableOptions::default())?;
+    write_and_sync(file.as_mut(), contents)
+}
+
+fn write_and_sync(file: &mut dyn WritableFile, contents: &[u8]) -> Result<()> {
+    file.append(contents)?;
+    file.sync()?;
+    file.close()
+}
+
+/// Replaces the file durably: after a crash at any moment it holds its old contents or the new ones. Writes
+/// `temporary` in the same directory, syncs it, renames it over `path` and syncs the directory.
+pub fn write_file_atomically(
+    file_system: &dyn FileSystem,
+    path: &Path,
+    temporary: &Path,
+    contents: &[u8],
+) -> Result<()> {
+    let dir = path.parent().filter(|_| path.parent() == temporary.parent()).ok_or_else(|| {
+        Error::invalid_argument(format!("{} and {} are not in one directory", path.display(), temporary.display()))
+    })?;
+    let written =
+        write_file_synced(file_system, temporary, contents).and_then(|()| file_system.rename(temporary, path));
+    if let Err(error) = written {
+        // Best effort: the first error is the one to report.
+        let _ = file_system.remove_file(temporary);
+        return Err(error);
+    }
+    file_system.sync_dir(dir)
+}
+
+/// Copies the first `limit_bytes` of a file (all of it for `None`), syncs the copy and returns its size.
+pub fn copy_file(
+    file_system: &dyn FileSystem,
+    from: &Path,
+    to: &Path,
+    limit_bytes: Option<u64>,
+    options: &WritableOptions,
+) -> Result<u64> {
+    let mut source = file_system.open_sequential(from, &SequentialOptions::default())?;
+    let mut target = file_system.create_writable(to, options)?;
+    let mut left = limit_bytes.unwrap_or(u64::MAX);
+    let mut buffer = vec![0; CHUNK_BYTES];
+    while left > 0 {
+        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        let read = source.read(&mut buffer[..wanted])?;
+        if read == 0 {
+            break;
+        }
+        target.append(&buffer[..read])?;
+        left -= read as u64;
+    }
+    target.sync()?;
+    target.close()?;
+    Ok(target.size())
+}
