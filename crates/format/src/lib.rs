@@ -1,2 +1,8 @@
 //! Bytes to structs of every file RocksDB defines. No I/O, no locks.
 #![warn(missing_docs)]
+
+pub mod blob_index;
+pub mod wide_column;
+pub mod write_batch;
+
+pub mod compression;
