@@ -1,1 +1,350 @@
-//! TODO
+//! Options, declared once.
+//!
+//! [`option_table!`](crate::option_table!) turns one table into the settings struct,
+//! its defaults, its range checks, its names in an OPTIONS file, its mutability and
+//! its documentation. Each layer declares its own table; the engine puts them
+//! together and the C setters are made from the same lists.
+//!
+//! ```
+//! use ferrock_base::option_table;
+//! option_table! {
+//!     /// What a demo can be told.
+//!     pub struct DemoOptions {
+//!         /// Bytes of a block before it is cut.
+//!         mutable block_size: u64 = 4096, 1..=(1 << 32);
+//!         /// Seconds that a log is kept.
+//!         fixed wal_ttl_seconds as "WAL_ttl_seconds": u64 = 0;
+//!     }
+//! }
+//! let mut options = DemoOptions::default();
+//! assert!(options.set("block_size", "8k").unwrap());
+//! assert_eq!(options.block_size, 8192);
+//! assert!(options.set("WAL_ttl_seconds", "x").is_err());
+//! assert!(!options.set("no_such_option", "1").unwrap());
+//! options.block_size = 0;
+//! assert_eq!(options.violations()[0].to_string(), "block_size = 0 is out of 1..=4294967296");
+//! ```
+//!
+//! A row is `mutability name [as "file name"]: type = default [, range];`. Mutability is
+//! `fixed` (set at open) or `mutable` (also by `set_options`); `own_fixed` and
+//! `own_mutable` are options that RocksDB does not have: they are written as comment
+//! lines, which RocksDB skips.
+
+use std::fmt;
+
+/// A value that has a text form in an OPTIONS file.
+pub trait OptionValue: Sized + Clone + PartialEq {
+    /// Reads the text form.
+    fn parse_option(text: &str) -> Option<Self>;
+    /// Writes the text form.
+    fn format_option(&self) -> String;
+}
+
+/// Reads an integer with an optional `k`, `m`, `g` or `t` (times 1024) at its end.
+#[must_use]
+pub fn parse_integer(text: &str) -> Option<i128> {
+    let text = text.trim();
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 10),
+        b'm' | b'M' => (&text[..text.len() - 1], 20),
+        b'g' | b'G' => (&text[..text.len() - 1], 30),
+        b't' | b'T' => (&text[..text.len() - 1], 40),
+        _ => (text, 0),
+    };
+    digits.parse::<i64>().map(i128::from).or_else(|_| digits.parse::<u64>().map(i128::from)).ok().map(|n| n << shift)
+}
+
+macro_rules! integer_options {
+    ($($ty:ty),*) => {$(
+        impl OptionValue for $ty {
+            fn parse_option(text: &str) -> Option<Self> {
+                parse_integer(text)?.try_into().ok()
+            }
+            fn format_option(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+integer_options!(u16, u32, u64, i32, i64, usize);
+
+impl OptionValue for bool {
+    fn parse_option(text: &str) -> Option<Self> {
+        match text.trim() {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => None,
+        }
+    }
+    fn format_option(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl OptionValue for f64 {
+    fn parse_option(text: &str) -> Option<Self> {
+        text.trim().parse().ok().filter(|value: &f64| value.is_finite())
+    }
+    fn format_option(&self) -> String {
+        format!("{self:.6}")
+    }
+}
+
+impl OptionValue for String {
+    fn parse_option(text: &str) -> Option<Self> {
+        Some(text.to_owned())
+    }
+    fn format_option(&self) -> String {
+        self.clone()
+    }
+}
+
+impl<T: OptionValue> OptionValue for Vec<T> {
+    fn parse_option(text: &str) -> Option<Self> {
+        if text.trim().is_empty() {
+            return Some(Vec::new());
+        }
+        text.split(':').map(T::parse_option).collect()
+    }
+    fn format_option(&self) -> String {
+        self.iter().map(T::format_option).collect::<Vec<_>>().join(":")
+    }
+}
+
+/// When an option may change and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionFlags {
+    /// `set_options` may change it while the database is open.
+    pub is_mutable: bool,
+    /// RocksDB does not know it.
+    pub is_own: bool,
+}
+
+impl OptionFlags {
+    /// Reads the mutability word of a table row.
+    #[must_use]
+    pub const fn from_word(word: &str) -> Self {
+        match word.as_bytes() {
+            b"fixed" => Self { is_mutable: false, is_own: false },
+            b"mutable" => Self { is_mutable: true, is_own: false },
+            b"own_fixed" => Self { is_mutable: false, is_own: true },
+            b"own_mutable" => Self { is_mutable: true, is_own: true },
+            _ => panic!("an option is fixed, mutable, own_fixed or own_mutable"),
+        }
+    }
+}
+
+/// A row of an option table.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionInfo {
+    /// Name in an OPTIONS file.
+    pub name: &'static str,
+    /// Rust type of the field.
+    pub type_name: &'static str,
+    /// When it may change, and whose it is.
+    pub flags: OptionFlags,
+    /// The bounds as written in the table; empty when every value of the type is good.
+    pub bounds: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// The default in its text form.
+    pub default_text: fn() -> String,
+}
+
+/// A value out of its bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The option.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// The bound it breaks, as a phrase: `out of 1..=100`, `below level0_slowdown_writes_trigger`.
+    pub bound: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {} is {}", self.name, self.value, self.bound)
+    }
+}
+
+/// Makes a settings struct out of a table. See the [module](self) for the form of a row.
+#[macro_export]
+macro_rules! option_table {
+    (
+        $(#[$struct_attribute:meta])*
+        $visibility:vis struct $name:ident {
+            $(
+                $(#[doc = $doc:literal])+
+                $word:ident $field:ident $(as $file_name:literal)? : $ty:ty = $default:expr $(, $range:expr)? ;
+            )*
+        }
+    ) => {
+        $(#[$struct_attribute])*
+        #[derive(Clone, Debug, PartialEq)]
+        $visibility struct $name {
+            $( $(#[doc = $doc])+ pub $field: $ty, )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $( $field: $default, )* }
+            }
+        }
+
+        impl $name {
+            /// Every option with its name, bounds, default and documentation, in declaration order.
+            pub const TABLE: &'static [$crate::option_table::OptionInfo] = &[
+                $( $crate::option_table::OptionInfo {
+                    name: $crate::option_table!(@name $field $($file_name)?),
+                    type_name: stringify!($ty),
+                    flags: const { $crate::option_table::OptionFlags::from_word(stringify!($word)) },
+                    bounds: concat!($( stringify!($range), )? ""),
+                    doc: concat!($($doc, "\n"),+),
+                    default_text: || {
+                        let value: $ty = $default;
+                        <$ty as $crate::option_table::OptionValue>::format_option(&value)
+                    },
+                }, )*
+            ];
+
+            /// Sets an option from its text. `Ok(false)`: no option has that name. `Err`: the text is not a value of it.
+            pub fn set(&mut self, name: &str, text: &str) -> $crate::Result<bool> {
+                match name {
+                    $( $crate::option_table!(@name $field $($file_name)?) => {
+                        let value = <$ty as $crate::option_table::OptionValue>::parse_option(text);
+                        self.$field = value.ok_or_else(|| $crate::Error::invalid_argument(format!(
+                            "option {name}: {text:?} is not a {}", stringify!($ty)
+                        )))?;
+                        Ok(true)
+                    } )*
+                    _ => Ok(false),
+                }
+            }
+
+            /// The text of an option's value.
+            #[must_use]
+            pub fn get(&self, name: &str) -> Option<String> {
+                match name {
+                    $( $crate::option_table!(@name $field $($file_name)?) =>
+                        Some(<$ty as $crate::option_table::OptionValue>::format_option(&self.$field)), )*
+                    _ => None,
+                }
+            }
+
+            /// Every value out of its bounds.
+            #[must_use]
+            pub fn violations(&self) -> Vec<$crate::option_table::Violation> {
+                #[allow(unused_mut)]
+                let mut violations = Vec::new();
+                $(
+                    let name = $crate::option_table!(@name $field $($file_name)?);
+                    let value = || <$ty as $crate::option_table::OptionValue>::format_option(&self.$field);
+                    let _ = (name, &value);
+                    $(
+                        let range: std::ops::RangeInclusive<$ty> = $range;
+                        if !range.contains(&self.$field) {
+                        violations.push($crate::option_table::Violation {
+                            name: name.to_owned(),
+                            value: value(),
+                            bound: format!("out of {range:?}"),
+                        });
+                    } )?
+                )*
+                violations
+            }
+        }
+    };
+    (@name $field:ident $file_name:literal) => { $file_name };
+    (@name $field:ident) => { stringify!($field) };
+}
+
+/// An enum with the texts it has in an OPTIONS file.
+///
+/// ```
+/// ferrock_base::option_enum! {
+///     /// How to pick.
+///     pub enum Pick {
+///         /// By size.
+///         Size = "kBySize",
+///         /// By age.
+///         Age = "kByAge",
+///     }
+/// }
+/// use ferrock_base::option_table::OptionValue;
+/// assert_eq!(Pick::parse_option("kByAge"), Some(Pick::Age));
+/// ```
+#[macro_export]
+macro_rules! option_enum {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $name:ident {
+            $( $(#[$variant_attribute:meta])* $variant:ident = $text:literal ),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        $visibility enum $name {
+            $( $(#[$variant_attribute])* $variant, )+
+        }
+
+        impl $name {
+            /// Every value with its text.
+            pub const ALL: &'static [(Self, &'static str)] = &[ $( (Self::$variant, $text), )+ ];
+        }
+
+        impl $crate::option_table::OptionValue for $name {
+            fn parse_option(text: &str) -> Option<Self> {
+                let text = text.trim();
+                Self::ALL.iter().find(|(_, name)| *name == text).map(|(value, _)| *value)
+            }
+            fn format_option(&self) -> String {
+                match self { $( Self::$variant => $text.to_owned(), )+ }
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    option_table! {
+        /// For the tests.
+        pub struct Sample {
+            /// A count.
+            mutable count: u32 = 4, 1..=10;
+            /// A list.
+            fixed levels: Vec<u64> = vec![1, 2];
+            /// Ours alone.
+            own_mutable depth: f64 = 0.5, 0.0..=1.0;
+            /// Named otherwise in the file.
+            fixed wal_limit as "WAL_size_limit_MB": u64 = 0;
+        }
+    }
+
+    #[test]
+    fn a_table_is_all_there_is_to_declare() {
+        let mut sample = Sample::default();
+        assert!(sample.set("levels", "3:4:5").unwrap());
+        assert_eq!(sample.get("levels").unwrap(), "3:4:5");
+        assert!(sample.set("WAL_size_limit_MB", "1k").unwrap());
+        assert!(!sample.set("wal_limit", "1").unwrap());
+        assert_eq!(sample.wal_limit, 1024);
+        sample.count = 11;
+        sample.depth = 2.0;
+        assert_eq!(sample.violations().len(), 2);
+        assert_eq!(Sample::TABLE[0].bounds, "1..=10");
+        assert!(Sample::TABLE[2].flags.is_own && Sample::TABLE[2].flags.is_mutable);
+        assert_eq!((Sample::TABLE[2].default_text)(), "0.500000");
+        assert!(sample.set("count", "-1").is_err());
+    }
+
+    #[test]
+    fn integers_take_binary_suffixes() {
+        assert_eq!(parse_integer("64m"), Some(64 << 20));
+        assert_eq!(parse_integer("18446744073709551615"), Some(i128::from(u64::MAX)));
+        assert_eq!(parse_integer(""), None);
+        assert_eq!(u64::parse_option("18446744073709551615k"), None);
+    }
+}
