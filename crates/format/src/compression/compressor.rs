@@ -1,0 +1,105 @@
+//! The writing side: one encoder with its tables, reused for every block of a table.
+
+use std::fmt;
+
+use ferrock_base::coding::put_varint32;
+use ferrock_base::{Error, Result};
+
+use super::{CompressionOptions, CompressionType, bzip2, lz4, lz4hc, snappy, zlib, zstd};
+
+enum Encoder {
+    None,
+    Snappy(snap::raw::Encoder),
+    Zlib(Box<zlib::Encoder>),
+    BZip2(bzip2::Encoder),
+    Lz4(Box<lz4::Encoder>),
+    Lz4Hc(Box<lz4hc::Encoder>),
+    Zstd(Box<zstd::Encoder>),
+}
+
+/// Compresses the blocks of one table.
+///
+/// Holds the algorithm's hash tables and its dictionary, so that a block costs no
+/// set-up. Not shared between threads: each compressing thread makes its own.
+pub struct Compressor {
+    compression_type: CompressionType,
+    options: CompressionOptions,
+    encoder: Encoder,
+}
+
+impl Compressor {
+    /// Prepares an encoder. `dictionary` is the content of the table's dictionary block;
+    /// Snappy and bzip2 ignore it.
+    ///
+    /// # Errors
+    /// `NotSupported` for XPRESS, `InvalidArgument` for options the algorithm does not have,
+    /// `Corruption` for a dictionary with the Zstandard magic that does not parse.
+    pub fn new(
+        compression_type: CompressionType,
+        options: &CompressionOptions,
+        dictionary: Option<&[u8]>,
+    ) -> Result<Self> {
+        let dictionary = dictionary.filter(|bytes| !bytes.is_empty());
+        let encoder = match compression_type {
+            CompressionType::NoCompression => Encoder::None,
+            CompressionType::Snappy => Encoder::Snappy(snap::raw::Encoder::new()),
+            CompressionType::Zlib => Encoder::Zlib(Box::new(zlib::Encoder::new(options, dictionary)?)),
+            CompressionType::BZip2 => Encoder::BZip2(bzip2::Encoder::new(options)),
+            CompressionType::Lz4 => Encoder::Lz4(Box::new(lz4::Encoder::new(options, dictionary))),
+            CompressionType::Lz4Hc => Encoder::Lz4Hc(Box::new(lz4hc::Encoder::new(options, dictionary))),
+            CompressionType::Xpress => {
+                return Err(Error::not_supported("XPRESS compression exists on Windows only; choose another type"));
+            }
+            CompressionType::Zstd => Encoder::Zstd(Box::new(zstd::Encoder::new(options, dictionary)?)),
+        };
+        Ok(Self { compression_type, options: options.clone(), encoder })
+    }
+
+    /// The type byte that goes with the output.
+    #[must_use]
+    pub fn compression_type(&self) -> CompressionType {
+        self.compression_type
+    }
+
+    /// Replaces `out` with the stored form of `raw` (size prefix and algorithm output, as format versions 2
+    /// and later have it). False if it would not be small enough by `max_compressed_bytes_per_kb`: then the
+    /// block is to be stored as it is, with type [`NoCompression`](CompressionType::NoCompression), and `out`
+    /// is empty.
+    pub fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> bool {
+        out.clear();
+        let limit = self.options.max_compressed_size(raw.len());
+        let kept = self.encode(raw, limit, out) && out.len() <= limit;
+        if !kept {
+            out.clear();
+        }
+        kept
+    }
+
+    fn encode(&mut self, raw: &[u8], limit: usize, out: &mut Vec<u8>) -> bool {
+        let Ok(raw_size) = u32::try_from(raw.len()) else {
+            return false;
+        };
+        if !matches!(self.encoder, Encoder::None | Encoder::Snappy(_)) {
+            put_varint32(out, raw_size);
+        }
+        if out.len() >= limit {
+            return false;
+        }
+        let room = limit - out.len();
+        match &mut self.encoder {
+            Encoder::None => false,
+            Encoder::Snappy(encoder) => snappy::compress(encoder, raw, out),
+            Encoder::Zlib(encoder) => encoder.compress(raw, room, out),
+            Encoder::BZip2(encoder) => encoder.compress(raw, room, out),
+            Encoder::Lz4(encoder) => encoder.compress(raw, out),
+            Encoder::Lz4Hc(encoder) => encoder.compress(raw, out),
+            Encoder::Zstd(encoder) => encoder.compress(raw, out),
+        }
+    }
+}
+
+impl fmt::Debug for Compressor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Compressor").field("compression_type", &self.compression_type).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,2 @@
+//! LZ4 high compression.
+pub(super) use super::lz4::Encoder;

@@ -1,0 +1,180 @@
+//! Block compression: the types, their stored form, and the codecs behind them.
+//!
+//! ```text
+//! type                          stored payload (format_version >= 2)
+//! NoCompression                 raw bytes
+//! Snappy                        Snappy raw block, which begins with its own varint length
+//! Zlib BZip2 LZ4 LZ4HC ZSTD     varint32 uncompressed size | algorithm output
+//!                                                           Zlib: raw deflate, no header
+//!                                                           BZip2: one stream (BZh...)
+//!                                                           LZ4, LZ4HC: LZ4 block, not frame
+//!                                                           ZSTD: one frame (28 b5 2f fd)
+//! ```
+//!
+//! Format versions 0 and 1 have no prefix for Zlib and BZip2 and a fixed64 one for
+//! LZ4; Zstandard and Snappy are the same in all versions.
+//!
+//! Invariants:
+//! - The decoded length equals the claimed one, and nothing follows the one stream.
+//! - A claim allocates nothing by itself. It is refused beyond what the algorithm
+//!   can expand the payload to (or `max_size`), and where the algorithm has no
+//!   useful bound, the output grows as it is produced.
+//! - A compressed form is kept only if it saves enough (`max_compressed_bytes_per_kb`);
+//!   each block decides alone.
+
+mod bzip2;
+mod compression_type;
+mod compressor;
+mod dictionary;
+mod lz4;
+mod lz4hc;
+mod options;
+mod snappy;
+mod zlib;
+mod zstd;
+
+use ferrock_base::coding::{get_fixed64, get_varint64};
+use ferrock_base::{Error, Result};
+
+pub use compression_type::{CompressionType, DISABLE_COMPRESSION_OPTION_NAME, ZSTD_NOT_FINAL};
+pub use compressor::Compressor;
+pub use dictionary::Dictionary;
+pub use options::{CompressionOptions, DEFAULT_COMPRESSION_LEVEL};
+
+/// The first format version whose blocks carry a varint32 size prefix.
+const FIRST_PREFIXED_FORMAT_VERSION: u32 = 2;
+
+/// Decodes the payload of one block (without its trailer) to a new vector.
+///
+/// `max_size` is the most the caller accepts; `dictionary` is the table's, for
+/// data blocks only.
+///
+/// # Errors
+/// Corruption, if the payload is not exactly one well-formed stream of the claimed
+/// size; `NotSupported` for XPRESS.
+pub fn decompress(
+    compression_type: CompressionType,
+    payload: &[u8],
+    format_version: u32,
+    dictionary: Option<&Dictionary>,
+    max_size: usize,
+) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    decompress_into(compression_type, payload, format_version, dictionary, max_size, &mut out)?;
+    Ok(out)
+}
+
+/// [`decompress`] into a vector whose memory is reused. On an error its content is unspecified.
+///
+/// # Errors
+/// As [`decompress`].
+pub fn decompress_into(
+    compression_type: CompressionType,
+    payload: &[u8],
+    format_version: u32,
+    dictionary: Option<&Dictionary>,
+    max_size: usize,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let raw_dictionary = dictionary.map(Dictionary::bytes);
+    let prefixed = format_version >= FIRST_PREFIXED_FORMAT_VERSION;
+    match compression_type {
+        CompressionType::NoCompression => {
+            check_claimed_size("stored", payload.len() as u64, usize::MAX, max_size)?;
+            out.clear();
+            out.extend_from_slice(payload);
+            Ok(())
+        }
+        CompressionType::Snappy => snappy::decompress(payload, max_size, out),
+        CompressionType::Zlib if prefixed => {
+            let (claimed, stream) = split_size_prefix(payload)?;
+            zlib::decompress(stream, Some(claimed), raw_dictionary, max_size, out)
+        }
+        CompressionType::Zlib => zlib::decompress(payload, None, raw_dictionary, max_size, out),
+        CompressionType::BZip2 if prefixed => {
+            let (claimed, stream) = split_size_prefix(payload)?;
+            bzip2::decompress(stream, Some(claimed), max_size, out)
+        }
+        CompressionType::BZip2 => bzip2::decompress(payload, None, max_size, out),
+        CompressionType::Lz4 | CompressionType::Lz4Hc => {
+            let (claimed, stream) = if prefixed { split_size_prefix(payload)? } else { split_fixed_prefix(payload)? };
+            lz4::decompress(stream, claimed, raw_dictionary, max_size, out)
+        }
+        CompressionType::Xpress => Err(Error::not_supported("XPRESS compression exists on Windows only")),
+        CompressionType::Zstd => {
+            let (claimed, frame) = split_size_prefix(payload)?;
+            match dictionary {
+                Some(dictionary) if dictionary.zstd().is_none() && !dictionary.bytes().is_empty() => {
+                    // Prepared for another type (a table of mixed types): parse it here.
+                    let parsed = zstd::ReadDictionary::new(dictionary.bytes())?;
+                    zstd::decompress(frame, Some(claimed), Some(&parsed), max_size, out)
+                }
+                _ => zstd::decompress(frame, Some(claimed), dictionary.and_then(Dictionary::zstd), max_size, out),
+            }
+        }
+    }
+}
+
+/// Decodes one bare Zstandard frame, as a compressed write-ahead log holds one per record.
+///
+/// # Errors
+/// Corruption, if `frame` is not exactly one frame or holds more than `max_size` bytes.
+pub fn zstd_frame_decompress(frame: &[u8], max_size: usize) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    zstd::decompress(frame, None, None, max_size, &mut out)?;
+    Ok(out)
+}
+
+/// Appends `raw` as one bare Zstandard frame at the default level.
+///
+/// # Errors
+/// `InvalidArgument`, if the input is too large for one frame (1 GiB).
+pub fn zstd_frame_compress(raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    zstd::compress_frame(raw, out)
+}
+
+fn split_size_prefix(payload: &[u8]) -> Result<(u64, &[u8])> {
+    let (claimed, length) =
+        get_varint64(payload).ok_or_else(|| Error::corruption("compressed block has no valid size prefix"))?;
+    Ok((claimed, &payload[length..]))
+}
+
+/// The eight-byte prefix of LZ4 in format versions 0 and 1.
+fn split_fixed_prefix(payload: &[u8]) -> Result<(u64, &[u8])> {
+    let claimed =
+        get_fixed64(payload, 0).ok_or_else(|| Error::corruption("compressed block has no valid size prefix"))?;
+    Ok((claimed, &payload[8..]))
+}
+
+/// Refuses a claimed size beyond what the payload can hold or the caller accepts.
+fn check_claimed_size(codec: &str, claimed: u64, bound: usize, max_size: usize) -> Result<usize> {
+    match usize::try_from(claimed) {
+        Ok(size) if size <= bound && size <= max_size => Ok(size),
+        _ => Err(Error::corruption(format!(
+            "{codec} block claims {claimed} bytes; its payload holds at most {bound} and {max_size} are accepted"
+        ))),
+    }
+}
+
+fn check_exact_size(codec: &str, actual: usize, claimed: usize) -> Result<()> {
+    if actual == claimed {
+        return Ok(());
+    }
+    Err(Error::corruption(format!("{codec} block decodes to {actual} bytes, {claimed} are claimed")))
+}
+
+/// Makes room after the `produced` bytes of `out`: at first for what an ordinary
+/// ratio gives, then twice what there is, never beyond `limit`.
+fn grow_output(out: &mut Vec<u8>, produced: usize, payload_size: usize, limit: usize) {
+    const ORDINARY_RATIO: usize = 8;
+    const SMALLEST: usize = 4096;
+    if produced < out.len() {
+        return;
+    }
+    let wanted = if out.is_empty() {
+        payload_size.saturating_mul(ORDINARY_RATIO).max(SMALLEST)
+    } else {
+        out.len().saturating_mul(2)
+    };
+    out.resize(wanted.min(limit).max(produced), 0);
+}
