@@ -92,7 +92,10 @@ impl Compressor {
             Encoder::Zlib(encoder) => encoder.compress(raw, room, out),
             Encoder::BZip2(encoder) => encoder.compress(raw, room, out),
             Encoder::Lz4(encoder) => encoder.compress(raw, out),
-            Encoder::Lz4Hc(encoder) => encoder.compress(raw, out),
+            Encoder::Lz4Hc(encoder) => {
+                encoder.compress(raw, out);
+                true
+            }
             Encoder::Zstd(encoder) => encoder.compress(raw, out),
         }
     }

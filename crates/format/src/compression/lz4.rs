@@ -1,9 +1,9 @@
-//! LZ4 blocks (not frames): decoding for both LZ4 types, and the fast encoder.
+//! LZ4 blocks (not frames): decoding for both LZ4 types, and the choice of the fast encoder.
 
 use ferrock_base::{Error, Result};
 
-/// Matches reach back at most this far, so only the tail of a dictionary matters.
-pub(super) const MAX_DISTANCE: usize = 65_535;
+use super::lz4_fast::FastEncoder;
+use super::options::CompressionOptions;
 
 /// One length byte adds at most 255 bytes of output.
 const MAX_EXPANSION: usize = 255;
@@ -34,34 +34,40 @@ pub(super) fn decompress(
     super::check_exact_size("LZ4", written, claimed)
 }
 
-/// The fast encoder with its hash table.
-pub(super) struct Encoder {
-    table: lz4_flex::block::CompressTable,
-    dictionary: Option<Vec<u8>>,
+/// The encoder of [`CompressionType::Lz4`](super::CompressionType::Lz4).
+pub(super) enum Encoder {
+    /// Acceleration 1 without dictionary: `lz4_flex`, the quickest.
+    Plain(lz4_flex::block::CompressTable),
+    /// With an acceleration factor or a dictionary: ours.
+    Tuned(Box<FastEncoder>),
 }
 
 impl Encoder {
-    pub(super) fn new(_options: &super::CompressionOptions, dictionary: Option<&[u8]>) -> Self {
-        Self {
-            table: lz4_flex::block::CompressTable::default(),
-            dictionary: dictionary.map(|dictionary| dictionary_tail(dictionary).to_vec()),
+    /// A negative level is an acceleration factor; LZ4 has no slower setting than level 1.
+    pub(super) fn new(options: &CompressionOptions, dictionary: Option<&[u8]>) -> Self {
+        let acceleration = if options.level < 0 { options.level.unsigned_abs() as usize } else { 1 };
+        match dictionary {
+            None if acceleration == 1 => Self::Plain(lz4_flex::block::CompressTable::default()),
+            _ => {
+                let dictionary = dictionary_tail(dictionary.unwrap_or_default());
+                Self::Tuned(Box::new(FastEncoder::new(acceleration, dictionary)))
+            }
         }
     }
 
-    /// Appends the compressed form of `raw`.
+    /// Appends the compressed form of `raw`, whose size fits 32 bits.
     pub(super) fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> bool {
-        let start = out.len();
-        out.resize(start + lz4_flex::block::get_maximum_output_size(raw.len()), 0);
-        let written = match &self.dictionary {
-            Some(dictionary) => lz4_flex::block::compress_into_with_dict(raw, &mut out[start..], dictionary),
-            None => lz4_flex::block::compress_into_with_table(raw, &mut out[start..], &mut self.table),
-        };
-        match written {
-            Ok(written) => {
+        match self {
+            Self::Plain(table) => {
+                let start = out.len();
+                out.resize(start + lz4_flex::block::get_maximum_output_size(raw.len()), 0);
+                let Ok(written) = lz4_flex::block::compress_into_with_table(raw, &mut out[start..], table) else {
+                    return false;
+                };
                 out.truncate(start + written);
-                true
             }
-            Err(_) => false,
+            Self::Tuned(encoder) => encoder.compress(raw, out),
         }
+        true
     }
 }

@@ -27,6 +27,8 @@ mod compression_type;
 mod compressor;
 mod dictionary;
 mod lz4;
+mod lz4_block;
+mod lz4_fast;
 mod lz4hc;
 mod options;
 mod snappy;
