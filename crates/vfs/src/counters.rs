@@ -60,6 +60,11 @@ impl IoCounters {
         self.read_calls.add(calls);
     }
 
+    /// System calls of a batch whose requests were counted without.
+    pub(crate) fn ring_calls(&self, calls: u64) {
+        self.read_calls.add(calls);
+    }
+
     pub(crate) fn mapped_read(&self, bytes: u64) {
         self.mapped_read_requests.add(1);
         self.mapped_read_bytes.add(bytes);

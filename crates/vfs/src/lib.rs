@@ -15,14 +15,27 @@
 //! [`WritePurpose`], by which bytes are counted.
 #![warn(missing_docs)]
 
+mod aligned;
 mod counters;
 mod file_system;
 mod options;
+#[cfg(unix)]
+mod posix;
 mod rate_limiter;
 mod util;
 
+pub use aligned::AlignedBuffer;
 pub use counters::{IoCounters, IoSnapshot, PurposeSnapshot};
 pub use file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
 pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, WritePurpose};
+#[cfg(unix)]
+pub use posix::{IO_BACKEND_VARIABLE, PosixFileSystem};
 pub use rate_limiter::{IoPriority, RateLimiter, TokenBucket};
 pub use util::{copy_file, read_file, write_file_atomically, write_file_synced};
+
+/// The machine's files, with the read backend that the environment asks for or the machine allows.
+#[cfg(unix)]
+#[must_use]
+pub fn default_file_system() -> std::sync::Arc<dyn FileSystem> {
+    std::sync::Arc::new(PosixFileSystem::new())
+}

@@ -1,11 +1,24 @@
 //! Whole-file helpers over any [`FileSystem`].
 
+use std::io;
 use std::path::Path;
 
 use ferrock_base::{Error, Result};
 
 use crate::file_system::{FileSystem, WritableFile};
 use crate::options::{SequentialOptions, WritableOptions};
+
+/// An error of a file operation, with what to do about it where that is known.
+pub(crate) fn io_error(operation: &str, path: &Path, source: io::Error) -> Error {
+    let remedy = match source.kind() {
+        io::ErrorKind::StorageFull => "the device is full: free space, then resume",
+        io::ErrorKind::QuotaExceeded => "the quota is used up: free space or raise it, then resume",
+        io::ErrorKind::PermissionDenied => "not permitted: check the owner and mode of the file and its directory",
+        io::ErrorKind::ReadOnlyFilesystem => "mounted read-only: open read-only, or remount",
+        _ => return Error::io(operation, path, source),
+    };
+    Error::io(operation, path, source).context(remedy)
+}
 
 const CHUNK_BYTES: usize = 256 << 10;
 

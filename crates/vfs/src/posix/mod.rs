@@ -1,0 +1,286 @@
+//! The machine's own files.
+//!
+//! ```text
+//! mod.rs       PosixFileSystem: names, directories, opening
+//! read.rs      reads at any offset (buffered, O_DIRECT, mapped) and in sequence
+//! write.rs     WritableFile: which of the three ways bytes take, poisoning after a failure
+//! target.rs    what the three ways share: the descriptor, positions, reservations, limiter
+//! direct.rs    aligned units with O_DIRECT
+//! window.rs    a shared mapping over reserved space
+//! device.rs    what the device and its file system allow
+//! lock.rs      the LOCK file
+//! uring.rs     batches of reads through io_uring
+//! ```
+//!
+//! Nothing outside this directory makes a system call.
+#![expect(clippy::disallowed_methods, reason = "the one place where files are really opened")]
+
+mod device;
+mod direct;
+mod lock;
+mod read;
+mod target;
+#[cfg(test)]
+mod tests;
+#[cfg(target_os = "linux")]
+mod uring;
+mod window;
+mod write;
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use ferrock_base::{Error, Result};
+
+use crate::counters::IoCounters;
+use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
+use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
+use crate::util::io_error;
+
+/// Which backend performs read batches, as forced by `FERROCK_IO_BACKEND`.
+pub const IO_BACKEND_VARIABLE: &str = "FERROCK_IO_BACKEND";
+
+/// The operating system's files.
+///
+/// The backend for read batches is chosen when the value is made: io_uring where a probe shows that a ring works,
+/// else `pread`. `FERROCK_IO_BACKEND=pread|io_uring` forces one; when the forced one is not available, every open
+/// fails and says so.
+#[derive(Debug)]
+pub struct PosixFileSystem {
+    counters: Arc<IoCounters>,
+    backend: Result<Backend>,
+}
+
+#[derive(Debug)]
+enum Backend {
+    Pread,
+    #[cfg(target_os = "linux")]
+    Uring(uring::RingPool),
+}
+
+impl Backend {
+    fn choose(forced: Option<&str>) -> Result<Self> {
+        match forced {
+            None => Ok(Self::probe().unwrap_or(Self::Pread)),
+            Some("pread") => Ok(Self::Pread),
+            Some("io_uring") => Self::probe().map_err(|error| {
+                Error::not_supported(format!(
+                    "{IO_BACKEND_VARIABLE}=io_uring, but no ring can be used here ({error}); unset it or set pread"
+                ))
+            }),
+            Some(other) => Err(Error::invalid_argument(format!(
+                "{IO_BACKEND_VARIABLE}={other} is not a backend; it may be pread or io_uring"
+            ))),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn probe() -> io::Result<Self> {
+        uring::RingPool::probe().map(Self::Uring)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn probe() -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+impl Default for PosixFileSystem {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PosixFileSystem {
+    /// The machine's files, with the backend the environment asks for or the machine allows.
+    #[must_use]
+    pub fn new() -> Self {
+        match std::env::var(IO_BACKEND_VARIABLE) {
+            Ok(forced) if !forced.is_empty() => Self::with_backend(Some(&forced)),
+            _ => Self::with_backend(None),
+        }
+    }
+
+    /// As [`new`](Self::new), with the backend named by the caller instead of the environment.
+    #[must_use]
+    pub fn with_backend(forced: Option<&str>) -> Self {
+        Self { counters: Arc::default(), backend: Backend::choose(forced) }
+    }
+
+    fn check_backend(&self) -> Result<&Backend> {
+        self.backend.as_ref().map_err(Clone::clone)
+    }
+
+    fn open_appending(&self, path: &Path, options: &WritableOptions, fresh: bool) -> Result<Box<dyn WritableFile>> {
+        self.check_backend()?;
+        let what = if fresh { "create for appending" } else { "reopen for appending" };
+        // Readable too: the direct and the mapped way read the last page of a file that they continue.
+        let mut open = OpenOptions::new();
+        open.read(true).write(true).create(fresh).truncate(fresh);
+        if options.direct {
+            device::request_direct(&mut open);
+        }
+        let file = retry(|| open.open(path)).map_err(|error| device::open_error(what, path, error, options.direct))?;
+        device::finish_open(&file, path, options.direct)?;
+        self.counters.create(options.purpose);
+        let target = target::Target::new(file, path, options, Arc::clone(&self.counters))?;
+        Ok(Box::new(write::PosixWritableFile::new(target, options)?))
+    }
+}
+
+/// Repeats an operation that a signal interrupted.
+fn retry<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match operation() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+impl FileSystem for PosixFileSystem {
+    fn open_random_access(&self, path: &Path, options: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>> {
+        self.check_backend()?;
+        self.counters.open();
+        read::open_random_access(path, options, Arc::clone(&self.counters))
+    }
+
+    fn open_sequential(&self, path: &Path, options: &SequentialOptions) -> Result<Box<dyn SequentialFile>> {
+        self.check_backend()?;
+        self.counters.open();
+        read::open_sequential(path, options, Arc::clone(&self.counters))
+    }
+
+    fn create_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>> {
+        self.open_appending(path, options, true)
+    }
+
+    fn reopen_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>> {
+        self.open_appending(path, options, false)
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        self.counters.remove();
+        retry(|| fs::remove_file(path)).map_err(|error| io_error("remove file", path, error))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.counters.rename();
+        retry(|| fs::rename(from, to)).map_err(|error| io_error(&format!("rename to {}", to.display()), from, error))
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.counters.link();
+        retry(|| fs::hard_link(from, to)).map_err(|error| io_error(&format!("link as {}", to.display()), from, error))
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.counters.metadata();
+        match retry(|| fs::metadata(path)) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+            Err(error) => Err(io_error("look up", path, error)),
+        }
+    }
+
+    fn file_size(&self, path: &Path) -> Result<u64> {
+        self.counters.metadata();
+        let metadata = retry(|| fs::metadata(path)).map_err(|error| io_error("get size", path, error))?;
+        Ok(metadata.len())
+    }
+
+    fn modified_unix_seconds(&self, path: &Path) -> Result<u64> {
+        self.counters.metadata();
+        let modified =
+            retry(|| fs::metadata(path)?.modified()).map_err(|error| io_error("get modification time", path, error))?;
+        Ok(modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+    }
+
+    fn truncate(&self, path: &Path, length_bytes: u64) -> Result<()> {
+        self.counters.truncate();
+        retry(|| OpenOptions::new().write(true).open(path)?.set_len(length_bytes))
+            .map_err(|error| io_error("truncate", path, error))
+    }
+
+    fn children(&self, dir: &Path) -> Result<Vec<String>> {
+        self.counters.dir_list();
+        let failed = |error| io_error("list directory", dir, error);
+        let mut names = Vec::new();
+        for entry in retry(|| fs::read_dir(dir)).map_err(failed)? {
+            names.extend(entry.map_err(failed)?.file_name().into_string().ok());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn create_dir_all(&self, dir: &Path) -> Result<()> {
+        self.check_backend()?;
+        self.counters.metadata();
+        retry(|| fs::create_dir_all(dir)).map_err(|error| io_error("create directory", dir, error))
+    }
+
+    fn remove_dir(&self, dir: &Path) -> Result<()> {
+        self.counters.remove();
+        retry(|| fs::remove_dir(dir)).map_err(|error| io_error("remove directory", dir, error))
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        self.counters.dir_sync();
+        retry(|| fs::File::open(dir)?.sync_all()).map_err(|error| io_error("sync directory", dir, error))
+    }
+
+    fn lock_file(&self, path: &Path) -> Result<Box<dyn FileLock>> {
+        self.check_backend()?;
+        self.counters.metadata();
+        Ok(Box::new(lock::PosixFileLock::acquire(path)?))
+    }
+
+    fn free_space(&self, path: &Path) -> Result<u64> {
+        self.counters.metadata();
+        let stat = device::stat_volume(path).map_err(|error| io_error("get free space", path, error))?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
+    fn is_read_only(&self, dir: &Path) -> Result<bool> {
+        self.counters.metadata();
+        let stat = device::stat_volume(dir).map_err(|error| io_error("get mount flags", dir, error))?;
+        Ok(stat.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+    }
+
+    fn read_batch(&self, reads: &mut [ReadRequest<'_>]) {
+        self.counters.batch(reads.len() as u64);
+        match &self.backend {
+            #[cfg(target_os = "linux")]
+            Ok(Backend::Uring(pool)) if reads.len() > 1 => pool.read_batch(reads, &self.counters),
+            _ => read_one_by_one(reads),
+        }
+    }
+
+    fn counters(&self) -> &IoCounters {
+        &self.counters
+    }
+
+    fn io_backend(&self) -> &str {
+        match &self.backend {
+            #[cfg(target_os = "linux")]
+            Ok(Backend::Uring(_)) => "io_uring",
+            Ok(Backend::Pread) => "pread",
+            Err(_) => "unavailable",
+        }
+    }
+}
+
+fn read_one_by_one(reads: &mut [ReadRequest<'_>]) {
+    for read in reads {
+        read.result = read.file.read_at(read.offset, read.buffer);
+    }
+}
+
+/// Permits `O_DIRECT` and other raw flags on an [`OpenOptions`].
+fn add_flags(open: &mut OpenOptions, flags: rustix::fs::OFlags) {
+    open.custom_flags(flags.bits() as i32);
+}

@@ -1,0 +1,330 @@
+//! Reading files: at any offset (through the page cache, around it, or mapped) and in sequence.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::num::NonZeroU64;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ferrock_base::{Error, Result};
+use memmap2::{Advice, Mmap};
+
+use super::{device, retry};
+use crate::aligned::AlignedBuffer;
+use crate::counters::IoCounters;
+use crate::file_system::{RandomAccessFile, SequentialFile};
+use crate::options::{RandomAccessOptions, SequentialOptions};
+use crate::util::io_error;
+
+/// Largest bounce buffer; longer unaligned direct reads go in pieces.
+const MAX_BOUNCE_BYTES: usize = 1 << 20;
+const DEFAULT_SEQUENTIAL_BYTES: usize = 256 << 10;
+
+fn open_for_reading(what: &str, path: &Path, direct: bool) -> Result<(File, u64)> {
+    let mut open = OpenOptions::new();
+    open.read(true);
+    if direct {
+        device::request_direct(&mut open);
+    }
+    let file = retry(|| open.open(path)).map_err(|error| device::open_error(what, path, error, direct))?;
+    let size = device::finish_open(&file, path, direct)?;
+    Ok((file, size))
+}
+
+pub(super) fn open_random_access(
+    path: &Path,
+    options: &RandomAccessOptions,
+    counters: Arc<IoCounters>,
+) -> Result<Arc<dyn RandomAccessFile>> {
+    if options.direct && options.mmap {
+        return Err(Error::invalid_argument("a file is read mapped or with direct I/O, not both").in_file(path));
+    }
+    let (file, size) = open_for_reading("open for random reads", path, options.direct)?;
+    let path = path.to_path_buf();
+    if options.mmap {
+        return Ok(Arc::new(MappedFile::new(&file, path, size, options.advise_random, counters)?));
+    }
+    if options.advise_random && !options.direct {
+        // A hint: a file system that does not know it reads ahead a little too much.
+        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random);
+    }
+    let alignment = options.direct.then(|| device::direct_alignment(&file));
+    Ok(Arc::new(PosixRandomAccessFile { file, path, size, alignment, counters }))
+}
+
+/// A file read by `pread`, with O_DIRECT when it has an alignment.
+#[derive(Debug)]
+struct PosixRandomAccessFile {
+    file: File,
+    path: PathBuf,
+    size: u64,
+    alignment: Option<usize>,
+    counters: Arc<IoCounters>,
+}
+
+/// Reads until the buffer is full or the file ends. Direct reads must not go on from an unaligned position, and need
+/// not: a device returns a partial unit only at the end.
+fn read_fully(file: &File, offset: u64, buffer: &mut [u8], unit: usize, calls: &mut u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        let position = offset.saturating_add(filled as u64);
+        // No file reaches beyond what an `off_t` holds; the system calls that an error, we the end.
+        if !is_addressable(position, buffer.len() - filled) {
+            break;
+        }
+        *calls += 1;
+        let read = retry(|| file.read_at(&mut buffer[filled..], position))?;
+        filled += read;
+        if read == 0 || !read.is_multiple_of(unit) {
+            break;
+        }
+    }
+    Ok(filled)
+}
+
+/// As [`read_fully`] for any offset and length, through an aligned buffer.
+fn read_bounced(file: &File, offset: u64, buffer: &mut [u8], unit: usize, calls: &mut u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        let Some(position) = offset.checked_add(filled as u64) else { break };
+        let lead = (position % unit as u64) as usize;
+        let wanted = (buffer.len() - filled).min(MAX_BOUNCE_BYTES);
+        let mut bounce = AlignedBuffer::new((lead + wanted).next_multiple_of(unit), unit);
+        let read = read_fully(file, position - lead as u64, bounce.bytes_mut(), unit, calls)?;
+        let useful = read.saturating_sub(lead).min(wanted);
+        buffer[filled..filled + useful].copy_from_slice(&bounce.bytes()[lead..lead + useful]);
+        filled += useful;
+        if useful < wanted {
+            break;
+        }
+    }
+    Ok(filled)
+}
+
+impl RandomAccessFile for PosixRandomAccessFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let mut calls = 0;
+        let outcome = match self.alignment {
+            // A short read of the page cache may be cut anywhere, so that every byte is a unit.
+            None => read_fully(&self.file, offset, buffer, 1, &mut calls),
+            Some(unit) if is_aligned(offset, buffer, unit) => read_fully(&self.file, offset, buffer, unit, &mut calls),
+            Some(unit) => read_bounced(&self.file, offset, buffer, unit, &mut calls),
+        };
+        let read = outcome.map_err(|error| io_error("read", &self.path, error).at_offset(offset))?;
+        self.counters.read(read as u64, calls);
+        Ok(read)
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn prefetch(&self, offset: u64, length_bytes: u64) {
+        if self.alignment.is_none()
+            && let Some(length) = NonZeroU64::new(length_bytes)
+        {
+            let _ = rustix::fs::fadvise(&self.file, offset, Some(length), rustix::fs::Advice::WillNeed);
+        }
+    }
+
+    fn direct_alignment(&self) -> Option<usize> {
+        self.alignment
+    }
+
+    fn raw_fd(&self) -> Option<i32> {
+        Some(self.file.as_raw_fd())
+    }
+}
+
+/// True when the whole range has file offsets.
+pub(super) fn is_addressable(offset: u64, length: usize) -> bool {
+    offset.checked_add(length as u64).is_some_and(|end| i64::try_from(end).is_ok())
+}
+
+/// True when a direct read needs no bounce buffer.
+pub(super) fn is_aligned(offset: u64, buffer: &[u8], unit: usize) -> bool {
+    offset.is_multiple_of(unit as u64)
+        && buffer.len().is_multiple_of(unit)
+        && buffer.as_ptr().addr().is_multiple_of(unit)
+}
+
+/// A file whose bytes are read in place.
+#[derive(Debug)]
+struct MappedFile {
+    /// `None` for an empty file, which cannot be mapped.
+    map: Option<Mmap>,
+    path: PathBuf,
+    counters: Arc<IoCounters>,
+}
+
+impl MappedFile {
+    fn new(file: &File, path: PathBuf, size: u64, random: bool, counters: Arc<IoCounters>) -> Result<Self> {
+        if size == 0 {
+            return Ok(Self { map: None, path, counters });
+        }
+        // SAFETY: the mapping is read-only and of a file that the engine never changes once it is complete (tables);
+        // `RandomAccessOptions::mmap` makes it the caller's duty not to truncate it. Another process that writes into
+        // the database's files breaks more than this mapping.
+        let map = unsafe { Mmap::map(file) }.map_err(|error| io_error("map", &path, error))?;
+        if random {
+            let _ = map.advise(Advice::Random);
+        }
+        Ok(Self { map: Some(map), path, counters })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.map.as_deref().unwrap_or_default()
+    }
+}
+
+impl RandomAccessFile for MappedFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let available = self.bytes().get(start..).unwrap_or_default();
+        let read = available.len().min(buffer.len());
+        buffer[..read].copy_from_slice(&available[..read]);
+        self.counters.mapped_read(read as u64);
+        Ok(read)
+    }
+
+    fn mapped(&self, offset: u64, length_bytes: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset).ok()?;
+        let bytes = self.bytes().get(start..start.checked_add(length_bytes)?)?;
+        self.counters.mapped_read(length_bytes as u64);
+        Some(bytes)
+    }
+
+    fn size(&self) -> u64 {
+        self.bytes().len() as u64
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn prefetch(&self, offset: u64, length_bytes: u64) {
+        let Some(map) = &self.map else { return };
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(map.len());
+        let length = usize::try_from(length_bytes).unwrap_or(usize::MAX).min(map.len() - start);
+        if length > 0 {
+            let _ = map.advise_range(Advice::WillNeed, start, length);
+        }
+    }
+}
+
+pub(super) fn open_sequential(
+    path: &Path,
+    options: &SequentialOptions,
+    counters: Arc<IoCounters>,
+) -> Result<Box<dyn SequentialFile>> {
+    let (file, _) = open_for_reading("open for sequential reads", path, options.direct)?;
+    let path = path.to_path_buf();
+    if !options.direct {
+        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Sequential);
+        return Ok(Box::new(PosixSequentialFile { file, path, counters }));
+    }
+    let unit = device::direct_alignment(&file);
+    let wanted = if options.buffer_bytes == 0 { DEFAULT_SEQUENTIAL_BYTES } else { options.buffer_bytes };
+    let buffer = AlignedBuffer::new(wanted.clamp(unit, 64 << 20).next_multiple_of(unit), unit);
+    Ok(Box::new(DirectSequentialFile { file, path, position: 0, buffer_start: 0, filled: 0, unit, buffer, counters }))
+}
+
+#[derive(Debug)]
+struct PosixSequentialFile {
+    file: File,
+    path: PathBuf,
+    counters: Arc<IoCounters>,
+}
+
+impl SequentialFile for PosixSequentialFile {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        let mut calls = 0;
+        while filled < buffer.len() {
+            calls += 1;
+            let read = retry(|| self.file.read(&mut buffer[filled..]))
+                .map_err(|error| io_error("read in sequence", &self.path, error))?;
+            if read == 0 {
+                break;
+            }
+            filled += read;
+        }
+        self.counters.read(filled as u64, calls);
+        Ok(filled)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<()> {
+        let mut left = count;
+        while left > 0 {
+            let step = i64::try_from(left).unwrap_or(i64::MAX);
+            let moved = retry(|| self.file.seek(SeekFrom::Current(step)));
+            match moved {
+                Ok(_) => left -= step as u64,
+                // Past the largest offset there is: that is the end.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                    retry(|| self.file.seek(SeekFrom::End(0))).map_err(|error| io_error("skip", &self.path, error))?;
+                    return Ok(());
+                }
+                Err(error) => return Err(io_error("skip", &self.path, error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[derive(Debug)]
+struct DirectSequentialFile {
+    file: File,
+    path: PathBuf,
+    position: u64,
+    /// Where in the file the buffer's first byte lies; a multiple of `unit`.
+    buffer_start: u64,
+    filled: usize,
+    unit: usize,
+    buffer: AlignedBuffer,
+    counters: Arc<IoCounters>,
+}
+
+impl SequentialFile for DirectSequentialFile {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let mut copied = 0;
+        let mut calls = 0;
+        while copied < buffer.len() {
+            let within = self.position.checked_sub(self.buffer_start).and_then(|within| usize::try_from(within).ok());
+            if let Some(within) = within.filter(|&within| within < self.filled) {
+                let step = (self.filled - within).min(buffer.len() - copied);
+                buffer[copied..copied + step].copy_from_slice(&self.buffer.bytes()[within..within + step]);
+                copied += step;
+                self.position += step as u64;
+                continue;
+            }
+            self.buffer_start = self.position - self.position % self.unit as u64;
+            self.filled = read_fully(&self.file, self.buffer_start, self.buffer.bytes_mut(), self.unit, &mut calls)
+                .map_err(|error| io_error("read in sequence", &self.path, error).at_offset(self.buffer_start))?;
+            if self.buffer_start + self.filled as u64 <= self.position {
+                break;
+            }
+        }
+        self.counters.read(copied as u64, calls);
+        Ok(copied)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<()> {
+        self.position = self.position.saturating_add(count).min(i64::MAX as u64);
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}

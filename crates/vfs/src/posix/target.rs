@@ -1,0 +1,190 @@
+//! What every way of appending shares: the descriptor, where the file ends for the caller, and what lies beyond.
+//!
+//! ```text
+//! 0 ........ position ........ physical_end ........ reserved_end
+//!   appended          zeros                  blocks without size
+//!                     (grown reservation)    (KeepSize reservation)
+//! ```
+//!
+//! `position` counts the bytes the system has; `position <= physical_end` (the size that `stat` tells), and bytes
+//! between the two read as zeros. [`Target::trim`] makes the file end at `position`.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ferrock_base::{Error, Result};
+
+use super::device::{self, Reserve};
+use super::retry;
+use crate::counters::IoCounters;
+use crate::options::{WritableOptions, WritePurpose};
+use crate::rate_limiter::{IoPriority, RateLimiter};
+use crate::util::io_error;
+
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+    pub(super) purpose: WritePurpose,
+    pub(super) position: u64,
+    physical_end: u64,
+    reserved_end: u64,
+    /// The size changed since the last sync, so that `fdatasync` may not be enough.
+    size_changed: bool,
+    preallocate_bytes: u64,
+    bytes_per_sync: u64,
+    writeback_start: u64,
+    limiter: Option<(Arc<dyn RateLimiter>, IoPriority)>,
+    pub(super) counters: Arc<IoCounters>,
+}
+
+impl Target {
+    pub(super) fn new(file: File, path: &Path, options: &WritableOptions, counters: Arc<IoCounters>) -> Result<Self> {
+        let size = file.metadata().map_err(|error| io_error("get size", path, error))?.len();
+        Ok(Self {
+            file,
+            path: path.to_path_buf(),
+            purpose: options.purpose,
+            position: size,
+            physical_end: size,
+            reserved_end: size,
+            size_changed: true,
+            preallocate_bytes: options.preallocate_bytes,
+            bytes_per_sync: options.bytes_per_sync,
+            writeback_start: size,
+            limiter: None,
+            counters,
+        })
+    }
+
+    pub(super) fn error(&self, operation: &str, error: io::Error) -> Error {
+        io_error(operation, &self.path, error)
+    }
+
+    pub(super) fn set_rate_limiter(&mut self, limiter: Option<Arc<dyn RateLimiter>>, priority: IoPriority) {
+        self.limiter = limiter.map(|limiter| (limiter, priority));
+    }
+
+    #[inline]
+    pub(super) fn limit(&self, bytes: usize) {
+        if let Some((limiter, priority)) = &self.limiter {
+            limiter.request(bytes as u64, *priority);
+        }
+    }
+
+    /// Writes bytes at `offset` and moves `position` to their end as far as they got.
+    pub(super) fn write_at(&mut self, offset: u64, data: &[u8]) -> Result<()> {
+        self.limit(data.len());
+        self.preallocate(offset + data.len() as u64);
+        let mut written = 0;
+        while written < data.len() {
+            let at = offset + written as u64;
+            let outcome = retry(|| self.file.write_at(&data[written..], at))
+                .and_then(|count| if count == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(count) });
+            let count = outcome.map_err(|error| self.error("append", error).at_offset(at))?;
+            self.counters.write(self.purpose, count as u64);
+            written += count;
+            self.position = offset + written as u64;
+            if self.position > self.physical_end {
+                self.physical_end = self.position;
+                self.size_changed = true;
+            }
+        }
+        self.start_writeback();
+        Ok(())
+    }
+
+    /// Reserves the next block of space without changing the size. A hint: where it fails, the write itself will tell.
+    fn preallocate(&mut self, end: u64) {
+        let step = self.preallocate_bytes;
+        if step == 0 || end <= self.reserved_end.max(self.physical_end) {
+            return;
+        }
+        let start = self.reserved_end.max(self.physical_end);
+        let Some(new_end) = end.checked_next_multiple_of(step) else { return };
+        match device::reserve(&self.file, Reserve::KeepSize, start, new_end - start) {
+            Ok(()) => self.reserved_end = new_end,
+            Err(_) => self.preallocate_bytes = 0,
+        }
+    }
+
+    /// Makes the file `end` bytes long with real blocks behind every byte past `position`; false where that cannot be
+    /// had, and then the file ends at `position`. No window may be mapped.
+    pub(super) fn grow(&mut self, end: u64) -> bool {
+        let start = self.physical_end.max(self.position);
+        if end <= start {
+            return true;
+        }
+        self.size_changed = true;
+        match device::reserve(&self.file, Reserve::Grow, start, end - start) {
+            Ok(()) => {
+                self.physical_end = end;
+                true
+            }
+            Err(_) => {
+                // A reservation that ran out of space may have grown the file part of the way.
+                self.physical_end = end;
+                let _ = self.trim();
+                false
+            }
+        }
+    }
+
+    /// The end of what may be stored to through a mapping.
+    pub(super) fn physical_end(&self) -> u64 {
+        self.physical_end
+    }
+
+    /// Hands full spans to the device early, so that `sync` finds little to do.
+    pub(super) fn start_writeback(&mut self) {
+        if self.bytes_per_sync == 0 || self.position - self.writeback_start < self.bytes_per_sync {
+            return;
+        }
+        // The last page is left alone: it is about to be changed again.
+        let page = device::page_bytes();
+        let end = self.position - self.position % page;
+        if end > self.writeback_start {
+            device::start_writeback(&self.file, self.writeback_start, end - self.writeback_start);
+            self.writeback_start = end;
+        }
+    }
+
+    /// Makes written bytes and the size durable. Pages dirtied through a mapping of this file are written as well:
+    /// Linux, the only place where windows are mapped, finds them by the file and not by the mapping.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        self.counters.sync(self.purpose);
+        let synced = if self.size_changed { retry(|| self.file.sync_all()) } else { retry(|| self.file.sync_data()) };
+        synced.map_err(|error| self.error("sync", error))?;
+        self.size_changed = false;
+        Ok(())
+    }
+
+    /// Sets the size to `position` when a padded direct write went past it.
+    pub(super) fn cut_padding(&mut self, position: u64) -> Result<()> {
+        self.physical_end = self.physical_end.max(self.position);
+        self.position = position;
+        if self.physical_end > position {
+            retry(|| self.file.set_len(position)).map_err(|error| self.error("cut padding", error))?;
+            self.physical_end = position;
+            self.size_changed = true;
+        }
+        Ok(())
+    }
+
+    /// Ends the file at `position` and gives back everything reserved beyond. No window may be mapped.
+    pub(super) fn trim(&mut self) -> Result<()> {
+        if self.physical_end > self.position {
+            retry(|| self.file.set_len(self.position)).map_err(|error| self.error("truncate reserved space", error))?;
+            self.physical_end = self.position;
+            self.size_changed = true;
+        }
+        if self.reserved_end > self.position {
+            device::release(&self.file, self.position, self.reserved_end - self.position);
+            self.reserved_end = self.position;
+        }
+        Ok(())
+    }
+}

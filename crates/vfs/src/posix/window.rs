@@ -1,0 +1,127 @@
+//! Appending through a shared mapping: a copy into the page cache instead of a system call.
+//!
+//! ```text
+//!          start            position                  start + length <= physical_end
+//! file ......|#################|zeros.......................|
+//!            |<--------------- window --------------------->|
+//! ```
+//!
+//! Invariant: every byte of a live window lies below `physical_end`, which only grows while a window is mapped, and
+//! has a block reserved by `fallocate`. So no store can meet a hole (and fail with SIGBUS on a full device) or the end
+//! of the file. A sparse `ftruncate` would give the same picture without the blocks, which is why it is not used.
+//!
+//! What a killed process leaves: the bytes stored so far, since they are in the page cache, then zeros.
+
+use std::io;
+
+use memmap2::{Advice, MmapOptions, MmapRaw};
+
+use super::device;
+use super::target::Target;
+
+const DEFAULT_WINDOW_BYTES: u64 = 1 << 20;
+const MAX_WINDOW_BYTES: u64 = 16 << 20;
+/// Pages are made present in such steps ahead of the stores: one call instead of a fault per page.
+const POPULATE_BYTES: usize = 64 << 10;
+/// So many syncs in a row with hardly an append between them end the mapping: writing back a page that was just
+/// mapped costs more than the system call that the mapping saved.
+const SYNCS_BEFORE_SWITCH: u32 = 16;
+const APPENDS_PER_SYNC: u32 = 2;
+
+#[derive(Debug)]
+struct Window {
+    map: MmapRaw,
+    start: u64,
+    populated: usize,
+}
+
+/// The state of a file that is appended to through windows.
+#[derive(Debug)]
+pub(super) struct MappedAppend {
+    window: Option<Window>,
+    window_bytes: u64,
+    appends_since_sync: u32,
+    busy_syncs: u32,
+}
+
+impl MappedAppend {
+    pub(super) fn new(preallocate_bytes: u64) -> Self {
+        let wanted = if preallocate_bytes == 0 { DEFAULT_WINDOW_BYTES } else { preallocate_bytes };
+        let window_bytes = wanted.clamp(POPULATE_BYTES as u64, MAX_WINDOW_BYTES);
+        let window_bytes = window_bytes.next_multiple_of(device::page_bytes());
+        Self { window: None, window_bytes, appends_since_sync: 0, busy_syncs: 0 }
+    }
+
+    /// Counts an append for [`note_sync`](Self::note_sync).
+    #[inline]
+    pub(super) fn note_append(&mut self) {
+        self.appends_since_sync = self.appends_since_sync.saturating_add(1);
+    }
+
+    /// Counts a sync; true when syncs dominate and plain writes would serve better.
+    pub(super) fn note_sync(&mut self) -> bool {
+        let dominates = self.appends_since_sync <= APPENDS_PER_SYNC;
+        self.busy_syncs = if dominates { self.busy_syncs + 1 } else { 0 };
+        self.appends_since_sync = 0;
+        self.busy_syncs >= SYNCS_BEFORE_SWITCH
+    }
+
+    /// Copies as many of the bytes as the window takes, moves the position over them and returns their count.
+    /// Zero asks for [`advance`](Self::advance).
+    #[inline]
+    pub(super) fn store(&mut self, target: &mut Target, data: &[u8]) -> io::Result<usize> {
+        let Some(window) = &mut self.window else { return Ok(0) };
+        let within = (target.position - window.start) as usize;
+        let count = data.len().min(window.map.len() - within);
+        if within + count > window.populated {
+            window.populate(within + count)?;
+        }
+        // SAFETY: `within + count <= map.len()`, so the destination lies in the mapping. Nothing else in this process
+        // refers to these bytes: the mapping is private to this value and `&mut self` excludes a second store; `data`
+        // cannot overlap it because no reference into the mapping is ever given out. The space is reserved and below
+        // the end of the file (see the invariant above), so that the store does not fault.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), window.map.as_mut_ptr().add(within), count) };
+        target.position += count as u64;
+        target.counters.mapped_write(target.purpose, count as u64);
+        Ok(count)
+    }
+
+    /// Unmaps the full window, reserves the space of the next and maps it. False where space or mapping cannot be had.
+    pub(super) fn advance(&mut self, target: &mut Target) -> bool {
+        self.window = None;
+        let page = device::page_bytes();
+        let start = target.position - target.position % page;
+        let Some(end) = start.checked_add(self.window_bytes) else { return false };
+        if !tail_is_readable(target, start) || !target.grow(end) {
+            return false;
+        }
+        // Space that an earlier, larger reservation left is used up first.
+        let length = (target.physical_end().min(end) - start) as usize;
+        let Ok(map) = MmapOptions::new().offset(start).len(length).map_raw(&target.file) else { return false };
+        self.window = Some(Window { map, start, populated: 0 });
+        true
+    }
+}
+
+/// Reads what the first page of a window already holds: a page that the device cannot read is an error here and
+/// would be a SIGBUS in the mapping.
+fn tail_is_readable(target: &Target, start: u64) -> bool {
+    use std::os::unix::fs::FileExt;
+    target.position == start || super::retry(|| target.file.read_at(&mut [0], start)).is_ok()
+}
+
+impl Window {
+    #[cold]
+    fn populate(&mut self, needed: usize) -> io::Result<()> {
+        let end = needed.next_multiple_of(POPULATE_BYTES).min(self.map.len());
+        // The kernel answers with an error where a store would be answered with SIGBUS, which is the better half of
+        // the bargain. One that does not know the advice (before 5.14) faults page by page.
+        #[cfg(target_os = "linux")]
+        match self.map.advise_range(Advice::PopulateWrite, self.populated, end - self.populated) {
+            Err(error) if error.kind() != io::ErrorKind::InvalidInput => return Err(error),
+            _ => {}
+        }
+        self.populated = end;
+        Ok(())
+    }
+}

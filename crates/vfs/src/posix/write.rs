@@ -1,0 +1,207 @@
+//! The writable file: three ways for bytes to reach it, one way to fail.
+//!
+//! ```text
+//! Mapped --(no reservation, no map, syncs dominate)--> Buffered        Direct
+//!    \________________________\______________________________\____ failure or close ----> Done
+//! ```
+//!
+//! After a failed write or sync nobody knows what the file holds, so the first error is kept and returned to every
+//! later call: in particular, a second `sync` must not succeed because the kernel forgot the pages it could not write.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ferrock_base::{Error, Result};
+
+use super::device;
+use super::direct::DirectAppend;
+use super::target::Target;
+use super::window::MappedAppend;
+use crate::file_system::WritableFile;
+use crate::options::WritableOptions;
+use crate::rate_limiter::{IoPriority, RateLimiter};
+
+#[derive(Debug)]
+enum Mode {
+    Buffered(Vec<u8>),
+    Direct(DirectAppend),
+    Mapped(MappedAppend),
+    Done,
+}
+
+#[derive(Debug)]
+pub(super) struct PosixWritableFile {
+    target: Target,
+    mode: Mode,
+    buffer_bytes: usize,
+    failure: Option<Error>,
+    closed: bool,
+}
+
+impl PosixWritableFile {
+    pub(super) fn new(target: Target, options: &WritableOptions) -> Result<Self> {
+        let mode = if options.direct {
+            Mode::Direct(DirectAppend::new(&target, options.buffer_bytes)?)
+        } else if options.mapped_append && device::reservations_hold(&target.file) {
+            Mode::Mapped(MappedAppend::new(options.preallocate_bytes))
+        } else {
+            Mode::Buffered(Vec::new())
+        };
+        Ok(Self { target, mode, buffer_bytes: options.buffer_bytes, failure: None, closed: false })
+    }
+
+    fn check_usable(&self) -> Result<()> {
+        match &self.failure {
+            Some(failure) => Err(failure.clone()),
+            None if self.closed => Err(Error::invalid_argument("the file is closed").in_file(&self.target.path)),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps the first failure. The buffer goes with the mode, and any window is unmapped.
+    fn poison<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        if let Err(error) = &outcome {
+            self.failure = Some(error.clone());
+            self.mode = Mode::Done;
+        }
+        outcome
+    }
+
+    /// From here on bytes are written by calls. Space that was reserved stays and is written into.
+    fn leave_mapping(&mut self) {
+        self.mode = Mode::Buffered(Vec::new());
+    }
+
+    fn append_mapped(&mut self, mut data: &[u8]) -> Result<()> {
+        self.target.limit(data.len());
+        while let Mode::Mapped(mapped) = &mut self.mode {
+            match mapped.store(&mut self.target, data) {
+                Ok(0) if mapped.advance(&mut self.target) => continue,
+                Ok(count) if count > 0 => data = &data[count..],
+                // No window, or one whose pages cannot be had: the write call will say what is wrong, if anything.
+                Ok(_) | Err(_) => self.leave_mapping(),
+            }
+            if data.is_empty() {
+                self.target.start_writeback();
+                return Ok(());
+            }
+        }
+        self.append_buffered(data)
+    }
+
+    fn append_buffered(&mut self, data: &[u8]) -> Result<()> {
+        let Mode::Buffered(buffer) = &mut self.mode else { return Ok(()) };
+        if buffer.len() + data.len() <= self.buffer_bytes {
+            buffer.extend_from_slice(data);
+            return Ok(());
+        }
+        // A large append is not copied; a small one goes out with what waited before it.
+        if data.len() < self.buffer_bytes {
+            buffer.extend_from_slice(data);
+            return self.flush_buffer();
+        }
+        self.flush_buffer()?;
+        self.target.write_at(self.target.position, data)
+    }
+
+    fn flush_buffer(&mut self) -> Result<()> {
+        let Mode::Buffered(buffer) = &mut self.mode else { return Ok(()) };
+        if !buffer.is_empty() {
+            self.target.write_at(self.target.position, buffer)?;
+            buffer.clear();
+        }
+        Ok(())
+    }
+
+    fn flush_mode(&mut self) -> Result<()> {
+        match &mut self.mode {
+            Mode::Buffered(_) => self.flush_buffer(),
+            Mode::Direct(direct) => direct.flush(&mut self.target),
+            Mode::Mapped(_) | Mode::Done => Ok(()),
+        }
+    }
+}
+
+impl WritableFile for PosixWritableFile {
+    #[inline]
+    fn append(&mut self, data: &[u8]) -> Result<()> {
+        self.check_usable()?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        self.target.counters.append(self.target.purpose, data.len() as u64);
+        let outcome = match &mut self.mode {
+            Mode::Mapped(mapped) => {
+                mapped.note_append();
+                self.append_mapped(data)
+            }
+            Mode::Direct(direct) => direct.append(&mut self.target, data),
+            Mode::Buffered(_) | Mode::Done => self.append_buffered(data),
+        };
+        self.poison(outcome)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.check_usable()?;
+        let flushed = self.flush_mode();
+        self.poison(flushed)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.flush()?;
+        let synced = self.target.sync();
+        self.poison(synced)?;
+        if let Mode::Mapped(mapped) = &mut self.mode
+            && mapped.note_sync()
+        {
+            self.leave_mapping();
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<()> {
+        if self.closed {
+            return Ok(());
+        }
+        let flushed = match &self.failure {
+            Some(failure) => Err(failure.clone()),
+            None => self.flush_mode(),
+        };
+        // Unmapped before it is cut: no store may meet truncated space.
+        self.mode = Mode::Done;
+        self.closed = true;
+        let trimmed = self.target.trim();
+        flushed.and(trimmed)
+    }
+
+    fn size(&self) -> u64 {
+        match &self.mode {
+            Mode::Buffered(buffer) => self.target.position + buffer.len() as u64,
+            Mode::Direct(direct) => direct.size(),
+            Mode::Mapped(_) | Mode::Done => self.target.position,
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.target.path
+    }
+
+    fn set_rate_limiter(&mut self, limiter: Option<Arc<dyn RateLimiter>>, priority: IoPriority) {
+        self.target.set_rate_limiter(limiter, priority);
+    }
+
+    fn append_backend(&self) -> &'static str {
+        match &self.mode {
+            Mode::Buffered(_) | Mode::Done => "buffered",
+            Mode::Direct(_) => "direct",
+            Mode::Mapped(_) => "mapped",
+        }
+    }
+}
+
+impl Drop for PosixWritableFile {
+    fn drop(&mut self) {
+        // Nobody is left to tell.
+        let _ = self.close();
+    }
+}
