@@ -2,7 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod blob_index;
+pub mod compression;
+pub mod log;
 pub mod wide_column;
 pub mod write_batch;
-
-pub mod compression;

@@ -91,9 +91,8 @@ fn decode_version1<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<WideColumn<'a>>> {
         let name = cursor.length_prefixed("wide column name")?;
         index.push((name, cursor.varint32("wide column value size")? as usize));
     }
-    let column = |(name, size)| {
-        Ok(WideColumn { name, value: cursor.bytes(size, "wide column value")?, is_blob_index: false })
-    };
+    let column =
+        |(name, size)| Ok(WideColumn { name, value: cursor.bytes(size, "wide column value")?, is_blob_index: false });
     index.into_iter().map(column).collect()
 }
 
@@ -134,8 +133,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     const VERSION1: &[u8] = b"\x01\x02\x00\x04\x03col\x03dfltval";
-    const VERSION2: &[u8] =
-        b"\x02\x03\x03\x03\x05\x01\x11\x01\x00\x03\x02\x02\x05\x01bigsmdd\x01\x07\x40\x1e\x00s";
+    const VERSION2: &[u8] = b"\x02\x03\x03\x03\x05\x01\x11\x01\x00\x03\x02\x02\x05\x01bigsmdd\x01\x07\x40\x1e\x00s";
 
     fn inline<'a>(name: &'a [u8], value: &'a [u8]) -> WideColumn<'a> {
         WideColumn { name, value, is_blob_index: false }

@@ -324,8 +324,7 @@ const MERGE: (ValueType, ValueType) = (ValueType::Merge, ValueType::ColumnFamily
 const DELETE_RANGE: (ValueType, ValueType) = (ValueType::RangeDeletion, ValueType::ColumnFamilyRangeDeletion);
 const BLOB_INDEX: (ValueType, ValueType) = (ValueType::BlobIndex, ValueType::ColumnFamilyBlobIndex);
 const ENTITY: (ValueType, ValueType) = (ValueType::WideColumnEntity, ValueType::ColumnFamilyWideColumnEntity);
-const TIMED_PUT: (ValueType, ValueType) =
-    (ValueType::ValuePreferredSeqno, ValueType::ColumnFamilyValuePreferredSeqno);
+const TIMED_PUT: (ValueType, ValueType) = (ValueType::ValuePreferredSeqno, ValueType::ColumnFamilyValuePreferredSeqno);
 
 /// Updates. Each fails with `InvalidArgument` when a key or value is too long, and then leaves the batch as it was.
 impl WriteBatch {
@@ -380,12 +379,7 @@ impl WriteBatch {
     }
 
     /// As [`single_delete_cf`](Self::single_delete_cf), as of a user-defined timestamp.
-    pub fn single_delete_cf_with_timestamp(
-        &mut self,
-        column_family: u32,
-        key: &[u8],
-        timestamp: &[u8],
-    ) -> Result<()> {
+    pub fn single_delete_cf_with_timestamp(&mut self, column_family: u32, key: &[u8], timestamp: &[u8]) -> Result<()> {
         self.add_key(SINGLE_DELETE, column_family, (key, timestamp))
     }
 

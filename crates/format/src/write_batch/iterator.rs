@@ -88,9 +88,7 @@ impl<'a> Record<'a> {
             Self::Merge { column_family, key, operand } => (column_family, ValueType::Merge, key, operand),
             Self::DeleteRange { column_family, begin, end } => (column_family, ValueType::RangeDeletion, begin, end),
             Self::BlobIndex { column_family, key, index } => (column_family, ValueType::BlobIndex, key, index),
-            Self::PutEntity { column_family, key, entity } => {
-                (column_family, ValueType::WideColumnEntity, key, entity)
-            }
+            Self::PutEntity { column_family, key, entity } => (column_family, ValueType::WideColumnEntity, key, entity),
             Self::TimedPut { column_family, key, value_and_time } => {
                 (column_family, ValueType::ValuePreferredSeqno, key, value_and_time)
             }
@@ -225,9 +223,7 @@ impl<'a> WriteBatchIter<'a> {
             _ => super::DEFAULT_COLUMN_FAMILY,
         };
         Some(match tag {
-            T::Value | T::ColumnFamilyValue => {
-                Record::Put { column_family, key: self.slice()?, value: self.slice()? }
-            }
+            T::Value | T::ColumnFamilyValue => Record::Put { column_family, key: self.slice()?, value: self.slice()? },
             T::Deletion | T::ColumnFamilyDeletion => Record::Delete { column_family, key: self.slice()? },
             T::SingleDeletion | T::ColumnFamilySingleDeletion => {
                 Record::SingleDelete { column_family, key: self.slice()? }
