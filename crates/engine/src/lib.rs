@@ -1,2 +1,14 @@
 //! A pure-Rust LSM key-value engine that reads and writes RocksDB's own files.
 #![warn(missing_docs)]
+
+mod listener;
+pub mod options;
+mod snapshot;
+mod super_version;
+mod sync;
+
+pub use ferrock_base::{Comparator, Error, ErrorKind, Result, SequenceNumber};
+pub use ferrock_format::write_batch::WriteBatch;
+pub use listener::{CompactionEvent, EventListener, FlushEvent};
+pub use options::{ColumnFamilyOptions, DbOptions, ReadOptions, WriteOptions};
+pub use snapshot::Snapshot;

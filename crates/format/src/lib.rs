@@ -4,5 +4,6 @@
 pub mod blob_index;
 pub mod compression;
 pub mod log;
+mod option_values;
 pub mod wide_column;
 pub mod write_batch;

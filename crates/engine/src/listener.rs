@@ -1,0 +1,55 @@
+//! Events that a caller can listen to.
+
+use ferrock_base::{Error, FileNumber};
+
+/// A flush that ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlushEvent {
+    /// The column family.
+    pub column_family: String,
+    /// The table written; `None` when everything in the memtables cancelled out.
+    pub file_number: Option<FileNumber>,
+    /// Its size.
+    pub size_bytes: u64,
+}
+
+/// A compaction that began or ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompactionEvent {
+    /// Distinguishes compactions that run at once.
+    pub job_id: u64,
+    /// The column family.
+    pub column_family: String,
+    /// First level read.
+    pub start_level: usize,
+    /// Level written.
+    pub output_level: usize,
+    /// Tables read.
+    pub input_files: Vec<FileNumber>,
+    /// Tables written; empty when it began.
+    pub output_files: Vec<FileNumber>,
+    /// The tables only changed their level.
+    pub is_trivial_move: bool,
+}
+
+/// Hears of what happens in the background. Called without locks held; a slow listener slows the job it listens to.
+pub trait EventListener: Send + Sync {
+    /// A flush ended.
+    fn on_flush_completed(&self, event: &FlushEvent) {
+        let _ = event;
+    }
+    /// A compaction is about to read its inputs.
+    fn on_compaction_begin(&self, event: &CompactionEvent) {
+        let _ = event;
+    }
+    /// A compaction was installed.
+    fn on_compaction_completed(&self, event: &CompactionEvent) {
+        let _ = event;
+    }
+    /// The database entered, or changed, its background-error state.
+    fn on_background_error(&self, error: &Error) {
+        let _ = error;
+    }
+    /// The database accepts writes again.
+    fn on_error_recovery_completed(&self) {}
+}

@@ -1,0 +1,338 @@
+//! Options of one column family: RocksDB's names and defaults.
+
+use super::passthrough::Passthrough;
+use ferrock_base::compaction_filter::CompactionFilter;
+use ferrock_base::merge::MergeOperator;
+use ferrock_base::option_table::{OptionValue, Violation};
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::{Comparator, option_enum, option_table};
+use ferrock_format::compression::{CompressionOptions, CompressionType};
+use ferrock_format::filter::FilterPolicy;
+use ferrock_table::BlockBasedTableOptions;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+option_enum! {
+    /// The shape that compaction keeps.
+    pub enum CompactionStyle {
+        /// Levels, each a sorted run, each a multiple of the one above.
+        Level = "kCompactionStyleLevel",
+        /// Sorted runs of growing size.
+        Universal = "kCompactionStyleUniversal",
+        /// A queue of files.
+        Fifo = "kCompactionStyleFIFO",
+        /// None but by hand.
+        None = "kCompactionStyleNone",
+    }
+}
+
+option_enum! {
+    /// Which file of a level goes down first.
+    pub enum CompactionPriority {
+        /// The largest, tombstones counted double.
+        ByCompensatedSize = "kByCompensatedSize",
+        /// The one whose newest entry is oldest.
+        OldestLargestSeqFirst = "kOldestLargestSeqFirst",
+        /// The one whose oldest entry is oldest.
+        OldestSmallestSeqFirst = "kOldestSmallestSeqFirst",
+        /// The one that drags along the least of the next level.
+        MinOverlappingRatio = "kMinOverlappingRatio",
+        /// One after the other through the key space.
+        RoundRobin = "kRoundRobin",
+    }
+}
+
+/// Compression of the bottommost level; `None` (`kDisableCompressionOption`) means the same as the other levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BottommostCompression(pub Option<CompressionType>);
+
+impl OptionValue for BottommostCompression {
+    fn parse_option(text: &str) -> Option<Self> {
+        match text.trim() {
+            "kDisableCompressionOption" => Some(Self(None)),
+            text => CompressionType::parse_option(text).map(|kind| Self(Some(kind))),
+        }
+    }
+    fn format_option(&self) -> String {
+        self.0.map_or_else(|| "kDisableCompressionOption".to_owned(), |kind| kind.format_option())
+    }
+}
+
+/// Levels and dictionaries of a compressor, in the `{level=3;...}` form of an OPTIONS file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompressionSettings(pub CompressionOptions);
+
+impl OptionValue for CompressionSettings {
+    fn parse_option(text: &str) -> Option<Self> {
+        let body = text.trim();
+        let body = body.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(body);
+        let mut options = CompressionOptions::default();
+        for field in body.split(';').map(str::trim).filter(|field| !field.is_empty()) {
+            let (name, value) = field.split_once('=')?;
+            match name.trim() {
+                "window_bits" => options.window_bits = OptionValue::parse_option(value)?,
+                "level" => options.level = OptionValue::parse_option(value)?,
+                "strategy" => options.strategy = OptionValue::parse_option(value)?,
+                "max_dict_bytes" => options.max_dict_bytes = OptionValue::parse_option(value)?,
+                "zstd_max_train_bytes" => options.zstd_max_train_bytes = OptionValue::parse_option(value)?,
+                "parallel_threads" => options.parallel_threads = OptionValue::parse_option(value)?,
+                "enabled" => options.enabled = OptionValue::parse_option(value)?,
+                "max_dict_buffer_bytes" => options.max_dict_buffer_bytes = OptionValue::parse_option(value)?,
+                "use_zstd_dict_trainer" => options.use_zstd_dict_trainer = OptionValue::parse_option(value)?,
+                "max_compressed_bytes_per_kb" => options.max_compressed_bytes_per_kb = OptionValue::parse_option(value)?,
+                "checksum" => options.checksum = OptionValue::parse_option(value)?,
+                _ => return None,
+            }
+        }
+        Some(Self(options))
+    }
+    fn format_option(&self) -> String {
+        let o = &self.0;
+        format!(
+            "{{checksum={};max_dict_buffer_bytes={};enabled={};max_dict_bytes={};max_compressed_bytes_per_kb={};\
+             parallel_threads={};zstd_max_train_bytes={};level={};use_zstd_dict_trainer={};strategy={};window_bits={};}}",
+            o.checksum,
+            o.max_dict_buffer_bytes,
+            o.enabled,
+            o.max_dict_bytes,
+            o.max_compressed_bytes_per_kb,
+            o.parallel_threads,
+            o.zstd_max_train_bytes,
+            o.level,
+            o.use_zstd_dict_trainer,
+            o.strategy,
+            o.window_bits,
+        )
+    }
+}
+
+option_table! {
+    /// Settings of one column family.
+    pub struct ColumnFamilySettings {
+        /// Bytes of a memtable after which it is flushed.
+        mutable write_buffer_size: usize = 64 << 20, (64 << 10)..=(64 << 30);
+        /// Memtables that may exist at once; writers stop when one more is needed.
+        mutable max_write_buffer_number: i32 = 2, 1..=i32::MAX;
+        /// Full memtables that are flushed into one file together.
+        fixed min_write_buffer_number_to_merge: i32 = 1, 1..=i32::MAX;
+        /// Bytes that a memtable takes from the allocator at a time. 0: an eighth of `write_buffer_size`, at most 1 MiB.
+        mutable arena_block_size: usize = 1 << 20;
+        /// Share of the write buffer for a Bloom filter over the memtable; 0: none.
+        mutable memtable_prefix_bloom_size_ratio: f64 = 0.0, 0.0..=1.0;
+        /// The memtable's filter also holds whole keys.
+        mutable memtable_whole_key_filtering: bool = false;
+        /// Levels of the tree.
+        fixed num_levels: i32 = 7, 1..=64;
+        /// Files in level 0 that start a compaction.
+        mutable level0_file_num_compaction_trigger: i32 = 4, 1..=i32::MAX;
+        /// Files in level 0 from which on writers are slowed down.
+        mutable level0_slowdown_writes_trigger: i32 = 20, -1..=i32::MAX;
+        /// Files in level 0 at which writers stop.
+        mutable level0_stop_writes_trigger: i32 = 36, 1..=i32::MAX;
+        /// Bytes of the first level below 0.
+        mutable max_bytes_for_level_base: u64 = 256 << 20, 1..=u64::MAX;
+        /// How much larger each level is than the one above.
+        mutable max_bytes_for_level_multiplier: f64 = 10.0, 1.0..=1e6;
+        /// Factors on top of the multiplier, level by level.
+        mutable max_bytes_for_level_multiplier_additional: Vec<i32> = vec![1; 7];
+        /// Level sizes follow the last level, so that space amplification stays near 1.1.
+        fixed level_compaction_dynamic_level_bytes: bool = true;
+        /// Bytes of a table written by compaction.
+        mutable target_file_size_base: u64 = 64 << 20, 1..=u64::MAX;
+        /// How much larger tables are on each deeper level.
+        mutable target_file_size_multiplier: i32 = 1, 1..=i32::MAX;
+        /// Bytes that one compaction may read. 0: 25 times `target_file_size_base`.
+        mutable max_compaction_bytes: u64 = 0;
+        /// Compact only by hand.
+        mutable disable_auto_compactions: bool = false;
+        /// The shape that compaction keeps.
+        fixed compaction_style: CompactionStyle = CompactionStyle::Level;
+        /// Which file of a level goes down first.
+        fixed compaction_pri: CompactionPriority = CompactionPriority::MinOverlappingRatio;
+        /// Bytes of waiting compaction from which on writers are slowed down; 0: never.
+        mutable soft_pending_compaction_bytes_limit: u64 = 64 << 30;
+        /// Bytes of waiting compaction at which writers stop; 0: never.
+        mutable hard_pending_compaction_bytes_limit: u64 = 256 << 30;
+        /// Seconds after which data is compacted although nothing else asks for it; 0: never.
+        mutable ttl: u64 = 30 * 24 * 3600;
+        /// Seconds after which every file is rewritten; 0: never.
+        mutable periodic_compaction_seconds: u64 = 0;
+        /// Check the order of files at every change of the tree.
+        fixed force_consistency_checks: bool = true;
+        /// Compression of blocks.
+        mutable compression: CompressionType = CompressionType::Lz4;
+        /// Compression level by level; empty: `compression` everywhere.
+        fixed compression_per_level: Vec<CompressionType> = Vec::new();
+        /// Levels and dictionaries of `compression`.
+        mutable compression_opts: CompressionSettings = CompressionSettings::default();
+        /// Compression of the bottommost level.
+        mutable bottommost_compression: BottommostCompression = BottommostCompression(None);
+        /// Levels and dictionaries of `bottommost_compression`, when `enabled`.
+        mutable bottommost_compression_opts: CompressionSettings = CompressionSettings::default();
+        /// The bottommost level gets no filters: nearly every lookup that comes there finds its key.
+        fixed optimize_filters_for_hits: bool = false;
+        /// Hidden versions of a key that an iterator walks over before it seeks past them.
+        mutable max_sequential_skip_in_iterations: u64 = 8;
+    }
+}
+
+/// Options of one column family.
+///
+/// ```
+/// let mut options = ferrock::ColumnFamilyOptions::default();
+/// options.write_buffer_size = 8 << 20;
+/// options.table.block_size = 16 << 10;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ColumnFamilyOptions {
+    /// What an OPTIONS file can hold.
+    pub settings: ColumnFamilySettings,
+    /// Key order.
+    pub comparator: Comparator,
+    /// Combines what `merge` wrote.
+    pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// The part of a key that filters and prefix seeks go by.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// Decides what flush and compaction keep.
+    pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
+    /// Filters in tables.
+    pub filter_policy: Option<FilterPolicy>,
+    /// How tables are written and read.
+    pub table: BlockBasedTableOptions,
+    /// RocksDB's options that have no meaning here (yet), as an OPTIONS file had them.
+    pub passthrough: Passthrough,
+}
+
+impl Deref for ColumnFamilyOptions {
+    type Target = ColumnFamilySettings;
+    fn deref(&self) -> &ColumnFamilySettings {
+        &self.settings
+    }
+}
+
+impl DerefMut for ColumnFamilyOptions {
+    fn deref_mut(&mut self) -> &mut ColumnFamilySettings {
+        &mut self.settings
+    }
+}
+
+impl ColumnFamilyOptions {
+    /// Every value out of its bounds, alone or against the others.
+    #[must_use]
+    pub fn violations(&self) -> Vec<Violation> {
+        let mut violations = self.settings.violations();
+        violations.extend(self.table.violations());
+        let settings = &self.settings;
+        if settings.level0_stop_writes_trigger < settings.level0_file_num_compaction_trigger {
+            violations.push(Violation {
+                name: "level0_stop_writes_trigger".to_owned(),
+                value: settings.level0_stop_writes_trigger.to_string(),
+                bound: format!("below level0_file_num_compaction_trigger = {}", settings.level0_file_num_compaction_trigger),
+            });
+        }
+        for kind in std::iter::once(settings.compression)
+            .chain(settings.compression_per_level.iter().copied())
+            .chain(settings.bottommost_compression.0)
+        {
+            if !kind.is_supported() {
+                violations.push(Violation {
+                    name: "compression".to_owned(),
+                    value: kind.option_name().to_owned(),
+                    bound: "not supported for writing; choose another compression".to_owned(),
+                });
+            }
+        }
+        violations
+    }
+
+    /// Brings options into the relations that the engine relies on, as RocksDB does at open.
+    #[must_use]
+    pub(crate) fn sanitized(mut self) -> Self {
+        let s = &mut self.settings;
+        s.max_write_buffer_number = s.max_write_buffer_number.max(2);
+        s.min_write_buffer_number_to_merge = s.min_write_buffer_number_to_merge.min(s.max_write_buffer_number - 1).max(1);
+        if s.compaction_style == CompactionStyle::Level {
+            s.num_levels = s.num_levels.max(2);
+        } else {
+            s.level_compaction_dynamic_level_bytes = false;
+        }
+        if s.level0_slowdown_writes_trigger >= 0 {
+            s.level0_slowdown_writes_trigger = s.level0_slowdown_writes_trigger.max(s.level0_file_num_compaction_trigger);
+            s.level0_stop_writes_trigger = s.level0_stop_writes_trigger.max(s.level0_slowdown_writes_trigger);
+        }
+        if s.hard_pending_compaction_bytes_limit > 0 && s.soft_pending_compaction_bytes_limit > 0 {
+            s.soft_pending_compaction_bytes_limit =
+                s.soft_pending_compaction_bytes_limit.min(s.hard_pending_compaction_bytes_limit);
+        }
+        if s.max_compaction_bytes == 0 {
+            s.max_compaction_bytes = s.target_file_size_base.saturating_mul(25);
+        }
+        if s.arena_block_size == 0 {
+            s.arena_block_size = (s.write_buffer_size / 8).min(1 << 20);
+        }
+        s.memtable_prefix_bloom_size_ratio = s.memtable_prefix_bloom_size_ratio.min(0.25);
+        self
+    }
+
+    /// Compression of a table written to `level`. `base_level` is the first level below 0 that holds data.
+    #[must_use]
+    pub(crate) fn compression_for(
+        &self,
+        level: usize,
+        base_level: usize,
+        is_bottommost: bool,
+    ) -> (CompressionType, &CompressionOptions) {
+        let s = &self.settings;
+        if is_bottommost && let Some(kind) = s.bottommost_compression.0 {
+            let settings =
+                if s.bottommost_compression_opts.0.enabled { &s.bottommost_compression_opts } else { &s.compression_opts };
+            return (kind, &settings.0);
+        }
+        let kind = if s.compression_per_level.is_empty() {
+            s.compression
+        } else {
+            // With dynamic levels the list counts from the base level: entry 0 is level 0, entry 1 the base level.
+            let index = if level == 0 { 0 } else { (level + 1).saturating_sub(base_level.max(1)).max(1) };
+            s.compression_per_level[index.min(s.compression_per_level.len() - 1)]
+        };
+        (kind, &s.compression_opts.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compression_settings_survive_their_text() {
+        let text = "{checksum=false;max_dict_buffer_bytes=0;enabled=true;max_dict_bytes=16384;\
+                    max_compressed_bytes_per_kb=896;parallel_threads=1;zstd_max_train_bytes=0;level=9;\
+                    use_zstd_dict_trainer=true;strategy=0;window_bits=-14;}";
+        let settings = CompressionSettings::parse_option(text).unwrap();
+        assert_eq!((settings.0.level, settings.0.max_dict_bytes, settings.0.enabled), (9, 16384, true));
+        assert_eq!(settings.format_option(), text);
+        assert_eq!(CompressionSettings::parse_option("{level=x;}"), None);
+        assert_eq!(CompressionSettings::default().format_option().contains("level=32767"), true);
+    }
+
+    #[test]
+    fn every_violation_is_reported_at_once() {
+        let mut options = ColumnFamilyOptions::default();
+        options.write_buffer_size = 1;
+        options.num_levels = 0;
+        options.level0_stop_writes_trigger = 2;
+        let names: Vec<String> = options.violations().into_iter().map(|violation| violation.name).collect();
+        assert_eq!(names, ["write_buffer_size", "num_levels", "level0_stop_writes_trigger"]);
+    }
+
+    #[test]
+    fn compression_follows_the_level() {
+        let mut options = ColumnFamilyOptions::default();
+        options.compression_per_level = vec![CompressionType::NoCompression, CompressionType::Snappy, CompressionType::Zstd];
+        options.bottommost_compression = BottommostCompression(Some(CompressionType::Zlib));
+        assert_eq!(options.compression_for(0, 4, false).0, CompressionType::NoCompression);
+        assert_eq!(options.compression_for(4, 4, false).0, CompressionType::Snappy);
+        assert_eq!(options.compression_for(5, 4, false).0, CompressionType::Zstd);
+        assert_eq!(options.compression_for(6, 4, true).0, CompressionType::Zlib);
+    }
+}

@@ -1,0 +1,123 @@
+//! Options of single operations.
+
+use crate::snapshot::Snapshot;
+pub use ferrock_table::ReadTier;
+
+/// How to read.
+///
+/// ```
+/// use ferrock::ReadOptions;
+/// let options = ReadOptions { upper_bound: Some(b"user:2".to_vec()), ..ReadOptions::default() };
+/// ```
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// Read as of this snapshot instead of now.
+    pub snapshot: Option<Snapshot>,
+    /// Verify block checksums (default true).
+    pub verify_checksums: bool,
+    /// Put blocks read into the cache (default true).
+    pub fill_cache: bool,
+    /// How deep to read; `BlockCacheOnly` answers `Incomplete` instead of reading a file.
+    pub read_tier: ReadTier,
+    /// First key an iterator may return.
+    pub lower_bound: Option<Vec<u8>>,
+    /// First key an iterator may not return.
+    pub upper_bound: Option<Vec<u8>>,
+    /// Ignore prefix filters, so that a seek is right for every key even with a prefix extractor.
+    pub total_order_seek: bool,
+    /// An iterator ends where the prefix of its seek key ends.
+    pub prefix_same_as_start: bool,
+    /// Bytes an iterator reads ahead; 0 adapts to how it is used.
+    pub readahead_size: usize,
+    /// Hidden entries an iterator may pass over in one step before it gives up with `Incomplete`; 0: no bound.
+    pub max_skippable_internal_keys: u64,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            snapshot: None,
+            verify_checksums: true,
+            fill_cache: true,
+            read_tier: ReadTier::All,
+            lower_bound: None,
+            upper_bound: None,
+            total_order_seek: false,
+            prefix_same_as_start: false,
+            readahead_size: 0,
+            max_skippable_internal_keys: 0,
+        }
+    }
+}
+
+/// How to write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Return only when the write is durable.
+    pub sync: bool,
+    /// Do not write to the log; a crash loses what was not flushed.
+    pub disable_wal: bool,
+    /// Answer `Incomplete` instead of waiting while writers are slowed down or stopped.
+    pub no_slowdown: bool,
+    /// Skip records of column families that do not exist instead of failing.
+    pub ignore_missing_column_families: bool,
+}
+
+impl WriteOptions {
+    /// Durable when it returns.
+    #[must_use]
+    pub fn synced() -> Self {
+        Self { sync: true, ..Self::default() }
+    }
+}
+
+/// How to flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlushOptions {
+    /// Return when the flush is done (default true).
+    pub wait: bool,
+}
+
+impl Default for FlushOptions {
+    fn default() -> Self {
+        Self { wait: true }
+    }
+}
+
+/// What a manual compaction does with the bottommost level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BottommostLevelCompaction {
+    /// Leaves it alone.
+    Skip,
+    /// Rewrites it when a compaction filter could change it.
+    #[default]
+    IfHaveCompactionFilter,
+    /// Rewrites it.
+    Force,
+    /// Rewrites those of its files that this compaction did not write.
+    ForceOptimized,
+}
+
+/// How to compact by hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompactRangeOptions {
+    /// Move the result to the lowest level that can hold it.
+    pub change_level: bool,
+    /// That level, with `change_level`; `None`: the lowest.
+    pub target_level: Option<usize>,
+    /// The bottommost level.
+    pub bottommost_level_compaction: BottommostLevelCompaction,
+    /// No automatic compaction runs at the same time.
+    pub exclusive_manual_compaction: bool,
+}
+
+impl Default for CompactRangeOptions {
+    fn default() -> Self {
+        Self {
+            change_level: false,
+            target_level: None,
+            bottommost_level_compaction: BottommostLevelCompaction::default(),
+            exclusive_manual_compaction: false,
+        }
+    }
+}

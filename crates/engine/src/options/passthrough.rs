@@ -1,0 +1,200 @@
+//! RocksDB's options that have no effect here (yet).
+//!
+//! They are kept, so that a directory's OPTIONS file survives a visit by this engine:
+//! a value read from a foreign file is written back. A value other than the default is
+//! said in the LOG and in the property `ferrock.options-without-effect`. A caller who
+//! *sets* one to something else than its default is told `Not implemented`.
+
+use ferrock_base::{Error, Result};
+use std::collections::BTreeMap;
+
+/// Name and default text, as RocksDB 11.8 writes them.
+pub type DefaultText = (&'static str, &'static str);
+
+/// Options of a whole database without effect.
+pub const DB_OPTIONS: &[DefaultText] = &[
+    ("WAL_size_limit_MB", "0"),
+    ("WAL_ttl_seconds", "0"),
+    ("allow_2pc", "false"),
+    ("allow_data_in_errors", "false"),
+    ("allow_ingest_behind", "false"),
+    ("allow_mmap_writes", "false"),
+    ("async_wal_precreate", "false"),
+    ("atomic_flush", "false"),
+    ("avoid_unnecessary_blocking_io", "false"),
+    ("background_close_inactive_wals", "false"),
+    ("best_efforts_recovery", "false"),
+    ("bgerror_resume_retry_interval", "1000000"),
+    ("compaction_verify_record_count", "true"),
+    ("db_host_id", "__hostname__"),
+    ("delete_obsolete_files_period_micros", "21600000000"),
+    ("dump_malloc_stats", "false"),
+    ("enable_pipelined_write", "false"),
+    ("enable_thread_tracking", "false"),
+    ("enable_write_thread_adaptive_yield", "true"),
+    ("enforce_single_del_contracts", "true"),
+    ("enforce_write_buffer_manager_during_recovery", "true"),
+    ("fast_sst_open", "false"),
+    ("file_checksum_gen_factory", "nullptr"),
+    ("flush_verify_memtable_count", "true"),
+    ("follower_catchup_retry_count", "10"),
+    ("follower_catchup_retry_wait_ms", "100"),
+    ("follower_refresh_catchup_period_ms", "10000"),
+    ("is_fd_close_on_exec", "true"),
+    ("log_file_time_to_roll", "0"),
+    ("log_readahead_size", "0"),
+    ("lowest_used_cache_tier", "kNonVolatileBlockTier"),
+    ("manifest_preallocation_size", "4194304"),
+    ("max_background_compactions", "-1"),
+    ("max_background_flushes", "-1"),
+    ("max_bgerror_resume_count", "2147483647"),
+    ("max_compaction_trigger_wakeup_seconds", "43200"),
+    ("max_subcompactions", "1"),
+    ("metadata_write_temperature", "kUnknown"),
+    ("open_files_async", "false"),
+    ("optimize_manifest_for_recovery", "false"),
+    ("persist_stats_to_disk", "false"),
+    ("prefix_seek_opt_in_only", "false"),
+    ("read_io_executor_threads", "1"),
+    ("recycle_log_file_num", "0"),
+    ("reuse_manifest_on_open", "false"),
+    ("skip_stats_update_on_db_open", "false"),
+    ("stats_history_buffer_size", "1048576"),
+    ("stats_persist_period_sec", "600"),
+    ("strict_bytes_per_sync", "false"),
+    ("table_cache_numshardbits", "6"),
+    ("track_and_verify_wals", "false"),
+    ("track_and_verify_wals_in_manifest", "false"),
+    ("two_write_queues", "false"),
+    ("unordered_write", "false"),
+    ("use_adaptive_mutex", "false"),
+    ("use_direct_io_for_compaction_reads", "false"),
+    ("use_fsync", "false"),
+    ("verify_manifest_content_on_close", "false"),
+    ("wal_compression", "kNoCompression"),
+    ("wal_filter", "nullptr"),
+    ("wal_write_temperature", "kUnknown"),
+    ("write_thread_max_yield_usec", "100"),
+    ("write_thread_slow_yield_usec", "3"),
+];
+
+/// Options of a column family without effect.
+pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
+    ("blob_compaction_readahead_size", "0"),
+    ("blob_compression_opts", "{checksum=false;max_dict_buffer_bytes=0;enabled=false;max_dict_bytes=0;max_compressed_bytes_per_kb=896;parallel_threads=1;zstd_max_train_bytes=0;level=32767;use_zstd_dict_trainer=true;strategy=0;window_bits=-14;}"),
+    ("blob_compression_type", "kNoCompression"),
+    ("blob_direct_write_partitions", "1"),
+    ("blob_file_size", "268435456"),
+    ("blob_file_starting_level", "0"),
+    ("blob_garbage_collection_age_cutoff", "0.250000"),
+    ("blob_garbage_collection_force_threshold", "1.000000"),
+    ("block_protection_bytes_per_key", "0"),
+    ("bloom_locality", "0"),
+    ("bottommost_file_compaction_delay", "0"),
+    ("cf_allow_ingest_behind", "false"),
+    ("compaction_filter_factory", "nullptr"),
+    ("compaction_options_fifo", "{use_kv_ratio_compaction=false;max_data_files_size=0;trivial_copy_buffer_size=4096;allow_trivial_copy_when_change_temperature=false;file_temperature_age_thresholds=;allow_compaction=false;age_for_warm=0;max_table_files_size=1073741824;}"),
+    ("compaction_options_universal", "{reduce_file_locking=true;incremental=false;compression_size_percent=-1;allow_trivial_move=false;max_size_amplification_percent=200;max_merge_width=4294967295;stop_style=kCompactionStopStyleTotalSize;min_merge_width=2;max_read_amp=-1;size_ratio=1;}"),
+    ("compression_manager", "nullptr"),
+    ("default_temperature", "kUnknown"),
+    ("default_write_temperature", "kUnknown"),
+    ("disallow_memtable_writes", "false"),
+    ("enable_blob_direct_write", "false"),
+    ("enable_blob_files", "false"),
+    ("enable_blob_garbage_collection", "false"),
+    ("experimental_mempurge_threshold", "0.000000"),
+    ("inplace_update_num_locks", "10000"),
+    ("inplace_update_support", "false"),
+    ("last_level_temperature", "kUnknown"),
+    ("max_successive_merges", "0"),
+    ("max_write_buffer_size_to_maintain", "0"),
+    ("memtable_avg_op_scan_flush_trigger", "0"),
+    ("memtable_batch_lookup_optimization", "false"),
+    ("memtable_factory", "SkipListFactory"),
+    ("memtable_huge_page_size", "0"),
+    ("memtable_insert_with_hint_prefix_extractor", "nullptr"),
+    ("memtable_max_range_deletions", "0"),
+    ("memtable_op_scan_flush_trigger", "0"),
+    ("memtable_protection_bytes_per_key", "0"),
+    ("memtable_verify_per_key_checksum_on_seek", "false"),
+    ("min_blob_size", "0"),
+    ("min_tombstones_for_range_conversion", "0"),
+    ("paranoid_file_checks", "false"),
+    ("paranoid_memory_checks", "false"),
+    ("persist_user_defined_timestamps", "true"),
+    ("preclude_last_level_data_seconds", "0"),
+    ("prepopulate_blob_cache", "kDisable"),
+    ("preserve_internal_time_seconds", "0"),
+    ("read_triggered_compaction_threshold", "0.000000"),
+    ("report_bg_io_stats", "false"),
+    ("sample_for_compression", "0"),
+    ("sst_partitioner_factory", "nullptr"),
+    ("strict_max_successive_merges", "false"),
+    ("target_file_size_is_upper_bound", "false"),
+    ("uncache_aggressiveness", "0"),
+    ("verify_output_flags", "0"),
+];
+
+/// Values of options without effect that differ from their defaults.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passthrough {
+    values: BTreeMap<String, String>,
+}
+
+impl Passthrough {
+    /// Keeps what an OPTIONS file says; also names that no table lists.
+    pub fn keep(&mut self, table: &[DefaultText], name: &str, text: &str) {
+        let default = table.iter().find(|(known, _)| *known == name).map(|(_, default)| *default);
+        if default == Some(text.trim()) {
+            self.values.remove(name);
+        } else {
+            self.values.insert(name.to_owned(), text.trim().to_owned());
+        }
+    }
+
+    /// Takes a value that a caller sets. `Ok(false)`: no option has that name.
+    pub fn set(&mut self, table: &[DefaultText], name: &str, text: &str) -> Result<bool> {
+        let Some((_, default)) = table.iter().find(|(known, _)| *known == name) else { return Ok(false) };
+        if *default == text.trim() {
+            self.values.remove(name);
+            return Ok(true);
+        }
+        Err(Error::not_supported(format!("option {name} = {text}: only its default {default} works")))
+    }
+
+    /// The text of an option without effect.
+    #[must_use]
+    pub fn get(&self, table: &[DefaultText], name: &str) -> Option<String> {
+        let default = || table.iter().find(|(known, _)| *known == name).map(|(_, default)| (*default).to_owned());
+        self.values.get(name).cloned().or_else(default)
+    }
+
+    /// Values that differ from their defaults: what somebody asked for and does not get.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, text)| (&name[..], &text[..]))
+    }
+
+    /// Every option of `table` with its value.
+    pub fn entries<'a>(&'a self, table: &'a [DefaultText]) -> impl Iterator<Item = (&'a str, &'a str)> {
+        table.iter().map(|(name, default)| (*name, self.values.get(*name).map_or(*default, |text| &text[..])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_foreign_value_is_kept_and_a_callers_is_refused() {
+        let mut kept = Passthrough::default();
+        kept.keep(DB_OPTIONS, "recycle_log_file_num", "4");
+        kept.keep(DB_OPTIONS, "atomic_flush", "false");
+        kept.keep(DB_OPTIONS, "an_option_of_tomorrow", "x");
+        assert_eq!(kept.iter().collect::<Vec<_>>(), [("an_option_of_tomorrow", "x"), ("recycle_log_file_num", "4")]);
+        assert_eq!(kept.get(DB_OPTIONS, "atomic_flush").as_deref(), Some("false"));
+        assert!(kept.set(DB_OPTIONS, "atomic_flush", "true").is_err());
+        assert!(kept.set(DB_OPTIONS, "recycle_log_file_num", "0").unwrap());
+        assert!(!kept.set(DB_OPTIONS, "no_such_option", "0").unwrap());
+        assert_eq!(kept.entries(DB_OPTIONS).count(), DB_OPTIONS.len());
+    }
+}
