@@ -3,6 +3,8 @@
 
 pub mod blob_index;
 pub mod compression;
+pub mod current_file;
+pub mod file_name;
 pub mod log;
 mod option_values;
 pub mod version_edit;

@@ -1,0 +1,304 @@
+//! Names of the files of a database. A file's name is all that says what it is: kind and number.
+//!
+//! ```text
+//! CURRENT  IDENTITY  LOCK                  one each
+//! LOG  LOG.old.<micros>                    information log; with db_log_dir <database path>_LOG...
+//! %06d.log                                 WAL; archived ones in archive/
+//! %06d.sst  %06d.ldb                       table; the second is what LevelDB wrote and is only read
+//! %06d.blob                                blob file
+//! MANIFEST-%06d  OPTIONS-%06d              version edits; options
+//! %06d.dbtmp  OPTIONS-%06d.dbtmp           files in the making
+//! COMPACTION_PROGRESS-<time>[.dbtmp]       state of a resumable remote compaction
+//! METADB-<n>                               retired
+//! ```
+//!
+//! Six digits are a minimum when writing; any number of digits is read. Names that are none of these belong to
+//! somebody else and are left alone.
+
+use ferrock_base::FileNumber;
+
+/// Name of the file that points to the MANIFEST.
+pub const CURRENT: &str = "CURRENT";
+/// Name of the file with the database's identity.
+pub const IDENTITY: &str = "IDENTITY";
+/// Name of the file that is locked while the database is open.
+pub const LOCK: &str = "LOCK";
+/// Name of the information log in the database directory.
+pub const INFO_LOG: &str = "LOG";
+/// Directory, below that of the WALs, of archived WALs.
+pub const ARCHIVE_DIRECTORY: &str = "archive";
+/// Largest file number: RocksDB packs a path id into the two bits above.
+pub const MAX_FILE_NUMBER: u64 = (1 << 62) - 1;
+
+/// What a file in a database directory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileKind {
+    /// WAL.
+    Log,
+    /// Table.
+    Table,
+    /// Blob file.
+    Blob,
+    /// Log of version edits.
+    Manifest,
+    /// Points to the MANIFEST.
+    Current,
+    /// Identity of the database.
+    Identity,
+    /// Locked while the database is open.
+    Lock,
+    /// Information log. The number is 0, or the time of an old one in microseconds.
+    InfoLog,
+    /// Options.
+    Options,
+    /// An OPTIONS file in the making.
+    OptionsTemp,
+    /// Any other file in the making.
+    Temp,
+    /// State of a resumable remote compaction. The number is a time.
+    CompactionProgress,
+    /// The same in the making.
+    CompactionProgressTemp,
+    /// Retired.
+    MetaDb,
+}
+
+impl FileKind {
+    /// True for the kinds whose number comes from the database's counter of files.
+    #[must_use]
+    pub fn uses_file_number(self) -> bool {
+        matches!(
+            self,
+            Self::Log | Self::Table | Self::Blob | Self::Manifest | Self::Options | Self::OptionsTemp | Self::Temp
+        )
+    }
+}
+
+/// A file name taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileName {
+    /// What the file is.
+    pub kind: FileKind,
+    /// Its number, 0 for kinds without.
+    pub number: FileNumber,
+}
+
+/// Takes a file name (without directory) apart; `None` when it is not one of a database.
+///
+/// ```
+/// use ferrock_base::FileNumber;
+/// use ferrock_format::file_name::{FileKind, FileName, parse};
+/// assert_eq!(parse("000012.sst"), Some(FileName { kind: FileKind::Table, number: FileNumber(12) }));
+/// assert_eq!(parse("notes.txt"), None);
+/// ```
+#[must_use]
+pub fn parse(name: &str) -> Option<FileName> {
+    let (kind, number) = parse_parts(name)?;
+    Some(FileName { kind, number: FileNumber(number) })
+}
+
+fn parse_parts(name: &str) -> Option<(FileKind, u64)> {
+    match name {
+        CURRENT => return Some((FileKind::Current, 0)),
+        IDENTITY => return Some((FileKind::Identity, 0)),
+        LOCK => return Some((FileKind::Lock, 0)),
+        INFO_LOG => return Some((FileKind::InfoLog, 0)),
+        _ => {}
+    }
+    if let Some(rest) = name.strip_prefix("MANIFEST-") {
+        return Some((FileKind::Manifest, file_number(rest)?));
+    }
+    if let Some(rest) = name.strip_prefix("OPTIONS-") {
+        return match rest.strip_suffix(".dbtmp") {
+            Some(rest) => Some((FileKind::OptionsTemp, file_number(rest)?)),
+            None => Some((FileKind::Options, file_number(rest)?)),
+        };
+    }
+    if let Some(rest) = name.strip_prefix("COMPACTION_PROGRESS-") {
+        return match rest.strip_suffix(".dbtmp") {
+            Some(rest) => Some((FileKind::CompactionProgressTemp, digits(rest)?)),
+            None => Some((FileKind::CompactionProgress, digits(rest)?)),
+        };
+    }
+    if let Some(rest) = name.strip_prefix("METADB-") {
+        return Some((FileKind::MetaDb, digits(rest)?));
+    }
+    if let Some(rest) = name.strip_prefix("LOG.old.") {
+        return Some((FileKind::InfoLog, digits(rest)?));
+    }
+    let (number, extension) = name.split_once('.')?;
+    let kind = match extension {
+        "log" => FileKind::Log,
+        "sst" | "ldb" => FileKind::Table,
+        "blob" => FileKind::Blob,
+        "dbtmp" => FileKind::Temp,
+        _ => return None,
+    };
+    Some((kind, file_number(number)?))
+}
+
+fn file_number(text: &str) -> Option<u64> {
+    digits(text).filter(|&number| number <= MAX_FILE_NUMBER)
+}
+
+fn digits(text: &str) -> Option<u64> {
+    // `parse` alone would take a sign.
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
+/// Name of a WAL.
+#[must_use]
+pub fn log(number: FileNumber) -> String {
+    format!("{:06}.log", number.0)
+}
+
+/// Name of a table.
+#[must_use]
+pub fn table(number: FileNumber) -> String {
+    format!("{:06}.sst", number.0)
+}
+
+/// Name that LevelDB, and RocksDB long ago, gave a table. Tried when the other is not there.
+#[must_use]
+pub fn legacy_table(number: FileNumber) -> String {
+    format!("{:06}.ldb", number.0)
+}
+
+/// Name of a blob file.
+#[must_use]
+pub fn blob(number: FileNumber) -> String {
+    format!("{:06}.blob", number.0)
+}
+
+/// Name of a MANIFEST.
+#[must_use]
+pub fn manifest(number: FileNumber) -> String {
+    format!("MANIFEST-{:06}", number.0)
+}
+
+/// Name of an OPTIONS file.
+#[must_use]
+pub fn options(number: FileNumber) -> String {
+    format!("OPTIONS-{:06}", number.0)
+}
+
+/// Name of an OPTIONS file in the making.
+#[must_use]
+pub fn options_temp(number: FileNumber) -> String {
+    format!("OPTIONS-{:06}.dbtmp", number.0)
+}
+
+/// Name of a file in the making. The next CURRENT has the number of its MANIFEST, the next IDENTITY has 0.
+#[must_use]
+pub fn temp(number: FileNumber) -> String {
+    format!("{:06}.dbtmp", number.0)
+}
+
+/// Name of an information log that was moved out of the way.
+#[must_use]
+pub fn old_info_log(micros: u64) -> String {
+    format!("LOG.old.{micros}")
+}
+
+/// Prefix of the names of information logs in a directory that several databases share (`db_log_dir`): the absolute
+/// path of the database made into one word. Followed by `LOG` and `LOG.old.<micros>`.
+#[must_use]
+pub fn info_log_prefix(absolute_database_path: &str) -> String {
+    let path = absolute_database_path.trim_start_matches('/');
+    let word = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte),
+        _ => '_',
+    };
+    path.bytes().map(word).chain(std::iter::once('_')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(name: &str) -> Option<(FileKind, u64)> {
+        parse(name).map(|name| (name.kind, name.number.0))
+    }
+
+    #[test]
+    fn names_are_told_apart() {
+        for (name, kind, number) in [
+            ("CURRENT", FileKind::Current, 0),
+            ("IDENTITY", FileKind::Identity, 0),
+            ("LOCK", FileKind::Lock, 0),
+            ("LOG", FileKind::InfoLog, 0),
+            ("LOG.old.1700000000123456", FileKind::InfoLog, 1_700_000_000_123_456),
+            ("000004.log", FileKind::Log, 4),
+            ("4.log", FileKind::Log, 4),
+            ("12345678.sst", FileKind::Table, 12_345_678),
+            ("000100.ldb", FileKind::Table, 100),
+            ("000010.blob", FileKind::Blob, 10),
+            ("MANIFEST-000005", FileKind::Manifest, 5),
+            ("OPTIONS-000007", FileKind::Options, 7),
+            ("OPTIONS-000006.dbtmp", FileKind::OptionsTemp, 6),
+            ("000000.dbtmp", FileKind::Temp, 0),
+            ("COMPACTION_PROGRESS-1700000000", FileKind::CompactionProgress, 1_700_000_000),
+            ("COMPACTION_PROGRESS-17.dbtmp", FileKind::CompactionProgressTemp, 17),
+            ("METADB-2", FileKind::MetaDb, 2),
+            ("4611686018427387903.sst", FileKind::Table, MAX_FILE_NUMBER),
+        ] {
+            assert_eq!(parts(name), Some((kind, number)), "{name}");
+        }
+    }
+
+    #[test]
+    fn foreign_names_are_left_alone() {
+        for name in [
+            "",
+            ".",
+            "..",
+            "foo",
+            "foo.log",
+            ".sst",
+            "-1.sst",
+            "+1.sst",
+            "1.sst.bak",
+            "000004.log.gz",
+            "MANIFEST",
+            "MANIFEST-",
+            "MANIFEST-5x",
+            "MANIFEST-000005.dbtmp",
+            "OPTIONS-",
+            "OPTIONS-1.tmp",
+            "LOG.old",
+            "LOG.old.",
+            "LOGS",
+            "4611686018427387904.sst",
+            "99999999999999999999.sst",
+            "archive",
+            "CURRENT.bak",
+            "１.sst",
+        ] {
+            assert_eq!(parts(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn made_names_parse_back() {
+        let number = FileNumber(1_234_567);
+        for (name, kind) in [
+            (log(number), FileKind::Log),
+            (table(number), FileKind::Table),
+            (legacy_table(number), FileKind::Table),
+            (blob(number), FileKind::Blob),
+            (manifest(number), FileKind::Manifest),
+            (options(number), FileKind::Options),
+            (options_temp(number), FileKind::OptionsTemp),
+            (temp(number), FileKind::Temp),
+            (old_info_log(number.0), FileKind::InfoLog),
+        ] {
+            assert_eq!(parse(&name), Some(FileName { kind, number }), "{name}");
+        }
+        assert_eq!(manifest(FileNumber(5)), "MANIFEST-000005");
+    }
+
+    #[test]
+    fn shared_information_logs_are_named_after_the_path() {
+        assert_eq!(info_log_prefix("/var/db/my db-1.x"), "var_db_my_db-1.x_");
+    }
+}
