@@ -18,6 +18,7 @@
 mod aligned;
 mod counters;
 mod file_system;
+mod memory;
 mod options;
 #[cfg(unix)]
 mod posix;
@@ -27,6 +28,7 @@ mod util;
 pub use aligned::AlignedBuffer;
 pub use counters::{IoCounters, IoSnapshot, PurposeSnapshot};
 pub use file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
+pub use memory::{CrashPolicy, MemoryFileSystem, OperationHook};
 pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, WritePurpose};
 #[cfg(unix)]
 pub use posix::{IO_BACKEND_VARIABLE, PosixFileSystem};

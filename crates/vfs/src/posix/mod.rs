@@ -230,7 +230,9 @@ impl FileSystem for PosixFileSystem {
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {
         self.counters.dir_sync();
-        retry(|| fs::File::open(dir)?.sync_all()).map_err(|error| io_error("sync directory", dir, error))
+        // The parent of a bare name is the empty path, which means here.
+        let opened = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+        retry(|| fs::File::open(opened)?.sync_all()).map_err(|error| io_error("sync directory", dir, error))
     }
 
     fn lock_file(&self, path: &Path) -> Result<Box<dyn FileLock>> {

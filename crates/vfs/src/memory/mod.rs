@@ -1,0 +1,354 @@
+//! Files in memory that remember what was synced, so that a test can cut the power.
+//!
+//! ```text
+//! mod.rs       MemoryFileSystem: the FileSystem trait, operation counter, hook, trace
+//! tree.rs      directories, entries, and which changes of them are durable
+//! node.rs      the bytes of a file, and which changes of them are durable
+//! handles.rs   open files
+//! crash.rs     what a crash leaves: CrashPolicy, crash clones
+//! ```
+//!
+//! Operations are what changes a file or directory: `create`, `append`, `sync`, `truncate`, `remove`, `rename`,
+//! `link`, `create-dir`, `remove-dir`, `sync-dir`, `lock`. Each gets the next number, starting at 1, before it is
+//! performed. To visit every crash point, run the workload once for its [`operation_count`], then again for each `n`
+//! with [`power_off_at`]`(n)` and look at a [`crash_clone`]; or take clones from the [hook](MemoryFileSystem::set_operation_hook).
+//!
+//! A directory that was created is an entry of its parent like any other: a database whose directory is new survives
+//! only if the parent was synced too.
+//!
+//! [`operation_count`]: MemoryFileSystem::operation_count
+//! [`power_off_at`]: MemoryFileSystem::power_off_at
+//! [`crash_clone`]: MemoryFileSystem::crash_clone
+
+mod crash;
+mod handles;
+mod node;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use ferrock_base::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
+
+pub use crash::CrashPolicy;
+use handles::{MemoryFileLock, MemoryRandomAccessFile, MemorySequentialFile, MemoryWritableFile};
+use node::FileNode;
+use tree::Tree;
+
+use crate::counters::IoCounters;
+use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
+use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
+use crate::util::io_error;
+
+/// Called before an operation with its number and its trace line.
+pub type OperationHook = Arc<dyn Fn(u64, &str) + Send + Sync>;
+
+/// A file system in memory. Clones of the value are handles of the same files; [`crash_clone`](Self::crash_clone)
+/// makes new ones.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFileSystem {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    tree: Mutex<Tree>,
+    counters: IoCounters,
+    read_only: AtomicBool,
+    unix_seconds: AtomicU64,
+    log: Mutex<OperationLog>,
+}
+
+#[derive(Default)]
+struct OperationLog {
+    count: u64,
+    /// Operations beyond this number fail.
+    power_off_at: Option<u64>,
+    scheduled: Vec<(u64, CrashPolicy)>,
+    clones: Vec<MemoryFileSystem>,
+    tracing: bool,
+    trace: Vec<String>,
+    hook: Option<OperationHook>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("MemoryFileSystem").field("operations", &self.log.lock().count).finish_non_exhaustive()
+    }
+}
+
+impl MemoryFileSystem {
+    /// An empty file system: a root directory.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn from_tree(tree: Tree, unix_seconds: u64) -> Self {
+        let shared = Shared { tree: Mutex::new(tree), unix_seconds: unix_seconds.into(), ..Shared::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// What would be found after a crash now. The clone has no locks, no trace, and everything in it is durable.
+    #[must_use]
+    pub fn crash_clone(&self, policy: CrashPolicy) -> Self {
+        let tree = self.shared.tree.lock();
+        Self::from_tree(crash::after_crash(&tree, policy), self.shared.unix_seconds.load(Ordering::Relaxed))
+    }
+
+    /// Operations begun so far.
+    #[must_use]
+    pub fn operation_count(&self) -> u64 {
+        self.shared.log.lock().count
+    }
+
+    /// Lets the first `count` operations of this file system's life happen and fails all later ones, as if the power
+    /// went: with [`crash_clone`](Self::crash_clone) afterwards, the crash comes right after operation `count`.
+    pub fn power_off_at(&self, count: u64) {
+        self.shared.log.lock().power_off_at = Some(count);
+    }
+
+    /// Takes a crash clone right after operation `count` (when the next one begins) without stopping anything; the
+    /// clones are fetched by [`take_crash_clones`](Self::take_crash_clones).
+    pub fn crash_at(&self, count: u64, policy: CrashPolicy) {
+        self.shared.log.lock().scheduled.push((count, policy));
+    }
+
+    /// The clones that [`crash_at`](Self::crash_at) asked for and that came due, in order.
+    #[must_use]
+    pub fn take_crash_clones(&self) -> Vec<Self> {
+        std::mem::take(&mut self.shared.log.lock().clones)
+    }
+
+    /// Calls `hook` before every operation, from the thread that performs it and without a lock held, so that it may
+    /// take crash clones or read files.
+    pub fn set_operation_hook(&self, hook: Option<OperationHook>) {
+        self.shared.log.lock().hook = hook;
+    }
+
+    /// Starts or stops recording operations; starting forgets what was recorded before.
+    pub fn set_tracing(&self, tracing: bool) {
+        let mut log = self.shared.log.lock();
+        log.tracing = tracing;
+        if tracing {
+            log.trace.clear();
+        }
+    }
+
+    /// The operations recorded, one line each: the verb and the last component of each path, as in
+    /// `append 000004.log 120` or `rename 000005.dbtmp CURRENT`.
+    #[must_use]
+    pub fn trace(&self) -> Vec<String> {
+        self.shared.log.lock().trace.clone()
+    }
+
+    /// Makes every operation fail as on a read-only mount.
+    pub fn set_read_only(&self, read_only: bool) {
+        self.shared.read_only.store(read_only, Ordering::Relaxed);
+    }
+
+    /// Sets the time that files written from now on carry.
+    pub fn set_unix_seconds(&self, seconds: u64) {
+        self.shared.unix_seconds.store(seconds, Ordering::Relaxed);
+    }
+
+    /// Counts an operation, unless the power is off or the mount is read-only.
+    fn begin(&self, path: &Path, verb: &str, line: impl FnOnce() -> String) -> Result<()> {
+        if self.shared.read_only.load(Ordering::Relaxed) {
+            return Err(io_error(verb, path, io::ErrorKind::ReadOnlyFilesystem.into()));
+        }
+        let mut log = self.shared.log.lock();
+        self.take_scheduled(&mut log);
+        if log.power_off_at.is_some_and(|count| log.count >= count) {
+            return Err(io_error(verb, path, io::Error::other("the power is off")));
+        }
+        log.count += 1;
+        let number = log.count;
+        let hook = log.hook.clone();
+        if !log.tracing && hook.is_none() {
+            return Ok(());
+        }
+        let line = line();
+        if log.tracing {
+            log.trace.push(line.clone());
+        }
+        drop(log);
+        if let Some(hook) = hook {
+            hook(number, &line);
+        }
+        Ok(())
+    }
+
+    fn take_scheduled(&self, log: &mut OperationLog) {
+        let count = log.count;
+        while let Some(due) = log.scheduled.iter().position(|&(at, _)| at <= count) {
+            let (_, policy) = log.scheduled.remove(due);
+            log.clones.push(self.crash_clone(policy));
+        }
+    }
+
+    fn find_file(&self, path: &Path, verb: &str) -> Result<Arc<FileNode>> {
+        self.shared.tree.lock().file(path).map_err(|error| io_error(verb, path, error))
+    }
+
+    fn open_appending(&self, path: &Path, options: &WritableOptions, fresh: bool) -> Result<Box<dyn WritableFile>> {
+        let verb = if fresh { "create" } else { "reopen" };
+        self.begin(path, verb, || format!("{verb} {}", name(path)))?;
+        let failed = |error| io_error(&format!("{verb} for appending"), path, error);
+        let node = {
+            let mut tree = self.shared.tree.lock();
+            if fresh { tree.create_file(path) } else { tree.file(path) }.map_err(failed)?
+        };
+        if fresh {
+            node.truncate(0);
+        }
+        node.touch(self.shared.unix_seconds.load(Ordering::Relaxed));
+        self.shared.counters.create(options.purpose);
+        Ok(Box::new(MemoryWritableFile::new(self.clone(), node, path.to_path_buf(), options)))
+    }
+
+    fn count_metadata(&self) {
+        self.shared.counters.metadata();
+    }
+}
+
+/// The last component, by which traces name files.
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+impl FileSystem for MemoryFileSystem {
+    fn open_random_access(&self, path: &Path, options: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>> {
+        if options.direct && options.mmap {
+            return Err(Error::invalid_argument("a file is read mapped or with direct I/O, not both").in_file(path));
+        }
+        self.shared.counters.open();
+        let node = self.find_file(path, "open for random reads")?;
+        Ok(Arc::new(MemoryRandomAccessFile::new(self.clone(), node, path.to_path_buf(), options)))
+    }
+
+    fn open_sequential(&self, path: &Path, _options: &SequentialOptions) -> Result<Box<dyn SequentialFile>> {
+        self.shared.counters.open();
+        let node = self.find_file(path, "open for sequential reads")?;
+        Ok(Box::new(MemorySequentialFile::new(self.clone(), node, path.to_path_buf())))
+    }
+
+    fn create_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>> {
+        self.open_appending(path, options, true)
+    }
+
+    fn reopen_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>> {
+        self.open_appending(path, options, false)
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        self.begin(path, "remove", || format!("remove {}", name(path)))?;
+        self.shared.counters.remove();
+        self.shared.tree.lock().remove_file(path).map_err(|error| io_error("remove file", path, error))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.begin(from, "rename", || format!("rename {} {}", name(from), name(to)))?;
+        self.shared.counters.rename();
+        let renamed = self.shared.tree.lock().rename(from, to);
+        renamed.map_err(|error| io_error(&format!("rename to {}", to.display()), from, error))
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.begin(from, "link", || format!("link {} {}", name(from), name(to)))?;
+        self.shared.counters.link();
+        let linked = self.shared.tree.lock().hard_link(from, to);
+        linked.map_err(|error| io_error(&format!("link as {}", to.display()), from, error))
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.count_metadata();
+        Ok(self.shared.tree.lock().lookup(path).is_ok())
+    }
+
+    fn file_size(&self, path: &Path) -> Result<u64> {
+        self.count_metadata();
+        Ok(self.find_file(path, "get size")?.size())
+    }
+
+    fn modified_unix_seconds(&self, path: &Path) -> Result<u64> {
+        self.count_metadata();
+        Ok(self.find_file(path, "get modification time")?.modified_unix_seconds())
+    }
+
+    fn truncate(&self, path: &Path, length_bytes: u64) -> Result<()> {
+        self.begin(path, "truncate", || format!("truncate {} {length_bytes}", name(path)))?;
+        self.shared.counters.truncate();
+        self.find_file(path, "truncate")?.truncate(length_bytes);
+        Ok(())
+    }
+
+    fn children(&self, dir: &Path) -> Result<Vec<String>> {
+        self.shared.counters.dir_list();
+        self.shared.tree.lock().children(dir).map_err(|error| io_error("list directory", dir, error))
+    }
+
+    fn create_dir_all(&self, dir: &Path) -> Result<()> {
+        self.count_metadata();
+        if self.shared.tree.lock().is_dir(dir) {
+            return Ok(());
+        }
+        self.begin(dir, "create directory", || format!("create-dir {}", name(dir)))?;
+        self.shared.tree.lock().create_dir_all(dir).map_err(|error| io_error("create directory", dir, error))
+    }
+
+    fn remove_dir(&self, dir: &Path) -> Result<()> {
+        self.begin(dir, "remove directory", || format!("remove-dir {}", name(dir)))?;
+        self.shared.counters.remove();
+        self.shared.tree.lock().remove_dir(dir).map_err(|error| io_error("remove directory", dir, error))
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        self.begin(dir, "sync directory", || format!("sync-dir {}", name(dir)))?;
+        self.shared.counters.dir_sync();
+        self.shared.tree.lock().sync_dir(dir).map_err(|error| io_error("sync directory", dir, error))
+    }
+
+    fn lock_file(&self, path: &Path) -> Result<Box<dyn FileLock>> {
+        self.begin(path, "lock", || format!("lock {}", name(path)))?;
+        let node = self.shared.tree.lock().create_file(path).map_err(|error| io_error("lock", path, error))?;
+        if !node.lock() {
+            let holder = std::process::id();
+            let message =
+                format!("lock is held by this process (pid {holder}); close the other opener, or open read-only");
+            return Err(Error::new(ErrorKind::Busy, message).in_file(path));
+        }
+        Ok(Box::new(MemoryFileLock::new(node, path.to_path_buf())))
+    }
+
+    fn free_space(&self, _path: &Path) -> Result<u64> {
+        self.count_metadata();
+        Ok(1 << 40)
+    }
+
+    fn is_read_only(&self, _dir: &Path) -> Result<bool> {
+        self.count_metadata();
+        Ok(self.shared.read_only.load(Ordering::Relaxed))
+    }
+
+    fn read_batch(&self, reads: &mut [ReadRequest<'_>]) {
+        self.shared.counters.batch(reads.len() as u64);
+        for read in reads {
+            read.result = read.file.read_at(read.offset, read.buffer);
+        }
+    }
+
+    fn counters(&self) -> &IoCounters {
+        &self.shared.counters
+    }
+
+    fn io_backend(&self) -> &str {
+        "memory"
+    }
+}
