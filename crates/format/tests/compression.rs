@@ -1,7 +1,11 @@
 //! Round trips of every codec, damaged input, and bounds of what a claim may allocate.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-use ferrock_format::compression::{CompressionOptions, CompressionType, Compressor, Dictionary, decompress};
+use ferrock_format::compression::{
+    CompressionOptions, CompressionType, Compressor, DEFAULT_COMPRESSION_LEVEL, Dictionary, decompress,
+    decompress_into, zstd_frame_compress, zstd_frame_decompress,
+};
+use proptest::prelude::*;
 
 const WRITABLE: [CompressionType; 6] = [
     CompressionType::Snappy,
@@ -62,6 +66,331 @@ fn dictionaries_round_trip_and_help() {
         assert_eq!(decompress(compression_type, &with, 5, Some(&prepared), 1 << 20).unwrap(), raw);
         if compression_type.uses_dictionary() {
             assert!(with.len() * 2 < plain.len(), "{compression_type:?}: {} {}", with.len(), plain.len());
+        }
+    }
+}
+
+struct StoredBlock {
+    compression_type: CompressionType,
+    payload: Vec<u8>,
+    raw: Vec<u8>,
+}
+
+struct BlockFile {
+    format_version: u32,
+    dictionary: Vec<u8>,
+    blocks: Vec<StoredBlock>,
+}
+
+/// Reads a fixture: format version, dictionary, then blocks of type, stored and raw bytes.
+/// The raw bytes were made by other decoders (the zstd tool, zlib, libbz2).
+fn read_block_file(name: &str) -> BlockFile {
+    let path = format!("{}/tests/data/compression/{name}.blocks", env!("CARGO_MANIFEST_DIR"));
+    let bytes = std::fs::read(path).unwrap();
+    let mut position = 0;
+    let mut take = |length: usize| {
+        let taken = bytes[position..position + length].to_vec();
+        position += length;
+        taken
+    };
+    let number = |taken: Vec<u8>| u32::from_le_bytes(taken.try_into().unwrap());
+    let format_version = number(take(4));
+    let dictionary_size = number(take(4)) as usize;
+    let dictionary = take(dictionary_size);
+    let count = number(take(4));
+    let blocks = (0..count)
+        .map(|_| {
+            let compression_type = CompressionType::try_from(take(1)[0]).unwrap();
+            let payload_size = number(take(4)) as usize;
+            let raw_size = number(take(4)) as usize;
+            StoredBlock { compression_type, payload: take(payload_size), raw: take(raw_size) }
+        })
+        .collect();
+    BlockFile { format_version, dictionary, blocks }
+}
+
+const BLOCK_FILES: [&str; 12] = [
+    "r11.9-dict-lz4-raw",
+    "r11.9-dict-zstd-raw",
+    "r11.9-dict-zstd-trained",
+    "r7.8-dict-lz4-raw",
+    "r7.8-dict-zstd-raw",
+    "r7.8-dict-zstd-trained",
+    "r7.8-fmt-fv0-crc32c-zlib",
+    "r7.8-fmt-fv1-xxhash-snappy",
+    "r11.9-fmt-fv6-crc32c-bzip2",
+    "r11.9-fmt-fv7-xxhash-zlib",
+    "r11.9-fmt-fv7-xxh3-lz4hc",
+    "r11.9-fmt-fv5-xxhash64-zstd",
+];
+
+#[test]
+fn blocks_written_by_rocksdb_decode() {
+    for name in BLOCK_FILES {
+        let file = read_block_file(name);
+        assert!(!file.blocks.is_empty(), "{name}");
+        for block in &file.blocks {
+            let dictionary = Dictionary::new(block.compression_type, file.dictionary.clone()).unwrap();
+            let raw =
+                decompress(block.compression_type, &block.payload, file.format_version, Some(&dictionary), 1 << 20);
+            assert_eq!(raw.unwrap(), block.raw, "{name}");
+        }
+    }
+}
+
+/// Every byte of every fixture block is changed in three ways: an error or some output, never a
+/// panic, and never more memory than the claim (which the fixture's size bounds by the codec's ratio).
+#[test]
+fn every_damaged_byte_is_survived() {
+    for name in BLOCK_FILES {
+        let file = read_block_file(name);
+        let block = &file.blocks[0];
+        let dictionary = Dictionary::new(block.compression_type, file.dictionary.clone()).unwrap();
+        let mut out = Vec::new();
+        let mut refused = 0;
+        for index in 0..block.payload.len() {
+            for damage in [1u8, 0x80, 0xff] {
+                let mut payload = block.payload.clone();
+                payload[index] ^= damage;
+                let result = decompress_into(
+                    block.compression_type,
+                    &payload,
+                    file.format_version,
+                    Some(&dictionary),
+                    1 << 30,
+                    &mut out,
+                );
+                refused += usize::from(result.is_err());
+                assert!(out.capacity() <= 4 << 20, "{name}: byte {index} made it allocate {}", out.capacity());
+            }
+        }
+        assert!(refused > 0, "{name}");
+        for length in 0..block.payload.len() {
+            let cut = &block.payload[..length];
+            let result = decompress(block.compression_type, cut, file.format_version, Some(&dictionary), 1 << 30);
+            assert!(result.is_err(), "{name}: cut to {length} bytes");
+        }
+        let mut longer = block.payload.clone();
+        longer.push(0);
+        let result = decompress(block.compression_type, &longer, file.format_version, Some(&dictionary), 1 << 30);
+        assert!(result.is_err(), "{name}: a byte after the stream");
+    }
+}
+
+/// Huge claims on a small payload are refused or followed only as far as output appears.
+#[test]
+fn a_claim_allocates_nothing() {
+    for name in BLOCK_FILES {
+        let file = read_block_file(name);
+        let block = &file.blocks[0];
+        if block.compression_type == CompressionType::Snappy || file.format_version < 2 {
+            continue;
+        }
+        let prefix_size = block.payload.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
+        for claim in [1u64 << 24, 1 << 31, 1 << 40, u64::MAX] {
+            let mut payload = Vec::new();
+            ferrock_base::coding::put_varint64(&mut payload, claim);
+            payload.extend_from_slice(&block.payload[prefix_size..]);
+            let dictionary = Dictionary::new(block.compression_type, file.dictionary.clone()).unwrap();
+            let mut out = Vec::new();
+            let result = decompress_into(
+                block.compression_type,
+                &payload,
+                file.format_version,
+                Some(&dictionary),
+                usize::MAX,
+                &mut out,
+            );
+            assert!(result.is_err(), "{name}");
+            assert!(out.capacity() <= 1 << 20, "{name}: {}", out.capacity());
+        }
+    }
+}
+
+#[test]
+fn max_size_is_kept() {
+    for compression_type in WRITABLE {
+        let raw = text(10_000);
+        let mut stored = Vec::new();
+        let options = CompressionOptions::default();
+        assert!(Compressor::new(compression_type, &options, None).unwrap().compress(&raw, &mut stored));
+        assert!(decompress(compression_type, &stored, 5, None, 10_000).is_ok());
+        assert!(decompress(compression_type, &stored, 5, None, 9_999).is_err());
+    }
+}
+
+#[test]
+fn unpromising_blocks_are_left_alone() {
+    let mut state = 1u64;
+    let noise: Vec<u8> = (0..5000)
+        .map(|_| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 56) as u8
+        })
+        .collect();
+    for compression_type in WRITABLE {
+        let mut out = vec![1, 2, 3];
+        let mut compressor = Compressor::new(compression_type, &CompressionOptions::default(), None).unwrap();
+        assert!(!compressor.compress(&noise, &mut out));
+        assert!(out.is_empty());
+        assert!(!compressor.compress(b"", &mut out));
+        let options = CompressionOptions { max_compressed_bytes_per_kb: 100, ..CompressionOptions::default() };
+        let mut strict = Compressor::new(compression_type, &options, None).unwrap();
+        assert!(!strict.compress(&text(5000), &mut out), "{compression_type:?} reaches a ratio of ten");
+        assert!(compressor.compress(&text(5000), &mut out));
+    }
+}
+
+fn compressed_size(compression_type: CompressionType, level: i32, raw: &[u8]) -> usize {
+    let options = CompressionOptions { level, max_compressed_bytes_per_kb: 1024, ..CompressionOptions::default() };
+    let mut out = Vec::new();
+    assert!(Compressor::new(compression_type, &options, None).unwrap().compress(raw, &mut out));
+    assert_eq!(decompress(compression_type, &out, 5, None, raw.len()).unwrap(), raw);
+    out.len()
+}
+
+#[test]
+fn levels_change_the_size() {
+    let raw = text(60_000);
+    for (compression_type, levels) in [
+        (CompressionType::Zstd, &[-5, 1, 3, 9, 19][..]),
+        (CompressionType::Zlib, &[1, 6, 9][..]),
+        (CompressionType::Lz4Hc, &[1, 9, 12][..]),
+        (CompressionType::Lz4, &[-8, -3, DEFAULT_COMPRESSION_LEVEL][..]),
+    ] {
+        let sizes: Vec<usize> = levels.iter().map(|level| compressed_size(compression_type, *level, &raw)).collect();
+        assert!(sizes.windows(2).all(|pair| pair[1] < pair[0]), "{compression_type:?} {sizes:?}");
+    }
+    let fast = compressed_size(CompressionType::Lz4, DEFAULT_COMPRESSION_LEVEL, &raw);
+    let high = compressed_size(CompressionType::Lz4Hc, DEFAULT_COMPRESSION_LEVEL, &raw);
+    assert!(high * 100 < fast * 90, "LZ4 {fast}, LZ4-HC {high}");
+}
+
+#[test]
+fn zlib_strategies_are_used_and_bad_options_named() {
+    let raw = text(20_000);
+    let mut sizes = Vec::new();
+    for strategy in 0..5 {
+        let options = CompressionOptions { strategy, ..CompressionOptions::default() };
+        let mut out = Vec::new();
+        assert!(Compressor::new(CompressionType::Zlib, &options, None).unwrap().compress(&raw, &mut out));
+        assert_eq!(decompress(CompressionType::Zlib, &out, 5, None, 1 << 20).unwrap(), raw);
+        sizes.push(out.len());
+    }
+    assert!(sizes[2] > sizes[0] && sizes[4] > sizes[0], "{sizes:?}");
+    for options in [
+        CompressionOptions { strategy: 5, ..CompressionOptions::default() },
+        CompressionOptions { window_bits: 15, ..CompressionOptions::default() },
+    ] {
+        let error = Compressor::new(CompressionType::Zlib, &options, None).unwrap_err();
+        assert_eq!(error.kind(), ferrock_base::ErrorKind::InvalidArgument);
+    }
+}
+
+/// Readers inflate with a window of 16 KiB, so a repetition further away must not be used.
+#[test]
+fn zlib_keeps_its_distances_short() {
+    let mut raw = text(200);
+    raw.extend((0..17_000u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).take(17_000));
+    let far = raw.len();
+    raw.extend(text(200));
+    let options = CompressionOptions { max_compressed_bytes_per_kb: 1024, ..CompressionOptions::default() };
+    let (mut whole, mut part) = (Vec::new(), Vec::new());
+    let mut compressor = Compressor::new(CompressionType::Lz4, &options, None).unwrap();
+    assert!(compressor.compress(&raw, &mut whole), "LZ4 reaches far enough to save something");
+    let options = CompressionOptions { window_bits: -15, strategy: 0, ..options };
+    let mut compressor = Compressor::new(CompressionType::Zlib, &options, None).unwrap();
+    if compressor.compress(&raw, &mut whole) && compressor.compress(&raw[..far], &mut part) {
+        assert!(whole.len() > part.len() + 60, "{} {}", whole.len(), part.len());
+    }
+}
+
+#[test]
+fn bare_zstd_frames_round_trip() {
+    for size in [0usize, 1, 100, 40_000, 500_000] {
+        let raw = text(size);
+        let mut frame = Vec::new();
+        zstd_frame_compress(&raw, &mut frame).unwrap();
+        assert_eq!(zstd_frame_decompress(&frame, size).unwrap(), raw);
+        if size > 0 {
+            assert!(zstd_frame_decompress(&frame, size - 1).is_err());
+        }
+        frame.push(0);
+        assert!(zstd_frame_decompress(&frame, size).is_err());
+    }
+    // Made by the zstd tool from a pipe: no content size, a content checksum.
+    let mut streamed = vec![0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x29, 0x00, 0x00];
+    streamed.extend_from_slice(b"hello");
+    streamed.extend_from_slice(&[0xa3, 0x6d, 0x9f, 0x88]);
+    assert_eq!(zstd_frame_decompress(&streamed, 100).unwrap(), b"hello");
+    streamed[10] ^= 1;
+    assert!(zstd_frame_decompress(&streamed, 100).is_err());
+}
+
+#[test]
+fn names_and_numbers() {
+    for compression_type in CompressionType::ALL {
+        assert_eq!(CompressionType::try_from(compression_type.as_u8()).unwrap(), compression_type);
+        assert_eq!(CompressionType::from_option_name(compression_type.option_name()), Some(compression_type));
+        assert_eq!(CompressionType::from_property_name(compression_type.property_name()), Some(compression_type));
+    }
+    assert_eq!(CompressionType::try_from(0x40).unwrap(), CompressionType::Zstd);
+    assert_eq!(CompressionType::Zstd.option_name(), "kZSTD");
+    assert!(CompressionType::try_from(8).is_err() && CompressionType::try_from(0xff).is_err());
+    assert_eq!(CompressionType::from_option_name("kDisableCompressionOption"), None);
+    let error = decompress(CompressionType::Xpress, b"x", 5, None, 10).unwrap_err();
+    assert_eq!(error.kind(), ferrock_base::ErrorKind::NotSupported);
+}
+
+/// Data that exercises matches at all distances: random words, runs, copies.
+fn mixed() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        proptest::collection::vec(any::<u8>(), 1..40),
+        (any::<u8>(), 1usize..600).prop_map(|(byte, count)| vec![byte; count]),
+        "[a-d]{3,12}".prop_map(String::into_bytes),
+        (1usize..200).prop_map(text),
+    ];
+    proptest::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn any_input_round_trips(raw in mixed(), dictionary in mixed(), format_version in 2u32..8) {
+        for (compression_type, level) in [
+            (CompressionType::Snappy, 0),
+            (CompressionType::Zlib, 1), (CompressionType::Zlib, 9),
+            (CompressionType::BZip2, 1),
+            (CompressionType::Lz4, 1), (CompressionType::Lz4, -7),
+            (CompressionType::Lz4Hc, 1), (CompressionType::Lz4Hc, 5), (CompressionType::Lz4Hc, 9),
+            (CompressionType::Lz4Hc, 10), (CompressionType::Lz4Hc, 12),
+            (CompressionType::Zstd, -3), (CompressionType::Zstd, 1), (CompressionType::Zstd, 3),
+            (CompressionType::Zstd, 6), (CompressionType::Zstd, 13), (CompressionType::Zstd, 19),
+        ] {
+            let options = CompressionOptions {
+                level, max_compressed_bytes_per_kb: 1024, checksum: format_version == 5, ..CompressionOptions::default()
+            };
+            for used in [None, Some(dictionary.as_slice())] {
+                let mut compressor = Compressor::new(compression_type, &options, used).unwrap();
+                let prepared = Dictionary::new(compression_type, used.unwrap_or_default()).unwrap();
+                let mut stored = Vec::new();
+                for part in [&raw[..], &raw[raw.len() / 2..], &raw[..]] {
+                    if compressor.compress(part, &mut stored) {
+                        let read = decompress(compression_type, &stored, format_version, Some(&prepared), part.len());
+                        prop_assert_eq!(read.unwrap(), part);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_payload_is_survived(payload in proptest::collection::vec(any::<u8>(), 0..300), format_version in 0u32..8) {
+        for compression_type in CompressionType::ALL {
+            let mut out = Vec::new();
+            let _ = decompress_into(compression_type, &payload, format_version, None, 1 << 30, &mut out);
+            prop_assert!(out.capacity() <= 64 << 20);
         }
     }
 }
