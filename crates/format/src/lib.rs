@@ -7,6 +7,7 @@ pub mod current_file;
 pub mod file_name;
 pub mod log;
 mod option_values;
+pub mod options_file;
 pub mod version_edit;
 pub mod wide_column;
 pub mod write_batch;
