@@ -17,6 +17,7 @@
 
 mod aligned;
 mod counters;
+mod fault;
 mod file_system;
 mod memory;
 mod options;
@@ -27,6 +28,7 @@ mod util;
 
 pub use aligned::AlignedBuffer;
 pub use counters::{IoCounters, IoSnapshot, PurposeSnapshot};
+pub use fault::{Fault, FaultInjectionFileSystem, FaultRule, FaultRuleId, OperationKind, Trigger};
 pub use file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
 pub use memory::{CrashPolicy, MemoryFileSystem, OperationHook};
 pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, WritePurpose};

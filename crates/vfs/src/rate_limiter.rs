@@ -3,10 +3,13 @@
 //! [`TokenBucket`] refills at a fixed rate and holds at most a tenth of a second's
 //! worth, so a burst never exceeds that. Larger requests are paid in pieces, which
 //! is what lets a request of higher priority slip in between. Time and waiting
-//! come from the caller, so that tests own them.
+//! come from a [`Clock`], so that tests own them.
 
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
+use ferrock_base::clock::Clock;
 use parking_lot::Mutex;
 
 /// How urgent a request is. Requests of a higher priority are served first.
@@ -39,20 +42,11 @@ struct State {
     granted_bytes: [u64; 4],
 }
 
-type NowMicros = Box<dyn Fn() -> u64 + Send + Sync>;
-type SleepMicros = Box<dyn Fn(u64) + Send + Sync>;
-
 /// A [`RateLimiter`] that refills a bucket at a fixed rate.
+#[derive(Debug)]
 pub struct TokenBucket {
     state: Mutex<State>,
-    now_us: NowMicros,
-    sleep_us: SleepMicros,
-}
-
-impl fmt::Debug for TokenBucket {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("TokenBucket").field("state", &self.state).finish_non_exhaustive()
-    }
+    clock: Arc<dyn Clock>,
 }
 
 /// A request that was passed over this often is served whatever its priority, so that none starves.
@@ -88,28 +82,24 @@ impl State {
 }
 
 impl TokenBucket {
-    /// A full bucket that refills at `bytes_per_second` (at least 1). `now_us` is a clock that never runs backwards,
-    /// in microseconds; `sleep_us` waits for that long.
-    pub fn new(
-        bytes_per_second: u64,
-        now_us: impl Fn() -> u64 + Send + Sync + 'static,
-        sleep_us: impl Fn(u64) + Send + Sync + 'static,
-    ) -> Self {
+    /// A full bucket that refills at `bytes_per_second` (at least 1) of the clock's time.
+    #[must_use]
+    pub fn new(bytes_per_second: u64, clock: Arc<dyn Clock>) -> Self {
         let mut state = State {
             bytes_per_second: bytes_per_second.max(1),
             available: 0,
-            refilled_at_us: now_us(),
+            refilled_at_us: clock.monotonic_us(),
             waiting: [0; 4],
             granted_bytes: [0; 4],
         };
         state.available = u128::from(state.burst_bytes()) * BYTE;
-        Self { state: Mutex::new(state), now_us: Box::new(now_us), sleep_us: Box::new(sleep_us) }
+        Self { state: Mutex::new(state), clock }
     }
 
     /// Changes the rate (at least 1); waiting requests follow it at their next look.
     pub fn set_bytes_per_second(&self, bytes_per_second: u64) {
         let mut state = self.state.lock();
-        state.refill((self.now_us)());
+        state.refill(self.clock.monotonic_us());
         state.bytes_per_second = bytes_per_second.max(1);
         state.available = state.available.min(u128::from(state.burst_bytes()) * BYTE);
     }
@@ -125,7 +115,7 @@ impl TokenBucket {
         let mut counted = false;
         loop {
             let mut state = self.state.lock();
-            state.refill((self.now_us)());
+            state.refill(self.clock.monotonic_us());
             let piece = left.min(state.burst_bytes());
             let outcome = state.take(piece, priority, passed_over);
             if outcome.is_err() != counted {
@@ -136,7 +126,7 @@ impl TokenBucket {
             drop(state);
             match outcome {
                 Ok(()) => return piece,
-                Err(wait_us) => (self.sleep_us)(wait_us),
+                Err(wait_us) => self.clock.sleep(Duration::from_micros(wait_us)),
             }
             passed_over += 1;
         }

@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ferrock_base::random::Random;
+
 use super::node::{CrashView, DataChange, FileNode};
 use super::tree::{DirId, Entries, Entry, ROOT, Tree};
 
@@ -34,24 +36,17 @@ pub enum CrashPolicy {
     },
 }
 
-/// The splitmix64 sequence.
-struct Coin(u64);
+/// Decides what a crash keeps.
+struct Coin(Random);
 
 impl Coin {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
     fn toss(&mut self) -> bool {
-        self.next() >> 63 == 1
+        self.0.one_in(2)
     }
 
     /// A number from 0 to `most`, both possible.
     fn up_to(&mut self, most: usize) -> usize {
-        (u128::from(self.next()) * (most as u128 + 1) >> 64) as usize
+        self.0.below(most as u64 + 1) as usize
     }
 }
 
@@ -60,7 +55,7 @@ pub(super) fn after_crash(tree: &Tree, policy: CrashPolicy) -> Tree {
         CrashPolicy::KeepSubset { seed } | CrashPolicy::Torn { seed, .. } => seed,
         CrashPolicy::KeepNothingUnsynced | CrashPolicy::KeepAll => 0,
     };
-    let mut coin = Coin(seed);
+    let mut coin = Coin(Random::new(seed));
     let mut survivors = Survivors { policy, maps: entries_after(tree, policy, &mut coin), coin, files: HashMap::new() };
     let mut left = Tree::default();
     survivors.copy_dir(ROOT, ROOT, &mut left);
