@@ -144,6 +144,11 @@ impl Footer {
         if version >= 6 {
             return Self::decode_with_context(kind, version, checksum_type, footer, footer_offset);
         }
+        if footer[1..CHECKSUM_AT] == EXTENDED_MAGIC {
+            // As handles these bytes would mean empty blocks, which no writer makes.
+            let message = format!("footer: format_version {version} with the extended magic number of later versions");
+            return Err(Error::corruption(message).at_offset(footer_offset + VERSION_AT as u64));
+        }
         Self::decode_handles(kind, version, checksum_type, &footer[1..1 + HANDLES_LEN], footer_offset)
     }
 

@@ -1,0 +1,112 @@
+//! Building a filter: collects hashes, drops adjacent repeats, sizes the filter by what is left.
+//!
+//! Only adjacent repeats are dropped, and by hash: the number of entries decides the size, so another rule would make other
+//! bytes. Keys and prefixes share one filter with nothing to tell them apart.
+
+use super::{fast_local_bloom, legacy_bloom};
+use ferrock_base::hash::hash64;
+
+/// Format and density of the filter to build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sizing {
+    LegacyBloom { whole_bits_per_key: u32 },
+    FastLocalBloom { millibits_per_key: u32 },
+}
+
+/// Collects the keys of one filter. Made by [`FilterPolicy::builder`](super::FilterPolicy::builder).
+///
+/// ```
+/// use ferrock_format::filter::{FilterKind, FilterPolicy};
+/// let mut builder = FilterPolicy::bloom(10.0).builder(7).unwrap();
+/// builder.add_key(b"hello");
+/// let payload = builder.finish();
+/// assert!(FilterKind::parse(&payload).may_match(&payload, b"hello"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct FilterBuilder {
+    sizing: Sizing,
+    hashes: Vec<u64>,
+    previous_alternative: Option<u64>,
+}
+
+impl FilterBuilder {
+    pub(super) fn new(sizing: Sizing) -> Self {
+        Self { sizing, hashes: Vec::new(), previous_alternative: None }
+    }
+
+    #[inline]
+    fn hash(&self, key: &[u8]) -> u64 {
+        match self.sizing {
+            Sizing::FastLocalBloom { .. } => hash64(key),
+            Sizing::LegacyBloom { .. } => legacy_bloom::hash(key).into(),
+        }
+    }
+
+    /// Adds a user key (or a prefix), without timestamp.
+    #[inline]
+    pub fn add_key(&mut self, key: &[u8]) {
+        let hash = self.hash(key);
+        if self.hashes.last() != Some(&hash) {
+            self.hashes.push(hash);
+        }
+    }
+
+    /// Adds a user key together with its prefix.
+    ///
+    /// The prefix goes first, so that the last hash stays the key's and runs of one key or one prefix collapse.
+    pub fn add_key_and_alt(&mut self, key: &[u8], prefix: &[u8]) {
+        let (key_hash, prefix_hash) = (self.hash(key), self.hash(prefix));
+        let last = self.hashes.last().copied();
+        let previous = self.previous_alternative.replace(prefix_hash);
+        if Some(prefix_hash) != previous && prefix_hash != key_hash && Some(prefix_hash) != last {
+            self.hashes.push(prefix_hash);
+        }
+        // A key that equals the previous prefix is there already (the end of a prefix in reverse order).
+        if Some(key_hash) != last && Some(key_hash) != previous {
+            self.hashes.push(key_hash);
+        }
+    }
+
+    /// Entries so far, as the table property `rocksdb.num.filter_entries` counts them.
+    #[must_use]
+    pub fn num_entries(&self) -> u64 {
+        self.hashes.len() as u64
+    }
+
+    /// True if nothing was added: the table then gets no filter block.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// Bytes that [`finish`](Self::finish) would return now.
+    #[must_use]
+    pub fn estimated_size(&self) -> u64 {
+        match self.sizing {
+            _ if self.hashes.is_empty() => 0,
+            Sizing::LegacyBloom { whole_bits_per_key } => legacy_bloom::size(self.num_entries(), whole_bits_per_key),
+            Sizing::FastLocalBloom { millibits_per_key } => {
+                fast_local_bloom::size(self.num_entries(), millibits_per_key)
+            }
+        }
+    }
+
+    /// Memory that the collected hashes take.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.hashes.capacity() * size_of::<u64>()
+    }
+
+    /// The payload, empty if nothing was added. The builder starts over, keeping its memory.
+    #[must_use]
+    pub fn finish(&mut self) -> Vec<u8> {
+        let payload = match self.sizing {
+            _ if self.hashes.is_empty() => Vec::new(),
+            Sizing::LegacyBloom { whole_bits_per_key } => legacy_bloom::build(&self.hashes, whole_bits_per_key),
+            Sizing::FastLocalBloom { millibits_per_key } => fast_local_bloom::build(&self.hashes, millibits_per_key),
+        };
+        self.hashes.clear();
+        self.previous_alternative = None;
+        payload
+    }
+}
