@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use ferrock_format::compression::{
-    CompressionOptions, CompressionType, Compressor, DEFAULT_COMPRESSION_LEVEL, Dictionary, decompress,
-    decompress_into, zstd_frame_compress, zstd_frame_decompress,
+    CompressionOptions, CompressionType, Compressor, DEFAULT_COMPRESSION_LEVEL, Dictionary, build_dictionary,
+    decompress, decompress_into, zstd_frame_compress, zstd_frame_decompress,
 };
 use proptest::prelude::*;
 
@@ -393,4 +393,88 @@ proptest! {
             prop_assert!(out.capacity() <= 64 << 20);
         }
     }
+}
+
+fn records(count: usize, seed: u64) -> (Vec<u8>, Vec<usize>) {
+    let mut state = seed;
+    let mut samples = Vec::new();
+    let mut sizes = Vec::new();
+    for number in 0..count {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let city = ["Aachen", "Bergen", "Calgary", "Dakar", "Espoo"][(state >> 60) as usize % 5];
+        let record = format!(
+            "{{\"id\":{},\"name\":\"user{:05}\",\"city\":\"{city}\",\"balance\":{},\"flags\":[\"active\",\"verified\"]}}",
+            number * 17,
+            (state >> 33) % 100_000,
+            (state >> 20) % 10_000_000
+        );
+        sizes.push(record.len());
+        samples.extend_from_slice(record.as_bytes());
+    }
+    (samples, sizes)
+}
+
+fn total_with_dictionary(options: &CompressionOptions, dictionary: &[u8], samples: &[u8], sizes: &[usize]) -> usize {
+    let mut compressor = Compressor::new(CompressionType::Zstd, options, Some(dictionary)).unwrap();
+    let prepared = Dictionary::new(CompressionType::Zstd, dictionary).unwrap();
+    let (mut begin, mut total, mut out) = (0, 0, Vec::new());
+    for size in sizes {
+        let raw = &samples[begin..begin + size];
+        begin += size;
+        if compressor.compress(raw, &mut out) {
+            assert_eq!(decompress(CompressionType::Zstd, &out, 5, Some(&prepared), 1 << 20).unwrap(), raw);
+            total += out.len();
+        } else {
+            total += raw.len();
+        }
+    }
+    total
+}
+
+#[test]
+fn trained_dictionaries_beat_raw_samples() {
+    // The first samples are unlike the rest, so taking them as they come is a poor choice.
+    let mut samples = text(8000);
+    let mut sizes = vec![80; 100];
+    let (like_the_rest, like_the_rest_sizes) = records(600, 1);
+    samples.extend(like_the_rest);
+    sizes.extend(like_the_rest_sizes);
+    let (others, other_sizes) = records(200, 2);
+    for level in [1, DEFAULT_COMPRESSION_LEVEL, 9, 19] {
+        let raw = CompressionOptions { level, max_dict_bytes: 2048, ..CompressionOptions::default() };
+        let finalized =
+            CompressionOptions { zstd_max_train_bytes: 1 << 20, use_zstd_dict_trainer: false, ..raw.clone() };
+        let trained = CompressionOptions { use_zstd_dict_trainer: true, ..finalized.clone() };
+        let totals = [&raw, &finalized, &trained].map(|options| {
+            let dictionary = build_dictionary(CompressionType::Zstd, options, &samples, &sizes);
+            assert!(!dictionary.is_empty() && dictionary.len() <= 2048);
+            assert_eq!(dictionary.starts_with(&[0x37, 0xa4, 0x30, 0xec]), options.zstd_max_train_bytes > 0);
+            total_with_dictionary(options, &dictionary, &others, &other_sizes)
+        });
+        let none = total_with_dictionary(&raw, &[], &others, &other_sizes);
+        assert!(totals.iter().all(|total| *total <= none), "{level}: {none} {totals:?}");
+        assert!(totals[2] * 4 < totals[0] * 3, "{level}: {none} {totals:?}");
+    }
+}
+
+#[test]
+fn odd_samples_train_to_something_readable() {
+    let options = CompressionOptions { max_dict_bytes: 4096, zstd_max_train_bytes: 1 << 20, ..Default::default() };
+    let noise: Vec<u8> = (0..20_000u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
+    for samples in [vec![0u8; 10_000], noise, text(30_000), text(900), vec![7u8; 50]] {
+        for parts in [1, 3, 8, 100, 1000] {
+            let size = samples.len() / parts;
+            let sizes = vec![size; parts];
+            for trainer in [true, false] {
+                let options = CompressionOptions { use_zstd_dict_trainer: trainer, ..options.clone() };
+                let dictionary = build_dictionary(CompressionType::Zstd, &options, &samples, &sizes);
+                assert!(dictionary.len() <= 4096);
+                total_with_dictionary(&options, &dictionary, &samples, &[samples.len()]);
+                total_with_dictionary(&options, &dictionary, &text(5000), &[1000, 4000]);
+            }
+        }
+    }
+    assert!(build_dictionary(CompressionType::Zstd, &CompressionOptions::default(), b"abc", &[3]).is_empty());
+    let raw = CompressionOptions { max_dict_bytes: 2, ..CompressionOptions::default() };
+    assert_eq!(build_dictionary(CompressionType::Lz4, &raw, b"abc", &[3]), b"ab");
 }

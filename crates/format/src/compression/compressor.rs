@@ -9,7 +9,7 @@ use super::{CompressionOptions, CompressionType, bzip2, lz4, lz4hc, snappy, zlib
 
 enum Encoder {
     None,
-    Snappy(snap::raw::Encoder),
+    Snappy(Box<snap::raw::Encoder>),
     Zlib(Box<zlib::Encoder>),
     BZip2(bzip2::Encoder),
     Lz4(Box<lz4::Encoder>),
@@ -42,7 +42,7 @@ impl Compressor {
         let dictionary = dictionary.filter(|bytes| !bytes.is_empty());
         let encoder = match compression_type {
             CompressionType::NoCompression => Encoder::None,
-            CompressionType::Snappy => Encoder::Snappy(snap::raw::Encoder::new()),
+            CompressionType::Snappy => Encoder::Snappy(Box::new(snap::raw::Encoder::new())),
             CompressionType::Zlib => Encoder::Zlib(Box::new(zlib::Encoder::new(options, dictionary)?)),
             CompressionType::BZip2 => Encoder::BZip2(bzip2::Encoder::new(options)),
             CompressionType::Lz4 => Encoder::Lz4(Box::new(lz4::Encoder::new(options, dictionary))),

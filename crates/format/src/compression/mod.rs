@@ -32,8 +32,10 @@ mod lz4_fast;
 mod lz4hc;
 mod options;
 mod snappy;
+mod training;
 mod zlib;
 mod zstd;
+mod zstd_train;
 
 use ferrock_base::coding::{get_fixed64, get_varint64};
 use ferrock_base::{Error, Result};
@@ -42,6 +44,7 @@ pub use compression_type::{CompressionType, DISABLE_COMPRESSION_OPTION_NAME, ZST
 pub use compressor::Compressor;
 pub use dictionary::Dictionary;
 pub use options::{CompressionOptions, DEFAULT_COMPRESSION_LEVEL};
+pub use training::build_dictionary;
 
 /// The first format version whose blocks carry a varint32 size prefix.
 const FIRST_PREFIXED_FORMAT_VERSION: u32 = 2;

@@ -14,6 +14,7 @@ use zstd_rs::{
 };
 
 use super::options::{CompressionOptions, DEFAULT_COMPRESSION_LEVEL};
+use super::zstd_train;
 
 /// No block of a frame decodes to more than this.
 const MAX_BLOCK_SIZE: u64 = 128 << 10;
@@ -158,5 +159,14 @@ pub(super) fn compress_frame(raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
     match COMPRESSOR.try_with(|slot| compress(&mut slot.borrow_mut(), out)) {
         Ok(result) => result,
         Err(_) => compress(&mut None, out),
+    }
+}
+
+/// Makes a structured dictionary of at most `max_size` bytes; empty if the samples are too few.
+pub(super) fn train(samples: &[u8], sample_sizes: &[usize], max_size: usize, options: &CompressionOptions) -> Vec<u8> {
+    if options.use_zstd_dict_trainer {
+        zstd_train::train(samples, sample_sizes, max_size)
+    } else {
+        zstd_train::finalize(samples, sample_sizes, max_size)
     }
 }
