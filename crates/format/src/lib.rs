@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod blob_index;
+pub mod block;
 pub mod compression;
 pub mod current_file;
 pub mod file_name;

@@ -1,0 +1,175 @@
+//! Writes key/value blocks.
+
+use ferrock_base::coding::{put_fixed32, put_varint32, varint_len};
+
+/// How a block is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockBuilderOptions {
+    /// Entries from one restart to the next, at least 1.
+    pub restart_interval: usize,
+    /// Whether keys share bytes with their predecessor.
+    pub use_delta_encoding: bool,
+    /// Whether values have no length and may be differences: index blocks.
+    pub use_value_delta_encoding: bool,
+}
+
+impl Default for BlockBuilderOptions {
+    fn default() -> Self {
+        Self { restart_interval: 16, use_delta_encoding: true, use_value_delta_encoding: false }
+    }
+}
+
+/// Builds one block after the other in the same memory. Keys must be added in order.
+///
+/// ```
+/// use ferrock_format::block::{BlockBuilder, BlockBuilderOptions, MetaBlock};
+/// let mut builder = BlockBuilder::new(BlockBuilderOptions::default());
+/// builder.add(b"apple", b"1");
+/// builder.add(b"apply", b"2");
+/// let block = builder.finish();
+/// assert_eq!(MetaBlock::new(block).unwrap().entries().unwrap()[1], (b"apply".to_vec(), &b"2"[..]));
+/// ```
+#[derive(Clone, Debug)]
+pub struct BlockBuilder {
+    options: BlockBuilderOptions,
+    buffer: Vec<u8>,
+    restarts: Vec<u32>,
+    since_restart: usize,
+    last_key: Vec<u8>,
+    entry_count: usize,
+}
+
+impl BlockBuilder {
+    /// A builder of empty blocks.
+    #[must_use]
+    pub fn new(options: BlockBuilderOptions) -> Self {
+        Self {
+            options: BlockBuilderOptions { restart_interval: options.restart_interval.max(1), ..options },
+            buffer: Vec::new(),
+            restarts: vec![0],
+            since_restart: 0,
+            last_key: Vec::new(),
+            entry_count: 0,
+        }
+    }
+
+    /// Appends an entry.
+    #[inline]
+    pub fn add(&mut self, key: &[u8], value: &[u8]) {
+        let shared = self.begin_entry(key);
+        put_varint32(&mut self.buffer, shared as u32);
+        put_varint32(&mut self.buffer, (key.len() - shared) as u32);
+        put_varint32(&mut self.buffer, value.len() as u32);
+        self.buffer.extend_from_slice(&key[shared..]);
+        self.buffer.extend_from_slice(value);
+    }
+
+    /// Appends an index entry: `delta_value`, where there is one, is stored when the key shares bytes with its
+    /// predecessor, which is how a reader knows; pass `None` when the block is not contiguous with the one before.
+    pub fn add_index(&mut self, key: &[u8], full_value: &[u8], delta_value: Option<&[u8]>) {
+        if !self.options.use_value_delta_encoding {
+            return self.add(key, full_value);
+        }
+        if delta_value.is_none() {
+            // A full value can only be told by nothing being shared.
+            self.last_key.clear();
+        }
+        let shared = self.begin_entry(key);
+        put_varint32(&mut self.buffer, shared as u32);
+        put_varint32(&mut self.buffer, (key.len() - shared) as u32);
+        self.buffer.extend_from_slice(&key[shared..]);
+        match delta_value {
+            Some(delta) if shared > 0 => self.buffer.extend_from_slice(delta),
+            _ => self.buffer.extend_from_slice(full_value),
+        }
+    }
+
+    /// Starts a restart interval where one is due; returns how many bytes the key shares.
+    #[inline]
+    fn begin_entry(&mut self, key: &[u8]) -> usize {
+        let mut shared = 0;
+        if self.since_restart >= self.options.restart_interval {
+            self.restarts.push(self.buffer.len() as u32);
+            self.since_restart = 0;
+        } else if self.options.use_delta_encoding && self.since_restart > 0 {
+            shared = shared_prefix(&self.last_key, key);
+        }
+        self.last_key.truncate(shared);
+        self.last_key.extend_from_slice(&key[shared..]);
+        self.since_restart += 1;
+        self.entry_count += 1;
+        shared
+    }
+
+    /// Completes the block. Call [`reset`](Self::reset) before the next one.
+    pub fn finish(&mut self) -> &[u8] {
+        for restart in &self.restarts {
+            put_fixed32(&mut self.buffer, *restart);
+        }
+        put_fixed32(&mut self.buffer, self.restarts.len() as u32);
+        &self.buffer
+    }
+
+    /// Begins the next block in the same memory.
+    pub fn reset(&mut self) {
+        self.buffer.clear();
+        self.restarts.clear();
+        self.restarts.push(0);
+        self.since_restart = 0;
+        self.last_key.clear();
+        self.entry_count = 0;
+    }
+
+    /// Entries added since the block began.
+    #[must_use]
+    pub fn entry_count(&self) -> usize {
+        self.entry_count
+    }
+
+    /// True when nothing was added.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entry_count == 0
+    }
+
+    /// Bytes the block would have if it were finished now.
+    #[inline]
+    #[must_use]
+    pub fn size_estimate(&self) -> usize {
+        self.buffer.len() + 4 * self.restarts.len() + 4
+    }
+
+    /// Bytes the block would have at most after one more entry.
+    #[inline]
+    #[must_use]
+    pub fn size_estimate_after(&self, key: &[u8], value: &[u8]) -> usize {
+        let mut size = self.size_estimate() + key.len() + value.len() + 4;
+        if self.since_restart >= self.options.restart_interval {
+            size += 4;
+        }
+        size + varint_len(key.len() as u64) + varint_len(value.len() as u64)
+    }
+
+    /// Bytes of memory held.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.buffer.capacity() + self.restarts.capacity() * 4 + self.last_key.capacity()
+    }
+}
+
+/// Length of the common prefix, eight bytes at a time.
+#[inline]
+fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
+    let (chunks_a, _) = a.as_chunks::<8>();
+    let (chunks_b, _) = b.as_chunks::<8>();
+    let mut length = 0;
+    for (left, right) in chunks_a.iter().zip(chunks_b) {
+        let difference = u64::from_le_bytes(*left) ^ u64::from_le_bytes(*right);
+        if difference != 0 {
+            return length + difference.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    length + a[length..].iter().zip(&b[length..]).take_while(|(left, right)| left == right).count()
+}

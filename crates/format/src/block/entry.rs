@@ -1,0 +1,75 @@
+//! Decoding of one entry's header.
+
+use ferrock_base::coding::get_varint32;
+use ferrock_base::{Error, Result};
+
+/// Lengths at the start of an entry, and where its next field begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EntryHeader {
+    pub(super) shared: usize,
+    pub(super) non_shared: usize,
+    pub(super) value_length: usize,
+    pub(super) end: usize,
+}
+
+/// Decodes `shared | non-shared | value length` at `at` of `entries`.
+#[inline]
+pub(super) fn decode_header(entries: &[u8], at: usize) -> Option<EntryHeader> {
+    let rest = entries.get(at..)?;
+    if let Some(&[shared, non_shared, value_length]) = rest.first_chunk::<3>()
+        && (shared | non_shared | value_length) < 0x80
+    {
+        return Some(EntryHeader {
+            shared: usize::from(shared),
+            non_shared: usize::from(non_shared),
+            value_length: usize::from(value_length),
+            end: at + 3,
+        });
+    }
+    decode_header_slow(rest, at)
+}
+
+#[inline(never)]
+fn decode_header_slow(rest: &[u8], at: usize) -> Option<EntryHeader> {
+    let (shared, first) = get_varint32(rest)?;
+    let (non_shared, second) = get_varint32(&rest[first..])?;
+    let (value_length, third) = get_varint32(&rest[first + second..])?;
+    Some(EntryHeader {
+        shared: shared as usize,
+        non_shared: non_shared as usize,
+        value_length: value_length as usize,
+        end: at + first + second + third,
+    })
+}
+
+/// Decodes `shared | non-shared` of a value-delta index entry.
+#[inline]
+pub(super) fn decode_index_header(entries: &[u8], at: usize) -> Option<EntryHeader> {
+    let rest = entries.get(at..)?;
+    let (shared, first) = get_varint32(rest)?;
+    let (non_shared, second) = get_varint32(&rest[first..])?;
+    Some(EntryHeader {
+        shared: shared as usize,
+        non_shared: non_shared as usize,
+        value_length: 0,
+        end: at + first + second,
+    })
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn bad_entry(what: &str, at: usize) -> Error {
+    Error::corruption(format!("block entry: {what}")).at_offset(at as u64)
+}
+
+/// The range `start..start + length` when it ends at or before `limit`.
+#[inline]
+pub(super) fn range(start: usize, length: usize, limit: usize) -> Option<std::ops::Range<usize>> {
+    let end = start.checked_add(length)?;
+    (end <= limit).then_some(start..end)
+}
+
+/// The same as an error that names the field.
+pub(super) fn checked_range(start: usize, length: usize, limit: usize, what: &str) -> Result<std::ops::Range<usize>> {
+    range(start, length, limit).ok_or_else(|| bad_entry(what, start))
+}

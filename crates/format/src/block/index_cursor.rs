@@ -1,0 +1,227 @@
+//! A position in an index block.
+//!
+//! Targets are internal keys. Where the index holds user keys, only the user key of the target counts: one user key then
+//! never spans two blocks.
+
+use super::entry::bad_entry;
+use super::index::{Form, IndexBlock, IndexEntry, IndexWalker};
+use super::index_search::{RestartHeads, restart_key};
+use crate::handle::BlockHandle;
+use ferrock_base::internal_key::{trailer, user_key};
+use ferrock_base::{Error, InternalComparator, Result};
+use std::cmp::Ordering;
+
+/// A position in an [`IndexBlock`]; every call must be given the block of the last seek.
+#[derive(Clone, Debug, Default)]
+pub struct IndexCursor {
+    valid: bool,
+    /// Ordinal of the entry in a flat index, restart of its interval otherwise.
+    position: usize,
+    walker: IndexWalker,
+    error: Option<Error>,
+}
+
+impl IndexCursor {
+    /// A cursor that is nowhere yet.
+    #[inline]
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// True on an entry.
+    #[inline]
+    #[must_use]
+    pub fn valid(&self) -> bool {
+        self.valid
+    }
+
+    /// The damage that ended the iteration.
+    pub fn status(&self) -> Result<()> {
+        self.error.clone().map_or(Ok(()), Err)
+    }
+
+    /// Takes the cursor off the block.
+    pub fn reset(&mut self) {
+        self.valid = false;
+        self.error = None;
+    }
+
+    /// The entry; the null handle when not [`valid`](Self::valid).
+    #[inline]
+    #[must_use]
+    pub fn entry<'a>(&self, block: &'a IndexBlock) -> IndexEntry<'a> {
+        if self.valid {
+            match &block.form {
+                Form::Flat(flat) => {
+                    if let Some(entry) = flat.entry(self.position) {
+                        return IndexEntry { handle: entry.handle, first_key: entry.first_key };
+                    }
+                }
+                Form::Restarts { bytes, .. } => {
+                    let first_key = block.format.has_first_key.then(|| self.walker.first_key(bytes));
+                    return IndexEntry { handle: self.walker.handle, first_key };
+                }
+            }
+        }
+        IndexEntry { handle: BlockHandle::NULL, first_key: None }
+    }
+
+    /// Replaces `out` with the stored key: a user key or an internal key, as the block's format says.
+    pub fn key_into(&self, block: &IndexBlock, out: &mut Vec<u8>) {
+        out.clear();
+        if !self.valid {
+            return;
+        }
+        match &block.form {
+            Form::Flat(flat) => flat.key_into(self.position, out),
+            Form::Restarts { .. } => out.extend_from_slice(self.walker.key.as_slice()),
+        }
+    }
+
+    /// Goes to the first entry.
+    pub fn seek_to_first(&mut self, block: &IndexBlock) {
+        self.reset();
+        self.position = 0;
+        match &block.form {
+            Form::Flat(flat) => self.valid = flat.len() > 0,
+            Form::Restarts { bytes, .. } => {
+                self.walker.go_to(0);
+                self.step(block, bytes);
+            }
+        }
+    }
+
+    /// Goes to the last entry.
+    pub fn seek_to_last(&mut self, block: &IndexBlock) {
+        self.reset();
+        match &block.form {
+            Form::Flat(flat) => {
+                self.valid = flat.len() > 0;
+                self.position = flat.len().saturating_sub(1);
+            }
+            Form::Restarts { bytes, .. } => {
+                let restart = block.layout.restart_count.saturating_sub(1);
+                self.go_to_last_before(block, bytes, restart, block.layout.entries_end);
+            }
+        }
+    }
+
+    /// Goes to the first entry at or after the internal key `target`.
+    #[inline]
+    pub fn seek(&mut self, block: &IndexBlock, comparator: &InternalComparator, target: &[u8]) {
+        self.reset();
+        match &block.form {
+            Form::Flat(flat) => {
+                self.position = flat.lower_bound(user_key(target), trailer(target));
+                self.valid = self.position < flat.len();
+            }
+            Form::Restarts { bytes, heads } => self.seek_restarts(block, bytes, heads.as_ref(), comparator, target),
+        }
+    }
+
+    /// Goes one entry forward.
+    pub fn next(&mut self, block: &IndexBlock) {
+        if !self.valid {
+            return;
+        }
+        match &block.form {
+            Form::Flat(flat) => {
+                self.position += 1;
+                self.valid = self.position < flat.len();
+            }
+            Form::Restarts { bytes, .. } => self.step(block, bytes),
+        }
+    }
+
+    /// Goes one entry back.
+    pub fn prev(&mut self, block: &IndexBlock) {
+        if !self.valid {
+            return;
+        }
+        match &block.form {
+            Form::Flat(_) => match self.position.checked_sub(1) {
+                Some(position) => self.position = position,
+                None => self.valid = false,
+            },
+            Form::Restarts { bytes, .. } => {
+                let stop = self.walker.at;
+                let mut restart = self.position;
+                while restart > 0 && block.layout.restart(bytes, restart) >= stop {
+                    restart -= 1;
+                }
+                self.go_to_last_before(block, bytes, restart, stop);
+            }
+        }
+    }
+
+    /// Goes to the last entry of the interval at `restart` that begins before `stop`.
+    fn go_to_last_before(&mut self, block: &IndexBlock, bytes: &[u8], restart: usize, stop: usize) {
+        self.valid = false;
+        self.position = restart;
+        self.walker.go_to(block.layout.restart(bytes, restart));
+        while self.walker.next_at < stop {
+            self.step(block, bytes);
+            if !self.valid {
+                return;
+            }
+        }
+    }
+
+    fn step(&mut self, block: &IndexBlock, bytes: &[u8]) {
+        match self.walker.step(bytes, &block.layout, block.format) {
+            Ok(found) => {
+                self.valid = found;
+                while found && self.walker.at >= block.layout.restart(bytes, self.position + 1) {
+                    self.position += 1;
+                }
+            }
+            Err(error) => {
+                self.valid = false;
+                self.error = Some(error);
+            }
+        }
+    }
+
+    fn seek_restarts(
+        &mut self,
+        block: &IndexBlock,
+        bytes: &[u8],
+        heads: Option<&RestartHeads>,
+        comparator: &InternalComparator,
+        target: &[u8],
+    ) {
+        let candidates = match heads {
+            Some(heads) => heads.candidates(user_key(target)),
+            None => 0..block.layout.restart_count,
+        };
+        let (mut low, mut high) = (candidates.start, candidates.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let Some(key) = restart_key(bytes, &block.layout, block.format, middle) else {
+                let at = block.layout.restart(bytes, middle);
+                self.error = Some(bad_entry("malformed entry at a restart", at));
+                return;
+            };
+            if compare(block, comparator, key, target).is_lt() {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.position = low.saturating_sub(1);
+        self.walker.go_to(block.layout.restart(bytes, self.position));
+        self.step(block, bytes);
+        while self.valid && compare(block, comparator, self.walker.key.as_slice(), target).is_lt() {
+            self.step(block, bytes);
+        }
+    }
+}
+
+fn compare(block: &IndexBlock, comparator: &InternalComparator, key: &[u8], target: &[u8]) -> Ordering {
+    if block.format.key_is_user_key {
+        comparator.user().compare(key, user_key(target))
+    } else {
+        comparator.compare(key, target)
+    }
+}

@@ -1,0 +1,262 @@
+//! Search structures over index keys of the bytewise order.
+//!
+//! ```text
+//! flat     prefix | head u64 x n | tail offset u32 x n | tail ...
+//! tail     rest length varint32 | rest of the user key behind prefix and head | (trailer u64) | handle | (first key)
+//!
+//! head     eight bytes of the user key behind the common prefix, big-endian, zero-padded
+//! ```
+//!
+//! Heads compare like the keys they come from. Equal heads are told apart by the rest; a key that ends inside its head
+//! is a prefix of any other key with the same head, up to zero bytes, so the shorter one is smaller.
+
+use super::entry::decode_header;
+use super::entry::decode_index_header;
+use super::index::IndexFormat;
+use super::layout::BlockLayout;
+use crate::handle::BlockHandle;
+use ferrock_base::coding::{get_fixed64, get_varint32, put_varint32};
+use ferrock_base::internal_key::{TRAILER_SIZE, trailer};
+use std::cmp::Ordering;
+
+const HEAD_SIZE: usize = 8;
+
+/// Eight bytes as a number that compares like them; shorter keys are padded with zeros.
+#[inline]
+fn head(key: &[u8]) -> u64 {
+    if let Some(bytes) = key.first_chunk::<HEAD_SIZE>() {
+        return u64::from_be_bytes(*bytes);
+    }
+    let mut padded = [0; HEAD_SIZE];
+    padded[..key.len()].copy_from_slice(key);
+    u64::from_be_bytes(padded)
+}
+
+/// Where a search key stands relative to every key with a common prefix.
+#[inline]
+fn strip_prefix<'a>(prefix: &[u8], key: &'a [u8]) -> Result<&'a [u8], Ordering> {
+    match key.get(..prefix.len()) {
+        Some(start) if start == prefix => Ok(&key[prefix.len()..]),
+        // A shorter key is smaller exactly when it does not exceed the prefix.
+        _ => Err(key.cmp(prefix)),
+    }
+}
+
+/// All entries, decoded.
+#[derive(Debug, Default)]
+pub(super) struct FlatIndex {
+    prefix: Vec<u8>,
+    heads: Vec<u64>,
+    tail_offsets: Vec<u32>,
+    tails: Vec<u8>,
+    key_is_user_key: bool,
+    has_first_key: bool,
+}
+
+/// One entry of a [`FlatIndex`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlatEntry<'a> {
+    /// Length of the user key behind the prefix.
+    rest_length: usize,
+    rest: &'a [u8],
+    trailer: u64,
+    pub(super) handle: BlockHandle,
+    pub(super) first_key: Option<&'a [u8]>,
+}
+
+impl FlatIndex {
+    pub(super) fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.prefix.capacity() + self.heads.capacity() * 8 + self.tail_offsets.capacity() * 4 + self.tails.capacity()
+    }
+
+    /// The entry at `index`. `None` past the end (the builder wrote every entry whole).
+    #[inline]
+    pub(super) fn entry(&self, index: usize) -> Option<FlatEntry<'_>> {
+        let mut input = self.tails.get(*self.tail_offsets.get(index)? as usize..)?;
+        let (rest_length, used) = get_varint32(input)?;
+        let rest_length = rest_length as usize;
+        let (rest, after) = input.get(used..)?.split_at_checked(rest_length.saturating_sub(HEAD_SIZE))?;
+        input = after;
+        let mut trailer = 0;
+        if !self.key_is_user_key {
+            trailer = get_fixed64(input, 0)?;
+            input = &input[TRAILER_SIZE..];
+        }
+        let (handle, used) = BlockHandle::decode(input).ok()?;
+        let mut first_key = None;
+        if self.has_first_key {
+            input = &input[used..];
+            let (length, used) = get_varint32(input)?;
+            first_key = Some(input.get(used..)?.get(..length as usize)?);
+        }
+        Some(FlatEntry { rest_length, rest, trailer, handle, first_key })
+    }
+
+    /// Appends the stored key of the entry at `index`.
+    pub(super) fn key_into(&self, index: usize, out: &mut Vec<u8>) {
+        let (Some(entry), Some(head)) = (self.entry(index), self.heads.get(index)) else { return };
+        out.extend_from_slice(&self.prefix);
+        out.extend_from_slice(&head.to_be_bytes()[..entry.rest_length.min(HEAD_SIZE)]);
+        out.extend_from_slice(entry.rest);
+        if !self.key_is_user_key {
+            out.extend_from_slice(&entry.trailer.to_le_bytes());
+        }
+    }
+
+    /// Index of the first entry whose key is at or after the target; `len()` when there is none. The trailer counts only
+    /// where keys have one.
+    #[inline]
+    pub(super) fn lower_bound(&self, user_key: &[u8], target_trailer: u64) -> usize {
+        let rest = match strip_prefix(&self.prefix, user_key) {
+            Ok(rest) => rest,
+            Err(Ordering::Less) => return 0,
+            Err(_) => return self.heads.len(),
+        };
+        let target = head(rest);
+        let mut low = self.heads.partition_point(|&head| head < target);
+        if self.heads.get(low) != Some(&target) {
+            return low;
+        }
+        let mut high = low + self.heads[low..].partition_point(|&head| head == target);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.is_less(middle, rest, target_trailer) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// True when the key at `index`, whose head equals that of `rest`, is before the target.
+    fn is_less(&self, index: usize, rest: &[u8], target_trailer: u64) -> bool {
+        let Some(entry) = self.entry(index) else { return false };
+        let order = if entry.rest_length < HEAD_SIZE || rest.len() < HEAD_SIZE {
+            entry.rest_length.cmp(&rest.len())
+        } else {
+            entry.rest.cmp(&rest[HEAD_SIZE..])
+        };
+        match order {
+            Ordering::Equal => !self.key_is_user_key && entry.trailer > target_trailer,
+            order => order.is_lt(),
+        }
+    }
+}
+
+/// Builds a [`FlatIndex`] within a memory budget.
+pub(super) struct FlatIndexBuilder {
+    budget: usize,
+    index: FlatIndex,
+}
+
+impl FlatIndexBuilder {
+    pub(super) fn new(budget: usize) -> Self {
+        Self { budget, index: FlatIndex::default() }
+    }
+
+    pub(super) fn begin(&mut self, prefix: &[u8], entry_count: usize) {
+        self.index.prefix = prefix.to_vec();
+        if prefix.len() + entry_count * (HEAD_SIZE + 4) <= self.budget {
+            self.index.heads.reserve_exact(entry_count);
+            self.index.tail_offsets.reserve_exact(entry_count);
+        }
+    }
+
+    /// Adds an entry; false when the budget is used up.
+    pub(super) fn add(
+        &mut self,
+        key: &[u8],
+        format: IndexFormat,
+        handle: BlockHandle,
+        first_key: Option<&[u8]>,
+    ) -> bool {
+        let index = &mut self.index;
+        index.key_is_user_key = format.key_is_user_key;
+        index.has_first_key = format.has_first_key;
+        let Some(rest) = format.user_key(key).get(index.prefix.len()..) else { return false };
+        let (Ok(rest_length), Ok(tail_offset)) = (u32::try_from(rest.len()), u32::try_from(index.tails.len())) else {
+            return false;
+        };
+        index.heads.push(head(rest));
+        index.tail_offsets.push(tail_offset);
+        put_varint32(&mut index.tails, rest_length);
+        index.tails.extend_from_slice(rest.get(HEAD_SIZE..).unwrap_or(&[]));
+        if !format.key_is_user_key {
+            index.tails.extend_from_slice(&trailer(key).to_le_bytes());
+        }
+        handle.encode_to(&mut index.tails);
+        if let Some(first_key) = first_key {
+            put_varint32(&mut index.tails, first_key.len() as u32);
+            index.tails.extend_from_slice(first_key);
+        }
+        let used = index.prefix.len() + index.heads.len() * (HEAD_SIZE + 4) + index.tails.len();
+        used <= self.budget
+    }
+
+    pub(super) fn finish(mut self) -> FlatIndex {
+        self.index.heads.shrink_to_fit();
+        self.index.tail_offsets.shrink_to_fit();
+        self.index.tails.shrink_to_fit();
+        self.index
+    }
+}
+
+/// Heads of the restart keys.
+#[derive(Debug)]
+pub(super) struct RestartHeads {
+    prefix: Vec<u8>,
+    heads: Vec<u64>,
+}
+
+impl RestartHeads {
+    /// Gathers the heads, unless they would take more than a quarter of the block or a restart is malformed.
+    pub(super) fn build(bytes: &[u8], layout: &BlockLayout, format: IndexFormat, prefix: &[u8]) -> Option<Self> {
+        if layout.restart_count.checked_mul(HEAD_SIZE)?.checked_add(prefix.len())? > bytes.len() / 4 {
+            return None;
+        }
+        let heads: Option<Vec<u64>> = (0..layout.restart_count)
+            .map(|restart| {
+                let key = restart_key(bytes, layout, format, restart)?;
+                Some(head(format.user_key(key).get(prefix.len()..)?))
+            })
+            .collect();
+        Some(Self { prefix: prefix.to_vec(), heads: heads? })
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.prefix.capacity() + self.heads.capacity() * 8
+    }
+
+    /// The restarts whose keys may be the first at or after `user_key`: all before are smaller, all after are larger.
+    pub(super) fn candidates(&self, user_key: &[u8]) -> std::ops::Range<usize> {
+        match strip_prefix(&self.prefix, user_key) {
+            Err(Ordering::Less) => 0..0,
+            Err(_) => self.heads.len()..self.heads.len(),
+            Ok(rest) => {
+                let target = head(rest);
+                let low = self.heads.partition_point(|&head| head < target);
+                low..low + self.heads[low..].partition_point(|&head| head == target)
+            }
+        }
+    }
+}
+
+/// The key at a restart, where it is stored whole.
+pub(super) fn restart_key<'a>(
+    bytes: &'a [u8],
+    layout: &BlockLayout,
+    format: IndexFormat,
+    restart: usize,
+) -> Option<&'a [u8]> {
+    let entries = bytes.get(..layout.entries_end)?;
+    let at = layout.restart(bytes, restart);
+    let header =
+        if format.value_is_delta_encoded { decode_index_header(entries, at) } else { decode_header(entries, at) }?;
+    let key = entries.get(header.end..header.end.checked_add(header.non_shared)?)?;
+    (header.shared == 0 && (format.key_is_user_key || key.len() >= TRAILER_SIZE)).then_some(key)
+}

@@ -1,0 +1,44 @@
+//! Key/value blocks: the one encoding behind data, index, range-deletion, properties and metaindex blocks.
+//!
+//! ```text
+//! | entry ... | (values) | restart u32 ... | (hash index) | (values offset u32) | packed u32 |
+//!
+//! entry        shared varint32 | non-shared varint32 | value length varint32 | key suffix | value
+//! index entry  shared | non-shared | key suffix | handle or zigzag size difference (| first key)   value-delta index
+//! data entry   shared | non-shared | value length (| value offset, at restarts only) | key suffix  separated values
+//!
+//! packed       31 hash index | 30 reserved | 29 keys are spread evenly | 28 values are separate | 27..0 restarts
+//! ```
+//!
+//! A key is the first `shared` bytes of the key before it and its own suffix. At a restart nothing is shared, so a
+//! search bisects the restarts and scans one interval.
+//!
+//! - [`BlockLayout`] finds the regions and checks every restart once; nothing later trusts an unchecked offset.
+//! - [`DataBlock`] with [`DataBlockCursor`]: internal keys, read in both directions, searched in place.
+//! - [`IndexBlock`] with [`IndexCursor`]: decoded when it is loaded, because one index is searched thousands of times.
+//! - [`MetaBlock`]: names and values, read once from front to back.
+//! - [`BlockBuilder`] writes all of them.
+//!
+//! Every decoder answers damaged bytes with `Corruption` and the offset within the block.
+
+mod builder;
+mod data;
+mod data_cursor;
+mod entry;
+mod hash_index;
+mod index;
+mod index_cursor;
+mod index_search;
+mod key_buffer;
+mod layout;
+mod meta;
+#[cfg(test)]
+mod tests;
+
+pub use builder::{BlockBuilder, BlockBuilderOptions};
+pub use data::{DataBlock, DataBlockIter};
+pub use data_cursor::DataBlockCursor;
+pub use index::{IndexBlock, IndexEntry, IndexFormat};
+pub use index_cursor::IndexCursor;
+pub use layout::BlockLayout;
+pub use meta::MetaBlock;
