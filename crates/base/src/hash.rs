@@ -8,7 +8,7 @@
 //! | [`bijective_hash`] | a one-to-one 128-bit mix | public unique ids |
 //!
 //! Nothing here may ever change a value: a changed hash makes a filter hide keys that exist.
-//! [`hash64`] differs from the released XXH3 at every length, so it is written out in [`preview`] and no library
+//! [`hash64`] differs from the released XXH3 at every length, so it is written out in `hash/preview.rs` and no library
 //! can replace it.
 
 mod bijective;
