@@ -478,3 +478,58 @@ fn odd_samples_train_to_something_readable() {
     let raw = CompressionOptions { max_dict_bytes: 2, ..CompressionOptions::default() };
     assert_eq!(build_dictionary(CompressionType::Lz4, &raw, b"abc", &[3]), b"ab");
 }
+
+/// With the C library built in, each implementation reads what the other writes.
+#[cfg(feature = "native-codecs")]
+mod against_the_c_library {
+    use super::*;
+
+    fn pure_frame(raw: &[u8], level: i32, dictionary: Option<&[u8]>) -> Vec<u8> {
+        let config = zstd_rs::CompressionConfig { level, checksum: true, ..zstd_rs::CompressionConfig::DEFAULT };
+        let dictionary = dictionary.map(|bytes| {
+            let parsed = zstd_rs::Dictionary::new(bytes, zstd_rs::DictionaryFormat::Detect).unwrap();
+            zstd_rs::EncoderDictionary::new(&parsed, level).unwrap()
+        });
+        let mut out = Vec::new();
+        ferrock_base::coding::put_varint64(&mut out, raw.len() as u64);
+        zstd_rs::Compressor::new(config).unwrap().compress(raw, dictionary.as_ref(), &mut out).unwrap();
+        out
+    }
+
+    fn pure_content(stored: &[u8], dictionary: Option<&[u8]>) -> Vec<u8> {
+        let (size, length) = ferrock_base::coding::get_varint64(stored).unwrap();
+        let dictionary = dictionary.map(|bytes| {
+            let parsed = zstd_rs::Dictionary::new(bytes, zstd_rs::DictionaryFormat::Detect).unwrap();
+            zstd_rs::DecoderDictionary::new(parsed).unwrap()
+        });
+        let mut out = Vec::new();
+        let mut decoder = zstd_rs::Decompressor::new();
+        decoder.decompress_frame(&stored[length..], dictionary.as_ref(), size as usize, &mut out).unwrap();
+        out
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn both_read_both(raw in mixed(), history in mixed(), level in -5i32..19, kind in 0..3) {
+            let level = if level == 0 { 3 } else { level };
+            let (samples, sizes) = records(300, 5);
+            let trained = zstd::dict::from_continuous(&samples, &sizes, 2048).unwrap();
+            let dictionary = match kind {
+                0 => None,
+                1 => Some(&trained[..]),
+                _ => Some(&history[..]),
+            };
+            let dictionary = dictionary.filter(|bytes| !bytes.is_empty());
+            let prepared = Dictionary::new(CompressionType::Zstd, dictionary.unwrap_or_default()).unwrap();
+            let stored = pure_frame(&raw, level, dictionary);
+            prop_assert_eq!(&decompress(CompressionType::Zstd, &stored, 5, Some(&prepared), raw.len()).unwrap(), &raw);
+            let options = CompressionOptions { level, max_compressed_bytes_per_kb: 1024, ..Default::default() };
+            let mut out = Vec::new();
+            if Compressor::new(CompressionType::Zstd, &options, dictionary).unwrap().compress(&raw, &mut out) {
+                prop_assert_eq!(pure_content(&out, dictionary), raw);
+            }
+        }
+    }
+}

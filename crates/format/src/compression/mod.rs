@@ -35,7 +35,6 @@ mod snappy;
 mod training;
 mod zlib;
 mod zstd;
-mod zstd_train;
 
 use ferrock_base::coding::{get_fixed64, get_varint64};
 use ferrock_base::{Error, Result};

@@ -1,46 +1,38 @@
-//! Zstandard frames, in pure Rust.
+//! Zstandard frames: in pure Rust, or with the C library under the feature `native-codecs`.
 //!
 //! A block holds exactly one frame and nothing after it. Before a byte of output
 //! is allocated the block headers of the frame are walked: each yields at most
 //! 128 KiB (a raw or run-length block exactly its size), which bounds what the
 //! frame can produce no matter what its header and the size prefix claim.
 
+#[cfg(feature = "native-codecs")]
+mod native;
+#[cfg(not(feature = "native-codecs"))]
+mod pure;
+#[cfg_attr(feature = "native-codecs", allow(dead_code, reason = "the C library trains"))]
+mod train;
+
 use std::cell::RefCell;
 
 use ferrock_base::{Error, Result};
-use zstd_rs::{
-    CompressionConfig, Compressor, DecoderDictionary, Decompressor, Dictionary, DictionaryFormat, EncoderDictionary,
-    FrameFormat, FrameHeader,
-};
+use zstd_rs::FrameHeader;
+
+#[cfg(feature = "native-codecs")]
+use native as backend;
+#[cfg(not(feature = "native-codecs"))]
+use pure as backend;
 
 use super::options::{CompressionOptions, DEFAULT_COMPRESSION_LEVEL};
-use super::zstd_train;
+use super::{check_claimed_size, check_exact_size};
+
+pub(super) use backend::ReadDictionary;
 
 /// No block of a frame decodes to more than this.
 const MAX_BLOCK_SIZE: u64 = 128 << 10;
 /// The level that Zstandard takes for 0 and for "default".
 const DEFAULT_LEVEL: i32 = 3;
-
-thread_local! {
-    /// Entropy tables and the literal buffer, reused from block to block.
-    static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
-}
-
-/// A dictionary prepared for decoding.
-pub(super) struct ReadDictionary(DecoderDictionary);
-
-fn parse_dictionary(bytes: &[u8]) -> Result<Dictionary> {
-    Dictionary::new(bytes, DictionaryFormat::Detect)
-        .map_err(|error| Error::corruption(format!("zstd dictionary: {error}")))
-}
-
-impl ReadDictionary {
-    pub(super) fn new(bytes: &[u8]) -> Result<Self> {
-        DecoderDictionary::new(parse_dictionary(bytes)?)
-            .map(Self)
-            .map_err(|error| Error::corruption(format!("zstd dictionary: {error}")))
-    }
-}
+const LOWEST_LEVEL: i32 = zstd_rs::MIN_LEVEL;
+const HIGHEST_LEVEL: i32 = zstd_rs::MAX_LEVEL;
 
 /// The most that the frame's blocks can decode to. Fails on a frame cut short or followed by something.
 fn output_bound(frame: &[u8]) -> Result<u64> {
@@ -91,72 +83,52 @@ pub(super) fn decompress(
 ) -> Result<()> {
     let bound = usize::try_from(output_bound(frame)?).unwrap_or(usize::MAX);
     let limit = match claimed {
-        Some(size) => super::check_claimed_size("zstd", size, bound, max_size)?,
+        Some(size) => check_claimed_size("zstd", size, bound, max_size)?,
         None => bound.min(max_size),
     };
     out.clear();
-    let dictionary = dictionary.map(|dictionary| &dictionary.0);
-    let consumed = DECOMPRESSOR
-        .try_with(|decompressor| decompressor.borrow_mut().decompress_frame(frame, dictionary, limit, out))
-        .unwrap_or_else(|_| Decompressor::new().decompress_frame(frame, dictionary, limit, out))
-        .map_err(|error| Error::corruption(format!("zstd frame: {error}")))?;
+    let consumed = backend::decompress_frame(frame, dictionary, limit, out)?;
     if consumed != frame.len() {
         return Err(Error::corruption(format!("zstd frame has {} bytes after it", frame.len() - consumed)));
     }
     match claimed {
-        Some(_) => super::check_exact_size("zstd", out.len(), limit),
+        Some(_) => check_exact_size("zstd", out.len(), limit),
         None => Ok(()),
     }
 }
 
 /// A reusable encoder with its match tables and, if given, a dictionary indexed for its level.
-pub(super) struct Encoder {
-    compressor: Compressor,
-    dictionary: Option<EncoderDictionary>,
-}
+pub(super) struct Encoder(backend::FrameEncoder);
 
 impl Encoder {
     pub(super) fn new(options: &CompressionOptions, dictionary: Option<&[u8]>) -> Result<Self> {
         let level = match options.level {
             DEFAULT_COMPRESSION_LEVEL | 0 => DEFAULT_LEVEL,
-            level => level.clamp(zstd_rs::MIN_LEVEL, zstd_rs::MAX_LEVEL),
+            level => level.clamp(LOWEST_LEVEL, HIGHEST_LEVEL),
         };
-        let invalid = |error: zstd_rs::Error| Error::invalid_argument(format!("zstd compressor: {error}"));
-        let config = CompressionConfig {
-            level,
-            checksum: options.checksum,
-            content_size: true,
-            dict_id: true,
-            format: FrameFormat::Standard,
-            ..CompressionConfig::DEFAULT
-        };
-        let dictionary = match dictionary.filter(|bytes| !bytes.is_empty()) {
-            Some(bytes) => Some(EncoderDictionary::new(&parse_dictionary(bytes)?, level).map_err(invalid)?),
-            None => None,
-        };
-        Ok(Self { compressor: Compressor::new(config).map_err(invalid)?, dictionary })
+        let dictionary = dictionary.filter(|bytes| !bytes.is_empty());
+        backend::FrameEncoder::new(level, options.checksum, dictionary).map(Self)
     }
 
     /// Appends one frame.
     pub(super) fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> bool {
-        self.compressor.compress(raw, self.dictionary.as_ref(), out).is_ok()
+        self.0.compress(raw, out).is_ok()
     }
 }
 
 /// Appends `raw` as one frame at the default level, without dictionary or checksum.
 pub(super) fn compress_frame(raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
     thread_local! {
-        static COMPRESSOR: RefCell<Option<Compressor>> = const { RefCell::new(None) };
+        static ENCODER: RefCell<Option<backend::FrameEncoder>> = const { RefCell::new(None) };
     }
-    let failed = |error: zstd_rs::Error| Error::invalid_argument(format!("zstd frame: {error}"));
-    let compress = |slot: &mut Option<Compressor>, out: &mut Vec<u8>| {
-        let compressor = match slot {
-            Some(compressor) => compressor,
-            None => slot.insert(Compressor::new(CompressionConfig::DEFAULT).map_err(failed)?),
+    let compress = |slot: &mut Option<backend::FrameEncoder>, out: &mut Vec<u8>| {
+        let encoder = match slot {
+            Some(encoder) => encoder,
+            None => slot.insert(backend::FrameEncoder::new(DEFAULT_LEVEL, false, None)?),
         };
-        compressor.compress(raw, None, out).map_err(failed)
+        encoder.compress(raw, out)
     };
-    match COMPRESSOR.try_with(|slot| compress(&mut slot.borrow_mut(), out)) {
+    match ENCODER.try_with(|slot| compress(&mut slot.borrow_mut(), out)) {
         Ok(result) => result,
         Err(_) => compress(&mut None, out),
     }
@@ -165,8 +137,8 @@ pub(super) fn compress_frame(raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
 /// Makes a structured dictionary of at most `max_size` bytes; empty if the samples are too few.
 pub(super) fn train(samples: &[u8], sample_sizes: &[usize], max_size: usize, options: &CompressionOptions) -> Vec<u8> {
     if options.use_zstd_dict_trainer {
-        zstd_train::train(samples, sample_sizes, max_size)
+        backend::train(samples, sample_sizes, max_size)
     } else {
-        zstd_train::finalize(samples, sample_sizes, max_size)
+        train::finalize(samples, sample_sizes, max_size)
     }
 }

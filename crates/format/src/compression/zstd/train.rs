@@ -235,12 +235,12 @@ fn parse_sample(content: &[u8], dictionary: &[u32], sample: &[u8], statistics: &
         let slot = match_hash(&sample[position..]);
         let own: Option<usize> = recent.insert(slot, position);
         let from_own = own.map_or((0, 0), |candidate| {
-            (super::lz4_block::common_prefix(&sample[candidate..], &sample[position..]), position - candidate)
+            (super::super::lz4_block::common_prefix(&sample[candidate..], &sample[position..]), position - candidate)
         });
         let from_content = match dictionary[slot] as usize {
             0 => (0, 0),
             next => {
-                let length = super::lz4_block::common_prefix(&content[next - 1..], &sample[position..]);
+                let length = super::super::lz4_block::common_prefix(&content[next - 1..], &sample[position..]);
                 (length, position + content.len() + 1 - next)
             }
         };
