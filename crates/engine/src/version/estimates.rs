@@ -1,0 +1,105 @@
+//! Figures for properties and for write stalls.
+
+use super::Version;
+use super::boundary::BoundaryRange;
+use crate::options::{ColumnFamilySettings, CompactionStyle};
+use std::fmt::Write;
+
+impl Version {
+    /// Bytes that compactions must rewrite until every level is within its target: level 0 if it is due, then for every
+    /// level its excess, with the share of the next level that the excess drags along.
+    #[must_use]
+    pub fn estimated_compaction_needed_bytes(&self, settings: &ColumnFamilySettings) -> u64 {
+        if settings.compaction_style != CompactionStyle::Level || self.num_levels() < 2 {
+            return 0;
+        }
+        let level_0_size = self.level_size_bytes(0);
+        let trigger = usize::try_from(settings.level0_file_num_compaction_trigger).unwrap_or(0);
+        let is_level_0_due =
+            self.level(0).len() >= trigger.max(1) || level_0_size >= settings.max_bytes_for_level_base;
+        let mut incoming = if is_level_0_due { level_0_size } else { 0 };
+        let mut needed = incoming;
+        for level in self.base_level()..self.num_levels() - 1 {
+            let mut size = self.level_size_bytes(level);
+            if level == self.base_level() && is_level_0_due {
+                needed = needed.saturating_add(size);
+            }
+            size = size.saturating_add(incoming);
+            incoming = size.saturating_sub(self.targets().max_bytes(level));
+            let next_size = self.level_size_bytes(level + 1);
+            if incoming > 0 && next_size > 0 {
+                let fan_out = next_size as f64 / size as f64 + 1.0;
+                needed = needed.saturating_add((incoming as f64 * fan_out) as u64);
+            }
+        }
+        needed
+    }
+
+    /// Bytes of the data that a read of everything would find: the last sorted run, and of the runs above the files that
+    /// no deeper file overlaps.
+    #[must_use]
+    pub fn estimated_live_data_size_bytes(&self) -> u64 {
+        let comparator = self.comparator().user();
+        let mut size = 0u64;
+        let mut counted: Vec<BoundaryRange> = Vec::new();
+        for level in (0..self.num_levels()).rev() {
+            let mut found = Vec::new();
+            for file in self.level(level) {
+                let Some(range) = BoundaryRange::of_files(comparator, [&**file]) else { continue };
+                let is_covered = if level == 0 {
+                    counted.iter().chain(&found).any(|other| range.overlaps_range(comparator, other))
+                        || self.range_overlaps_below(0, &range)
+                } else {
+                    self.range_overlaps_below(level, &range)
+                };
+                if !is_covered {
+                    size = size.saturating_add(file.size_bytes);
+                    if level == 0 {
+                        found.push(range);
+                    }
+                }
+            }
+            counted.append(&mut found);
+        }
+        size
+    }
+
+    fn range_overlaps_below(&self, level: usize, range: &BoundaryRange) -> bool {
+        (level + 1..self.num_levels()).any(|deeper| !self.overlapping_indexes(deeper, range).is_empty())
+    }
+
+    /// Keys in the tables: entries less tombstones and what they remove, scaled up from the tables opened so far.
+    #[must_use]
+    pub fn estimated_num_keys(&self) -> u64 {
+        let known = self.accumulated_statistics();
+        if known.num_files == 0 {
+            return 0;
+        }
+        let deletions = known.totals.num_deletions.saturating_mul(2);
+        let keys = known.totals.num_entries.saturating_sub(deletions);
+        let num_files = self.num_files() as u64;
+        if known.num_files == num_files {
+            return keys;
+        }
+        let scaled = u128::from(keys) * u128::from(num_files) / u128::from(known.num_files);
+        u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes of all tables.
+    #[must_use]
+    pub fn total_size_bytes(&self) -> u64 {
+        (0..self.num_levels()).fold(0, |sum, level| sum.saturating_add(self.level_size_bytes(level)))
+    }
+
+    /// The property `rocksdb.levelstats`.
+    #[must_use]
+    pub fn level_stats(&self) -> String {
+        let mut out = String::from("Level Files Size(MB)\n--------------------\n");
+        for (level, summary) in self.level_summaries().into_iter().enumerate() {
+            let megabytes = summary.size_bytes as f64 / 1_048_576.0;
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "{level:3} {:8} {megabytes:8.0}", summary.num_files);
+        }
+        out
+    }
+}

@@ -1,0 +1,148 @@
+//! What the tree knows about one table file.
+//!
+//! A [`FileMetadata`] is made once, when the file enters a level, and shared by every [`Version`](super::Version) that
+//! holds the file there. The part that the MANIFEST records never changes; beside it live three things that belong to
+//! the file and not to a version.
+//!
+//! ```text
+//! recorded            number path size bounds sequences epoch times checksum unique id ...   immutable
+//! learned at open     entries, deletions, raw sizes                                          set once
+//! running state       being compacted                                                        atomic
+//! open table          only with max_open_files = -1                                          set once
+//! ```
+//!
+//! `smallest` and `largest` are internal keys and part of the data: range tombstones count only within them, and a
+//! `largest` that is the exclusive end of a range tombstone does not include its user key.
+
+use ferrock_base::internal_key::user_key;
+use ferrock_format::version_edit::NewFile;
+use ferrock_table::TableReader;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Counts that a table's properties block holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileStatistics {
+    /// Entries, tombstones of all kinds included.
+    pub num_entries: u64,
+    /// Tombstones of all kinds.
+    pub num_deletions: u64,
+    /// Range tombstones.
+    pub num_range_deletions: u64,
+    /// Bytes of all keys before compression.
+    pub raw_key_size_bytes: u64,
+    /// Bytes of all values before compression.
+    pub raw_value_size_bytes: u64,
+}
+
+/// One table file of the tree. Dereferences to what the MANIFEST records about it.
+#[derive(Default)]
+pub struct FileMetadata {
+    recorded: NewFile,
+    statistics: OnceLock<FileStatistics>,
+    open_table: OnceLock<Arc<TableReader>>,
+    is_being_compacted: AtomicBool,
+}
+
+impl Deref for FileMetadata {
+    type Target = NewFile;
+    #[inline]
+    fn deref(&self) -> &NewFile {
+        &self.recorded
+    }
+}
+
+impl From<NewFile> for FileMetadata {
+    fn from(recorded: NewFile) -> Self {
+        Self { recorded, ..Self::default() }
+    }
+}
+
+impl FileMetadata {
+    /// The file after a trivial move: recorded anew, with what was learned about it kept.
+    #[must_use]
+    pub fn moved(&self, recorded: NewFile) -> Self {
+        Self {
+            recorded,
+            statistics: self.statistics.clone(),
+            open_table: self.open_table.clone(),
+            is_being_compacted: AtomicBool::new(false),
+        }
+    }
+
+    /// What the MANIFEST records.
+    #[must_use]
+    pub fn recorded(&self) -> &NewFile {
+        &self.recorded
+    }
+
+    /// User key of the first entry.
+    #[inline]
+    #[must_use]
+    pub fn smallest_user_key(&self) -> &[u8] {
+        user_key(&self.recorded.smallest)
+    }
+
+    /// User key of the last entry, or the exclusive end of the last range tombstone: see `largest_is_exclusive`.
+    #[inline]
+    #[must_use]
+    pub fn largest_user_key(&self) -> &[u8] {
+        user_key(&self.recorded.largest)
+    }
+
+    /// True while a compaction has the file as input.
+    #[inline]
+    #[must_use]
+    pub fn is_being_compacted(&self) -> bool {
+        self.is_being_compacted.load(Ordering::Acquire)
+    }
+
+    /// Says whether a compaction has the file as input. Called under the lock that compactions are chosen under.
+    pub fn set_being_compacted(&self, is_being_compacted: bool) {
+        self.is_being_compacted.store(is_being_compacted, Ordering::Release);
+    }
+
+    /// What its properties block says; `None` before the table was opened for the first time.
+    #[must_use]
+    pub fn statistics(&self) -> Option<FileStatistics> {
+        self.statistics.get().copied()
+    }
+
+    /// Records what its properties block says. The first call counts.
+    pub fn set_statistics(&self, statistics: FileStatistics) {
+        let _ = self.statistics.set(statistics);
+    }
+
+    /// The place of the open table, for a table cache that keeps every table open.
+    #[inline]
+    pub(crate) fn open_table(&self) -> &OnceLock<Arc<TableReader>> {
+        &self.open_table
+    }
+
+    /// When the file was written, in Unix seconds; 0 = unknown.
+    #[must_use]
+    pub fn written_at_secs(&self) -> u64 {
+        match self.recorded.file_creation_time_secs {
+            0 => self.recorded.oldest_ancester_time_secs,
+            time => time,
+        }
+    }
+}
+
+impl std::fmt::Debug for FileMetadata {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "L{} #{} {} bytes [{} .. {}] seq {}..{} epoch {:?}",
+            self.level,
+            self.number,
+            self.size_bytes,
+            self.smallest.escape_ascii(),
+            self.largest.escape_ascii(),
+            self.smallest_seqno,
+            self.largest_seqno,
+            self.epoch_number
+        )
+    }
+}

@@ -1,0 +1,66 @@
+//! Which files of a level can hold a user key: the search of every point read.
+//!
+//! This is the seam for a file indexer, which narrows the binary search of each level by where the search of the level
+//! above ended: it would replace [`Version::files_for_user_key`] and leave its users alone.
+
+use super::overlap::ends_before;
+use super::{FileMetadata, Version};
+use ferrock_base::Comparator;
+use ferrock_base::internal_key::LookupKey;
+use std::sync::Arc;
+
+impl Version {
+    /// The files of `level` that can hold `key`, in the order in which they must be read: level 0 newest first; deeper
+    /// levels the one file that can hold it, and after it those that go on with the same user key. Does not allocate.
+    #[inline]
+    #[must_use]
+    pub fn files_for_user_key<'a>(&'a self, level: usize, key: &'a LookupKey) -> FilesForUserKey<'a> {
+        let files = self.level(level);
+        let comparator = self.comparator();
+        let start = if level == 0 {
+            0
+        } else {
+            files.partition_point(|file| comparator.compare(&file.largest, key.internal_key()).is_lt())
+        };
+        FilesForUserKey { files: &files[start..], user_key: key.user_key(), comparator: comparator.user(), is_sorted: level > 0 }
+    }
+
+    /// Index of the first file of a sorted level whose largest key is not before `internal_key`.
+    #[must_use]
+    pub fn first_file_reaching(&self, level: usize, internal_key: &[u8]) -> usize {
+        let comparator = self.comparator();
+        self.level(level).partition_point(|file| comparator.compare(&file.largest, internal_key).is_lt())
+    }
+}
+
+/// Iterator of [`Version::files_for_user_key`].
+#[derive(Debug)]
+pub struct FilesForUserKey<'a> {
+    files: &'a [Arc<FileMetadata>],
+    user_key: &'a [u8],
+    comparator: &'a Comparator,
+    is_sorted: bool,
+}
+
+impl<'a> Iterator for FilesForUserKey<'a> {
+    type Item = &'a Arc<FileMetadata>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some((file, rest)) = self.files.split_first() {
+            self.files = rest;
+            if self.comparator.compare(file.smallest_user_key(), self.user_key).is_gt() {
+                if self.is_sorted {
+                    // So do all files behind it.
+                    self.files = &[];
+                    return None;
+                }
+                continue;
+            }
+            if self.is_sorted || !ends_before(self.comparator, file, self.user_key) {
+                return Some(file);
+            }
+        }
+        None
+    }
+}

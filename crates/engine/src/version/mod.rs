@@ -1,0 +1,34 @@
+//! Versions: which tables make up a column family, and how that is recorded.
+//!
+//! ```text
+//! FileMetadata     one table: what the MANIFEST says about it, and whether it is being compacted
+//! Version          all tables of a family at one moment, by level; immutable
+//! VersionBuilder   Version + VersionEdits -> Version, checking the rules that make the tree a tree
+//! VersionSet       the current Version of every family, and the MANIFEST that makes changes durable
+//! obsolete         which files of the directory nobody needs any more
+//! ```
+//!
+//! Level 0 holds flushed files, newest first, with overlapping key ranges; every deeper level is one sorted run. A
+//! reader that looks through the levels in order finds newer versions of a key before older ones.
+
+pub mod blob_file;
+pub mod boundary;
+mod builder;
+mod consistency;
+mod estimates;
+mod file_metadata;
+mod level_targets;
+mod lookup;
+pub mod obsolete;
+mod overlap;
+#[allow(clippy::module_inception, reason = "the type Version gives both the folder and the file their name")]
+mod version;
+pub mod version_set;
+
+pub use builder::VersionBuilder;
+pub use file_metadata::{FileMetadata, FileStatistics};
+pub use level_targets::LevelTargets;
+pub use lookup::FilesForUserKey;
+pub use overlap::KeyNotBeyondLevel;
+pub use version::{LevelSummary, Version};
+pub use version_set::{FamilyToOpen, VersionSet};
