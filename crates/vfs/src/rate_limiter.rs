@@ -71,7 +71,8 @@ impl State {
         let rank = priority as usize;
         let outranked = passed_over < MAX_PASSED_OVER && self.waiting[rank + 1..].iter().any(|&count| count > 0);
         if self.available < needed || outranked {
-            let missing = needed.saturating_sub(self.available).max(BYTE);
+            // Those who go first will take what is there, so that as much must flow in again.
+            let missing = if outranked { needed } else { needed - self.available };
             let wait_us = missing.div_ceil(u128::from(self.bytes_per_second));
             return Err(u64::try_from(wait_us).unwrap_or(u64::MAX).max(1));
         }
@@ -141,3 +142,6 @@ impl RateLimiter for TokenBucket {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

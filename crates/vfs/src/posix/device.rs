@@ -105,7 +105,7 @@ pub(super) fn reserve(_file: &File, _kind: Reserve, _start: u64, _length_bytes: 
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Gives back blocks reserved past the end, which cutting a file to the size it has does not do everywhere.
+/// Gives back blocks reserved past the end, where setting the size did not.
 #[cfg(target_os = "linux")]
 pub(super) fn release(file: &File, start: u64, length_bytes: u64) {
     use rustix::fs::FallocateFlags;

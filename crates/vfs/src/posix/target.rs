@@ -176,10 +176,12 @@ impl Target {
 
     /// Ends the file at `position` and gives back everything reserved beyond. No window may be mapped.
     pub(super) fn trim(&mut self) -> Result<()> {
-        if self.physical_end > self.position {
+        // Also where only blocks past the end are to go: ext4 frees those when the size is set to what it is, and
+        // punches no hole there; elsewhere it is the other way around.
+        if self.physical_end.max(self.reserved_end) > self.position {
             retry(|| self.file.set_len(self.position)).map_err(|error| self.error("truncate reserved space", error))?;
+            self.size_changed |= self.physical_end > self.position;
             self.physical_end = self.position;
-            self.size_changed = true;
         }
         if self.reserved_end > self.position {
             device::release(&self.file, self.position, self.reserved_end - self.position);

@@ -1,0 +1,101 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ferrock_base::clock::Clock;
+
+use super::{BYTE, IoPriority, MAX_PASSED_OVER, RateLimiter, TokenBucket};
+
+/// Time passes only in sleeps.
+#[derive(Debug, Default)]
+struct SleepClock {
+    now_us: AtomicU64,
+    sleeps: AtomicU64,
+}
+
+impl Clock for SleepClock {
+    fn monotonic_us(&self) -> u64 {
+        self.now_us.load(Ordering::Relaxed)
+    }
+    fn unix_us(&self) -> u64 {
+        self.monotonic_us()
+    }
+    fn sleep(&self, duration: Duration) {
+        self.sleeps.fetch_add(1, Ordering::Relaxed);
+        self.now_us.fetch_add(duration.as_micros() as u64, Ordering::Relaxed);
+    }
+}
+
+fn bucket(bytes_per_second: u64) -> (TokenBucket, Arc<SleepClock>) {
+    let clock = Arc::new(SleepClock::default());
+    let shared: Arc<dyn Clock> = Arc::<SleepClock>::clone(&clock);
+    (TokenBucket::new(bytes_per_second, shared), clock)
+}
+
+#[test]
+fn bytes_flow_at_the_rate() {
+    for (rate, request) in [(1_000_000, 1000), (1_000_000, 3_000_000), (7, 1), (3, 100), (1 << 40, 1 << 43)] {
+        let (bucket, clock) = bucket(rate);
+        let mut total = 0;
+        while total < rate * 5 {
+            bucket.request(request, IoPriority::Low);
+            total += request;
+        }
+        let burst = (rate / 10).max(1);
+        let expected_us = u128::from(total - burst) * 1_000_000 / u128::from(rate);
+        let elapsed_us = u128::from(clock.monotonic_us());
+        assert!(elapsed_us >= expected_us, "{rate} {request}: {elapsed_us} {expected_us}");
+        let rounding_us = u128::from(clock.sleeps.load(Ordering::Relaxed)) + 1;
+        assert!(elapsed_us <= expected_us + rounding_us, "{rate} {request}: {elapsed_us} {expected_us}");
+        assert_eq!(bucket.granted_bytes(IoPriority::Low), total);
+        assert_eq!(bucket.granted_bytes(IoPriority::High), 0);
+    }
+}
+
+#[test]
+fn idle_time_saves_up_a_burst_and_no_more() {
+    let (bucket, clock) = bucket(1_000_000);
+    clock.now_us.store(3_600_000_000, Ordering::Relaxed);
+    bucket.request(100_000, IoPriority::User);
+    assert_eq!(clock.sleeps.load(Ordering::Relaxed), 0);
+    bucket.request(1, IoPriority::User);
+    assert_eq!(clock.sleeps.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_new_rate_counts_from_now_on() {
+    let (bucket, clock) = bucket(1_000_000);
+    bucket.request(100_000, IoPriority::Low);
+    bucket.set_bytes_per_second(1000);
+    bucket.request(1000, IoPriority::Low);
+    assert!((990_000..1_010_000).contains(&clock.monotonic_us()), "{}", clock.monotonic_us());
+    bucket.set_bytes_per_second(0);
+    bucket.request(0, IoPriority::Low);
+}
+
+#[test]
+fn the_higher_priority_goes_first_but_not_forever() {
+    let (bucket, _clock) = bucket(1_000_000);
+    let mut state = bucket.state.lock();
+    state.waiting[IoPriority::High as usize] = 1;
+    assert!(state.take(1000, IoPriority::Low, 0).is_err());
+    assert!(state.take(1000, IoPriority::Mid, MAX_PASSED_OVER - 1).is_err());
+    assert!(state.take(1000, IoPriority::High, 0).is_ok(), "not outranked by its own kind");
+    assert!(state.take(1000, IoPriority::User, 0).is_ok());
+    assert!(state.take(1000, IoPriority::Low, MAX_PASSED_OVER).is_ok());
+    assert_eq!(state.available, 97_000 * BYTE);
+}
+
+#[test]
+fn concurrent_requests_all_end() {
+    let (bucket, clock) = bucket(50_000_000);
+    std::thread::scope(|scope| {
+        for priority in [IoPriority::Low, IoPriority::Mid, IoPriority::High, IoPriority::User] {
+            let bucket = &bucket;
+            scope.spawn(move || (0..200).for_each(|_| bucket.request(100_000, priority)));
+        }
+    });
+    // Sleeps of four threads overlap on this clock, which may only make time pass faster.
+    assert!(clock.monotonic_us() >= (80_000_000 - 5_000_000) / 50);
+    assert_eq!(bucket.state.lock().waiting, [0; 4]);
+}

@@ -1,0 +1,244 @@
+//! What only shows across processes: a writer killed in the middle of an append, the lock, limits, the environment.
+//!
+//! A test starts this same binary again with `CHILD` set; `child` then plays the part that the variable names.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use common::pattern;
+use ferrock_base::ErrorKind;
+use ferrock_vfs::{FileSystem, PosixFileSystem, RandomAccessOptions, WritableOptions, WritePurpose};
+
+const CHILD: &str = "FERROCK_VFS_TEST_CHILD";
+const DIR: &str = "FERROCK_VFS_TEST_DIR";
+const PATTERN_BYTES: usize = 8 << 20;
+
+fn log_options(preallocate_bytes: u64) -> WritableOptions {
+    WritableOptions {
+        mapped_append: true,
+        preallocate_bytes,
+        buffer_bytes: 0,
+        ..WritableOptions::for_purpose(WritePurpose::Log)
+    }
+}
+
+fn spawn(part: &str, dir: &Path, variables: &[(&str, &str)]) -> (Child, BufReader<ChildStdout>) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
+    command.env(CHILD, part).env(DIR, dir).envs(variables.iter().copied());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    (child, output)
+}
+
+/// The rest of the next line that starts with the word.
+fn wait_for(output: &mut impl BufRead, word: &str) -> String {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        assert_ne!(output.read_line(&mut line).unwrap(), 0, "the child ended without saying {word}");
+        // The harness prints the test's name on the same line as the first words.
+        if let Some((_, rest)) = line.split_once(word) {
+            return rest.trim().to_owned();
+        }
+    }
+}
+
+fn run_to_end(part: &str, variables: &[(&str, &str)]) {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut child, mut output) = spawn(part, dir.path(), variables);
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut output, &mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    assert!(said.contains("DONE"), "the child did not play its part: {said}");
+}
+
+#[test]
+fn child() {
+    let Ok(part) = std::env::var(CHILD) else { return };
+    let dir = std::env::var(DIR).unwrap();
+    let dir = Path::new(&dir);
+    match part.as_str() {
+        "append" => append_until_killed(dir),
+        "hold-lock" => hold_lock(dir),
+        "try-lock" => try_lock(dir),
+        "limit" => meet_the_size_limit(dir),
+        "backend" => tell_backend(),
+        other => panic!("no part {other}"),
+    }
+}
+
+fn append_until_killed(dir: &Path) {
+    let contents = pattern(PATTERN_BYTES, 11);
+    let preallocate: u64 = std::env::var("PREALLOCATE").unwrap().parse().unwrap();
+    let mut file = PosixFileSystem::new().create_writable(&dir.join("000004.log"), &log_options(preallocate)).unwrap();
+    let mut at = 0;
+    let mut line = String::new();
+    while at < contents.len() {
+        let step = (at % 701 + 1).min(contents.len() - at);
+        file.append(&contents[at..at + step]).unwrap();
+        at += step;
+        if at % 13 == 0 {
+            line.clear();
+            std::fmt::Write::write_fmt(&mut line, format_args!("ACK {at}\n")).unwrap();
+            std::io::stdout().write_all(line.as_bytes()).unwrap();
+            assert!(["mapped", "buffered"].contains(&file.append_backend()));
+        }
+    }
+    println!("BACKEND {}", file.append_backend());
+    // The killer comes in any case: the file must not be closed.
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+fn a_killed_writer_leaves_its_bytes_and_zeros() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("000004.log");
+    let contents = pattern(PATTERN_BYTES, 11);
+    for (round, preallocate) in ["0", "1", "4194304", "70000"].into_iter().cycle().take(16).enumerate() {
+        let (mut child, mut output) = spawn("append", dir.path(), &[("PREALLOCATE", preallocate)]);
+        let mut acknowledged = 0;
+        for _ in 0..round * 60 + 1 {
+            acknowledged = wait_for(&mut output, "ACK ").parse().unwrap();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // What it still said before it died.
+        for line in output.lines() {
+            if let Some(size) = line.unwrap().strip_prefix("ACK ").and_then(|size| size.parse().ok()) {
+                acknowledged = size;
+            }
+        }
+        let left = std::fs::read(&path).unwrap();
+        let same = left.iter().zip(&contents).take_while(|(left, wrote)| left == wrote).count();
+        assert!(same >= acknowledged, "round {round}: {same} bytes of {acknowledged} acknowledged");
+        assert!(left[same..].iter().all(|&byte| byte == 0), "round {round}: only zeros after the appended bytes");
+        // It can be gone on with from there.
+        let file_system = PosixFileSystem::new();
+        file_system.truncate(&path, same as u64).unwrap();
+        let mut file = file_system.reopen_writable(&path, &log_options(0)).unwrap();
+        file.append(&contents[same..(same + 100).min(PATTERN_BYTES)]).unwrap();
+        file.close().unwrap();
+        let left = std::fs::read(&path).unwrap();
+        assert!(left == contents[..left.len()] && left.len() >= (same + 100).min(PATTERN_BYTES));
+    }
+}
+
+fn hold_lock(dir: &Path) {
+    let _lock = PosixFileSystem::new().lock_file(&dir.join("LOCK")).unwrap();
+    println!("LOCKED");
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+fn try_lock(dir: &Path) {
+    let error = PosixFileSystem::new().lock_file(&dir.join("LOCK")).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    println!("REFUSED {error}");
+}
+
+#[test]
+fn the_lock_holds_against_other_processes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("LOCK");
+    let file_system = PosixFileSystem::new();
+    let (mut child, mut output) = spawn("hold-lock", dir.path(), &[]);
+    wait_for(&mut output, "LOCKED");
+    let error = file_system.lock_file(&path).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert!(error.to_string().contains(&format!("process {}", child.id())), "{error}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let lock = file_system.lock_file(&path).unwrap();
+    // A refused second attempt here, through another name even, must not lose the lock to others.
+    std::os::unix::fs::symlink(dir.path(), dir.path().join("same")).unwrap();
+    for name in [path.clone(), dir.path().join("same/LOCK")] {
+        assert_eq!(file_system.lock_file(&name).map(drop).unwrap_err().kind(), ErrorKind::Busy);
+    }
+    let (mut child, mut output) = spawn("try-lock", dir.path(), &[]);
+    let refused = wait_for(&mut output, "REFUSED ");
+    assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
+    assert!(child.wait().unwrap().success());
+    drop(lock);
+    let (mut child, mut output) = spawn("hold-lock", dir.path(), &[]);
+    wait_for(&mut output, "LOCKED");
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+/// A size limit stops reservations first and writes later, as a full device does, and needs no rights to set up.
+fn meet_the_size_limit(dir: &Path) {
+    const LIMIT: u64 = 3_500_000;
+    // SAFETY: ignoring a signal installs no handler. No other thread of this process depends on it.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    let limit = rustix::process::Rlimit { current: Some(LIMIT), maximum: Some(LIMIT) };
+    rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
+    let file_system = PosixFileSystem::new();
+    let contents = pattern(PATTERN_BYTES, 4);
+    for mapped_append in [true, false] {
+        let path = dir.join("000005.log");
+        let options = WritableOptions { mapped_append, ..log_options(0) };
+        let mut file = file_system.create_writable(&path, &options).unwrap();
+        let mut at = 0;
+        let error = loop {
+            match file.append(&contents[at..at + 1000]) {
+                Ok(()) => at += 1000,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(at as u64, LIMIT / 1000 * 1000, "every byte below the limit can be used");
+        assert_eq!(file.append_backend(), "buffered");
+        assert!(error.to_string().contains("000005.log"), "{error}");
+        for outcome in [file.append(b"x"), file.flush(), file.sync()] {
+            assert_eq!(outcome.unwrap_err().to_string(), error.to_string(), "the failure sticks");
+        }
+        assert!(file.close().is_err());
+        file.close().unwrap();
+        let left = std::fs::read(&path).unwrap();
+        assert!(left.len() >= at && left == contents[..left.len()]);
+    }
+    println!("DONE");
+}
+
+#[test]
+fn a_size_limit_ends_appends_cleanly() {
+    run_to_end("limit", &[]);
+}
+
+fn tell_backend() {
+    let file_system = PosixFileSystem::new();
+    println!("BACKEND {}", file_system.io_backend());
+    match file_system.open_random_access(Path::new("/proc/self/exe"), &RandomAccessOptions::default()) {
+        Ok(_) => println!("OPENED"),
+        Err(error) => println!("OPENED NOT {error}"),
+    }
+}
+
+#[test]
+fn the_environment_forces_the_backend() {
+    let dir = tempfile::tempdir().unwrap();
+    let chosen = |value: &str| {
+        let (mut child, mut output) = spawn("backend", dir.path(), &[("FERROCK_IO_BACKEND", value)]);
+        let backend = wait_for(&mut output, "BACKEND ");
+        let opened = wait_for(&mut output, "OPENED");
+        child.wait().unwrap();
+        (backend, opened)
+    };
+    assert_eq!(chosen("pread"), ("pread".to_owned(), String::new()));
+    let (backend, opened) = chosen("aio");
+    assert_eq!(backend, "unavailable");
+    assert!(opened.contains("FERROCK_IO_BACKEND=aio is not a backend; it may be pread or io_uring"), "{opened}");
+    if common::io_uring_works() {
+        assert_eq!(chosen("io_uring").0, "io_uring");
+    } else {
+        let (backend, opened) = chosen("io_uring");
+        assert_eq!(backend, "unavailable");
+        assert!(opened.contains("no ring can be used here"), "{opened}");
+    }
+}
