@@ -27,6 +27,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::option_table::OptionValue;
 use crate::{Error, Result};
 use crc_fast::{CrcAlgorithm, Digest};
 use std::hash::Hasher;
@@ -165,5 +166,14 @@ impl TryFrom<u8> for ChecksumType {
     fn try_from(byte: u8) -> Result<Self> {
         let kind = Self::ALL.get(usize::from(byte)).copied();
         kind.ok_or_else(|| Error::corruption(format!("unknown checksum type {byte}")))
+    }
+}
+
+impl OptionValue for ChecksumType {
+    fn parse_option(text: &str) -> Option<Self> {
+        Self::from_option_name(text.trim())
+    }
+    fn format_option(&self) -> String {
+        self.option_name().to_owned()
     }
 }

@@ -9,6 +9,7 @@
 //! ```
 
 use super::{FilterBuilder, builder::Sizing};
+use ferrock_base::option_table::OptionValue;
 use ferrock_base::{Error, Result};
 use std::fmt;
 
@@ -158,6 +159,15 @@ impl fmt::Display for FilterPolicy {
                 write!(f, "{{id={name}:{bits}:{level};bloom_before_level={level};}}")
             }
         }
+    }
+}
+
+impl OptionValue for FilterPolicy {
+    fn parse_option(text: &str) -> Option<Self> {
+        Self::parse(text).ok()
+    }
+    fn format_option(&self) -> String {
+        self.to_string()
     }
 }
 

@@ -96,6 +96,23 @@ fn ribbon_agrees_with_its_vectors() {
 }
 
 #[test]
+fn the_worked_examples_of_the_format_page() {
+    let build = |version| {
+        let mut builder = FilterPolicy::bloom(10.0).builder(version).unwrap();
+        builder.add_key(b"key000000");
+        builder.finish()
+    };
+    let bits_of =
+        |payload: &[u8]| -> Vec<usize> { (0..512).filter(|bit| payload[bit / 8] >> (bit % 8) & 1 == 1).collect() };
+    let fast = build(5);
+    assert_eq!(bits_of(&fast), [114, 219, 259, 275, 392, 460]);
+    assert_eq!(fast[64..], [0xff, 0, 6, 0, 0]);
+    let legacy = build(4);
+    assert_eq!(bits_of(&legacy), [39, 95, 151, 383, 439, 495]);
+    assert_eq!(legacy[64..], [6, 1, 0, 0, 0]);
+}
+
+#[test]
 fn repeats_are_dropped_as_their_vectors_say() {
     for vector in vectors(include_str!("../../tests/data/filters-add-key-and-alt.json")) {
         let version = vector["format_version"].as_u64().unwrap() as u32;
