@@ -75,12 +75,29 @@ pub fn decode_entity(entity: &[u8]) -> Result<Vec<WideColumn<'_>>> {
     Ok(columns)
 }
 
-/// The default column of an entity, `None` when it has none.
+/// The default column of an entity, `None` when it has none. What a plain read asks for, so in version 1 nothing is
+/// allocated and the other columns are only skipped.
 ///
 /// # Errors
 /// `Corruption` when the bytes are not an entity.
 pub fn default_column(entity: &[u8]) -> Result<Option<WideColumn<'_>>> {
-    Ok(decode_entity(entity)?.first().copied().filter(|column| column.name.is_empty()))
+    let mut cursor = Cursor::new(entity);
+    if cursor.varint32("wide column version")? != 1 {
+        return Ok(decode_entity(entity)?.first().copied().filter(|column| column.name.is_empty()));
+    }
+    let mut default_size = None;
+    for index in 0..cursor.varint32("wide column count")? {
+        let name = cursor.length_prefixed("wide column name")?;
+        let size = cursor.varint32("wide column value size")? as usize;
+        if index == 0 {
+            if !name.is_empty() {
+                return Ok(None);
+            }
+            default_size = Some(size);
+        }
+    }
+    let column = |value| WideColumn { name: DEFAULT_COLUMN_NAME, value, is_blob_index: false };
+    default_size.map(|size| cursor.bytes(size, "wide column value").map(column)).transpose()
 }
 
 fn decode_version1<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<WideColumn<'a>>> {
@@ -183,11 +200,14 @@ mod tests {
             let decoded = decode_entity(&entity).unwrap();
             let again: Vec<_> = decoded.iter().map(|column| (column.name, column.value)).collect();
             prop_assert_eq!(again, pairs);
+            let default = default_column(&entity).unwrap().map(|column| column.value);
+            prop_assert_eq!(default, columns.get("").map(Vec::as_slice));
         }
 
         #[test]
         fn any_bytes_decode_or_fail(entity in prop::collection::vec(0u8..20, 0..40)) {
             let _ = decode_entity(&entity);
+            let _ = default_column(&entity);
         }
     }
 }

@@ -30,6 +30,7 @@
 //! buffer that the caller then hands to its file in one operation.
 
 mod reader;
+mod special;
 #[cfg(test)]
 mod tests;
 mod writer;

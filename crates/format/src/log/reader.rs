@@ -16,12 +16,12 @@
 
 use super::{
     BLOCK_SIZE_BYTES, IGNORABLE_TYPE_MASK, LEGACY_HEADER_SIZE_BYTES, PredecessorWalInfo, RECYCLABLE_HEADER_SIZE_BYTES,
-    TimestampSize, WalRecoveryMode, ZSTD_COMPRESSION, record_type,
+    TimestampSize, WalRecoveryMode, record_type,
 };
 use crate::compression::zstd_frame_decompress;
 use ferrock_base::checksum::{crc32c, mask_crc};
-use ferrock_base::coding::{Cursor, get_fixed32};
-use ferrock_base::{FileNumber, Result, SequenceNumber};
+use ferrock_base::coding::get_fixed32;
+use ferrock_base::{FileNumber, Result};
 use std::borrow::Cow;
 
 /// Where a reader gets its blocks.
@@ -97,7 +97,7 @@ pub struct LogReader<S> {
     mode: WalRecoveryMode,
     record_limit_bytes: usize,
 
-    block: Box<[u8]>,
+    pub(super) block: Box<[u8]>,
     /// The unread part of `block`.
     position: usize,
     limit: usize,
@@ -107,15 +107,15 @@ pub struct LogReader<S> {
     at_end: bool,
 
     /// A First fragment was seen and no Last yet; where it starts.
-    fragments_start: Option<u64>,
+    pub(super) fragments_start: Option<u64>,
     /// Payload gathered so far.
     fragments: Vec<u8>,
-    last_record_end: u64,
+    pub(super) last_record_end: u64,
     seen_recyclable: bool,
     seen_legacy_data: bool,
-    is_compressed: bool,
-    timestamp_sizes: Vec<TimestampSize>,
-    predecessor: Option<PredecessorWalInfo>,
+    pub(super) is_compressed: bool,
+    pub(super) timestamp_sizes: Vec<TimestampSize>,
+    pub(super) predecessor: Option<PredecessorWalInfo>,
 }
 
 /// One step of the physical reader.
@@ -455,57 +455,6 @@ impl<S: BlockSource> LogReader<S> {
             }
         };
         result.err().map(|what| corruption(offset, size_bytes, what))
-    }
-
-    fn set_compression(&mut self, payload: std::ops::Range<usize>) -> std::result::Result<(), &'static str> {
-        if self.is_compressed {
-            return Err("more than one SetCompression record");
-        }
-        if self.last_record_end > 0 || self.fragments_start.is_some() {
-            return Err("SetCompression is not the first record");
-        }
-        let payload = &self.block[payload];
-        if payload.len() != 4 || get_fixed32(payload, 0) != Some(ZSTD_COMPRESSION) {
-            return Err("SetCompression record with an unknown compression type");
-        }
-        self.is_compressed = true;
-        Ok(())
-    }
-
-    fn add_timestamp_sizes(&mut self, payload: std::ops::Range<usize>) -> std::result::Result<(), &'static str> {
-        let (entries, rest) = self.block[payload].as_chunks::<6>();
-        if !rest.is_empty() {
-            return Err("UserDefinedTimestampSize record of a wrong length");
-        }
-        for &[a, b, c, d, low, high] in entries {
-            let size = TimestampSize {
-                column_family: u32::from_le_bytes([a, b, c, d]),
-                size_bytes: u16::from_le_bytes([low, high]),
-            };
-            if size.size_bytes == 0 {
-                return Err("UserDefinedTimestampSize record with a size of 0");
-            }
-            if self.timestamp_sizes.iter().any(|known| known.column_family == size.column_family) {
-                return Err("timestamp size of a column family recorded twice");
-            }
-            self.timestamp_sizes.push(size);
-        }
-        Ok(())
-    }
-
-    fn set_predecessor(&mut self, payload: std::ops::Range<usize>) -> std::result::Result<(), &'static str> {
-        let mut cursor = Cursor::new(&self.block[payload]);
-        let mut next = || cursor.fixed64("predecessor WAL info").map_err(|_| "PredecessorWALInfo of a wrong length");
-        let info = PredecessorWalInfo {
-            log_number: FileNumber(next()?),
-            size_bytes: next()?,
-            last_sequence: SequenceNumber(next()?),
-        };
-        if !cursor.is_empty() {
-            return Err("PredecessorWALInfo of a wrong length");
-        }
-        self.predecessor = Some(info);
-        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@
 //! object   'nullptr' | id | id ':' parameter | '{' 'id' '=' id ';' property '=' value ';' ... '}'
 //! ```
 //!
-//! Numbers and booleans are in [`ferrock_base::option_table`].
+//! Numbers and booleans are in [`mod@ferrock_base::option_table`].
 
 use ferrock_base::{Error, Result};
 use std::fmt;

@@ -4,7 +4,6 @@ use super::{
     DEFAULT_COLUMN_FAMILY, HEADER_SIZE_BYTES, PreparePolicy, Record, WriteBatchIter, WriteBatchRef, check_key,
     check_value,
 };
-use crate::wide_column::encode_entity;
 use ferrock_base::coding::{put_varint32, put_varint64};
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber, ValueType};
 use std::cmp::Ordering;
@@ -51,7 +50,7 @@ struct SavePoint {
 }
 
 /// A key in two pieces: the key proper and its timestamp.
-type KeyParts<'a> = (&'a [u8], &'a [u8]);
+pub(super) type KeyParts<'a> = (&'a [u8], &'a [u8]);
 
 impl Default for WriteBatch {
     fn default() -> Self {
@@ -277,7 +276,12 @@ impl WriteBatch {
     }
 
     #[inline]
-    fn add_key(&mut self, kinds: (ValueType, ValueType), column_family: u32, key: KeyParts<'_>) -> Result<()> {
+    pub(super) fn add_key(
+        &mut self,
+        kinds: (ValueType, ValueType),
+        column_family: u32,
+        key: KeyParts<'_>,
+    ) -> Result<()> {
         let key_size = key.0.len().saturating_add(key.1.len());
         check_key(key_size)?;
         self.start_record(kinds.0, kinds.1, column_family, key_size)?;
@@ -286,7 +290,7 @@ impl WriteBatch {
     }
 
     #[inline]
-    fn add_pair(
+    pub(super) fn add_pair(
         &mut self,
         kinds: (ValueType, ValueType),
         column_family: u32,
@@ -303,7 +307,7 @@ impl WriteBatch {
         Ok(())
     }
 
-    fn add_marker(&mut self, kind: ValueType, fields: &[&[u8]]) -> Result<()> {
+    pub(super) fn add_marker(&mut self, kind: ValueType, fields: &[&[u8]]) -> Result<()> {
         for field in fields {
             check_value(field.len())?;
         }
@@ -313,192 +317,6 @@ impl WriteBatch {
             self.put_parts((field, &[]));
         }
         Ok(())
-    }
-}
-
-/// Tags of the two forms of a record.
-const PUT: (ValueType, ValueType) = (ValueType::Value, ValueType::ColumnFamilyValue);
-const DELETE: (ValueType, ValueType) = (ValueType::Deletion, ValueType::ColumnFamilyDeletion);
-const SINGLE_DELETE: (ValueType, ValueType) = (ValueType::SingleDeletion, ValueType::ColumnFamilySingleDeletion);
-const MERGE: (ValueType, ValueType) = (ValueType::Merge, ValueType::ColumnFamilyMerge);
-const DELETE_RANGE: (ValueType, ValueType) = (ValueType::RangeDeletion, ValueType::ColumnFamilyRangeDeletion);
-const BLOB_INDEX: (ValueType, ValueType) = (ValueType::BlobIndex, ValueType::ColumnFamilyBlobIndex);
-const ENTITY: (ValueType, ValueType) = (ValueType::WideColumnEntity, ValueType::ColumnFamilyWideColumnEntity);
-const TIMED_PUT: (ValueType, ValueType) = (ValueType::ValuePreferredSeqno, ValueType::ColumnFamilyValuePreferredSeqno);
-
-/// Updates. Each fails with `InvalidArgument` when a key or value is too long, and then leaves the batch as it was.
-impl WriteBatch {
-    /// Sets `key` of the default family to `value`.
-    #[inline]
-    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.put_cf(DEFAULT_COLUMN_FAMILY, key, value)
-    }
-
-    /// Sets `key` to `value`.
-    #[inline]
-    pub fn put_cf(&mut self, column_family: u32, key: &[u8], value: &[u8]) -> Result<()> {
-        self.add_pair(PUT, column_family, (key, &[]), (value, &[]))
-    }
-
-    /// Sets `key` at a user-defined timestamp to `value`.
-    pub fn put_cf_with_timestamp(
-        &mut self,
-        column_family: u32,
-        key: &[u8],
-        timestamp: &[u8],
-        value: &[u8],
-    ) -> Result<()> {
-        self.add_pair(PUT, column_family, (key, timestamp), (value, &[]))
-    }
-
-    /// Removes `key` of the default family.
-    #[inline]
-    pub fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.delete_cf(DEFAULT_COLUMN_FAMILY, key)
-    }
-
-    /// Removes `key`.
-    #[inline]
-    pub fn delete_cf(&mut self, column_family: u32, key: &[u8]) -> Result<()> {
-        self.add_key(DELETE, column_family, (key, &[]))
-    }
-
-    /// Removes `key` as of a user-defined timestamp.
-    pub fn delete_cf_with_timestamp(&mut self, column_family: u32, key: &[u8], timestamp: &[u8]) -> Result<()> {
-        self.add_key(DELETE, column_family, (key, timestamp))
-    }
-
-    /// Removes `key` of the default family, which was put exactly once since it was last removed.
-    pub fn single_delete(&mut self, key: &[u8]) -> Result<()> {
-        self.single_delete_cf(DEFAULT_COLUMN_FAMILY, key)
-    }
-
-    /// Removes `key`, which was put exactly once since it was last removed.
-    pub fn single_delete_cf(&mut self, column_family: u32, key: &[u8]) -> Result<()> {
-        self.add_key(SINGLE_DELETE, column_family, (key, &[]))
-    }
-
-    /// As [`single_delete_cf`](Self::single_delete_cf), as of a user-defined timestamp.
-    pub fn single_delete_cf_with_timestamp(&mut self, column_family: u32, key: &[u8], timestamp: &[u8]) -> Result<()> {
-        self.add_key(SINGLE_DELETE, column_family, (key, timestamp))
-    }
-
-    /// Merges `operand` into `key` of the default family.
-    pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.merge_cf(DEFAULT_COLUMN_FAMILY, key, operand)
-    }
-
-    /// Merges `operand` into `key`.
-    pub fn merge_cf(&mut self, column_family: u32, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.add_pair(MERGE, column_family, (key, &[]), (operand, &[]))
-    }
-
-    /// Merges `operand` into `key` at a user-defined timestamp.
-    pub fn merge_cf_with_timestamp(
-        &mut self,
-        column_family: u32,
-        key: &[u8],
-        timestamp: &[u8],
-        operand: &[u8],
-    ) -> Result<()> {
-        self.add_pair(MERGE, column_family, (key, timestamp), (operand, &[]))
-    }
-
-    /// Removes every key of the default family in `[begin, end)`.
-    pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
-        self.delete_range_cf(DEFAULT_COLUMN_FAMILY, begin, end)
-    }
-
-    /// Removes every key in `[begin, end)`. An empty range is counted but removes nothing; a range that ends before
-    /// it begins is refused by [`check_ranges`](Self::check_ranges) when the batch is written.
-    pub fn delete_range_cf(&mut self, column_family: u32, begin: &[u8], end: &[u8]) -> Result<()> {
-        check_key(end.len())?;
-        self.add_pair(DELETE_RANGE, column_family, (begin, &[]), (end, &[]))
-    }
-
-    /// Removes every key in `[begin, end)` as of a user-defined timestamp.
-    pub fn delete_range_cf_with_timestamp(
-        &mut self,
-        column_family: u32,
-        begin: &[u8],
-        end: &[u8],
-        timestamp: &[u8],
-    ) -> Result<()> {
-        check_key(end.len().saturating_add(timestamp.len()))?;
-        self.add_pair(DELETE_RANGE, column_family, (begin, timestamp), (end, timestamp))
-    }
-
-    /// Sets `key` of the default family to wide columns, given in any order. The column with the empty name is the
-    /// one a plain read returns.
-    pub fn put_entity(&mut self, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
-        self.put_entity_cf(DEFAULT_COLUMN_FAMILY, key, columns)
-    }
-
-    /// Sets `key` to wide columns, given in any order.
-    pub fn put_entity_cf(&mut self, column_family: u32, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
-        let mut sorted = columns.to_vec();
-        sorted.sort_by(|a, b| a.0.cmp(b.0));
-        let entity = encode_entity(&sorted)?;
-        self.put_encoded_entity_cf(column_family, key, &entity)
-    }
-
-    /// Sets `key` to an entity that is encoded already (see [`crate::wide_column`]).
-    pub fn put_encoded_entity_cf(&mut self, column_family: u32, key: &[u8], entity: &[u8]) -> Result<()> {
-        self.add_pair(ENTITY, column_family, (key, &[]), (entity, &[]))
-    }
-
-    /// Sets `key` to a reference into a blob file (see [`crate::blob_index`]).
-    pub fn put_blob_index_cf(&mut self, column_family: u32, key: &[u8], index: &[u8]) -> Result<()> {
-        self.add_pair(BLOB_INDEX, column_family, (key, &[]), (index, &[]))
-    }
-
-    /// Sets `key` to `value` as if written at `write_time_secs` (unix time). `u64::MAX` means no time: a plain put.
-    /// RocksDB before 9.0 cannot read the record.
-    pub fn timed_put_cf(&mut self, column_family: u32, key: &[u8], value: &[u8], write_time_secs: u64) -> Result<()> {
-        if write_time_secs == u64::MAX {
-            return self.put_cf(column_family, key, value);
-        }
-        self.add_pair(TIMED_PUT, column_family, (key, &[]), (value, &write_time_secs.to_le_bytes()))
-    }
-
-    /// Adds bytes that go to the log and nowhere else. Not counted.
-    pub fn put_log_data(&mut self, blob: &[u8]) -> Result<()> {
-        self.add_marker(ValueType::LogData, &[blob])
-    }
-
-    /// Two-phase commit: what follows is a prepared section.
-    pub fn mark_begin_prepare(&mut self, policy: PreparePolicy) -> Result<()> {
-        let kind = match policy {
-            PreparePolicy::WriteCommitted => ValueType::BeginPrepareXid,
-            PreparePolicy::WritePrepared => ValueType::BeginPersistedPrepareXid,
-            PreparePolicy::WriteUnprepared => ValueType::BeginUnprepareXid,
-        };
-        self.add_marker(kind, &[])
-    }
-
-    /// Two-phase commit: the prepared section ends and belongs to `xid`.
-    pub fn mark_end_prepare(&mut self, xid: &[u8]) -> Result<()> {
-        self.add_marker(ValueType::EndPrepareXid, &[xid])
-    }
-
-    /// Two-phase commit: `xid` commits.
-    pub fn mark_commit(&mut self, xid: &[u8]) -> Result<()> {
-        self.add_marker(ValueType::CommitXid, &[xid])
-    }
-
-    /// Two-phase commit: `xid` commits and its keys get `timestamp`.
-    pub fn mark_commit_with_timestamp(&mut self, timestamp: &[u8], xid: &[u8]) -> Result<()> {
-        self.add_marker(ValueType::CommitXidAndTimestamp, &[timestamp, xid])
-    }
-
-    /// Two-phase commit: `xid` rolls back.
-    pub fn mark_rollback(&mut self, xid: &[u8]) -> Result<()> {
-        self.add_marker(ValueType::RollbackXid, &[xid])
-    }
-
-    /// Marks a commit through a transaction that was not prepared.
-    pub fn mark_noop(&mut self) -> Result<()> {
-        self.add_marker(ValueType::Noop, &[])
     }
 }
 

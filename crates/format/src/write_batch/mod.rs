@@ -26,6 +26,7 @@ mod builder;
 mod iterator;
 #[cfg(test)]
 mod tests;
+mod updates;
 
 pub use builder::WriteBatch;
 pub use iterator::{PreparePolicy, Record, WriteBatchIter, WriteBatchRef};
