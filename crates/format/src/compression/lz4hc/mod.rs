@@ -8,8 +8,7 @@
 //! A dictionary has its own read-only chains, built once; a block's chains begin
 //! empty, so a small block costs little with a large dictionary.
 //!
-//! Ratio, raw size over compressed, beside C's LZ4-HC at the same level, on Rust
-//! sources in blocks of 32 KiB: see the table in `docs/format/compression.md`.
+//! Ratios and speeds beside the C library: the table in `docs/format/compression.md`.
 
 mod lazy;
 mod optimal;
