@@ -204,3 +204,21 @@ fn every_operation_can_be_struck() {
     file_system.add_rule(FaultRule::new(OperationKind::Rename, "CURRENT", Fault::Io));
     assert!(file_system.rename(&f, &path("CURRENT")).is_err(), "the second name matches too");
 }
+
+#[test]
+fn a_failed_replacement_leaves_the_old_file_and_no_litter() {
+    use crate::write_file_atomically;
+    let (current, temporary) = (path("CURRENT"), path("CURRENT.dbtmp"));
+    for kind in [OperationKind::Create, OperationKind::Append, OperationKind::Sync, OperationKind::Rename] {
+        let file_system = faulty();
+        write_file_atomically(&file_system, &current, &temporary, b"old").unwrap();
+        file_system.add_rule(FaultRule::new(kind, "CURRENT*", Fault::NoSpace));
+        let error = write_file_atomically(&file_system, &current, &temporary, b"new").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NoSpace, "{kind:?}");
+        assert_eq!(read_file(&file_system, &current).unwrap(), b"old");
+        assert_eq!(file_system.children(Path::new("/")).unwrap(), ["CURRENT"], "{kind:?}");
+    }
+    let elsewhere = Path::new("/other/CURRENT.dbtmp");
+    let error = write_file_atomically(&faulty(), &current, elsewhere, b"x").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}

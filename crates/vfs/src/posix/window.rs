@@ -19,10 +19,10 @@ use memmap2::{Advice, MmapOptions, MmapRaw};
 use super::device;
 use super::target::Target;
 
-const DEFAULT_WINDOW_BYTES: u64 = 1 << 20;
+const DEFAULT_WINDOW_BYTES: u64 = 4 << 20;
 const MAX_WINDOW_BYTES: u64 = 16 << 20;
 /// Pages are made present in such steps ahead of the stores: one call instead of a fault per page.
-const POPULATE_BYTES: usize = 64 << 10;
+const POPULATE_BYTES: usize = 256 << 10;
 /// So many syncs in a row with hardly an append between them end the mapping: writing back a page that was just
 /// mapped costs more than the system call that the mapping saved.
 const SYNCS_BEFORE_SWITCH: u32 = 16;
