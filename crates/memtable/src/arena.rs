@@ -1,0 +1,201 @@
+//! Memory that is handed out in pieces and given back all at once.
+//!
+//! ```text
+//! chunk   [ piece | piece | piece | ... free ... ]     pieces are 8-byte aligned and never move
+//!                                   ^ used (atomic bump)
+//! ```
+//!
+//! Many threads may allocate at once: a piece is one `fetch_add` on the current chunk; only the thread that finds the
+//! chunk full takes the lock and makes the next one. A piece larger than a quarter of a chunk gets a chunk of its own, so
+//! that it does not throw away the rest of the current one. The first chunk is small: an idle column family costs 4 KiB.
+//!
+//! Invariants: a piece belongs to one caller; chunks live until the arena is dropped; `allocated_bytes` is the exact sum
+//! of the chunk sizes.
+
+use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+/// Alignment of every piece.
+pub(crate) const ALIGNMENT: usize = 8;
+/// Size of the first chunk.
+const FIRST_CHUNK_BYTES: usize = 4096;
+/// Smallest size of the later ones.
+const MIN_CHUNK_BYTES: usize = 4096;
+/// Largest size of a chunk that pieces share.
+const MAX_CHUNK_BYTES: usize = 1 << 30;
+
+struct Chunk {
+    base: NonNull<u8>,
+    layout: Layout,
+    /// Bytes asked of the chunk so far; runs past the capacity when the chunk is full.
+    used: AtomicUsize,
+}
+
+impl Chunk {
+    fn new(bytes: usize) -> Box<Self> {
+        // A size that no address space has cannot be had either; `handle_alloc_error` is what a `Vec` of it would do.
+        let layout = match Layout::from_size_align(bytes, ALIGNMENT) {
+            Ok(layout) if bytes > 0 => layout,
+            _ => handle_alloc_error(Layout::new::<u64>()),
+        };
+        // SAFETY: the layout's size is not zero.
+        let base = unsafe { alloc(layout) };
+        let Some(base) = NonNull::new(base) else { handle_alloc_error(layout) };
+        Box::new(Self { base, layout, used: AtomicUsize::new(0) })
+    }
+
+    /// A piece of `bytes` (a multiple of the alignment), or `None` when the chunk is full.
+    #[inline]
+    fn take(&self, bytes: usize) -> Option<NonNull<u8>> {
+        let offset = self.used.fetch_add(bytes, Ordering::Relaxed);
+        if offset.checked_add(bytes)? > self.layout.size() {
+            return None;
+        }
+        // SAFETY: offset + bytes <= size of the allocation, checked just above. `used` cannot wrap: a failed attempt adds
+        // at most a quarter chunk and its thread then replaces the chunk.
+        Some(unsafe { self.base.add(offset) })
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout, freed only here.
+        unsafe { dealloc(self.base.as_ptr(), self.layout) }
+    }
+}
+
+/// The allocator.
+pub(crate) struct Arena {
+    /// The chunk that pieces come from; null before the first allocation. Always one of `chunks`.
+    current: AtomicPtr<Chunk>,
+    chunks: Mutex<Vec<NonNull<Chunk>>>,
+    allocated_bytes: AtomicUsize,
+    /// Sizes of all chunks but the current one: they count as used to the last byte.
+    sealed_bytes: AtomicUsize,
+    chunk_bytes: usize,
+}
+
+// SAFETY: the raw pointers own the chunks, which are memory plus an atomic counter; every access to them is atomic or under
+// the lock, and they are freed only in `drop`, when there is a single owner.
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    pub(crate) fn new(chunk_bytes: usize) -> Self {
+        Self {
+            current: AtomicPtr::new(std::ptr::null_mut()),
+            chunks: Mutex::new(Vec::new()),
+            allocated_bytes: AtomicUsize::new(0),
+            sealed_bytes: AtomicUsize::new(0),
+            chunk_bytes: chunk_bytes.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES) & !(ALIGNMENT - 1),
+        }
+    }
+
+    /// Bytes taken from the system.
+    pub(crate) fn allocated_bytes(&self) -> usize {
+        self.allocated_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes handed out, including what was left over in full chunks.
+    pub(crate) fn used_bytes(&self) -> usize {
+        // SAFETY: `current` is null or one of `chunks`, which live as long as `self`.
+        let current = unsafe { self.current.load(Ordering::Acquire).as_ref() };
+        let in_current = current.map_or(0, |chunk| chunk.used.load(Ordering::Relaxed).min(chunk.layout.size()));
+        self.sealed_bytes.load(Ordering::Relaxed) + in_current
+    }
+
+    /// Uninitialised memory of at least `bytes` bytes, aligned to [`ALIGNMENT`], valid until the arena is dropped.
+    #[inline]
+    pub(crate) fn allocate(&self, bytes: usize) -> NonNull<u8> {
+        let bytes = bytes.max(1).checked_next_multiple_of(ALIGNMENT).unwrap_or(usize::MAX);
+        if bytes <= self.chunk_bytes / 4 {
+            let current = self.current.load(Ordering::Acquire);
+            // SAFETY: `current` is null or one of `chunks`, which live as long as `self`.
+            if let Some(piece) = unsafe { current.as_ref() }.and_then(|chunk| chunk.take(bytes)) {
+                return piece;
+            }
+        }
+        self.allocate_slow(bytes)
+    }
+
+    #[cold]
+    fn allocate_slow(&self, bytes: usize) -> NonNull<u8> {
+        let mut chunks = self.chunks.lock();
+        if bytes > self.chunk_bytes / 4 {
+            let chunk = self.add_chunk(&mut chunks, bytes);
+            self.sealed_bytes.fetch_add(bytes, Ordering::Relaxed);
+            // SAFETY: just made, lives as long as `self`; its base is its only piece.
+            return unsafe { chunk.as_ref() }.base;
+        }
+        loop {
+            let current = self.current.load(Ordering::Acquire);
+            // SAFETY: `current` is null or one of `chunks`, which live as long as `self`.
+            let current = unsafe { current.as_ref() };
+            // Another thread may have made a new chunk while this one waited for the lock.
+            if let Some(piece) = current.and_then(|chunk| chunk.take(bytes)) {
+                return piece;
+            }
+            let size = match current {
+                None => FIRST_CHUNK_BYTES.max(bytes),
+                Some(_) => self.chunk_bytes,
+            };
+            let next = self.add_chunk(&mut chunks, size);
+            self.current.store(next.as_ptr(), Ordering::Release);
+            if let Some(full) = current {
+                self.sealed_bytes.fetch_add(full.layout.size(), Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn add_chunk(&self, chunks: &mut Vec<NonNull<Chunk>>, bytes: usize) -> NonNull<Chunk> {
+        let chunk = NonNull::from(Box::leak(Chunk::new(bytes)));
+        chunks.push(chunk);
+        self.allocated_bytes.fetch_add(bytes, Ordering::Relaxed);
+        chunk
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        for chunk in std::mem::take(self.chunks.get_mut()) {
+            // SAFETY: made by `Box::leak` in `add_chunk`, in the list once, and nobody else is left.
+            drop(unsafe { Box::from_raw(chunk.as_ptr()) });
+        }
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_do_not_overlap_and_memory_is_counted() {
+        let arena = Arena::new(16 << 10);
+        assert_eq!((arena.allocated_bytes(), arena.used_bytes()), (0, 0));
+        let mut pieces = Vec::new();
+        let mut asked = 0;
+        for index in 0..3000usize {
+            let bytes = if index % 97 == 0 { 9000 } else { index % 61 + 1 };
+            let piece = arena.allocate(bytes);
+            assert_eq!(piece.as_ptr() as usize % ALIGNMENT, 0);
+            // SAFETY: the piece is ours and `bytes` long.
+            unsafe { piece.as_ptr().write_bytes(index as u8, bytes) };
+            pieces.push((piece, bytes, index as u8));
+            asked += bytes.next_multiple_of(ALIGNMENT);
+            assert!(arena.used_bytes() >= asked && arena.used_bytes() <= arena.allocated_bytes());
+        }
+        let total: usize = {
+            let chunks = arena.chunks.lock();
+            // SAFETY: the arena is alive.
+            chunks.iter().map(|chunk| unsafe { chunk.as_ref() }.layout.size()).sum()
+        };
+        assert_eq!(arena.allocated_bytes(), total);
+        for (piece, bytes, fill) in pieces {
+            // SAFETY: written above.
+            let content = unsafe { std::slice::from_raw_parts(piece.as_ptr(), bytes) };
+            assert!(content.iter().all(|&byte| byte == fill));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The iterator over a memtable's point entries.
+
+use crate::memtable::MemTable;
+use crate::skiplist::Position;
+use ferrock_base::error::Result;
+use ferrock_base::iterator::InternalIterator;
+use std::sync::Arc;
+
+/// Moves over the point entries of a memtable, which it keeps alive. Going back costs a search, going forward does not.
+#[derive(Clone)]
+pub struct MemTableIter {
+    // Made by `table`, which lives as long as the iterator.
+    position: Position,
+    table: Arc<MemTable>,
+}
+
+impl MemTableIter {
+    pub(crate) fn new(table: Arc<MemTable>) -> Self {
+        Self { position: Position::default(), table }
+    }
+
+    /// The memtable.
+    #[must_use]
+    pub fn table(&self) -> &Arc<MemTable> {
+        &self.table
+    }
+}
+
+impl InternalIterator for MemTableIter {
+    #[inline]
+    fn valid(&self) -> bool {
+        self.position.is_some()
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        self.table.list().key(self.position).unwrap_or_default()
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        self.table.entry(self.position).map_or(&[], |(_, value)| value)
+    }
+
+    fn seek_to_first(&mut self) {
+        self.position = self.table.list().first();
+    }
+
+    fn seek_to_last(&mut self) {
+        self.position = self.table.list().last();
+    }
+
+    fn seek(&mut self, target: &[u8]) {
+        self.position = self.table.list().seek(target);
+    }
+
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.position = self.table.list().seek_for_prev(target);
+    }
+
+    #[inline]
+    fn next(&mut self) {
+        self.position = self.table.list().next(self.position);
+    }
+
+    fn prev(&mut self) {
+        self.position = self.table.list().prev(self.position);
+    }
+
+    fn status(&self) -> Result<()> {
+        Ok(())
+    }
+}

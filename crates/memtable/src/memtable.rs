@@ -1,0 +1,440 @@
+//! The memtable: everything written since the last flush, sorted.
+//!
+//! Point entries are in a [`MemTableRep`], range tombstones beside it. The bytes of an entry are in the arena and do not
+//! move, so keys and values are borrowed, never copied, as long as the memtable is alive.
+
+use crate::bloom::ConcurrentBloom;
+use crate::iter::MemTableIter;
+use crate::range_tombstones::RangeTombstones;
+use crate::skiplist::{Position, SkipList};
+use crate::sync::{AtomicU64, Ordering};
+use ferrock_base::comparator::InternalComparator;
+use ferrock_base::error::{Error, ErrorKind, Result};
+use ferrock_base::internal_key::{LookupKey, TRAILER_SIZE, pack_trailer, trailer, user_key as user_key_of};
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
+use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
+use std::sync::Arc;
+
+/// What a memtable is made with.
+#[derive(Clone, Debug)]
+pub struct MemTableOptions {
+    /// The order of keys.
+    pub comparator: InternalComparator,
+    /// Size of the blocks that memory is taken from the system in (4 KiB to 1 GiB).
+    pub arena_block_bytes: usize,
+    /// Takes the prefixes that go into the Bloom filter.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// Size of the Bloom filter in bits; 0 is no filter.
+    pub prefix_bloom_bits: usize,
+    /// Puts whole keys into the Bloom filter, so that [`MemTable::get`] of an absent key mostly skips the search.
+    pub whole_key_filtering: bool,
+}
+
+impl Default for MemTableOptions {
+    fn default() -> Self {
+        Self {
+            comparator: InternalComparator::default(),
+            arena_block_bytes: 1 << 20,
+            prefix_extractor: None,
+            prefix_bloom_bits: 0,
+            whole_key_filtering: false,
+        }
+    }
+}
+
+/// What holds the point entries. The only place that chooses between representations; a new one is a variant.
+pub(crate) enum MemTableRep {
+    /// Sorted at all times, readable while written.
+    SkipList(SkipList),
+}
+
+struct Filter {
+    bloom: ConcurrentBloom,
+    prefix_extractor: Option<PrefixExtractor>,
+    whole_key: bool,
+}
+
+impl Filter {
+    /// The filter that `options` ask for, if it could ever say no.
+    fn new(options: &MemTableOptions) -> Option<Self> {
+        // Equal keys of different bytes have different hashes: such an order cannot use whole keys.
+        let whole_key =
+            options.whole_key_filtering && !options.comparator.user().can_keys_with_different_bytes_be_equal();
+        let wanted = options.prefix_bloom_bits > 0 && (whole_key || options.prefix_extractor.is_some());
+        wanted.then(|| Self {
+            bloom: ConcurrentBloom::new(options.prefix_bloom_bits),
+            prefix_extractor: options.prefix_extractor.clone(),
+            whole_key,
+        })
+    }
+
+    fn prefix<'a>(&self, user_key: &'a [u8]) -> Option<&'a [u8]> {
+        self.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(user_key))
+    }
+
+    fn add(&self, user_key: &[u8]) {
+        if let Some(prefix) = self.prefix(user_key) {
+            self.bloom.add(prefix);
+        }
+        if self.whole_key {
+            self.bloom.add(user_key);
+        }
+    }
+
+    fn may_contain(&self, user_key: &[u8]) -> bool {
+        if self.whole_key {
+            return self.bloom.may_contain(user_key);
+        }
+        self.prefix(user_key).is_none_or(|prefix| self.bloom.may_contain(prefix))
+    }
+}
+
+/// Counts of what was added. Exact as long as [`MemTable::add`] has one caller at a time.
+struct Counters {
+    entries: AtomicU64,
+    deletes: AtomicU64,
+    data_size_bytes: AtomicU64,
+    smallest_sequence: AtomicU64,
+    largest_sequence: AtomicU64,
+}
+
+/// Whether other threads may be counting at the same time.
+#[derive(Clone, Copy, PartialEq)]
+enum Writers {
+    One,
+    Many,
+}
+
+impl Counters {
+    fn new() -> Self {
+        Self {
+            entries: AtomicU64::new(0),
+            deletes: AtomicU64::new(0),
+            data_size_bytes: AtomicU64::new(0),
+            smallest_sequence: AtomicU64::new(u64::MAX),
+            largest_sequence: AtomicU64::new(0),
+        }
+    }
+
+    #[inline]
+    fn record(&self, sequence: SequenceNumber, is_delete: bool, bytes: usize, writers: Writers) {
+        // With one writer a load and a store do what a locked instruction would.
+        let add = |counter: &AtomicU64, amount: u64| match writers {
+            Writers::One => counter.store(counter.load(Ordering::Relaxed) + amount, Ordering::Relaxed),
+            Writers::Many => {
+                counter.fetch_add(amount, Ordering::Relaxed);
+            }
+        };
+        add(&self.entries, 1);
+        add(&self.data_size_bytes, bytes as u64);
+        if is_delete {
+            add(&self.deletes, 1);
+        }
+        if sequence.0 < self.smallest_sequence.load(Ordering::Relaxed) {
+            self.smallest_sequence.fetch_min(sequence.0, Ordering::Relaxed);
+        }
+        if sequence.0 > self.largest_sequence.load(Ordering::Relaxed) {
+            match writers {
+                Writers::One => self.largest_sequence.store(sequence.0, Ordering::Relaxed),
+                Writers::Many => {
+                    self.largest_sequence.fetch_max(sequence.0, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+/// A memtable. Shared as `Arc<MemTable>`; all methods take `&self`.
+///
+/// ```
+/// use ferrock_base::{LookupKey, SequenceNumber, ValueType};
+/// use ferrock_memtable::{MemTable, MemTableOptions};
+/// let table = MemTable::new(MemTableOptions::default());
+/// table.add(SequenceNumber(1), ValueType::Value, b"key", b"old").unwrap();
+/// table.add(SequenceNumber(2), ValueType::Value, b"key", b"new").unwrap();
+/// let mut seen = Vec::new();
+/// table.get(&LookupKey::new(b"key", SequenceNumber(2)), |sequence, _, value| {
+///     seen.push((sequence.0, value.to_vec()));
+///     true
+/// });
+/// assert_eq!(seen, [(2, b"new".to_vec()), (1, b"old".to_vec())]);
+/// ```
+pub struct MemTable {
+    rep: MemTableRep,
+    range_tombstones: RangeTombstones,
+    filter: Option<Filter>,
+    counters: Counters,
+}
+
+impl std::fmt::Debug for MemTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemTable")
+            .field("entries", &self.num_entries())
+            .field("range_deletes", &self.num_range_deletes())
+            .field("memory_bytes", &self.approximate_memory_bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+impl MemTable {
+    /// An empty memtable.
+    #[must_use]
+    pub fn new(options: MemTableOptions) -> Self {
+        Self {
+            filter: Filter::new(&options),
+            range_tombstones: RangeTombstones::new(options.comparator.user().clone()),
+            rep: MemTableRep::SkipList(SkipList::new(options.comparator, options.arena_block_bytes)),
+            counters: Counters::new(),
+        }
+    }
+
+    pub(crate) fn list(&self) -> &SkipList {
+        match &self.rep {
+            MemTableRep::SkipList(list) => list,
+        }
+    }
+
+    /// The order of the keys.
+    #[must_use]
+    pub fn comparator(&self) -> &InternalComparator {
+        self.list().comparator()
+    }
+
+    /// Adds an entry; for one writer at a time. It keeps a hint, so keys in ascending order cost next to nothing to place.
+    /// A [`RangeDeletion`](ValueType::RangeDeletion) has its start as key and its exclusive end as value.
+    ///
+    /// Overlapping calls are safe, but then the counts may come out short.
+    ///
+    /// Errors: `TryAgain` when exactly this key, sequence number and type was added before; `InvalidArgument` for a type
+    /// that a memtable does not hold and for keys and values of 4 GiB and more. Nothing is added then.
+    #[inline]
+    pub fn add(&self, sequence: SequenceNumber, value_type: ValueType, user_key: &[u8], value: &[u8]) -> Result<()> {
+        self.add_as(Writers::One, sequence, value_type, user_key, value)
+    }
+
+    /// Adds an entry; for many writers at once. Otherwise as [`add`](Self::add).
+    #[inline]
+    pub fn add_concurrent(
+        &self,
+        sequence: SequenceNumber,
+        value_type: ValueType,
+        user_key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        self.add_as(Writers::Many, sequence, value_type, user_key, value)
+    }
+
+    #[inline]
+    fn add_as(
+        &self,
+        writers: Writers,
+        sequence: SequenceNumber,
+        value_type: ValueType,
+        user_key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        check_limits(sequence, user_key, value)?;
+        if !value_type.is_point_entry() {
+            return self.add_other(writers, sequence, value_type, user_key, value);
+        }
+        // Set before the key is linked: who finds the key in the list also passes the filter.
+        if let Some(filter) = &self.filter {
+            filter.add(user_key);
+        }
+        let packed = pack_trailer(sequence, value_type);
+        let inserted = match (&self.rep, writers) {
+            (MemTableRep::SkipList(list), Writers::One) => list.insert(user_key, packed, value),
+            (MemTableRep::SkipList(list), Writers::Many) => list.insert_concurrent(user_key, packed, value),
+        };
+        if !inserted {
+            return Err(duplicate(sequence, user_key));
+        }
+        let bytes = user_key.len() + TRAILER_SIZE + value.len();
+        self.counters.record(sequence, value_type.is_point_tombstone(), bytes, writers);
+        Ok(())
+    }
+
+    #[cold]
+    fn add_other(
+        &self,
+        writers: Writers,
+        sequence: SequenceNumber,
+        value_type: ValueType,
+        user_key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        if value_type != ValueType::RangeDeletion {
+            return Err(Error::invalid_argument(format!("a memtable does not hold entries of type {value_type:?}")));
+        }
+        let bytes = user_key.len() + TRAILER_SIZE + value.len();
+        self.counters.record(sequence, false, bytes, writers);
+        self.range_tombstones.add(RangeTombstone { start: user_key.to_vec(), end: value.to_vec(), sequence });
+        Ok(())
+    }
+
+    /// Shows `visit` the entries of exactly this user key that the lookup may see, newest first, until it returns false.
+    /// Does not allocate. Range tombstones are asked for separately: [`max_covering_tombstone`](Self::max_covering_tombstone).
+    #[inline]
+    pub fn get(&self, key: &LookupKey, mut visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
+        let user_key = key.user_key();
+        if !self.may_contain(user_key) {
+            return;
+        }
+        let list = self.list();
+        let mut position = list.seek(key.internal_key());
+        while let Some((found, value)) = list.entry(position) {
+            if !list.comparator().user().equal(user_key_of(found), user_key) {
+                return;
+            }
+            let packed = trailer(found);
+            // Only known types are ever added.
+            let Some(value_type) = ValueType::from_u8(packed as u8) else { return };
+            if !visit(SequenceNumber(packed >> 8), value_type, value) {
+                return;
+            }
+            position = list.next(position);
+        }
+    }
+
+    /// The newest range tombstone over `user_key` that a reader at `upper` sees. One load when there are no tombstones.
+    #[inline]
+    #[must_use]
+    pub fn max_covering_tombstone(&self, user_key: &[u8], upper: SequenceNumber) -> Option<SequenceNumber> {
+        self.range_tombstones.max_covering(user_key, upper)
+    }
+
+    /// All range tombstones, fragmented; the work is kept until the next tombstone is added.
+    #[must_use]
+    pub fn range_tombstones(&self) -> Option<Arc<FragmentedRangeTombstones>> {
+        self.range_tombstones.fragments()
+    }
+
+    /// An iterator over the point entries; it keeps the memtable alive and sees entries that are added behind it.
+    #[must_use]
+    pub fn iter(self: &Arc<Self>) -> MemTableIter {
+        MemTableIter::new(self.clone())
+    }
+
+    /// False when `user_key` is certainly not there (range tombstones aside).
+    #[inline]
+    #[must_use]
+    pub fn may_contain(&self, user_key: &[u8]) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.may_contain(user_key))
+    }
+
+    /// False when no key with the prefix of `user_key` is there (range tombstones aside).
+    #[must_use]
+    pub fn prefix_may_match(&self, user_key: &[u8]) -> bool {
+        let Some(filter) = &self.filter else { return true };
+        filter.prefix(user_key).is_none_or(|prefix| filter.bloom.may_contain(prefix))
+    }
+
+    /// Bytes in use: entries, towers, leftovers of full arena blocks, range tombstones, Bloom filter. Grows with every
+    /// entry; what a flush threshold is compared with.
+    #[must_use]
+    pub fn approximate_memory_bytes(&self) -> usize {
+        self.list().arena().used_bytes() + self.beside_arena_bytes()
+    }
+
+    /// Bytes taken from the system: as [`approximate_memory_bytes`](Self::approximate_memory_bytes), with the free part of
+    /// the current arena block. What a memory budget is charged.
+    #[must_use]
+    pub fn allocated_memory_bytes(&self) -> usize {
+        self.list().arena().allocated_bytes() + self.beside_arena_bytes()
+    }
+
+    fn beside_arena_bytes(&self) -> usize {
+        let filter = self.filter.as_ref().map_or(0, |filter| filter.bloom.memory_bytes());
+        self.range_tombstones.memory_bytes() + filter
+    }
+
+    /// Entries added, range tombstones included.
+    #[must_use]
+    pub fn num_entries(&self) -> u64 {
+        self.counters.entries.load(Ordering::Relaxed)
+    }
+
+    /// Point tombstones added.
+    #[must_use]
+    pub fn num_deletes(&self) -> u64 {
+        self.counters.deletes.load(Ordering::Relaxed)
+    }
+
+    /// Range tombstones added.
+    #[must_use]
+    pub fn num_range_deletes(&self) -> u64 {
+        self.range_tombstones.count() as u64
+    }
+
+    /// Bytes of internal keys and values added.
+    #[must_use]
+    pub fn data_size_bytes(&self) -> u64 {
+        self.counters.data_size_bytes.load(Ordering::Relaxed)
+    }
+
+    /// True when nothing was added.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.num_entries() == 0
+    }
+
+    /// The smallest sequence number added.
+    #[must_use]
+    pub fn smallest_sequence(&self) -> Option<SequenceNumber> {
+        (!self.is_empty()).then(|| SequenceNumber(self.counters.smallest_sequence.load(Ordering::Relaxed)))
+    }
+
+    /// The largest sequence number added.
+    #[must_use]
+    pub fn largest_sequence(&self) -> Option<SequenceNumber> {
+        (!self.is_empty()).then(|| SequenceNumber(self.counters.largest_sequence.load(Ordering::Relaxed)))
+    }
+
+    /// About how many point entries are in `[start, end)` (internal keys).
+    #[must_use]
+    pub fn approximate_entries_between(&self, start: &[u8], end: &[u8]) -> u64 {
+        let list = self.list();
+        let between = list.estimate_rank(end).saturating_sub(list.estimate_rank(start));
+        between.min(self.num_entries().saturating_sub(self.num_range_deletes()))
+    }
+
+    /// The first point entry, for callers that only look at the bounds.
+    #[must_use]
+    pub fn smallest_key(&self) -> Option<&[u8]> {
+        self.list().key(self.list().first())
+    }
+
+    /// The last point entry's internal key.
+    #[must_use]
+    pub fn largest_key(&self) -> Option<&[u8]> {
+        self.list().key(self.list().last())
+    }
+
+    pub(crate) fn entry(&self, position: Position) -> Option<(&[u8], &[u8])> {
+        self.list().entry(position)
+    }
+}
+
+#[inline]
+fn check_limits(sequence: SequenceNumber, user_key: &[u8], value: &[u8]) -> Result<()> {
+    const LONGEST_KEY: usize = u32::MAX as usize - TRAILER_SIZE;
+    if user_key.len() <= LONGEST_KEY && value.len() <= u32::MAX as usize && sequence <= MAX_SEQUENCE_NUMBER {
+        return Ok(());
+    }
+    Err(too_large(sequence, user_key.len(), value.len()))
+}
+
+#[cold]
+fn too_large(sequence: SequenceNumber, key_length: usize, value_length: usize) -> Error {
+    Error::invalid_argument(format!(
+        "an entry of {key_length} bytes of key, {value_length} of value and sequence number {sequence} does not fit: \
+         lengths are below 4 GiB, sequence numbers below 2^56"
+    ))
+}
+
+#[cold]
+fn duplicate(sequence: SequenceNumber, user_key: &[u8]) -> Error {
+    let key = user_key[..user_key.len().min(64)].escape_ascii();
+    Error::new(ErrorKind::TryAgain, format!("key {key} at sequence number {sequence} is in the memtable already"))
+}

@@ -1,0 +1,208 @@
+//! Inserting: find the node before and the node after on every level (the *splice*), then link.
+//!
+//! `insert` keeps the splice of the last insert as a hint. When the new key falls between the same two neighbours on level
+//! 0, which is every time when keys arrive in order, nothing is searched: one comparison and one link.
+//!
+//! Why a kept splice may be trusted. After an insert there is a key X (the one inserted) with `before[l] <= X < after[l]`
+//! on every level. Let level `r` be tight (`before[r].next == after[r]`) and around the new key Y. For a higher level `l`,
+//! `after[l] > X >= before[r]` is also a node of level `r`, so `after[l] >= after[r] >= Y`; likewise `before[l] <=
+//! before[r] < Y`. So all levels from `r` up bracket Y, and the levels below are searched inside the bracket. A bracket
+//! that has become loose makes the compare-and-swap fail, and that level is searched again.
+//!
+//! Every link is made by compare-and-swap also by `insert`: an uncontended one costs some nanoseconds, and any mixture of
+//! `insert` and `insert_concurrent` stays correct.
+
+use super::node::{EntryLayout, LINK_BYTES, Link, NodeRef, write_node};
+use super::search_key::SearchKey;
+use super::{MAX_HEIGHT, SkipList};
+use crate::sync::{AtomicBool, Ordering};
+use std::cell::UnsafeCell;
+use std::cmp::Ordering as Order;
+use std::ptr::NonNull;
+
+type Neighbour = Option<NonNull<Link>>;
+
+/// The neighbours of a key on every level below `height`; `before: None` is the head, `after: None` the end.
+struct Splice {
+    height: usize,
+    before: [Neighbour; MAX_HEIGHT],
+    after: [Neighbour; MAX_HEIGHT],
+}
+
+impl Splice {
+    const fn new() -> Self {
+        Self { height: 0, before: [None; MAX_HEIGHT], after: [None; MAX_HEIGHT] }
+    }
+}
+
+/// The splice of the last insert, used by one thread at a time; who finds it taken does without.
+pub(super) struct InsertHint {
+    taken: AtomicBool,
+    splice: UnsafeCell<Splice>,
+}
+
+impl InsertHint {
+    pub(super) fn new() -> Self {
+        Self { taken: AtomicBool::new(false), splice: UnsafeCell::new(Splice::new()) }
+    }
+}
+
+/// Gives the hint back, also when a custom comparator panics.
+struct TakenHint<'a>(&'a InsertHint);
+
+impl<'a> TakenHint<'a> {
+    fn take(hint: &'a InsertHint) -> Option<Self> {
+        (!hint.taken.swap(true, Ordering::Acquire)).then_some(Self(hint))
+    }
+
+    fn splice(&mut self) -> &mut Splice {
+        // SAFETY: `taken` was false and is now true by our swap, so this thread alone uses the splice until `drop`.
+        unsafe { &mut *self.0.splice.get() }
+    }
+}
+
+impl Drop for TakenHint<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.splice().height = 0;
+        }
+        self.0.taken.store(false, Ordering::Release);
+    }
+}
+
+impl SkipList {
+    /// Inserts with the kept hint; fastest from one thread at a time. False when the internal key is already there.
+    /// `user_key.len() + 8` and `value.len()` must fit 32 bits.
+    pub(crate) fn insert(&self, user_key: &[u8], trailer: u64, value: &[u8]) -> bool {
+        let (node, height) = self.make_node(user_key, trailer, value);
+        match TakenHint::take(&self.hint) {
+            Some(mut hint) => self.link(node, height, hint.splice()),
+            None => self.link(node, height, &mut Splice::new()),
+        }
+    }
+
+    /// Inserts from many threads at once. False when the internal key is already there. Lengths as in `insert`.
+    pub(crate) fn insert_concurrent(&self, user_key: &[u8], trailer: u64, value: &[u8]) -> bool {
+        let (node, height) = self.make_node(user_key, trailer, value);
+        self.link(node, height, &mut Splice::new())
+    }
+
+    fn make_node(&self, user_key: &[u8], trailer: u64, value: &[u8]) -> (NodeRef<'_>, usize) {
+        let internal_key_length = (user_key.len() + ferrock_base::internal_key::TRAILER_SIZE) as u32;
+        let entry = EntryLayout { internal_key_length, value_length: value.len() as u32 };
+        let height = self.random_height();
+        let memory = self.arena.allocate(height * LINK_BYTES + entry.bytes());
+        // SAFETY: the piece is fresh, aligned, as large as the node, and lives as long as the arena, hence as `self`.
+        (unsafe { write_node(memory, height, entry, user_key, trailer, value) }, height)
+    }
+
+    #[inline]
+    fn before(&self, neighbour: Neighbour) -> NodeRef<'_> {
+        // SAFETY: neighbours in a splice are nodes of this list.
+        neighbour.map_or(self.head(), |link| unsafe { NodeRef::from_raw(link) })
+    }
+
+    #[inline]
+    fn after(&self, neighbour: Neighbour) -> Option<NodeRef<'_>> {
+        // SAFETY: neighbours in a splice are nodes of this list.
+        neighbour.map(|link| unsafe { NodeRef::from_raw(link) })
+    }
+
+    /// Links a finished node that nobody else knows. False (and nothing linked) when its key is already there.
+    fn link(&self, node: NodeRef<'_>, height: usize, splice: &mut Splice) -> bool {
+        let key = SearchKey::new(node.internal_key());
+        let max_height = self.raise_max_height(height);
+        let search_below = if splice.height < max_height {
+            *splice = Splice { height: max_height, ..Splice::new() };
+            max_height
+        } else {
+            self.first_valid_level(&key, splice)
+        };
+        for level in (0..search_below).rev() {
+            let (before, limit) = match level + 1 {
+                above if above < splice.height => (self.before(splice.before[above]), self.after(splice.after[above])),
+                _ => (self.head(), None),
+            };
+            self.search_level(&key, level, before, limit, splice);
+        }
+        for level in 0..height {
+            loop {
+                let (before, after) = (self.before(splice.before[level]), self.after(splice.after[level]));
+                if level == 0
+                    && after.is_some_and(|after| key.compare_node(&self.comparator, after.internal_key()).is_eq())
+                {
+                    return false;
+                }
+                // SAFETY: level < height of `node`; `before` was reached on this level or is the head.
+                let linked = unsafe {
+                    node.set_next_before_linking(level, after);
+                    before.link_next(level, after, node)
+                };
+                if linked {
+                    break;
+                }
+                self.search_level(&key, level, before, None, splice);
+            }
+            splice.before[level] = Some(node.as_raw());
+        }
+        true
+    }
+
+    fn raise_max_height(&self, height: usize) -> usize {
+        let mut current = self.max_height.load(Ordering::Relaxed);
+        while height > current {
+            match self.max_height.compare_exchange_weak(current, height, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return height,
+                Err(now) => current = now,
+            }
+        }
+        current
+    }
+
+    /// The lowest level of a kept splice that is tight and around `key`; its height when the hint is of no use.
+    fn first_valid_level(&self, key: &SearchKey<'_>, splice: &Splice) -> usize {
+        for level in 0..splice.height {
+            let (before, after) = (self.before(splice.before[level]), self.after(splice.after[level]));
+            // SAFETY: `before` was reached on this level or is the head.
+            if unsafe { before.next(level) } != after {
+                continue;
+            }
+            let is_after =
+                splice.before[level].is_none() || key.compare_node(&self.comparator, before.internal_key()).is_lt();
+            let is_before =
+                is_after && after.is_none_or(|after| key.compare_node(&self.comparator, after.internal_key()).is_ge());
+            // A tight level that misses the key says that the keys do not come in order: search from the top.
+            return if is_before { level } else { splice.height };
+        }
+        splice.height
+    }
+
+    /// Finds the neighbours of `key` on `level`, going right from `from`; `limit`, if any, is known to be `>= key`.
+    #[inline]
+    fn search_level<'a>(
+        &'a self,
+        key: &SearchKey<'_>,
+        level: usize,
+        from: NodeRef<'a>,
+        limit: Option<NodeRef<'a>>,
+        splice: &mut Splice,
+    ) {
+        let mut before = from;
+        loop {
+            // SAFETY: `before` was reached on this level or a higher one, or is the head.
+            let next = unsafe { before.next(level) };
+            match next {
+                Some(candidate)
+                    if next != limit && key.compare_node(&self.comparator, candidate.internal_key()) == Order::Less =>
+                {
+                    before = candidate;
+                }
+                _ => {
+                    splice.before[level] = (before != self.head()).then_some(before.as_raw());
+                    splice.after[level] = next.map(NodeRef::as_raw);
+                    return;
+                }
+            }
+        }
+    }
+}

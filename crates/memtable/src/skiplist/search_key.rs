@@ -1,0 +1,94 @@
+//! Comparing a node's key with the key that is looked for.
+//!
+//! Under the bytewise order user keys are compared eight bytes at a time as big-endian integers: for the short keys that
+//! most databases have this is fewer instructions than a call of `memcmp`, and a node needs no copy of its key's head.
+
+use ferrock_base::comparator::{Comparator, InternalComparator};
+use ferrock_base::internal_key::{TRAILER_SIZE, trailer, user_key};
+use std::cmp::Ordering;
+
+/// An internal key to look for: at least eight bytes.
+#[derive(Clone, Copy)]
+pub(super) struct SearchKey<'a> {
+    internal_key: &'a [u8],
+    trailer: u64,
+}
+
+/// What a malformed (too short) target stands for: the first entry of the empty user key.
+const SHORT: &[u8] = &[0xff; TRAILER_SIZE];
+
+impl<'a> SearchKey<'a> {
+    #[inline]
+    pub(super) fn new(internal_key: &'a [u8]) -> Self {
+        let internal_key = if internal_key.len() < TRAILER_SIZE { SHORT } else { internal_key };
+        Self { internal_key, trailer: trailer(internal_key) }
+    }
+
+    /// How `node_key` sorts relative to this key.
+    #[inline]
+    pub(super) fn compare_node(&self, comparator: &InternalComparator, node_key: &[u8]) -> Ordering {
+        let by_user_key = match comparator.user() {
+            Comparator::Bytewise => compare_words(node_key, self.internal_key),
+            Comparator::ReverseBytewise => compare_words(self.internal_key, node_key),
+            custom @ Comparator::Custom(_) => custom.compare(user_key(node_key), user_key(self.internal_key)),
+        };
+        by_user_key.then_with(|| self.trailer.cmp(&trailer(node_key)))
+    }
+}
+
+/// Eight bytes at `at`, most significant first. Only called where an internal key has them.
+#[inline]
+fn word(key: &[u8], at: usize) -> u64 {
+    key.get(at..).and_then(|rest| rest.first_chunk::<8>()).map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// Bytewise order of the user keys of two internal keys. The trailers behind them make every eight-byte read possible.
+#[inline]
+fn compare_words(a: &[u8], b: &[u8]) -> Ordering {
+    let (a_length, b_length) = (a.len().wrapping_sub(TRAILER_SIZE), b.len().wrapping_sub(TRAILER_SIZE));
+    let common = a_length.min(b_length);
+    let mut at = 0;
+    while common - at >= 8 {
+        let (left, right) = (word(a, at), word(b, at));
+        if left != right {
+            return left.cmp(&right);
+        }
+        at += 8;
+    }
+    let rest = common - at;
+    if rest > 0 {
+        let unused_bits = 64 - 8 * rest as u32;
+        let (left, right) = (word(a, at) >> unused_bits, word(b, at) >> unused_bits);
+        if left != right {
+            return left.cmp(&right);
+        }
+    }
+    a_length.cmp(&b_length)
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::*;
+    use ferrock_base::internal_key::make_internal_key;
+    use ferrock_base::{SequenceNumber, ValueType};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn words_compare_like_bytes(
+            common in prop::collection::vec(0u8..3, 0..20),
+            a in prop::collection::vec(0u8..3, 0..12),
+            b in prop::collection::vec(any::<u8>(), 0..12),
+            sequences in (0u64..3, 0u64..3),
+        ) {
+            let a = [&common[..], &a].concat();
+            let b = [&common[..], &b].concat();
+            let a = make_internal_key(&a, SequenceNumber(sequences.0), ValueType::Value);
+            let b = make_internal_key(&b, SequenceNumber(sequences.1), ValueType::Value);
+            for user in [Comparator::Bytewise, Comparator::ReverseBytewise] {
+                let comparator = InternalComparator::new(user);
+                prop_assert_eq!(SearchKey::new(&b).compare_node(&comparator, &a), comparator.compare(&a, &b));
+            }
+        }
+    }
+}

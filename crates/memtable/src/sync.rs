@@ -1,0 +1,36 @@
+//! The synchronisation types of this crate: real ones, or the model checker's under `--cfg shuttle`.
+//!
+//! Whatever two threads race on goes through here, so that a shuttle test can order every step of it.
+
+#[cfg(not(shuttle))]
+pub(crate) use parking_lot::Mutex;
+#[cfg(not(shuttle))]
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+#[cfg(shuttle)]
+pub(crate) use model::Mutex;
+#[cfg(shuttle)]
+pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+#[cfg(shuttle)]
+mod model {
+    use shuttle::sync::MutexGuard;
+
+    /// A modelled mutex with parking_lot's interface: no poisoning.
+    #[derive(Debug, Default)]
+    pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(shuttle::sync::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        }
+
+        pub(crate) fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
+        }
+    }
+}
