@@ -290,19 +290,59 @@ fn zlib_strategies_are_used_and_bad_options_named() {
 /// Readers inflate with a window of 16 KiB, so a repetition further away must not be used.
 #[test]
 fn zlib_keeps_its_distances_short() {
-    let mut raw = text(200);
-    raw.extend((0..17_000u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).take(17_000));
-    let far = raw.len();
-    raw.extend(text(200));
-    let options = CompressionOptions { max_compressed_bytes_per_kb: 1024, ..CompressionOptions::default() };
-    let (mut whole, mut part) = (Vec::new(), Vec::new());
-    let mut compressor = Compressor::new(CompressionType::Lz4, &options, None).unwrap();
-    assert!(compressor.compress(&raw, &mut whole), "LZ4 reaches far enough to save something");
-    let options = CompressionOptions { window_bits: -15, strategy: 0, ..options };
-    let mut compressor = Compressor::new(CompressionType::Zlib, &options, None).unwrap();
-    if compressor.compress(&raw, &mut whole) && compressor.compress(&raw[..far], &mut part) {
-        assert!(whole.len() > part.len() + 60, "{} {}", whole.len(), part.len());
+    let noise: String =
+        (0..4000u32).map(|number| format!("{:04x}", (number.wrapping_mul(2_654_435_761) >> 9) as u16)).collect();
+    let repeated = text(300);
+    let size_with_gap = |gap: usize, repeat: bool| {
+        let mut raw = repeated.clone();
+        raw.extend_from_slice(&noise.as_bytes()[..gap]);
+        if repeat {
+            raw.extend_from_slice(&repeated);
+        }
+        let options = CompressionOptions { window_bits: -15, ..CompressionOptions::default() };
+        let mut out = Vec::new();
+        assert!(Compressor::new(CompressionType::Zlib, &options, None).unwrap().compress(&raw, &mut out));
+        out.len()
+    };
+    let near = size_with_gap(8000, true) - size_with_gap(8000, false);
+    let far = size_with_gap(16_000, true) - size_with_gap(16_000, false);
+    assert!(near < 30, "a repetition within the window costs {near} bytes");
+    assert!(far > 60, "a repetition beyond the window costs {far} bytes");
+}
+
+/// Format versions 0 and 1: no prefix for zlib and bzip2, eight bytes for LZ4.
+#[test]
+fn old_prefixes_are_read() {
+    let raw = text(5000);
+    for compression_type in [CompressionType::Zlib, CompressionType::BZip2, CompressionType::Lz4] {
+        let mut out = Vec::new();
+        assert!(Compressor::new(compression_type, &Default::default(), None).unwrap().compress(&raw, &mut out));
+        let (size, length) = ferrock_base::coding::get_varint64(&out).unwrap();
+        assert_eq!(size, 5000);
+        let mut old = Vec::new();
+        if compression_type == CompressionType::Lz4 {
+            old.extend_from_slice(&size.to_le_bytes());
+        }
+        old.extend_from_slice(&out[length..]);
+        for format_version in [0, 1] {
+            assert_eq!(decompress(compression_type, &old, format_version, None, 5000).unwrap(), raw);
+            assert!(decompress(compression_type, &old, format_version, None, 4999).is_err());
+            assert!(decompress(compression_type, &old[..old.len() - 1], format_version, None, 5000).is_err());
+        }
     }
+}
+
+/// Several segments of the optimal parse, and matches further back than LZ4 reaches.
+#[test]
+fn large_lz4_blocks_round_trip() {
+    let mut raw = text(150_000);
+    raw.extend(vec![0u8; 200_000]);
+    raw.extend(text(150_000));
+    for level in [1, 9, 10, 11] {
+        let size = compressed_size(CompressionType::Lz4Hc, level, &raw);
+        assert!(size < raw.len() / 3, "{level}: {size}");
+    }
+    compressed_size(CompressionType::Lz4, -2, &raw);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) fn decompress(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let claimed = super::check_claimed_size("LZ4", claimed, payload.len().saturating_mul(MAX_EXPANSION), max_size)?;
-    out.clear();
+    // Every byte is overwritten, so what a reused vector holds need not be cleared.
     out.resize(claimed, 0);
     let written = match dictionary {
         Some(dictionary) if !dictionary.is_empty() => {

@@ -12,7 +12,7 @@ pub(super) fn decompress(payload: &[u8], max_size: usize, out: &mut Vec<u8>) -> 
     let claimed =
         snap::raw::decompress_len(payload).map_err(|error| Error::corruption(format!("Snappy block: {error}")))?;
     super::check_claimed_size("Snappy", claimed as u64, max_output_size(payload.len()), max_size)?;
-    out.clear();
+    // Every byte is overwritten, so what a reused vector holds need not be cleared.
     out.resize(claimed, 0);
     let written = snap::raw::Decoder::new()
         .decompress(payload, out)
