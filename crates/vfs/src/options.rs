@@ -75,7 +75,8 @@ pub struct WritableOptions {
     pub buffer_bytes: usize,
     /// Append through a shared mapping over reserved space where the file system allows it, which costs a copy instead
     /// of a system call. Appended bytes survive a process crash at once, as with an unbuffered write; the file may then
-    /// end in zeros. Ignored with `direct`.
+    /// end in zeros. An append that does not cross a multiple of 32 KiB in the file is there as a whole or starts with
+    /// eight zero bytes. Ignored with `direct`.
     pub mapped_append: bool,
 }
 

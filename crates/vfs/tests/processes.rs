@@ -73,17 +73,43 @@ fn child() {
     }
 }
 
+/// The length of the append that starts at a position.
+fn record_bytes(at: usize, largest: usize) -> usize {
+    at * 7919 % largest + 1
+}
+
+/// True when `left` holds an append wholly up to some log block, and from there on zeros wherever a header would start.
+fn is_published_front_to_back(at: usize, left: &[u8], wrote: &[u8]) -> bool {
+    let mut published = true;
+    let mut start = 0;
+    while start < wrote.len() {
+        let end = (start + (32 << 10) - (at + start) % (32 << 10)).min(wrote.len());
+        let header = start..end.min(start + 8);
+        published &= left[start..end] == wrote[start..end];
+        if !published && left[header].iter().any(|&byte| byte != 0) {
+            return false;
+        }
+        let same_or_zero = |index: usize| left[index] == wrote[index] || left[index] == 0;
+        if !(start..end).all(same_or_zero) {
+            return false;
+        }
+        start = end;
+    }
+    true
+}
+
 fn append_until_killed(dir: &Path) {
     let contents = pattern(PATTERN_BYTES, 11);
+    let largest: usize = std::env::var("LARGEST").unwrap().parse().unwrap();
     let preallocate: u64 = std::env::var("PREALLOCATE").unwrap().parse().unwrap();
     let mut file = PosixFileSystem::new().create_writable(&dir.join("000004.log"), &log_options(preallocate)).unwrap();
     let mut at = 0;
     let mut line = String::new();
     while at < contents.len() {
-        let step = (at % 701 + 1).min(contents.len() - at);
+        let step = record_bytes(at, largest).min(contents.len() - at);
         file.append(&contents[at..at + step]).unwrap();
         at += step;
-        if at % 13 == 0 {
+        if at % 13 == 0 || largest > 10_000 {
             line.clear();
             std::fmt::Write::write_fmt(&mut line, format_args!("ACK {at}\n")).unwrap();
             std::io::stdout().write_all(line.as_bytes()).unwrap();
@@ -102,10 +128,13 @@ fn a_killed_writer_leaves_its_bytes_and_zeros() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("000004.log");
     let contents = pattern(PATTERN_BYTES, 11);
-    for (round, preallocate) in ["0", "1", "4194304", "70000"].into_iter().cycle().take(16).enumerate() {
-        let (mut child, mut output) = spawn("append", dir.path(), &[("PREALLOCATE", preallocate)]);
+    let setups = [("0", "700"), ("1", "25000"), ("4194304", "30000"), ("70000", "300"), ("1", "90000")];
+    for (round, (preallocate, largest)) in setups.into_iter().cycle().take(25).enumerate() {
+        let variables = [("PREALLOCATE", preallocate), ("LARGEST", largest)];
+        let largest: usize = largest.parse().unwrap();
+        let (mut child, mut output) = spawn("append", dir.path(), &variables);
         let mut acknowledged = 0;
-        for _ in 0..round * 60 + 1 {
+        for _ in 0..(if largest > 10_000 { round * 2 } else { round * 60 }) + 1 {
             acknowledged = wait_for(&mut output, "ACK ").parse().unwrap();
         }
         child.kill().unwrap();
@@ -117,9 +146,19 @@ fn a_killed_writer_leaves_its_bytes_and_zeros() {
             }
         }
         let left = std::fs::read(&path).unwrap();
-        let same = left.iter().zip(&contents).take_while(|(left, wrote)| left == wrote).count();
+        let mut same = 0;
+        while same < contents.len() {
+            let end = (same + record_bytes(same, largest)).min(contents.len());
+            if left.get(same..end) != Some(&contents[same..end]) {
+                break;
+            }
+            same = end;
+        }
         assert!(same >= acknowledged, "round {round}: {same} bytes of {acknowledged} acknowledged");
-        assert!(left[same..].iter().all(|&byte| byte == 0), "round {round}: only zeros after the appended bytes");
+        let end = (same + record_bytes(same, largest)).min(contents.len()).min(left.len());
+        let torn = &left[same..end];
+        assert!(is_published_front_to_back(same, torn, &contents[same..end]), "round {round}: torn at {same}");
+        assert!(left[end..].iter().all(|&byte| byte == 0), "round {round}: only zeros after the last append");
         // It can be gone on with from there.
         let file_system = PosixFileSystem::new();
         file_system.truncate(&path, same as u64).unwrap();

@@ -10,9 +10,15 @@
 //! has a block reserved by `fallocate`. So no store can meet a hole (and fail with SIGBUS on a full device) or the end
 //! of the file. A sparse `ftruncate` would give the same picture without the blocks, which is why it is not used.
 //!
-//! What a killed process leaves: the bytes stored so far, since they are in the page cache, then zeros.
+//! What a killed process leaves: all finished appends, since they are in the page cache, then zeros, among which may lie
+//! parts of the one append it was killed in. A copy stores its bytes in no particular order, so that a torn log record
+//! could show a header without its payload, which a strict log reader must take for damage. Therefore the first eight
+//! bytes of an append, and those after each multiple of the log's block size within it, where headers lie, are stored
+//! last: until then the reader meets zeros there, which end the log. An append within one block is thus there as a
+//! whole or not at all; the headers of a longer one are stored front to back in consecutive instructions.
 
 use std::io;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use memmap2::{Advice, MmapOptions, MmapRaw};
 
@@ -27,6 +33,11 @@ const POPULATE_BYTES: usize = 256 << 10;
 /// mapped costs more than the system call that the mapping saved.
 const SYNCS_BEFORE_SWITCH: u32 = 16;
 const APPENDS_PER_SYNC: u32 = 2;
+
+/// Block size of write-ahead logs; every block starts with a record header.
+const LOG_BLOCK_BYTES: u64 = 32 << 10;
+/// At least a record header up to its type, and one store.
+const HEADER_BYTES: usize = 8;
 
 #[derive(Debug)]
 struct Window {
@@ -70,17 +81,18 @@ impl MappedAppend {
     /// Zero asks for [`advance`](Self::advance).
     #[inline]
     pub(super) fn store(&mut self, target: &mut Target, data: &[u8]) -> io::Result<usize> {
+        let window_bytes = self.window_bytes - device::page_bytes();
         let Some(window) = &mut self.window else { return Ok(0) };
         let within = (target.position - window.start) as usize;
         let count = data.len().min(window.map.len() - within);
+        if count < data.len() && data.len() as u64 <= window_bytes {
+            // It fits into the next window as a whole, which may overlap this one.
+            return Ok(0);
+        }
         if within + count > window.populated {
             window.populate(within + count)?;
         }
-        // SAFETY: `within + count <= map.len()`, so the destination lies in the mapping. Nothing else in this process
-        // refers to these bytes: the mapping is private to this value and `&mut self` excludes a second store; `data`
-        // cannot overlap it because no reference into the mapping is ever given out. The space is reserved and below
-        // the end of the file (see the invariant above), so that the store does not fault.
-        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), window.map.as_mut_ptr().add(within), count) };
+        window.publish(within, target.position, &data[..count]);
         target.position += count as u64;
         target.counters.mapped_write(target.purpose, count as u64);
         Ok(count)
@@ -110,7 +122,55 @@ fn tail_is_readable(target: &Target, start: u64) -> bool {
     target.position == start || super::retry(|| target.file.read_at(&mut [0], start)).is_ok()
 }
 
+/// Splits off what lies before the next multiple of the log's block size.
+#[inline]
+fn split_at_block(position: u64, data: &[u8]) -> (&[u8], &[u8]) {
+    let left_in_block = (LOG_BLOCK_BYTES - position % LOG_BLOCK_BYTES) as usize;
+    data.split_at(left_in_block.min(data.len()))
+}
+
 impl Window {
+    /// Stores `data`, which is to lie at `position` of the file, `within` bytes into the window; headers last.
+    #[inline]
+    fn publish(&mut self, within: usize, position: u64, data: &[u8]) {
+        assert!(within + data.len() <= self.map.len(), "a store stays in its window");
+        // SAFETY: `within` lies in the mapping, as just asserted.
+        let destination = unsafe { self.map.as_mut_ptr().add(within) };
+        let mut rest = data;
+        while !rest.is_empty() {
+            let done = data.len() - rest.len();
+            let (segment, after) = split_at_block(position + done as u64, rest);
+            if let Some(body) = segment.get(HEADER_BYTES..) {
+                // SAFETY: the segments partition `data`, so that the destination lies in the asserted range. Nothing
+                // else in this process refers to these bytes: the mapping belongs to this value and `&mut self`
+                // excludes a second store; `data` cannot overlap it because no reference into the mapping is ever
+                // given out. The space is reserved and below the end of the file (see the invariant above), so that
+                // the store does not fault.
+                unsafe {
+                    let target = destination.add(done + HEADER_BYTES);
+                    std::ptr::copy_nonoverlapping(body.as_ptr(), target, body.len());
+                }
+            }
+            rest = after;
+        }
+        // What is read after a kill is what was stored in program order: only the compiler must keep that order.
+        compiler_fence(Ordering::SeqCst);
+        let mut rest = data;
+        while !rest.is_empty() {
+            let done = data.len() - rest.len();
+            let (segment, after) = split_at_block(position + done as u64, rest);
+            // SAFETY: as above; an array of bytes may lie at any address.
+            unsafe {
+                let target = destination.add(done);
+                match segment.first_chunk::<HEADER_BYTES>() {
+                    Some(header) => target.cast::<[u8; HEADER_BYTES]>().write_volatile(*header),
+                    None => std::ptr::copy_nonoverlapping(segment.as_ptr(), target, segment.len()),
+                }
+            }
+            rest = after;
+        }
+    }
+
     #[cold]
     fn populate(&mut self, needed: usize) -> io::Result<()> {
         let end = needed.next_multiple_of(POPULATE_BYTES).min(self.map.len());
