@@ -41,25 +41,22 @@ impl Version {
     pub fn estimated_live_data_size_bytes(&self) -> u64 {
         let comparator = self.comparator().user();
         let mut size = 0u64;
-        let mut counted: Vec<BoundaryRange> = Vec::new();
-        for level in (0..self.num_levels()).rev() {
-            let mut found = Vec::new();
+        for level in (1..self.num_levels()).rev() {
             for file in self.level(level) {
-                let Some(range) = BoundaryRange::of_files(comparator, [&**file]) else { continue };
-                let is_covered = if level == 0 {
-                    counted.iter().chain(&found).any(|other| range.overlaps_range(comparator, other))
-                        || self.range_overlaps_below(0, &range)
-                } else {
-                    self.range_overlaps_below(level, &range)
-                };
-                if !is_covered {
+                let range = BoundaryRange::of_files(comparator, [&**file]);
+                if range.is_some_and(|range| !self.range_overlaps_below(level, &range)) {
                     size = size.saturating_add(file.size_bytes);
-                    if level == 0 {
-                        found.push(range);
-                    }
                 }
             }
-            counted.append(&mut found);
+        }
+        let mut counted: Vec<BoundaryRange> = Vec::new();
+        for file in self.level(0) {
+            let Some(range) = BoundaryRange::of_files(comparator, [&**file]) else { continue };
+            let is_counted = counted.iter().any(|other| range.overlaps_range(comparator, other));
+            if !is_counted && !self.range_overlaps_below(0, &range) {
+                size = size.saturating_add(file.size_bytes);
+                counted.push(range);
+            }
         }
         size
     }

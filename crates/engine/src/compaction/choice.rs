@@ -1,0 +1,192 @@
+//! What a compaction is to do, as data: chosen by `picker`, run by somebody else.
+
+use crate::version::boundary::BoundaryRange;
+use crate::version::{FileMetadata, Version};
+use ferrock_base::{Comparator, FileNumber};
+use std::sync::Arc;
+
+/// Why a compaction was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CompactionReason {
+    /// Level 0 has too many files or bytes.
+    Level0FilesNum,
+    /// A level is larger than its target.
+    LevelMaxLevelSize,
+    /// A file was marked by whoever wrote it.
+    FilesMarkedForCompaction,
+    /// A file at the bottom has sequence numbers that no snapshot needs any more.
+    BottommostFiles,
+    /// Data is older than `ttl`.
+    Ttl,
+    /// A file was not rewritten for `periodic_compaction_seconds`.
+    PeriodicCompaction,
+    /// Somebody asked.
+    ManualCompaction,
+}
+
+impl CompactionReason {
+    /// RocksDB's name, as the LOG and listeners give it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Level0FilesNum => "LevelL0FilesNum",
+            Self::LevelMaxLevelSize => "LevelMaxLevelSize",
+            Self::FilesMarkedForCompaction => "FilesMarkedForCompaction",
+            Self::BottommostFiles => "BottommostFiles",
+            Self::Ttl => "Ttl",
+            Self::PeriodicCompaction => "PeriodicCompaction",
+            Self::ManualCompaction => "ManualCompaction",
+        }
+    }
+}
+
+/// Files of one level, in the level's order.
+#[derive(Clone, Debug, Default)]
+pub struct LevelInputs {
+    /// The level.
+    pub level: usize,
+    /// Its files.
+    pub files: Vec<Arc<FileMetadata>>,
+}
+
+impl LevelInputs {
+    /// Bytes of the files.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        crate::version::total_size_bytes(&self.files)
+    }
+}
+
+/// A compaction to be run.
+#[derive(Clone, Debug)]
+pub struct CompactionChoice {
+    /// Why.
+    pub reason: CompactionReason,
+    /// The version that it was chosen from. Deeper levels are looked up in it.
+    pub version: Arc<Version>,
+    /// The level that it is to relieve.
+    pub start_level: usize,
+    /// The level that its output joins.
+    pub output_level: usize,
+    /// Input files: those of the start level first, then those of the output level they overlap. None is empty.
+    pub inputs: Vec<LevelInputs>,
+    /// Files of the first level below the output level that overlap the inputs. Outputs are cut so that none of them
+    /// overlaps too many of these.
+    pub grandparents: Vec<Arc<FileMetadata>>,
+    /// The files need only be recorded on another level.
+    pub is_trivial_move: bool,
+    /// No deeper level holds data of the range: tombstones and old versions can go, sequence numbers can become 0.
+    pub is_bottommost: bool,
+    /// Bytes after which an output file is finished; `u64::MAX` for a single file.
+    pub max_output_file_size_bytes: u64,
+    /// Bytes of inputs and grandparents that one compaction should touch.
+    pub max_compaction_bytes: u64,
+    /// Epoch number of the outputs.
+    pub epoch_number: Option<u64>,
+    /// Where round-robin compaction of the start level is to go on, for the `VersionEdit`.
+    pub next_compact_cursor: Option<Vec<u8>>,
+    /// How urgent it was.
+    pub score: f64,
+}
+
+impl CompactionChoice {
+    /// Every input file with its level.
+    pub fn input_files(&self) -> impl Iterator<Item = (usize, &Arc<FileMetadata>)> {
+        self.inputs.iter().flat_map(|inputs| inputs.files.iter().map(move |file| (inputs.level, file)))
+    }
+
+    /// Bytes of all inputs.
+    #[must_use]
+    pub fn input_size_bytes(&self) -> u64 {
+        self.inputs.iter().fold(0, |sum, inputs| sum.saturating_add(inputs.size_bytes()))
+    }
+
+    /// The range of all inputs.
+    #[must_use]
+    pub fn range(&self) -> BoundaryRange {
+        let comparator = self.version.comparator().user();
+        BoundaryRange::of_files(comparator, self.input_files().map(|(_, file)| &**file)).unwrap_or_default()
+    }
+}
+
+/// Names one running compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RunningId(u64);
+
+#[derive(Debug)]
+struct Running {
+    id: RunningId,
+    start_level: usize,
+    output_level: usize,
+    range: BoundaryRange,
+    files: Vec<Arc<FileMetadata>>,
+}
+
+/// The compactions of a column family that are running: what the next choice must stay clear of.
+///
+/// Kept under the lock under which compactions are chosen.
+#[derive(Debug, Default)]
+pub struct RunningCompactions {
+    running: Vec<Running>,
+    last_id: u64,
+}
+
+impl RunningCompactions {
+    /// Registers a chosen compaction: its inputs are busy until [`finish`](Self::finish).
+    pub fn start(&mut self, choice: &CompactionChoice) -> RunningId {
+        self.last_id += 1;
+        let id = RunningId(self.last_id);
+        let files: Vec<_> = choice.input_files().map(|(_, file)| Arc::clone(file)).collect();
+        for file in &files {
+            file.set_being_compacted(true);
+        }
+        let (start_level, output_level) = (choice.start_level, choice.output_level);
+        self.running.push(Running { id, start_level, output_level, range: choice.range(), files });
+        id
+    }
+
+    /// Takes a compaction out, whether it succeeded or not.
+    pub fn finish(&mut self, id: RunningId) {
+        self.running.retain(|running| {
+            if running.id != id {
+                return true;
+            }
+            for file in &running.files {
+                file.set_being_compacted(false);
+            }
+            false
+        });
+    }
+
+    /// Compactions that are running.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.running.len()
+    }
+
+    /// True when none is running.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// True while a compaction takes files out of level 0.
+    #[must_use]
+    pub fn uses_level_0(&self) -> bool {
+        self.running.iter().any(|running| running.start_level == 0)
+    }
+
+    /// True when the output of a running compaction could come to lie in `range` of `level`.
+    #[must_use]
+    pub fn writes_into(&self, comparator: &Comparator, level: usize, range: &BoundaryRange) -> bool {
+        self.running
+            .iter()
+            .any(|running| running.output_level == level && running.range.overlaps_range(comparator, range))
+    }
+
+    /// Numbers of all busy files.
+    #[must_use]
+    pub fn busy_files(&self) -> Vec<FileNumber> {
+        self.running.iter().flat_map(|running| running.files.iter().map(|file| file.number)).collect()
+    }
+}

@@ -1,0 +1,99 @@
+//! Compactions for other reasons than size, in this order:
+//!
+//! | trigger | files | output |
+//! |---|---|---|
+//! | marked | `needs_compaction`, not in the deepest level | next level |
+//! | bottommost | nothing below, newest write older than the threshold | same level |
+//! | ttl | data older than `ttl`, not in the deepest level | next level |
+//! | periodic | written more than `periodic_compaction_seconds` ago | same level |
+
+use super::inputs::{Seed, complete};
+use super::{PickerInput, level0};
+use crate::compaction::choice::{CompactionChoice, CompactionReason};
+use crate::version::FileMetadata;
+use crate::version::boundary::BoundaryRange;
+use ferrock_base::SequenceNumber;
+use std::sync::Arc;
+
+const TRIGGERS: [CompactionReason; 4] = [
+    CompactionReason::FilesMarkedForCompaction,
+    CompactionReason::BottommostFiles,
+    CompactionReason::Ttl,
+    CompactionReason::PeriodicCompaction,
+];
+
+pub(super) fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
+    TRIGGERS.into_iter().find_map(|reason| {
+        let mut candidates = candidates(input, reason);
+        candidates.find_map(|(level, file)| compact(input, reason, level, file))
+    })
+}
+
+/// True when some idle file asks for a compaction.
+pub(super) fn has_candidates(input: &PickerInput<'_>) -> bool {
+    TRIGGERS.into_iter().any(|reason| candidates(input, reason).next().is_some())
+}
+
+fn candidates<'a>(
+    input: &'a PickerInput<'_>,
+    reason: CompactionReason,
+) -> impl Iterator<Item = (usize, &'a Arc<FileMetadata>)> {
+    let deepest = input.version.deepest_non_empty_level().unwrap_or(0);
+    input.version.files().filter(move |(level, file)| {
+        let goes_down = matches!(reason, CompactionReason::FilesMarkedForCompaction | CompactionReason::Ttl);
+        !file.is_being_compacted()
+            && !(goes_down && *level > 0 && *level == deepest)
+            && is_due(input, reason, *level, file)
+    })
+}
+
+fn is_due(input: &PickerInput<'_>, reason: CompactionReason, level: usize, file: &FileMetadata) -> bool {
+    let older_than = |time_secs: u64, age_secs: u64| {
+        age_secs > 0 && time_secs > 0 && time_secs < input.now_secs.saturating_sub(age_secs)
+    };
+    match reason {
+        CompactionReason::FilesMarkedForCompaction => file.needs_compaction,
+        CompactionReason::BottommostFiles => {
+            file.largest_seqno > SequenceNumber(0)
+                && file.largest_seqno < input.bottommost_threshold
+                && is_at_the_bottom(input, level, file)
+        }
+        CompactionReason::Ttl => older_than(file.oldest_ancester_time_secs, input.options.ttl),
+        CompactionReason::PeriodicCompaction => {
+            older_than(file.written_at_secs(), input.options.periodic_compaction_seconds)
+        }
+        _ => false,
+    }
+}
+
+fn is_at_the_bottom(input: &PickerInput<'_>, level: usize, file: &FileMetadata) -> bool {
+    let version = input.version;
+    let range = BoundaryRange { smallest: Some(file.smallest.clone()), largest: Some(file.largest.clone()) };
+    let is_oldest = version.level(0).last().is_some_and(|oldest| oldest.number == file.number);
+    !version.range_may_exist_below(level, &range, is_oldest)
+}
+
+fn compact(
+    input: &PickerInput<'_>,
+    reason: CompactionReason,
+    level: usize,
+    file: &Arc<FileMetadata>,
+) -> Option<CompactionChoice> {
+    if level == 0 && input.running.uses_level_0() {
+        return None;
+    }
+    let goes_down = matches!(reason, CompactionReason::FilesMarkedForCompaction | CompactionReason::Ttl);
+    let output_level = match (level, goes_down) {
+        (0, true) => input.version.base_level(),
+        (_, true) => level + 1,
+        (_, false) => level,
+    };
+    let first = std::slice::from_ref(file);
+    let files = if level == 0 && output_level > 0 {
+        level0::overlapping_files(input, first)?
+    } else {
+        input.version.expand_to_clean_cut(level, first)?
+    };
+    let seed = Seed { reason, score: 0.0, start_level: level, output_level, files, is_level_0_trivial_move: false };
+    complete(input, seed)
+}

@@ -1,0 +1,38 @@
+//! CURRENT: which MANIFEST counts.
+
+use ferrock_base::{FileNumber, Result};
+use ferrock_format::{current_file, file_name};
+use ferrock_vfs::{FileSystem, SequentialOptions, write_file_atomically};
+use std::path::Path;
+
+/// True when the directory holds a database.
+pub fn exists(file_system: &dyn FileSystem, db_path: &Path) -> Result<bool> {
+    file_system.exists(&db_path.join(file_name::CURRENT))
+}
+
+/// The MANIFEST that CURRENT names.
+pub fn read_current(file_system: &dyn FileSystem, db_path: &Path) -> Result<FileNumber> {
+    let path = db_path.join(file_name::CURRENT);
+    let mut file = file_system.open_sequential(&path, &SequentialOptions::default())?;
+    // One byte more than is allowed, so that a longer file is refused and not cut.
+    let mut content = vec![0; current_file::MAX_SIZE_BYTES + 1];
+    let mut length = 0;
+    while length < content.len() {
+        let read = file.read(&mut content[length..])?;
+        if read == 0 {
+            break;
+        }
+        length += read;
+    }
+    current_file::decode_current(&content[..length]).map_err(|error| error.in_file(&path))
+}
+
+/// Makes CURRENT name MANIFEST `number`: after a crash it names the old or the new one.
+pub(super) fn write_current(file_system: &dyn FileSystem, db_path: &Path, number: FileNumber) -> Result<()> {
+    write_file_atomically(
+        file_system,
+        &db_path.join(file_name::CURRENT),
+        &db_path.join(file_name::temp(number)),
+        &current_file::encode_current(number),
+    )
+}
