@@ -114,13 +114,13 @@ proptest! {
         prop_assert!(!iter.valid());
         iter.seek_to_first();
         for entry in &model {
-            prop_assert_eq!(show(&iter).as_ref(), Some(entry));
+            prop_assert_eq!(show(&iter), Some(entry.clone()));
             iter.next();
         }
         prop_assert!(!iter.valid());
         iter.seek_to_last();
         for entry in model.iter().rev() {
-            prop_assert_eq!(show(&iter).as_ref(), Some(entry));
+            prop_assert_eq!(show(&iter), Some(entry.clone()));
             iter.prev();
         }
         prop_assert!(!iter.valid());
@@ -168,7 +168,7 @@ proptest! {
             let key: Vec<u8> = [probe % 4, probe / 4 % 4, 1][..usize::from(probe % 3)].to_vec();
             for upper in [0, entries.len() as u64 / 2, entries.len() as u64] {
                 let expected: Vec<(u64, ValueType, u8)> = entries.iter().enumerate().rev()
-                    .filter(|(index, entry)| entry.0 == key && *index as u64 + 1 <= upper)
+                    .filter(|(index, entry)| entry.0 == key && (*index as u64) < upper)
                     .map(|(index, entry)| (index as u64 + 1, entry.1, index as u8))
                     .take(limit)
                     .collect();
