@@ -1,8 +1,11 @@
 //! A pure-Rust LSM key-value engine that reads and writes RocksDB's own files.
 #![warn(missing_docs)]
 
+pub mod compaction;
+pub mod iterator;
 mod listener;
 pub mod options;
+pub mod read;
 mod snapshot;
 mod super_version;
 mod sync;

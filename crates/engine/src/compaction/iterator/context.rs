@@ -1,0 +1,113 @@
+//! What a compaction iterator has to be told, and what it reports.
+
+use super::stripes::SnapshotStripes;
+use ferrock_base::comparator::InternalComparator;
+use ferrock_base::compaction_filter::{CompactionFilter, FilterContext};
+use ferrock_base::merge::MergeOperator;
+use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber};
+use std::sync::Arc;
+
+/// What lies below the output level. Answers may err towards "it exists".
+pub trait DeeperLevels {
+    /// True when no deeper level can hold `user_key`. Asked in ascending key order.
+    fn key_not_exists_beyond_output_level(&mut self, user_key: &[u8]) -> bool;
+    /// True when no deeper level has a file that overlaps `[start, end)`.
+    fn range_not_exists_beyond_output_level(&self, start: &[u8], end: &[u8]) -> bool;
+}
+
+/// The output is all that is left of its key range.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NothingDeeper;
+
+impl DeeperLevels for NothingDeeper {
+    fn key_not_exists_beyond_output_level(&mut self, _user_key: &[u8]) -> bool {
+        true
+    }
+    fn range_not_exists_beyond_output_level(&self, _start: &[u8], _end: &[u8]) -> bool {
+        true
+    }
+}
+
+/// Nothing is known about deeper levels: a flush.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UnknownDeeper;
+
+impl DeeperLevels for UnknownDeeper {
+    fn key_not_exists_beyond_output_level(&mut self, _user_key: &[u8]) -> bool {
+        false
+    }
+    fn range_not_exists_beyond_output_level(&self, _start: &[u8], _end: &[u8]) -> bool {
+        false
+    }
+}
+
+/// How a compaction iterator works.
+#[derive(Clone, Debug)]
+pub struct CompactionIteratorOptions {
+    /// Order of the keys.
+    pub comparator: InternalComparator,
+    /// Snapshots that must go on reading what they read.
+    pub stripes: SnapshotStripes,
+    /// A `SingleDelete` at or below it may vanish together with its put. Transactions lower it to see write conflicts.
+    pub earliest_write_conflict_snapshot: SequenceNumber,
+    /// Combines merge operands.
+    pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// The caller's say, with where it runs.
+    pub compaction_filter: Option<(Arc<dyn CompactionFilter>, FilterContext)>,
+    /// No deeper level, and no file outside of the job in the output level or above that is older, overlaps the job.
+    pub bottommost: bool,
+    /// Entries above it keep their sequence numbers even in the bottommost level.
+    pub preserve_sequence_after: SequenceNumber,
+    /// A `SingleDelete` over a `Delete` is an error rather than a statistic.
+    pub enforce_single_delete_contracts: bool,
+    /// First user key of the job's part of the input; `None` = from the start.
+    pub start: Option<Vec<u8>>,
+    /// First user key behind the job's part of the input; `None` = to the end.
+    pub end: Option<Vec<u8>>,
+}
+
+impl CompactionIteratorOptions {
+    /// Keeps what `snapshots` and the newest readers see; not bottommost.
+    #[must_use]
+    pub fn new(comparator: InternalComparator, snapshots: Vec<SequenceNumber>) -> Self {
+        Self {
+            comparator,
+            stripes: SnapshotStripes::new(snapshots),
+            earliest_write_conflict_snapshot: MAX_SEQUENCE_NUMBER,
+            merge_operator: None,
+            compaction_filter: None,
+            bottommost: false,
+            preserve_sequence_after: MAX_SEQUENCE_NUMBER,
+            enforce_single_delete_contracts: true,
+            start: None,
+            end: None,
+        }
+    }
+}
+
+/// What went in and what did not come out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DroppedEntries {
+    /// Entries read.
+    pub input_entries: u64,
+    /// Bytes of the keys read.
+    pub input_key_bytes: u64,
+    /// Bytes of the values read.
+    pub input_value_bytes: u64,
+    /// Tombstones read.
+    pub input_deletions: u64,
+    /// Hidden by a newer version in the same stripe.
+    pub hidden: u64,
+    /// Tombstones with nothing left to delete.
+    pub obsolete: u64,
+    /// Deleted by a range tombstone.
+    pub range_deleted: u64,
+    /// Removed by the compaction filter.
+    pub filtered: u64,
+    /// Single deletes that met something else than one put.
+    pub single_delete_mismatches: u64,
+    /// Sequence numbers set to zero.
+    pub zeroed: u64,
+    /// The filter skipped keys, so `input_entries` is less than the inputs hold.
+    pub skipped_by_filter: bool,
+}

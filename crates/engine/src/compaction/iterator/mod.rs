@@ -1,0 +1,25 @@
+//! What flush and compaction keep.
+//!
+//! ```text
+//! merged input --> CompactionIterator --> entries to write --> OutputSplitter: when to cut a file
+//!    range tombstones --> CompactionRangeTombstones --> what each file stores, and its boundaries
+//! ```
+//!
+//! Everything here is pure: no files, no locks, no levels. What the job knows about deeper levels comes in through
+//! [`DeeperLevels`].
+
+mod context;
+mod merge;
+pub mod output_split;
+mod rules;
+mod stripes;
+pub mod tombstones;
+
+pub use context::{CompactionIteratorOptions, DeeperLevels, DroppedEntries, NothingDeeper, UnknownDeeper};
+pub use output_split::{Grandparent, OutputContents, OutputSplitter, boundary_between, output_contents};
+pub use rules::CompactionIterator;
+pub use stripes::SnapshotStripes;
+pub use tombstones::CompactionRangeTombstones;
+
+#[cfg(test)]
+mod tests;

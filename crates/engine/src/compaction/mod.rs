@@ -1,0 +1,3 @@
+//! Compaction: choosing what to compact, and carrying it out.
+
+pub mod iterator;

@@ -1,0 +1,99 @@
+//! The kinds of children a merging iterator has, as one type without virtual calls.
+
+use super::level::{LevelIterator, LevelSource};
+use super::merging::{SourceIterator, TombstoneIterator};
+use crate::read::pinned::PinValue;
+use ferrock_base::Result;
+use ferrock_base::iterator::InternalIterator;
+use ferrock_base::types::SequenceNumber;
+
+/// A memtable, a table of level 0, or a whole deeper level.
+#[derive(Debug)]
+pub enum ChildIterator<M, L: LevelSource> {
+    /// A memtable with its range tombstones.
+    MemTable(SourceIterator<M>),
+    /// A single table with its range tombstones.
+    Table(SourceIterator<L::Iter>),
+    /// A level of tables that do not overlap.
+    Level(LevelIterator<L>),
+}
+
+macro_rules! each {
+    ($self:expr, $child:ident => $call:expr) => {
+        match $self {
+            ChildIterator::MemTable($child) => $call,
+            ChildIterator::Table($child) => $call,
+            ChildIterator::Level($child) => $call,
+        }
+    };
+}
+
+impl<M: InternalIterator, L: LevelSource> InternalIterator for ChildIterator<M, L> {
+    #[inline]
+    fn valid(&self) -> bool {
+        each!(self, child => child.valid())
+    }
+    #[inline]
+    fn key(&self) -> &[u8] {
+        each!(self, child => child.key())
+    }
+    #[inline]
+    fn value(&self) -> &[u8] {
+        each!(self, child => child.value())
+    }
+    fn seek_to_first(&mut self) {
+        each!(self, child => child.seek_to_first());
+    }
+    fn seek_to_last(&mut self) {
+        each!(self, child => child.seek_to_last());
+    }
+    fn seek(&mut self, target: &[u8]) {
+        each!(self, child => child.seek(target));
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        each!(self, child => child.seek_for_prev(target));
+    }
+    #[inline]
+    fn next(&mut self) {
+        each!(self, child => child.next());
+    }
+    #[inline]
+    fn prev(&mut self) {
+        each!(self, child => child.prev());
+    }
+    fn status(&self) -> Result<()> {
+        each!(self, child => child.status())
+    }
+}
+
+impl<M: InternalIterator, L: LevelSource> TombstoneIterator for ChildIterator<M, L> {
+    #[inline]
+    fn has_range_tombstones(&self) -> bool {
+        each!(self, child => child.has_range_tombstones())
+    }
+    fn covering_sequence(&self, key: &[u8], upper: SequenceNumber) -> Option<SequenceNumber> {
+        each!(self, child => child.covering_sequence(key, upper))
+    }
+    fn covered_until(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
+        each!(self, child => child.covered_until(key, upper, target))
+    }
+    fn covered_from(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
+        each!(self, child => child.covered_from(key, upper, target))
+    }
+}
+
+impl<M, L: LevelSource> PinValue for ChildIterator<M, L>
+where
+    L::Iter: PinValue,
+{
+    type Pin = <L::Iter as PinValue>::Pin;
+
+    fn value_pin(&self) -> Option<Self::Pin> {
+        match self {
+            // Pinning a memtable would bounce a shared count between readers; its values are copied.
+            Self::MemTable(_) => None,
+            Self::Table(child) => child.inner().value_pin(),
+            Self::Level(child) => child.current_file()?.value_pin(),
+        }
+    }
+}

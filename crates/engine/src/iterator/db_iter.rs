@@ -1,0 +1,601 @@
+//! What a user iterates over: live keys of one snapshot with their values.
+//!
+//! ```text
+//! forward     the inner iterator stands ON the current entry             key and value are borrowed from it
+//!             or, after a merge, BEHIND the merged versions              key and value are saved
+//! backward    the inner iterator stands BEFORE every version of the key  key and value are saved
+//! ```
+//!
+//! Going forward the newest visible version of a key comes first and decides; going back it comes last, so the
+//! versions are folded on the way. Long runs of hidden versions are jumped with a seek, long deleted ranges with a
+//! leap of the merging iterator.
+//!
+//! The iterator owns everything it needs: `owner` keeps memtables and tables alive and is dropped last.
+
+use super::merging::{MergingIterator, TombstoneIterator};
+use crate::read::merge::{MergeBase, blob_not_supported, entity_value, full_merge, timed_put_value};
+use crate::read::pinned::{PinValue, PinnedValue};
+use ferrock_base::comparator::Comparator;
+use ferrock_base::internal_key::{ParsedInternalKey, append_internal_key, user_key};
+use ferrock_base::iterator::InternalIterator;
+use ferrock_base::merge::MergeOperator;
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
+use ferrock_base::{Error, Result};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Deleted keys in a row after which the iterator looks whether the range can be leapt over. A leap seeks several
+/// children; below this it is cheaper to walk.
+const COVERED_BEFORE_LEAP: u32 = 8;
+
+/// What an iterator shows.
+#[derive(Clone, Debug)]
+pub struct DbIteratorOptions {
+    /// Order of the user keys.
+    pub comparator: Comparator,
+    /// Newest sequence number that is seen.
+    pub snapshot: SequenceNumber,
+    /// First user key that is shown.
+    pub lower_bound: Option<Vec<u8>>,
+    /// First user key that is no longer shown.
+    pub upper_bound: Option<Vec<u8>>,
+    /// Combines merge operands.
+    pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// Takes the prefix that [`prefix_same_as_start`](Self::prefix_same_as_start) goes by.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// The iterator ends where the prefix of the key it was placed at ends.
+    pub prefix_same_as_start: bool,
+    /// Hidden versions of a key that are walked over before the iterator seeks past them.
+    pub max_sequential_skip_in_iterations: u64,
+}
+
+impl DbIteratorOptions {
+    /// Everything visible at `snapshot`.
+    #[must_use]
+    pub fn new(comparator: Comparator, snapshot: SequenceNumber) -> Self {
+        Self {
+            comparator,
+            snapshot,
+            lower_bound: None,
+            upper_bound: None,
+            merge_operator: None,
+            prefix_extractor: None,
+            prefix_same_as_start: false,
+            max_sequential_skip_in_iterations: 8,
+        }
+    }
+}
+
+/// Where the current key and value are.
+#[derive(Clone, Debug)]
+enum Position {
+    Invalid,
+    /// Forward, in the inner iterator; the range is the user's part of the inner value.
+    Inner(Range<usize>),
+    /// Forward, saved; the inner iterator is at or before the key's remaining versions, or behind them.
+    SavedForward,
+    /// Backward, saved; the inner iterator is before the key.
+    SavedBackward,
+}
+
+/// Iterates over user keys. `O` keeps alive what the children read from.
+#[derive(Debug)]
+pub struct DbIterator<I, O> {
+    inner: MergingIterator<I>,
+    options: DbIteratorOptions,
+    position: Position,
+    saved_key: Vec<u8>,
+    saved_value: Vec<u8>,
+    /// Merge operands of the current key.
+    operands: Vec<Vec<u8>>,
+    /// The prefix that the iterator must not leave.
+    prefix: Option<Vec<u8>>,
+    target: Vec<u8>,
+    error: Option<Error>,
+    owner: O,
+}
+
+impl<I: TombstoneIterator, O> DbIterator<I, O> {
+    /// An iterator that is not positioned yet.
+    #[must_use]
+    pub fn new(inner: MergingIterator<I>, mut options: DbIteratorOptions, owner: O) -> Self {
+        // A seek may land on an entry that is to be skipped, so a step has to be possible after each.
+        options.max_sequential_skip_in_iterations = options.max_sequential_skip_in_iterations.max(1);
+        Self {
+            inner,
+            options,
+            position: Position::Invalid,
+            saved_key: Vec::new(),
+            saved_value: Vec::new(),
+            operands: Vec::new(),
+            prefix: None,
+            target: Vec::new(),
+            error: None,
+            owner,
+        }
+    }
+
+    /// What the iterator keeps alive.
+    pub fn owner(&self) -> &O {
+        &self.owner
+    }
+
+    /// What the iterator shows.
+    pub fn options(&self) -> &DbIteratorOptions {
+        &self.options
+    }
+
+    /// True when the iterator is on an entry.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        !matches!(self.position, Position::Invalid)
+    }
+
+    /// The user key; empty when not valid.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        match self.position {
+            Position::Inner(_) => user_key(self.inner.key()),
+            Position::Invalid => &[],
+            Position::SavedForward | Position::SavedBackward => &self.saved_key,
+        }
+    }
+
+    /// The value; empty when not valid.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        match &self.position {
+            Position::Inner(range) => self.inner.value().get(range.clone()).unwrap_or_default(),
+            Position::Invalid => &[],
+            Position::SavedForward | Position::SavedBackward => &self.saved_value,
+        }
+    }
+
+    /// The value, to be kept after the iterator moved; not copied where it lies in a cached block.
+    pub fn pin_value(&self) -> PinnedValue<I::Pin>
+    where
+        I: PinValue,
+    {
+        let pin = match self.position {
+            Position::Inner(_) => self.inner.current_child().and_then(PinValue::value_pin),
+            _ => None,
+        };
+        PinnedValue::new(self.value(), pin)
+    }
+
+    /// The error that ended the iteration, if one did.
+    ///
+    /// # Errors
+    /// That of a child, or of a merge.
+    pub fn status(&self) -> Result<()> {
+        match &self.error {
+            Some(error) => Err(error.clone()),
+            None => self.inner.status(),
+        }
+    }
+
+    /// Goes to the first key.
+    pub fn seek_to_first(&mut self) {
+        if let Some(lower) = self.options.lower_bound.clone() {
+            self.seek(&lower);
+            return;
+        }
+        self.restart(None);
+        self.inner.seek_to_first();
+        self.find_forward(false);
+        self.adopt_prefix();
+    }
+
+    /// Goes to the last key.
+    pub fn seek_to_last(&mut self) {
+        self.restart(None);
+        match self.options.upper_bound.take() {
+            Some(upper) => {
+                self.seek_inner_before(&upper);
+                self.options.upper_bound = Some(upper);
+            }
+            None => self.inner.seek_to_last(),
+        }
+        self.find_backward();
+        self.adopt_prefix();
+    }
+
+    /// Goes to the first key at or after `target`.
+    pub fn seek(&mut self, target: &[u8]) {
+        let order = &self.options.comparator;
+        let clamped = self.options.lower_bound.as_deref().filter(|lower| order.compare(target, lower).is_lt());
+        let target = clamped.unwrap_or(target);
+        self.target.clear();
+        append_internal_key(&mut self.target, target, self.options.snapshot, ValueType::FOR_SEEK);
+        let prefix = self.prefix_of(target);
+        if self.is_beyond_upper(target) {
+            self.restart(prefix);
+            return;
+        }
+        self.restart(prefix);
+        self.inner.seek(&self.target);
+        self.find_forward(false);
+    }
+
+    /// Goes to the last key at or before `target`.
+    pub fn seek_for_prev(&mut self, target: &[u8]) {
+        let prefix = self.prefix_of(target);
+        self.restart(prefix);
+        if self.is_beyond_upper(target)
+            && let Some(upper) = self.options.upper_bound.take()
+        {
+            self.seek_inner_before(&upper);
+            self.options.upper_bound = Some(upper);
+        } else {
+            self.target.clear();
+            append_internal_key(&mut self.target, target, SequenceNumber(0), ValueType::FOR_SEEK_FOR_PREV);
+            self.inner.seek_for_prev(&self.target);
+        }
+        self.find_backward();
+    }
+
+    /// Goes to the next key.
+    #[inline]
+    pub fn next(&mut self) {
+        match self.position {
+            Position::Invalid => {}
+            Position::Inner(_) => {
+                self.save_inner_key();
+                self.inner.next();
+                self.find_forward(true);
+            }
+            Position::SavedForward => self.find_forward(true),
+            Position::SavedBackward => {
+                self.seek_behind_saved_key();
+                self.find_forward(true);
+            }
+        }
+    }
+
+    /// Goes to the previous key.
+    pub fn prev(&mut self) {
+        match self.position {
+            Position::Invalid => return,
+            Position::Inner(_) => {
+                self.save_inner_key();
+                self.seek_before_saved_key();
+            }
+            Position::SavedForward => self.seek_before_saved_key(),
+            Position::SavedBackward => {}
+        }
+        self.find_backward();
+    }
+
+    // --- bounds and prefixes -------------------------------------------------------------------------------------
+
+    fn restart(&mut self, prefix: Option<Vec<u8>>) {
+        self.position = Position::Invalid;
+        self.error = None;
+        self.prefix = prefix;
+    }
+
+    fn prefix_of(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let extractor = self.options.prefix_extractor.as_ref().filter(|_| self.options.prefix_same_as_start)?;
+        extractor.prefix(key).map(<[u8]>::to_vec)
+    }
+
+    /// The prefix of an iterator that was placed without a key is that of the key it found.
+    fn adopt_prefix(&mut self) {
+        if self.valid() {
+            self.prefix = self.prefix_of(self.key());
+        }
+    }
+
+    #[inline]
+    fn leaves_prefix(&self, key: &[u8]) -> bool {
+        match (&self.prefix, &self.options.prefix_extractor) {
+            (Some(prefix), Some(extractor)) => extractor.prefix(key) != Some(&prefix[..]),
+            _ => false,
+        }
+    }
+
+    #[inline]
+    fn is_beyond_upper(&self, key: &[u8]) -> bool {
+        let order = &self.options.comparator;
+        self.options.upper_bound.as_ref().is_some_and(|upper| order.compare(key, upper).is_ge())
+    }
+
+    fn is_below_lower(&self, key: &[u8]) -> bool {
+        let order = &self.options.comparator;
+        self.options.lower_bound.as_ref().is_some_and(|lower| order.compare(key, lower).is_lt())
+    }
+
+    // --- moving the inner iterator -------------------------------------------------------------------------------
+
+    #[inline]
+    fn save_inner_key(&mut self) {
+        self.saved_key.clear();
+        self.saved_key.extend_from_slice(user_key(self.inner.key()));
+    }
+
+    #[inline]
+    fn is_saved_key(&self, key: &[u8]) -> bool {
+        self.options.comparator.equal(key, &self.saved_key)
+    }
+
+    /// To the last entry whose user key is smaller than `key`.
+    fn seek_inner_before(&mut self, key: &[u8]) {
+        self.target.clear();
+        append_internal_key(&mut self.target, key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+        self.inner.seek_for_prev(&self.target);
+    }
+
+    fn seek_before_saved_key(&mut self) {
+        let key = std::mem::take(&mut self.saved_key);
+        self.seek_inner_before(&key);
+        self.saved_key = key;
+    }
+
+    /// To the oldest possible version of the saved key.
+    fn seek_behind_saved_key(&mut self) {
+        self.target.clear();
+        append_internal_key(&mut self.target, &self.saved_key, SequenceNumber(0), ValueType::Deletion);
+        self.inner.seek(&self.target);
+    }
+
+    /// To the newest version of the saved key that is visible.
+    fn seek_saved_key(&mut self) {
+        self.target.clear();
+        append_internal_key(&mut self.target, &self.saved_key, self.options.snapshot, ValueType::FOR_SEEK);
+        self.inner.seek(&self.target);
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error) {
+        self.position = Position::Invalid;
+        self.error = Some(error);
+    }
+
+    /// True when a range tombstone that the snapshot sees deletes the current entry.
+    #[inline]
+    fn is_covered(&self, sequence: SequenceNumber) -> bool {
+        self.inner.covering_sequence(self.options.snapshot).is_some_and(|tombstone| tombstone > sequence)
+    }
+
+    // --- forward -------------------------------------------------------------------------------------------------
+
+    /// Finds the next live key from the inner position on. With `skipping`, entries of the saved key are hidden.
+    fn find_forward(&mut self, mut skipping: bool) {
+        self.position = Position::Invalid;
+        let (mut skipped, mut covered) = (0u64, 0u32);
+        while self.inner.valid() {
+            let parsed = match ParsedInternalKey::parse(self.inner.key()) {
+                Ok(parsed) => parsed,
+                Err(error) => return self.fail(error),
+            };
+            if self.is_beyond_upper(parsed.user_key) || self.leaves_prefix(parsed.user_key) {
+                return;
+            }
+            let (sequence, value_type) = (parsed.sequence, parsed.value_type);
+            let same_key = (skipping || skipped > 0) && self.is_saved_key(parsed.user_key);
+            if (skipping && same_key) || sequence > self.options.snapshot {
+                skipped = if same_key { skipped + 1 } else { 1 };
+                if !same_key {
+                    self.save_inner_key();
+                    skipping = false;
+                }
+                if skipped <= self.options.max_sequential_skip_in_iterations {
+                    self.inner.next();
+                } else if skipping {
+                    skipped = 0;
+                    self.seek_behind_saved_key();
+                } else {
+                    skipped = 0;
+                    self.seek_saved_key();
+                }
+                continue;
+            }
+            let deleted_by_range = self.is_covered(sequence);
+            if !deleted_by_range && !value_type.is_point_tombstone() {
+                return self.settle_forward(value_type);
+            }
+            covered = if deleted_by_range { covered + 1 } else { 0 };
+            self.save_inner_key();
+            (skipping, skipped) = (true, 0);
+            if covered > COVERED_BEFORE_LEAP {
+                covered = 0;
+                if self.inner.skip_covered_forward(self.options.snapshot) {
+                    continue;
+                }
+            }
+            self.inner.next();
+        }
+    }
+
+    /// The inner iterator is on the newest visible version of a live key.
+    #[inline]
+    fn settle_forward(&mut self, value_type: ValueType) {
+        if value_type == ValueType::Value {
+            self.position = Position::Inner(0..self.inner.value().len());
+            return;
+        }
+        let settled = if value_type == ValueType::Merge {
+            self.save_inner_key();
+            self.merge_forward().map(|()| Position::SavedForward)
+        } else {
+            visible_part(value_type, self.inner.value()).map(Position::Inner)
+        };
+        match settled {
+            Ok(position) => self.position = position,
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Merges the operands of the saved key from the inner position on into `saved_value`.
+    fn merge_forward(&mut self) -> Result<()> {
+        self.operands.clear();
+        while self.inner.valid() {
+            let parsed = ParsedInternalKey::parse(self.inner.key())?;
+            if !self.is_saved_key(parsed.user_key)
+                || parsed.value_type.is_point_tombstone()
+                || self.is_covered(parsed.sequence)
+            {
+                break;
+            }
+            if parsed.value_type != ValueType::Merge {
+                self.operands.reverse();
+                let value = self.inner.value();
+                let base = MergeBase::Value(&value[visible_part(parsed.value_type, value)?]);
+                return merge_operands(&self.options, &self.saved_key, base, &self.operands, &mut self.saved_value);
+            }
+            self.operands.push(self.inner.value().to_vec());
+            self.inner.next();
+        }
+        self.inner.status()?;
+        self.operands.reverse();
+        merge_operands(&self.options, &self.saved_key, MergeBase::None, &self.operands, &mut self.saved_value)
+    }
+
+    // --- backward ------------------------------------------------------------------------------------------------
+
+    /// Finds the previous live key from the inner position on.
+    fn find_backward(&mut self) {
+        self.position = Position::Invalid;
+        let mut dead = 0u32;
+        while self.inner.valid() {
+            let parsed = match ParsedInternalKey::parse(self.inner.key()) {
+                Ok(parsed) => parsed,
+                Err(error) => return self.fail(error),
+            };
+            if self.is_below_lower(parsed.user_key) || self.leaves_prefix(parsed.user_key) {
+                return;
+            }
+            if dead > COVERED_BEFORE_LEAP {
+                dead = 0;
+                if self.is_covered(parsed.sequence) && self.inner.skip_covered_backward(self.options.snapshot) {
+                    continue;
+                }
+            }
+            self.save_inner_key();
+            match self.resolve_backward() {
+                Ok(true) => {
+                    self.position = Position::SavedBackward;
+                    return;
+                }
+                Ok(false) => dead += 1,
+                Err(error) => return self.fail(error),
+            }
+        }
+    }
+
+    /// Folds the versions of the saved key, oldest first, and leaves the inner iterator before them.
+    /// True when the key is live, with its value in `saved_value`.
+    fn resolve_backward(&mut self) -> Result<bool> {
+        self.operands.clear();
+        // The newest base so far: its value is in `saved_value`.
+        let mut base: Option<ValueType> = None;
+        let mut walked = 0;
+        while self.inner.valid() {
+            let parsed = ParsedInternalKey::parse(self.inner.key())?;
+            if !self.is_saved_key(parsed.user_key) {
+                break;
+            }
+            walked += 1;
+            let invisible = parsed.sequence > self.options.snapshot;
+            if walked > self.options.max_sequential_skip_in_iterations {
+                if !invisible {
+                    return self.resolve_by_seek();
+                }
+                self.seek_before_saved_key();
+                break;
+            }
+            if !invisible {
+                if parsed.value_type.is_point_tombstone() || self.is_covered(parsed.sequence) {
+                    base = None;
+                    self.operands.clear();
+                } else if parsed.value_type == ValueType::Merge {
+                    self.operands.push(self.inner.value().to_vec());
+                } else {
+                    base = Some(parsed.value_type);
+                    self.operands.clear();
+                    self.saved_value.clear();
+                    // What a blob reference means matters only when it turns out to be the newest version.
+                    if parsed.value_type != ValueType::BlobIndex {
+                        let value = self.inner.value();
+                        self.saved_value.extend_from_slice(&value[visible_part(parsed.value_type, value)?]);
+                    }
+                }
+            }
+            self.inner.prev();
+        }
+        self.inner.status()?;
+        if base == Some(ValueType::BlobIndex) {
+            return Err(blob_not_supported());
+        }
+        if self.operands.is_empty() {
+            return Ok(base.is_some());
+        }
+        let existing = std::mem::take(&mut self.saved_value);
+        let base = if base.is_some() { MergeBase::Value(&existing) } else { MergeBase::None };
+        merge_operands(&self.options, &self.saved_key, base, &self.operands, &mut self.saved_value)?;
+        Ok(true)
+    }
+
+    /// The same for a key with many versions: from the newest visible one forward, then back before them all.
+    fn resolve_by_seek(&mut self) -> Result<bool> {
+        self.seek_saved_key();
+        let live = self.resolve_newest()?;
+        self.seek_before_saved_key();
+        self.inner.status()?;
+        Ok(live)
+    }
+
+    fn resolve_newest(&mut self) -> Result<bool> {
+        if !self.inner.valid() {
+            self.inner.status()?;
+            return Ok(false);
+        }
+        let parsed = ParsedInternalKey::parse(self.inner.key())?;
+        if !self.is_saved_key(parsed.user_key)
+            || parsed.value_type.is_point_tombstone()
+            || self.is_covered(parsed.sequence)
+        {
+            return Ok(false);
+        }
+        if parsed.value_type == ValueType::Merge {
+            self.merge_forward()?;
+            return Ok(true);
+        }
+        let value = self.inner.value();
+        let part = visible_part(parsed.value_type, value)?;
+        self.saved_value.clear();
+        self.saved_value.extend_from_slice(&value[part]);
+        Ok(true)
+    }
+}
+
+fn merge_operands(
+    options: &DbIteratorOptions,
+    key: &[u8],
+    base: MergeBase<'_>,
+    operands: &[Vec<u8>],
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let operands: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
+    full_merge(options.merge_operator.as_deref(), key, base, &operands, out)
+}
+
+/// The part of a stored value that a plain read shows.
+fn visible_part(value_type: ValueType, stored: &[u8]) -> Result<Range<usize>> {
+    let visible = match value_type {
+        ValueType::Value => stored,
+        ValueType::ValuePreferredSeqno => timed_put_value(stored)?,
+        ValueType::WideColumnEntity => entity_value(stored)?,
+        ValueType::BlobIndex => return Err(blob_not_supported()),
+        other => return Err(Error::corruption(format!("entry of unexpected type {other:?}"))),
+    };
+    if visible.is_empty() {
+        return Ok(0..0);
+    }
+    let start = visible.as_ptr() as usize - stored.as_ptr() as usize;
+    Ok(start..start + visible.len())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! A level of files that do not overlap, as one sorted run.
+//!
+//! ```text
+//! files      [a ---- f][f' -- k]      [p ---- t]
+//! opened               ^^^^^^^^ one at a time, when an entry of it is needed
+//! ```
+//!
+//! Range tombstones come with the files. Those of every file passed since the last seek are kept, because the merged
+//! position may still lie inside a file that this level has already run through: its tombstones go on hiding entries
+//! of deeper levels. So a file is never skipped without being opened, even when it holds nothing but tombstones,
+//! unless it lies outside the bounds.
+
+use super::merging::TombstoneIterator;
+use super::range_tombstones::RangeTombstoneSource;
+use ferrock_base::comparator::InternalComparator;
+use ferrock_base::internal_key::user_key;
+use ferrock_base::iterator::InternalIterator;
+use ferrock_base::range_tombstone::FragmentedRangeTombstones;
+use ferrock_base::types::SequenceNumber;
+use ferrock_base::{Error, Result};
+use std::sync::Arc;
+
+/// An opened file of a level.
+#[derive(Debug)]
+pub struct OpenedTable<I> {
+    /// Its entries.
+    pub iter: I,
+    /// Its range tombstones, not truncated.
+    pub tombstones: Option<Arc<FragmentedRangeTombstones>>,
+}
+
+/// The files of one level in key order and the means to open them. Boundaries are internal keys from the MANIFEST.
+pub trait LevelSource {
+    /// Iterator over one table.
+    type Iter: InternalIterator;
+    /// Number of files.
+    fn file_count(&self) -> usize;
+    /// Smallest key of the file at `index`.
+    fn smallest(&self, index: usize) -> &[u8];
+    /// Largest key of the file at `index`.
+    fn largest(&self, index: usize) -> &[u8];
+    /// Opens the file at `index`. Called only when the iterator needs an entry or tombstone of it.
+    fn open(&self, index: usize) -> Result<OpenedTable<Self::Iter>>;
+}
+
+/// Iterates over one level.
+#[derive(Debug)]
+pub struct LevelIterator<S: LevelSource> {
+    source: S,
+    order: InternalComparator,
+    /// User keys; lower inclusive, upper exclusive.
+    lower: Option<Vec<u8>>,
+    upper: Option<Vec<u8>>,
+    file: Option<(usize, S::Iter)>,
+    /// Of the files opened since the last seek, by file index.
+    tombstones: Vec<(usize, RangeTombstoneSource)>,
+    error: Option<Error>,
+}
+
+impl<S: LevelSource> LevelIterator<S> {
+    /// Iterates over the files of `source`; files wholly outside of `[lower, upper)` (user keys) are not opened.
+    #[must_use]
+    pub fn new(source: S, order: InternalComparator, lower: Option<Vec<u8>>, upper: Option<Vec<u8>>) -> Self {
+        Self { source, order, lower, upper, file: None, tombstones: Vec::new(), error: None }
+    }
+
+    /// The iterator of the file that the level stands on.
+    #[must_use]
+    pub fn current_file(&self) -> Option<&S::Iter> {
+        self.file.as_ref().map(|(_, iter)| iter)
+    }
+
+    fn partition_point(&self, mut before: impl FnMut(usize) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.source.file_count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if before(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    fn is_beyond_upper(&self, index: usize) -> bool {
+        let order = self.order.user();
+        self.upper.as_ref().is_some_and(|upper| order.compare(user_key(self.source.smallest(index)), upper).is_ge())
+    }
+
+    fn is_below_lower(&self, index: usize) -> bool {
+        let order = self.order.user();
+        self.lower.as_ref().is_some_and(|lower| order.compare(user_key(self.source.largest(index)), lower).is_lt())
+    }
+
+    /// Enters the file at `index` on the way forward, unless nothing within the bounds can follow.
+    fn enter_forward(&mut self, index: usize) -> bool {
+        if index >= self.source.file_count() || self.is_beyond_upper(index) {
+            self.file = None;
+            return false;
+        }
+        self.enter(index)
+    }
+
+    /// Enters the file at `index` on the way back.
+    fn enter_backward(&mut self, index: Option<usize>) -> bool {
+        match index {
+            Some(index) if !self.is_below_lower(index) => self.enter(index),
+            _ => {
+                self.file = None;
+                false
+            }
+        }
+    }
+
+    /// Opens the file at `index` or stays in it; false after an error.
+    fn enter(&mut self, index: usize) -> bool {
+        if self.file.as_ref().is_some_and(|(open, _)| *open == index) {
+            return true;
+        }
+        self.file = None;
+        match self.source.open(index) {
+            Ok(opened) => {
+                if let Some(fragments) = opened.tombstones.filter(|fragments| !fragments.is_empty()) {
+                    self.keep_tombstones(index, fragments);
+                }
+                self.file = Some((index, opened.iter));
+                true
+            }
+            Err(error) => {
+                self.error = Some(error);
+                false
+            }
+        }
+    }
+
+    fn keep_tombstones(&mut self, index: usize, fragments: Arc<FragmentedRangeTombstones>) {
+        if let Err(at) = self.tombstones.binary_search_by_key(&index, |(file, _)| *file) {
+            let (smallest, largest) = (self.source.smallest(index), self.source.largest(index));
+            self.tombstones.insert(at, (index, RangeTombstoneSource::truncated(fragments, smallest, largest)));
+        }
+    }
+
+    /// Begins a seek that ends in the file at `index` or behind it: forgets the tombstones of other files.
+    fn restart(&mut self, index: usize) {
+        self.error = None;
+        let open = self.file.as_ref().map(|(open, _)| *open);
+        self.tombstones.retain(|(file, _)| *file == index && open == Some(index));
+    }
+
+    /// Goes on to the following files while the open one has no entry left.
+    fn skip_empty_forward(&mut self) {
+        while let Some((index, iter)) = &self.file {
+            if iter.valid() {
+                return;
+            }
+            if let Err(error) = iter.status() {
+                self.error = Some(error);
+                self.file = None;
+                return;
+            }
+            let next = index + 1;
+            if !self.enter_forward(next) {
+                return;
+            }
+            if let Some((_, iter)) = &mut self.file {
+                iter.seek_to_first();
+            }
+        }
+    }
+
+    fn skip_empty_backward(&mut self) {
+        while let Some((index, iter)) = &self.file {
+            if iter.valid() {
+                return;
+            }
+            if let Err(error) = iter.status() {
+                self.error = Some(error);
+                self.file = None;
+                return;
+            }
+            let previous = index.checked_sub(1);
+            if !self.enter_backward(previous) {
+                return;
+            }
+            if let Some((_, iter)) = &mut self.file {
+                iter.seek_to_last();
+            }
+        }
+    }
+
+    fn tombstones_over(&self, key: &[u8]) -> Option<&RangeTombstoneSource> {
+        let behind = self.tombstones.partition_point(|(_, source)| {
+            source.smallest().is_none_or(|smallest| self.order.compare(smallest, key).is_le())
+        });
+        self.tombstones.get(behind.checked_sub(1)?).map(|(_, source)| source)
+    }
+}
+
+impl<S: LevelSource> InternalIterator for LevelIterator<S> {
+    #[inline]
+    fn valid(&self) -> bool {
+        self.file.as_ref().is_some_and(|(_, iter)| iter.valid())
+    }
+    #[inline]
+    fn key(&self) -> &[u8] {
+        self.file.as_ref().map_or(&[], |(_, iter)| iter.key())
+    }
+    #[inline]
+    fn value(&self) -> &[u8] {
+        self.file.as_ref().map_or(&[], |(_, iter)| iter.value())
+    }
+    fn seek_to_first(&mut self) {
+        let first = self.partition_point(|index| self.is_below_lower(index));
+        self.restart(first);
+        if self.enter_forward(first) {
+            if let Some((_, iter)) = &mut self.file {
+                iter.seek_to_first();
+            }
+            self.skip_empty_forward();
+        }
+    }
+    fn seek_to_last(&mut self) {
+        let behind = self.partition_point(|index| !self.is_beyond_upper(index));
+        self.restart(behind.wrapping_sub(1));
+        if self.enter_backward(behind.checked_sub(1)) {
+            if let Some((_, iter)) = &mut self.file {
+                iter.seek_to_last();
+            }
+            self.skip_empty_backward();
+        }
+    }
+    fn seek(&mut self, target: &[u8]) {
+        let index = self.partition_point(|index| self.order.compare(self.source.largest(index), target).is_lt());
+        self.restart(index);
+        if self.enter_forward(index) {
+            if let Some((_, iter)) = &mut self.file {
+                iter.seek(target);
+            }
+            self.skip_empty_forward();
+        }
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        let behind = self.partition_point(|index| self.order.compare(self.source.smallest(index), target).is_le());
+        self.restart(behind.wrapping_sub(1));
+        if self.enter_backward(behind.checked_sub(1)) {
+            if let Some((_, iter)) = &mut self.file {
+                iter.seek_for_prev(target);
+            }
+            self.skip_empty_backward();
+        }
+    }
+    #[inline]
+    fn next(&mut self) {
+        if let Some((_, iter)) = &mut self.file {
+            iter.next();
+            if !iter.valid() {
+                self.skip_empty_forward();
+            }
+        }
+    }
+    #[inline]
+    fn prev(&mut self) {
+        if let Some((_, iter)) = &mut self.file {
+            iter.prev();
+            if !iter.valid() {
+                self.skip_empty_backward();
+            }
+        }
+    }
+    fn status(&self) -> Result<()> {
+        match &self.error {
+            Some(error) => Err(error.clone()),
+            None => self.file.as_ref().map_or(Ok(()), |(_, iter)| iter.status()),
+        }
+    }
+}
+
+impl<S: LevelSource> TombstoneIterator for LevelIterator<S> {
+    #[inline]
+    fn has_range_tombstones(&self) -> bool {
+        !self.tombstones.is_empty()
+    }
+    fn covering_sequence(&self, key: &[u8], upper: SequenceNumber) -> Option<SequenceNumber> {
+        self.tombstones_over(key)?.covering_sequence(&self.order, key, upper)
+    }
+    fn covered_until(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
+        self.tombstones_over(key).is_some_and(|source| source.covered_until(&self.order, key, upper, target))
+    }
+    fn covered_from(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
+        self.tombstones_over(key).is_some_and(|source| source.covered_from(&self.order, key, upper, target))
+    }
+}

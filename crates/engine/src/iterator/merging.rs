@@ -1,0 +1,517 @@
+//! Many sorted sources as one.
+//!
+//! ```text
+//! winner (current child) | heap of the losers, the runner-up on top
+//!                        | each with the head of its key: 8 bytes behind the prefix that all keys share
+//! ```
+//!
+//! While the winner stays the winner, `next` costs one comparison of two integers; only equal heads look at the keys.
+//! A tree of losers would need a replay per step, a plain heap two comparisons. When one child is left, the heap is
+//! empty and the child is passed through.
+//!
+//! Invariants
+//! - Every valid child is either `current` or in the heap; all stand on the current side of the direction.
+//! - Of equal keys the one of the newer child (lower index) comes first, going forward.
+//! - A child that stops with an error invalidates the whole: entries that it hides must not come back to life.
+
+use super::range_tombstones::RangeTombstoneSource;
+use ferrock_base::Error;
+use ferrock_base::Result;
+use ferrock_base::comparator::{Comparator, InternalComparator};
+use ferrock_base::internal_key::user_key;
+use ferrock_base::iterator::InternalIterator;
+use ferrock_base::types::SequenceNumber;
+use std::cmp::Ordering;
+
+/// A source that has range tombstones besides its entries.
+pub trait TombstoneIterator: InternalIterator {
+    /// False when no tombstone is known. May become true as the iterator moves.
+    fn has_range_tombstones(&self) -> bool;
+
+    /// The newest tombstone over the internal key `key` that a reader at `upper` sees.
+    ///
+    /// `key` lies between the last seek target and the iterator's position, or at either.
+    fn covering_sequence(&self, key: &[u8], upper: SequenceNumber) -> Option<SequenceNumber>;
+
+    /// Writes the internal key behind the range without gap that is deleted from `key` on; false when `key` is not.
+    fn covered_until(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool;
+
+    /// Writes the internal key at which the range without gap that is deleted up to `key` starts.
+    fn covered_from(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool;
+}
+
+/// An iterator over a memtable or a single table together with its range tombstones.
+#[derive(Clone, Debug)]
+pub struct SourceIterator<I> {
+    iter: I,
+    order: InternalComparator,
+    tombstones: Option<RangeTombstoneSource>,
+}
+
+impl<I> SourceIterator<I> {
+    /// Entries and tombstones of one source. No tombstones are `None` or an empty source.
+    pub fn new(iter: I, order: InternalComparator, tombstones: Option<RangeTombstoneSource>) -> Self {
+        let tombstones = tombstones.filter(|source| !source.fragments().is_empty());
+        Self { iter, order, tombstones }
+    }
+
+    /// The entries' iterator.
+    pub fn inner(&self) -> &I {
+        &self.iter
+    }
+}
+
+impl<I: InternalIterator> InternalIterator for SourceIterator<I> {
+    #[inline]
+    fn valid(&self) -> bool {
+        self.iter.valid()
+    }
+    #[inline]
+    fn key(&self) -> &[u8] {
+        self.iter.key()
+    }
+    #[inline]
+    fn value(&self) -> &[u8] {
+        self.iter.value()
+    }
+    fn seek_to_first(&mut self) {
+        self.iter.seek_to_first();
+    }
+    fn seek_to_last(&mut self) {
+        self.iter.seek_to_last();
+    }
+    fn seek(&mut self, target: &[u8]) {
+        self.iter.seek(target);
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.iter.seek_for_prev(target);
+    }
+    #[inline]
+    fn next(&mut self) {
+        self.iter.next();
+    }
+    #[inline]
+    fn prev(&mut self) {
+        self.iter.prev();
+    }
+    fn status(&self) -> Result<()> {
+        self.iter.status()
+    }
+}
+
+impl<I: InternalIterator> TombstoneIterator for SourceIterator<I> {
+    #[inline]
+    fn has_range_tombstones(&self) -> bool {
+        self.tombstones.is_some()
+    }
+    #[inline]
+    fn covering_sequence(&self, key: &[u8], upper: SequenceNumber) -> Option<SequenceNumber> {
+        self.tombstones.as_ref()?.covering_sequence(&self.order, key, upper)
+    }
+    fn covered_until(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
+        self.tombstones.as_ref().is_some_and(|source| source.covered_until(&self.order, key, upper, target))
+    }
+    fn covered_from(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
+        self.tombstones.as_ref().is_some_and(|source| source.covered_from(&self.order, key, upper, target))
+    }
+}
+
+/// How the eight bytes of a key that are compared first are taken.
+#[derive(Clone, Debug)]
+struct HeadRule {
+    /// Heads of other than the built-in orders say nothing: they are all 0.
+    usable: bool,
+    reversed: bool,
+    /// Prefix of all the children's keys. A key without it gets the lowest or the highest head, so that heads always
+    /// agree with the order, if only by being equal.
+    prefix: Vec<u8>,
+}
+
+impl HeadRule {
+    fn new(order: &Comparator) -> Self {
+        let (usable, reversed) = match order {
+            Comparator::Bytewise => (true, false),
+            Comparator::ReverseBytewise => (true, true),
+            Comparator::Custom(_) => (false, false),
+        };
+        Self { usable, reversed, prefix: Vec::new() }
+    }
+
+    #[inline]
+    fn head(&self, key: &[u8]) -> u64 {
+        if !self.usable {
+            return 0;
+        }
+        let head = match key.strip_prefix(&self.prefix[..]) {
+            Some(rest) => first_eight(rest),
+            None if key < &self.prefix[..] => 0,
+            None => u64::MAX,
+        };
+        if self.reversed { !head } else { head }
+    }
+}
+
+#[inline]
+fn first_eight(bytes: &[u8]) -> u64 {
+    if let Some(chunk) = bytes.first_chunk::<8>() {
+        return u64::from_be_bytes(*chunk);
+    }
+    let mut padded = [0; 8];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    u64::from_be_bytes(padded)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    head: u64,
+    child: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// Merges children, newest first, into one sorted stream.
+#[derive(Debug)]
+pub struct MergingIterator<I> {
+    order: InternalComparator,
+    children: Vec<I>,
+    current: Option<usize>,
+    heap: Vec<Entry>,
+    direction: Direction,
+    rule: HeadRule,
+    error: Option<Error>,
+    /// Some child has range tombstones.
+    tombstones: bool,
+    scratch: Vec<u8>,
+}
+
+impl<I: TombstoneIterator> MergingIterator<I> {
+    /// Merges `children`, which are ordered newest first.
+    #[must_use]
+    pub fn new(order: InternalComparator, children: Vec<I>) -> Self {
+        let rule = HeadRule::new(order.user());
+        let heap = Vec::with_capacity(children.len());
+        Self {
+            order,
+            children,
+            current: None,
+            heap,
+            direction: Direction::Forward,
+            rule,
+            error: None,
+            tombstones: false,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The children, newest first.
+    #[must_use]
+    pub fn children(&self) -> &[I] {
+        &self.children
+    }
+
+    /// The child that the iterator stands on.
+    #[inline]
+    #[must_use]
+    pub fn current_child(&self) -> Option<&I> {
+        self.current.map(|child| &self.children[child])
+    }
+
+    /// The newest range tombstone over the current entry that a reader at `upper` sees.
+    #[inline]
+    #[must_use]
+    pub fn covering_sequence(&self, upper: SequenceNumber) -> Option<SequenceNumber> {
+        if !self.tombstones {
+            return None;
+        }
+        self.covering_sequence_of_children(upper)
+    }
+
+    fn covering_sequence_of_children(&self, upper: SequenceNumber) -> Option<SequenceNumber> {
+        let key = self.children[self.current?].key();
+        self.children
+            .iter()
+            .filter(|child| child.has_range_tombstones())
+            .filter_map(|child| child.covering_sequence(key, upper))
+            .max()
+    }
+
+    /// Leaps, forward, over what range tombstones visible at `upper` delete from the current entry on.
+    ///
+    /// Only children older than the tombstone's may leap: what a tombstone's own source or a newer one has in the
+    /// range may be newer than the tombstone. False when nothing moved.
+    pub fn skip_covered_forward(&mut self, upper: SequenceNumber) -> bool {
+        let Some(current) = self.current else { return false };
+        let mut target = std::mem::take(&mut self.scratch);
+        let mut moved = false;
+        for index in 0..current {
+            if !self.children[index].covered_until(self.children[current].key(), upper, &mut target) {
+                continue;
+            }
+            for child in &mut self.children[index + 1..] {
+                if child.valid() && self.order.compare(child.key(), &target).is_lt() {
+                    child.seek(&target);
+                    moved = true;
+                }
+            }
+            break;
+        }
+        self.scratch = target;
+        if moved {
+            self.rebuild();
+        }
+        moved
+    }
+
+    /// The same backward.
+    pub fn skip_covered_backward(&mut self, upper: SequenceNumber) -> bool {
+        let Some(current) = self.current else { return false };
+        let mut target = std::mem::take(&mut self.scratch);
+        let mut moved = false;
+        for index in 0..current {
+            if !self.children[index].covered_from(self.children[current].key(), upper, &mut target) {
+                continue;
+            }
+            for child in &mut self.children[index + 1..] {
+                if child.valid() && self.order.compare(child.key(), &target).is_gt() {
+                    child.seek_for_prev(&target);
+                    moved = true;
+                }
+            }
+            break;
+        }
+        self.scratch = target;
+        if moved {
+            self.rebuild();
+        }
+        moved
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.current = None;
+        self.heap.clear();
+        self.error = Some(error);
+    }
+
+    /// The order of two children by their keys, ties by age, in the current direction.
+    fn compare_keys(&self, a: usize, b: usize) -> Ordering {
+        let order = self.order.compare(self.children[a].key(), self.children[b].key()).then(a.cmp(&b));
+        if self.direction == Direction::Forward { order } else { order.reverse() }
+    }
+
+    /// True when `a` comes before `b` in the current direction.
+    #[inline]
+    fn before(&self, a: Entry, b: Entry) -> bool {
+        if a.head != b.head {
+            return (a.head < b.head) == (self.direction == Direction::Forward);
+        }
+        self.compare_keys(a.child, b.child).is_lt()
+    }
+
+    fn sift_down(&mut self, mut at: usize) {
+        let entry = self.heap[at];
+        loop {
+            let mut child = 2 * at + 1;
+            if child >= self.heap.len() {
+                break;
+            }
+            if child + 1 < self.heap.len() && self.before(self.heap[child + 1], self.heap[child]) {
+                child += 1;
+            }
+            if !self.before(self.heap[child], entry) {
+                break;
+            }
+            self.heap[at] = self.heap[child];
+            at = child;
+        }
+        self.heap[at] = entry;
+    }
+
+    /// Takes the prefix that the keys of all valid children share and orders the children anew.
+    fn rebuild(&mut self) {
+        self.current = None;
+        self.heap.clear();
+        let mut prefix: Option<&[u8]> = None;
+        for (index, child) in self.children.iter().enumerate() {
+            self.tombstones |= child.has_range_tombstones();
+            if !child.valid() {
+                if let Err(error) = child.status() {
+                    self.fail(error);
+                    return;
+                }
+                continue;
+            }
+            let key = user_key(child.key());
+            prefix = Some(prefix.map_or(key, |prefix| shared_prefix(prefix, key)));
+            self.heap.push(Entry { head: 0, child: index });
+        }
+        self.rule.prefix.clear();
+        if self.rule.usable && self.heap.len() > 1 {
+            self.rule.prefix.extend_from_slice(prefix.unwrap_or_default());
+        }
+        for entry in &mut self.heap {
+            entry.head = self.rule.head(user_key(self.children[entry.child].key()));
+        }
+        for at in (0..self.heap.len() / 2).rev() {
+            self.sift_down(at);
+        }
+        self.pop_winner();
+    }
+
+    /// Makes the runner-up the winner.
+    fn pop_winner(&mut self) {
+        let Some(&winner) = self.heap.first() else {
+            self.current = None;
+            return;
+        };
+        self.current = Some(winner.child);
+        let last = self.heap.swap_remove(self.heap.len() - 1);
+        if !self.heap.is_empty() {
+            self.heap[0] = last;
+            self.sift_down(0);
+        }
+    }
+
+    /// Finds the winner after the current child moved.
+    #[inline]
+    fn settle(&mut self, current: usize) {
+        let child = &self.children[current];
+        self.tombstones |= child.has_range_tombstones();
+        if !child.valid() {
+            match child.status() {
+                Ok(()) => self.pop_winner(),
+                Err(error) => self.fail(error),
+            }
+            return;
+        }
+        let Some(&runner_up) = self.heap.first() else { return };
+        let mut head = self.rule.head(user_key(child.key()));
+        if (head == 0 || head == u64::MAX) && !self.rule.prefix.is_empty() {
+            self.shorten_prefix();
+            head = self.rule.head(user_key(self.children[current].key()));
+        }
+        let entry = Entry { head, child: current };
+        let runner_up = Entry { head: self.heap[0].head, ..runner_up };
+        if self.before(entry, runner_up) {
+            return;
+        }
+        self.heap[0] = entry;
+        self.sift_down(0);
+        self.current = Some(runner_up.child);
+    }
+
+    /// A key left the shared prefix: shortens it to what is still shared. The order of the heap does not change.
+    #[cold]
+    fn shorten_prefix(&mut self) {
+        let Some(current) = self.current else { return };
+        let mut shared = user_key(self.children[current].key());
+        for entry in &self.heap {
+            shared = shared_prefix(shared, user_key(self.children[entry.child].key()));
+        }
+        let length = shared_prefix(shared, &self.rule.prefix).len();
+        if length == self.rule.prefix.len() {
+            return;
+        }
+        self.rule.prefix.truncate(length);
+        for entry in &mut self.heap {
+            entry.head = self.rule.head(user_key(self.children[entry.child].key()));
+        }
+    }
+
+    /// Turns round: all other children go to the other side of the current entry.
+    #[cold]
+    fn turn(&mut self, current: usize) {
+        let forward = self.direction == Direction::Backward;
+        self.direction = if forward { Direction::Forward } else { Direction::Backward };
+        let key = self.children[current].key().to_vec();
+        for (index, child) in self.children.iter_mut().enumerate() {
+            if index == current {
+                continue;
+            }
+            if forward {
+                child.seek(&key);
+                if index < current && child.valid() && self.order.compare(child.key(), &key).is_eq() {
+                    child.next();
+                }
+            } else {
+                child.seek_for_prev(&key);
+                if index > current && child.valid() && self.order.compare(child.key(), &key).is_eq() {
+                    child.prev();
+                }
+            }
+        }
+    }
+
+    fn position(&mut self, direction: Direction, mut place: impl FnMut(&mut I)) {
+        self.error = None;
+        self.direction = direction;
+        self.children.iter_mut().for_each(&mut place);
+        self.rebuild();
+    }
+}
+
+#[inline]
+fn shared_prefix<'a>(a: &'a [u8], b: &[u8]) -> &'a [u8] {
+    let length = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    &a[..length]
+}
+
+impl<I: TombstoneIterator> InternalIterator for MergingIterator<I> {
+    #[inline]
+    fn valid(&self) -> bool {
+        self.current.is_some()
+    }
+    #[inline]
+    fn key(&self) -> &[u8] {
+        self.current.map_or(&[], |child| self.children[child].key())
+    }
+    #[inline]
+    fn value(&self) -> &[u8] {
+        self.current.map_or(&[], |child| self.children[child].value())
+    }
+    fn seek_to_first(&mut self) {
+        self.position(Direction::Forward, |child| child.seek_to_first());
+    }
+    fn seek_to_last(&mut self) {
+        self.position(Direction::Backward, |child| child.seek_to_last());
+    }
+    fn seek(&mut self, target: &[u8]) {
+        self.position(Direction::Forward, |child| child.seek(target));
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.position(Direction::Backward, |child| child.seek_for_prev(target));
+    }
+    #[inline]
+    fn next(&mut self) {
+        let Some(current) = self.current else { return };
+        if self.direction == Direction::Forward {
+            self.children[current].next();
+            self.settle(current);
+        } else {
+            self.turn(current);
+            self.children[current].next();
+            self.rebuild();
+        }
+    }
+    #[inline]
+    fn prev(&mut self) {
+        let Some(current) = self.current else { return };
+        if self.direction == Direction::Backward {
+            self.children[current].prev();
+            self.settle(current);
+        } else {
+            self.turn(current);
+            self.children[current].prev();
+            self.rebuild();
+        }
+    }
+    fn status(&self) -> Result<()> {
+        self.error.clone().map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests;

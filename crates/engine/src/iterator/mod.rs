@@ -1,0 +1,26 @@
+//! Iterators above the tables: one level, all sources merged, and what the user sees.
+//!
+//! ```text
+//! DbIterator            visibility, deletes, merges, bounds            user keys
+//!   MergingIterator     one sorted stream of internal keys             internal keys + range tombstones
+//!     child: MemTable | Table (level 0) | LevelIterator (levels >= 1)
+//! ```
+//!
+//! Children are ordered newest first. That order carries meaning: an entry of a later child is older than every
+//! entry *and* every range tombstone over the same user key in an earlier child, which is what lets a scan jump
+//! over deleted ranges.
+
+pub mod child;
+pub mod db_iter;
+pub mod level;
+pub mod merging;
+pub mod range_tombstones;
+
+pub use child::ChildIterator;
+pub use db_iter::{DbIterator, DbIteratorOptions};
+pub use level::{LevelIterator, LevelSource, OpenedTable};
+pub use merging::{MergingIterator, SourceIterator, TombstoneIterator};
+pub use range_tombstones::RangeTombstoneSource;
+
+#[cfg(test)]
+pub(crate) mod model;

@@ -1,0 +1,266 @@
+//! A point lookup in progress.
+//!
+//! ```text
+//! memtable -> immutable memtables -> level 0 newest first -> level 1 -> ...
+//!     |             |                       |
+//!     +-------------+-----------------------+----> GetContext: not found -> (merging) -> found | deleted
+//! ```
+//!
+//! Each source first reports its newest covering range tombstone, then its entries of the key, newest first, until the
+//! context says that it has seen enough. A source is never newer than one before it, so the tombstones collected so far
+//! are all that can hide an entry.
+
+use super::merge::{MergeBase, blob_not_supported, entity_value, full_merge, timed_put_value};
+use super::pinned::{Pin, PinnedValue};
+use ferrock_base::merge::MergeOperator;
+use ferrock_base::types::{SequenceNumber, ValueType};
+use ferrock_base::{Error, Result};
+
+/// How far a lookup has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookupState {
+    /// Nothing of the key seen.
+    NotFound,
+    /// Merge operands seen and nothing to merge them with yet.
+    Merging,
+    /// The value is known.
+    Found,
+    /// The newest version is a tombstone.
+    Deleted,
+    /// The lookup failed.
+    Failed,
+}
+
+/// Resolves the versions of one user key into its value.
+#[derive(Debug)]
+pub struct GetContext<'a, P: Pin> {
+    user_key: &'a [u8],
+    merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
+    state: LookupState,
+    covering: Option<SequenceNumber>,
+    value: Option<PinnedValue<P>>,
+    /// Newest first.
+    operands: Vec<PinnedValue<P>>,
+    error: Option<Error>,
+}
+
+impl<'a, P: Pin> GetContext<'a, P> {
+    /// Begins the lookup of `user_key`.
+    #[inline]
+    #[must_use]
+    pub fn new(user_key: &'a [u8], merge_operator: Option<&'a (dyn MergeOperator + 'static)>) -> Self {
+        Self {
+            user_key,
+            merge_operator,
+            state: LookupState::NotFound,
+            covering: None,
+            value: None,
+            operands: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// The key looked up.
+    #[must_use]
+    pub fn user_key(&self) -> &'a [u8] {
+        self.user_key
+    }
+
+    /// How far the lookup has come.
+    #[must_use]
+    pub fn state(&self) -> LookupState {
+        self.state
+    }
+
+    /// True when older sources cannot change the result.
+    #[inline]
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        !matches!(self.state, LookupState::NotFound | LookupState::Merging)
+    }
+
+    /// Takes note of the newest range tombstone of the next source over the key (visible to the reader, truncated to
+    /// the file). To be called before the source's entries are added.
+    #[inline]
+    pub fn add_covering_tombstone(&mut self, sequence: Option<SequenceNumber>) {
+        self.covering = self.covering.max(sequence);
+    }
+
+    /// The newest range tombstone over the key so far.
+    #[must_use]
+    pub fn covering_tombstone(&self) -> Option<SequenceNumber> {
+        self.covering
+    }
+
+    /// Adds the next older entry of the key. `pin` keeps `value` alive where the source can; it is asked only for
+    /// values that are needed. True: go on to the next older entry.
+    #[inline]
+    pub fn add(
+        &mut self,
+        sequence: SequenceNumber,
+        value_type: ValueType,
+        value: &[u8],
+        pin: impl FnOnce() -> Option<P>,
+    ) -> bool {
+        if self.is_done() {
+            return false;
+        }
+        if self.covering.is_some_and(|covering| covering > sequence) {
+            return self.end_of_history();
+        }
+        match value_type {
+            ValueType::Value if self.state == LookupState::NotFound => {
+                self.value = Some(PinnedValue::new(value, pin()));
+                self.state = LookupState::Found;
+                false
+            }
+            ValueType::Merge => {
+                self.state = LookupState::Merging;
+                self.operands.push(PinnedValue::new(value, pin()));
+                true
+            }
+            ValueType::Deletion | ValueType::SingleDeletion | ValueType::DeletionWithTimestamp => self.end_of_history(),
+            _ => {
+                if let Err(error) = self.add_base(value_type, value, pin) {
+                    self.fail(error);
+                }
+                false
+            }
+        }
+    }
+
+    /// The lookup ends here with `error`; the first error stays.
+    #[cold]
+    pub fn fail(&mut self, error: Error) {
+        self.state = LookupState::Failed;
+        self.error.get_or_insert(error);
+    }
+
+    fn add_base(&mut self, value_type: ValueType, value: &[u8], pin: impl FnOnce() -> Option<P>) -> Result<()> {
+        let base = match value_type {
+            ValueType::Value => MergeBase::Value(value),
+            ValueType::ValuePreferredSeqno => MergeBase::Value(timed_put_value(value)?),
+            ValueType::WideColumnEntity => MergeBase::Entity(value),
+            ValueType::BlobIndex => return Err(blob_not_supported()),
+            other => return Err(Error::corruption(format!("entry of unexpected type {other:?}"))),
+        };
+        if self.state == LookupState::Merging {
+            return self.merge(base);
+        }
+        let visible = match base {
+            MergeBase::None => &[],
+            MergeBase::Value(value) => value,
+            MergeBase::Entity(entity) => entity_value(entity)?,
+        };
+        self.value = Some(PinnedValue::new(visible, pin()));
+        self.state = LookupState::Found;
+        Ok(())
+    }
+
+    /// Nothing older counts. Always false: no need to go on.
+    fn end_of_history(&mut self) -> bool {
+        if self.state == LookupState::Merging {
+            if let Err(error) = self.merge(MergeBase::None) {
+                self.fail(error);
+            }
+        } else {
+            self.state = LookupState::Deleted;
+        }
+        false
+    }
+
+    fn merge(&mut self, base: MergeBase<'_>) -> Result<()> {
+        let operands: Vec<&[u8]> = self.operands.iter().rev().map(PinnedValue::as_slice).collect();
+        let mut out = Vec::new();
+        full_merge(self.merge_operator, self.user_key, base, &operands, &mut out)?;
+        self.value = Some(PinnedValue::Owned(out));
+        self.state = LookupState::Found;
+        Ok(())
+    }
+
+    /// The result, after every source was asked or [`is_done`](Self::is_done) said that no more need be.
+    ///
+    /// # Errors
+    /// What a source reported, or what the merge operator made of the operands.
+    #[inline]
+    pub fn finish(mut self) -> Result<Option<PinnedValue<P>>> {
+        if self.state == LookupState::Merging {
+            self.end_of_history();
+        }
+        match self.error {
+            Some(error) => Err(error),
+            None => Ok(self.value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrock_base::ErrorKind;
+    use ferrock_base::merge::StringAppend;
+    use ferrock_base::types::ValueType as T;
+    use ferrock_format::wide_column::encode_entity;
+    use std::sync::Arc;
+
+    fn get(covering: Option<u64>, entries: &[(u64, T, &[u8])]) -> Result<Option<Vec<u8>>> {
+        let operator = StringAppend::default();
+        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", Some(&operator));
+        context.add_covering_tombstone(covering.map(SequenceNumber));
+        for &(sequence, value_type, value) in entries {
+            if !context.add(SequenceNumber(sequence), value_type, value, || None) {
+                assert!(context.is_done());
+                break;
+            }
+        }
+        Ok(context.finish()?.map(PinnedValue::into_vec))
+    }
+
+    fn value(covering: Option<u64>, entries: &[(u64, T, &[u8])]) -> Option<String> {
+        get(covering, entries).unwrap().map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn versions_resolve() {
+        let entity = encode_entity(&[(b"", b"d"), (b"c", b"v")]).unwrap();
+        let bare = encode_entity(&[(b"c", b"v")]).unwrap();
+        assert_eq!(value(None, &[]), None);
+        assert_eq!(value(None, &[(3, T::Value, b"p"), (2, T::Value, b"q")]).as_deref(), Some("p"));
+        assert_eq!(value(None, &[(3, T::Deletion, b""), (2, T::Value, b"q")]), None);
+        assert_eq!(value(None, &[(3, T::SingleDeletion, b""), (2, T::Value, b"q")]), None);
+        let merged = [(3, T::Merge, &b"b"[..]), (2, T::Merge, b"a"), (1, T::Value, b"p")];
+        assert_eq!(value(None, &merged).as_deref(), Some("p,a,b"));
+        assert_eq!(value(Some(2), &merged).as_deref(), Some("a,b"));
+        assert_eq!(value(Some(3), &merged).as_deref(), Some("b"));
+        assert_eq!(value(Some(4), &merged), None);
+        assert_eq!(value(None, &merged[..2]).as_deref(), Some("a,b"));
+        assert_eq!(value(None, &[(3, T::Merge, b"b"), (2, T::Deletion, b"")]).as_deref(), Some("b"));
+        assert_eq!(value(None, &[(3, T::WideColumnEntity, &entity)]).as_deref(), Some("d"));
+        assert_eq!(value(None, &[(3, T::WideColumnEntity, &bare)]).as_deref(), Some(""));
+        assert_eq!(value(None, &[(4, T::Merge, b"x"), (3, T::WideColumnEntity, &bare)]).as_deref(), Some(",x"));
+        assert_eq!(value(None, &[(3, T::ValuePreferredSeqno, b"tp12345678")]).as_deref(), Some("tp"));
+        let over_timed: [(u64, T, &[u8]); 2] = [(4, T::Merge, b"x"), (3, T::ValuePreferredSeqno, b"tp12345678")];
+        assert_eq!(value(None, &over_timed).as_deref(), Some("tp,x"));
+    }
+
+    #[test]
+    fn failures_are_said() {
+        assert_eq!(get(None, &[(3, T::BlobIndex, b"\x01")]).unwrap_err().kind(), ErrorKind::NotSupported);
+        assert!(get(None, &[(3, T::ValuePreferredSeqno, b"short")]).unwrap_err().is_corruption());
+        assert!(get(None, &[(3, T::WideColumnEntity, b"\xff")]).unwrap_err().is_corruption());
+        assert!(get(None, &[(3, T::Noop, b"")]).unwrap_err().is_corruption());
+        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", None);
+        assert!(context.add(SequenceNumber(1), T::Merge, b"x", || None));
+        assert_eq!(context.finish().unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[test]
+    fn a_value_in_a_block_is_not_copied() {
+        let block = Arc::new(b"..value..12345678".to_vec());
+        let mut context = GetContext::new(b"k", None);
+        context.add(SequenceNumber(1), T::Value, &block[2..7], || Some(block.clone()));
+        let value = context.finish().unwrap().unwrap();
+        assert!(value.is_pinned());
+        assert_eq!(value, b"value");
+    }
+}

@@ -1,0 +1,11 @@
+//! Reading single keys: what the versions of a key found in memtables and tables add up to.
+
+pub mod get;
+pub mod merge;
+pub mod multi_get;
+pub mod pinned;
+
+pub use get::{GetContext, LookupState};
+pub use merge::{MergeBase, full_merge, full_merge_entity};
+pub use multi_get::MultiGetBatch;
+pub use pinned::{NoPin, Pin, PinValue, PinnedValue};
