@@ -52,7 +52,7 @@ struct TakenHint<'a>(&'a InsertHint);
 
 impl<'a> TakenHint<'a> {
     fn take(hint: &'a InsertHint) -> Option<Self> {
-        (!hint.taken.swap(true, Ordering::Acquire)).then_some(Self(hint))
+        (!hint.taken.swap(true, Ordering::Acquire)).then(|| Self(hint))
     }
 
     fn splice(&mut self) -> &mut Splice {
