@@ -1,2 +1,24 @@
 //! SST reader and writer over files and cache.
+//!
+//! ```text
+//! TableReader     opens a table: footer, metaindex, properties, index, filter, range tombstones
+//!   get           filter -> index -> data block, without an allocation
+//!   multi_get     the same for a batch, whose reads are submitted together
+//!   iter          TableIter: both directions, with readahead
+//! TableBuilder    writes one: data blocks as keys come, everything else at the end
+//! ```
+//!
+//! The bytes are described where they are decoded, in `ferrock-format`; this crate does the I/O. Every block is verified
+//! once, when it is loaded: into the shared cache, or into the reader's own memory.
 #![warn(missing_docs)]
+
+pub mod blocks;
+// pub mod builder;
+mod cache_shim;
+pub mod options;
+pub mod reader;
+
+pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
+// pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
+pub use options::BlockBasedTableOptions;
+pub use reader::{ReadTier, TableIter, TableReadOptions, TableReader, TableReaderParams};

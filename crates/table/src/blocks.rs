@@ -1,0 +1,200 @@
+//! Decoded blocks, and the ways to hold one: in the shared cache, or owned by whoever loaded it.
+
+use crate::cache_shim::{BlockCache, EntryRole, Handle};
+use ferrock_base::{Error, Result};
+use ferrock_format::block::{DataBlock, IndexBlock};
+use ferrock_format::filter::FilterKind;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// The cache that tables share.
+pub type TableBlockCache = BlockCache<CachedBlock>;
+
+/// A filter payload with its parsed metadata.
+#[derive(Debug)]
+pub struct FilterBlock {
+    payload: Vec<u8>,
+    kind: FilterKind,
+}
+
+impl FilterBlock {
+    /// Takes over a filter payload.
+    #[must_use]
+    pub fn new(payload: Vec<u8>) -> Self {
+        let kind = FilterKind::parse(&payload);
+        Self { payload, kind }
+    }
+
+    /// False only when the key (or prefix) was certainly not added.
+    #[inline]
+    #[must_use]
+    pub fn may_match(&self, key: &[u8]) -> bool {
+        self.kind.may_match(&self.payload, key)
+    }
+}
+
+/// A block as it lies in the cache: verified, uncompressed, its layout checked.
+#[derive(Debug)]
+pub enum CachedBlock {
+    /// A data block.
+    Data(DataBlock),
+    /// An index block, an index partition, a top-level index, or the index of filter partitions.
+    Index(IndexBlock),
+    /// A filter, or a partition of one.
+    Filter(FilterBlock),
+}
+
+impl CachedBlock {
+    /// What the block is charged for.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Data(block) => block.memory_bytes(),
+            Self::Index(block) => block.memory_bytes(),
+            Self::Filter(block) => block.payload.capacity() + size_of::<Self>(),
+        }
+    }
+
+    /// The data block; another kind under this handle is corruption.
+    #[inline]
+    pub(crate) fn data(&self) -> Result<&DataBlock> {
+        match self {
+            Self::Data(block) => Ok(block),
+            _ => Err(wrong_kind("data")),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn index(&self) -> Result<&IndexBlock> {
+        match self {
+            Self::Index(block) => Ok(block),
+            _ => Err(wrong_kind("index")),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn filter(&self) -> Result<&FilterBlock> {
+        match self {
+            Self::Filter(block) => Ok(block),
+            _ => Err(wrong_kind("filter")),
+        }
+    }
+}
+
+/// Two handles of the file name one block for different uses.
+#[cold]
+fn wrong_kind(expected: &str) -> Error {
+    Error::corruption(format!("the block at this handle is not a {expected} block"))
+}
+
+/// What a block is for: decides how its bytes are decoded and how the cache treats it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockRole {
+    Data,
+    Index,
+    /// The index of filter partitions: never compressed.
+    FilterIndex,
+    Filter,
+}
+
+impl BlockRole {
+    pub(crate) fn entry_role(self) -> EntryRole {
+        match self {
+            Self::Data => EntryRole::DataBlock,
+            Self::Index => EntryRole::IndexBlock,
+            Self::FilterIndex => EntryRole::FilterMetaBlock,
+            Self::Filter => EntryRole::FilterBlock,
+        }
+    }
+}
+
+/// Keeps a block alive: a cache handle, or a share of a block that is in no cache.
+#[derive(Clone, Debug)]
+pub(crate) enum BlockRef {
+    Cached(Handle<CachedBlock>),
+    Owned(Arc<CachedBlock>),
+}
+
+impl Deref for BlockRef {
+    type Target = CachedBlock;
+
+    #[inline]
+    fn deref(&self) -> &CachedBlock {
+        match self {
+            Self::Cached(handle) => handle,
+            Self::Owned(block) => block,
+        }
+    }
+}
+
+/// A block either borrowed from the reader, which keeps it, or held by a reference of its own.
+#[derive(Debug)]
+pub(crate) enum BlockGuard<'a> {
+    Borrowed(&'a BlockRef),
+    Held(BlockRef),
+}
+
+impl BlockGuard<'_> {
+    /// The same without the borrow, at the price of one reference count.
+    pub(crate) fn into_held(self) -> BlockRef {
+        match self {
+            Self::Borrowed(block) => block.clone(),
+            Self::Held(block) => block,
+        }
+    }
+}
+
+impl Deref for BlockGuard<'_> {
+    type Target = CachedBlock;
+
+    #[inline]
+    fn deref(&self) -> &CachedBlock {
+        match self {
+            Self::Borrowed(block) => block,
+            Self::Held(block) => block,
+        }
+    }
+}
+
+/// The block and place of a value that a lookup is looking at.
+#[derive(Debug)]
+pub struct PinnedBlock<'a> {
+    pub(crate) block: &'a BlockRef,
+    pub(crate) value: Range<usize>,
+}
+
+impl PinnedBlock<'_> {
+    /// Keeps the value readable after the lookup: one reference count, no copy.
+    #[must_use]
+    pub fn pin(&self) -> BlockPin {
+        BlockPin { block: self.block.clone(), value: self.value.clone() }
+    }
+}
+
+/// A value kept in place in its block.
+#[derive(Clone, Debug)]
+pub struct BlockPin {
+    block: BlockRef,
+    value: Range<usize>,
+}
+
+impl BlockPin {
+    /// The value.
+    #[inline]
+    #[must_use]
+    pub fn value(&self) -> &[u8] {
+        match &*self.block {
+            CachedBlock::Data(block) => block.bytes().get(self.value.clone()).unwrap_or(&[]),
+            CachedBlock::Index(_) | CachedBlock::Filter(_) => &[],
+        }
+    }
+}
+
+impl Deref for BlockPin {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        self.value()
+    }
+}

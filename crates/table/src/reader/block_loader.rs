@@ -1,0 +1,241 @@
+//! Reads blocks of one file: bounds, checksum, decompression, decoding, cache.
+
+use super::readahead::Readahead;
+use super::read_options::{ReadTier, TableReadOptions};
+use crate::blocks::{BlockRef, BlockRole, CachedBlock, FilterBlock, TableBlockCache};
+use crate::cache_shim::{CacheKey, Priority};
+use ferrock_base::checksum::ChecksumType;
+use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
+use ferrock_format::block::{DataBlock, IndexBlock, IndexFormat};
+use ferrock_format::compression::{CompressionType, Dictionary, decompress};
+use ferrock_format::handle::BlockHandle;
+use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
+use ferrock_vfs::RandomAccessFile;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A block is smaller than 4 GiB.
+const MAX_BLOCK_SIZE: usize = u32::MAX as usize;
+
+/// Everything needed to turn a handle into a block.
+#[derive(Debug)]
+pub(crate) struct BlockLoader {
+    pub(crate) file: Arc<dyn RandomAccessFile>,
+    /// Blocks end at or before this offset: where the footer begins.
+    pub(crate) blocks_end: u64,
+    pub(crate) format_version: u32,
+    pub(crate) checksum_type: ChecksumType,
+    pub(crate) base_context: u32,
+    pub(crate) comparator: InternalComparator,
+    pub(crate) index_format: IndexFormat,
+    pub(crate) dictionary: Option<Dictionary>,
+    pub(crate) cache: Option<Arc<TableBlockCache>>,
+    /// Distinguishes the blocks of this file from those of all others in the cache.
+    pub(crate) cache_key_base: (u64, u64),
+    pub(crate) high_priority_metadata: bool,
+    /// The last bytes of the file, while it is being opened.
+    pub(crate) tail: Option<(u64, Vec<u8>)>,
+}
+
+impl BlockLoader {
+    /// Names the file in an error.
+    #[cold]
+    pub(crate) fn in_file(&self, error: Error) -> Error {
+        error.in_file(self.file.path())
+    }
+
+    #[inline]
+    pub(crate) fn cache_key(&self, handle: BlockHandle) -> CacheKey {
+        CacheKey::new(self.cache_key_base, handle.offset)
+    }
+
+    fn priority(&self, role: BlockRole) -> Priority {
+        if role != BlockRole::Data && self.high_priority_metadata { Priority::High } else { Priority::Low }
+    }
+
+    /// The block, from the cache or the file.
+    pub(crate) fn load(
+        &self,
+        handle: BlockHandle,
+        role: BlockRole,
+        options: &TableReadOptions,
+        readahead: Option<&mut Readahead>,
+    ) -> Result<BlockRef> {
+        let Some(cache) = &self.cache else {
+            return self.load_uncached(handle, role, options, readahead);
+        };
+        let key = self.cache_key(handle);
+        if let Some(found) = cache.lookup(&key) {
+            return Ok(BlockRef::Cached(found));
+        }
+        if !options.fill_cache || options.read_tier == ReadTier::BlockCacheOnly {
+            return self.load_uncached(handle, role, options, readahead);
+        }
+        let load = || {
+            let block = self.read(handle, role, options.verify_checksums, readahead)?;
+            let charge = block.memory_bytes();
+            Ok((block, charge))
+        };
+        Ok(BlockRef::Cached(cache.lookup_or_load(&key, role.entry_role(), self.priority(role), load)?))
+    }
+
+    /// Puts a block that was read in a batch into the cache, where that is wanted.
+    pub(crate) fn keep(&self, handle: BlockHandle, block: CachedBlock, options: &TableReadOptions) -> Result<BlockRef> {
+        match &self.cache {
+            Some(cache) if options.fill_cache => {
+                let charge = block.memory_bytes();
+                let key = self.cache_key(handle);
+                let (role, priority) = (BlockRole::Data.entry_role(), self.priority(BlockRole::Data));
+                Ok(match cache.insert(&key, block, charge, role, priority) {
+                    Ok(handle) => BlockRef::Cached(handle),
+                    Err(rejected) => BlockRef::Owned(Arc::new(rejected)),
+                })
+            }
+            _ => Ok(BlockRef::Owned(Arc::new(block))),
+        }
+    }
+
+    fn load_uncached(
+        &self,
+        handle: BlockHandle,
+        role: BlockRole,
+        options: &TableReadOptions,
+        readahead: Option<&mut Readahead>,
+    ) -> Result<BlockRef> {
+        if options.read_tier == ReadTier::BlockCacheOnly {
+            return Err(Error::new(ErrorKind::Incomplete, "the block is not in the cache and reads are not allowed"));
+        }
+        self.read(handle, role, options.verify_checksums, readahead).map(|block| BlockRef::Owned(Arc::new(block)))
+    }
+
+    /// Reads and decodes a block, past the cache.
+    pub(crate) fn read(
+        &self,
+        handle: BlockHandle,
+        role: BlockRole,
+        verify: bool,
+        readahead: Option<&mut Readahead>,
+    ) -> Result<CachedBlock> {
+        let decoded = self
+            .read_stored(handle, verify, readahead)
+            .and_then(|(stored, compression)| self.decode(stored, compression, handle, role));
+        decoded.map_err(|error| self.in_file(error))
+    }
+
+    /// Decodes a block that was read with its trailer in a batch.
+    pub(crate) fn decode_stored(
+        &self,
+        stored: Vec<u8>,
+        handle: BlockHandle,
+        role: BlockRole,
+        verify: bool,
+    ) -> Result<CachedBlock> {
+        let decoded = self
+            .check_stored(stored, handle, verify)
+            .and_then(|(payload, compression)| self.decode(payload, compression, handle, role));
+        decoded.map_err(|error| self.in_file(error))
+    }
+
+    fn decode(
+        &self,
+        payload: Vec<u8>,
+        compression: u8,
+        handle: BlockHandle,
+        role: BlockRole,
+    ) -> Result<CachedBlock> {
+        // A block that was compressed has no offsets of the file in it: errors then name where it begins.
+        let is_raw = compression == 0 || matches!(role, BlockRole::Filter | BlockRole::FilterIndex);
+        let bytes = if is_raw { payload } else { self.decompress(&payload, compression, handle, role)? };
+        let decoded = match role {
+            BlockRole::Data => DataBlock::new(bytes).map(CachedBlock::Data),
+            BlockRole::Index | BlockRole::FilterIndex => {
+                let has_first_key = self.index_format.has_first_key && role == BlockRole::Index;
+                let format = IndexFormat { has_first_key, ..self.index_format };
+                IndexBlock::new(bytes, format, &self.comparator).map(CachedBlock::Index)
+            }
+            BlockRole::Filter => Ok(CachedBlock::Filter(FilterBlock::new(bytes))),
+        };
+        decoded.map_err(|error| self.locate(error, handle, is_raw))
+    }
+
+    /// Turns an offset within a block into one within the file.
+    #[cold]
+    pub(crate) fn locate(&self, error: Error, handle: BlockHandle, is_raw: bool) -> Error {
+        if is_raw { error.offset_by(handle.offset) } else { Error::new(error.kind(), error.message()).at_offset(handle.offset) }
+    }
+
+    fn decompress(&self, payload: &[u8], compression: u8, handle: BlockHandle, role: BlockRole) -> Result<Vec<u8>> {
+        let dictionary = self.dictionary.as_ref().filter(|_| role == BlockRole::Data);
+        CompressionType::try_from(compression)
+            .and_then(|kind| decompress(kind, payload, self.format_version, dictionary, MAX_BLOCK_SIZE))
+            .map_err(|error| error.at_offset(handle.offset))
+    }
+
+    /// Reads a block as stored and checks its trailer. Returns the payload and the compression byte.
+    pub(crate) fn read_stored(
+        &self,
+        handle: BlockHandle,
+        verify: bool,
+        readahead: Option<&mut Readahead>,
+    ) -> Result<(Vec<u8>, u8)> {
+        let length = handle.checked_len_with_trailer(self.blocks_end)?;
+        let stored = self.read_bytes(handle.offset, length, readahead)?;
+        self.check_stored(stored.into_owned(), handle, verify)
+    }
+
+    fn check_stored(&self, mut stored: Vec<u8>, handle: BlockHandle, verify: bool) -> Result<(Vec<u8>, u8)> {
+        let (payload, compression) = if verify {
+            trailer::verify(self.checksum_type, &stored, self.base_context, handle.offset)?
+        } else {
+            let (payload, compression, _) = trailer::split(&stored, handle.offset)?;
+            (payload, compression)
+        };
+        let length = payload.len();
+        stored.truncate(length);
+        Ok((stored, compression))
+    }
+
+    /// The bytes at `offset`, from the tail buffer, the mapping, the readahead or the file.
+    pub(crate) fn read_bytes<'a>(
+        &'a self,
+        offset: u64,
+        length: usize,
+        readahead: Option<&'a mut Readahead>,
+    ) -> Result<Cow<'a, [u8]>> {
+        if let Some(bytes) = self.tail_bytes(offset, length) {
+            return Ok(Cow::Borrowed(bytes));
+        }
+        if let Some(bytes) = self.file.mapped(offset, length) {
+            return Ok(Cow::Borrowed(bytes));
+        }
+        if let Some(readahead) = readahead
+            && let Some(bytes) = readahead.read(&*self.file, offset, length, self.blocks_end)?
+        {
+            return Ok(Cow::Borrowed(bytes));
+        }
+        let mut buffer = vec![0; length];
+        let read = self.file.read_at(offset, &mut buffer)?;
+        if read < length {
+            return Err(short_read(offset, length, read));
+        }
+        Ok(Cow::Owned(buffer))
+    }
+
+    fn tail_bytes(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        let (start, tail) = self.tail.as_ref()?;
+        let from = usize::try_from(offset.checked_sub(*start)?).ok()?;
+        tail.get(from..from.checked_add(length)?)
+    }
+
+    /// Bytes of a block with its trailer, for a caller that reads it by itself.
+    pub(crate) fn stored_length(&self, handle: BlockHandle) -> Result<usize> {
+        handle.checked_len_with_trailer(self.blocks_end)
+    }
+}
+
+#[cold]
+pub(crate) fn short_read(offset: u64, wanted: usize, read: usize) -> Error {
+    Error::corruption(format!("the file ends {} bytes early", wanted - read)).at_offset(offset)
+}
+
+const _: () = assert!(BLOCK_TRAILER_SIZE == 5);

@@ -1,0 +1,138 @@
+//! Point lookups.
+
+use super::index_reader::IndexPosition;
+use super::{TableReadOptions, TableReader};
+use crate::blocks::{BlockRef, BlockRole, PinnedBlock};
+use ferrock_base::internal_key::user_key;
+use ferrock_base::{LookupKey, ParsedInternalKey, Result};
+use ferrock_format::block::DataBlockCursor;
+
+/// How a search within one block ended.
+enum Outcome {
+    /// The caller has what it wants, or the block holds larger keys: nothing more can follow.
+    Done,
+    /// The block ended; older entries of the key may be in the next one.
+    EndOfBlock,
+}
+
+impl TableReader {
+    /// Shows `visit` the entries of the key's user key, newest first, from the lookup's sequence number on, until it
+    /// returns false. Nothing is allocated and nothing copied: a visitor that wants to keep a value pins its block.
+    ///
+    /// Range tombstones are not looked at.
+    #[inline]
+    pub fn get(
+        &self,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
+    ) -> Result<()> {
+        if !self.key_may_match(options, key)? {
+            return Ok(());
+        }
+        let context = self.index_context(options);
+        let mut position = IndexPosition::default();
+        let target = key.internal_key();
+        context.seek(&mut position, target).map_err(|error| self.loader.in_file(error))?;
+        let mut is_first = true;
+        while position.valid() {
+            let entry = position.entry()?;
+            if entry.first_key.is_some_and(|first| self.loader.comparator.compare_user_keys(first, target).is_gt()) {
+                return Ok(());
+            }
+            let handle = entry.handle;
+            let block = self.loader.load(handle, BlockRole::Data, options, None)?;
+            match self.search_block(&block, handle.offset, target, is_first, visit)? {
+                Outcome::Done => return Ok(()),
+                Outcome::EndOfBlock if self.loader.index_format.key_is_user_key => return Ok(()),
+                Outcome::EndOfBlock => {}
+            }
+            is_first = false;
+            context.next(&mut position).map_err(|error| self.loader.in_file(error))?;
+        }
+        Ok(())
+    }
+
+    /// False only when the filter says that the table has no entry of the key.
+    #[inline]
+    pub(super) fn key_may_match(&self, options: &TableReadOptions, key: &LookupKey) -> Result<bool> {
+        match &self.filter {
+            None => Ok(true),
+            Some(filter) => filter.key_may_match(&self.loader, key.user_key(), key.internal_key(), options),
+        }
+    }
+
+    /// Visits the entries of the target's user key in one block. In the first block the search starts at the target;
+    /// where it goes on in another, at the beginning.
+    ///
+    /// With user keys in the index, a user key never spans two blocks, so the end of the block is the end of the search.
+    #[inline]
+    fn search_block(
+        &self,
+        block: &BlockRef,
+        block_offset: u64,
+        target: &[u8],
+        is_first: bool,
+        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
+    ) -> Result<Outcome> {
+        let data = block.data()?;
+        let comparator = &self.loader.comparator;
+        let mut cursor = DataBlockCursor::new(self.global_sequence);
+        if is_first {
+            cursor.seek_for_get(data, comparator, target);
+        } else {
+            cursor.seek(data, comparator, target);
+        }
+        while cursor.valid() {
+            let key = cursor.key(data);
+            if !comparator.user().equal(user_key(key), user_key(target)) {
+                return Ok(Outcome::Done);
+            }
+            let pinned = PinnedBlock { block, value: cursor.value_range() };
+            if !visit(ParsedInternalKey::parse(key)?, cursor.value(data), &pinned) {
+                return Ok(Outcome::Done);
+            }
+            cursor.next(data);
+        }
+        cursor.status().map_err(|error| self.loader.in_file(error.offset_by(block_offset)))?;
+        Ok(Outcome::EndOfBlock)
+    }
+
+    /// Continues a search whose first block is already there.
+    pub(super) fn search_from(
+        &self,
+        options: &TableReadOptions,
+        target: &[u8],
+        first: (&BlockRef, u64),
+        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
+    ) -> Result<()> {
+        match self.search_block(first.0, first.1, target, true, visit)? {
+            Outcome::Done => return Ok(()),
+            Outcome::EndOfBlock if self.loader.index_format.key_is_user_key => return Ok(()),
+            Outcome::EndOfBlock => {}
+        }
+        let context = self.index_context(options);
+        let mut position = IndexPosition::default();
+        context.seek(&mut position, target).map_err(|error| self.loader.in_file(error))?;
+        while position.valid() {
+            context.next(&mut position).map_err(|error| self.loader.in_file(error))?;
+            if !position.valid() {
+                break;
+            }
+            let handle = position.entry()?.handle;
+            let block = self.loader.load(handle, BlockRole::Data, options, None)?;
+            if let Outcome::Done = self.search_block(&block, handle.offset, target, false, visit)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// False only when the filter says that the table has no key with the prefix of `user_key_with_prefix`.
+    pub fn prefix_may_match(&self, options: &TableReadOptions, user_key_with_prefix: &[u8]) -> Result<bool> {
+        match &self.filter {
+            None => Ok(true),
+            Some(filter) => filter.prefix_may_match(&self.loader, user_key_with_prefix, options),
+        }
+    }
+}

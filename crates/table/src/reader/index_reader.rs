@@ -1,0 +1,267 @@
+//! The index of a table, flat or partitioned, and a cursor over its data-block handles.
+
+use super::block_loader::BlockLoader;
+use super::meta_source::{MetaSource, Partitions};
+use super::read_options::TableReadOptions;
+use crate::blocks::{BlockGuard, BlockRole};
+use ferrock_base::{InternalComparator, Result};
+use ferrock_format::block::{IndexCursor, IndexEntry};
+use ferrock_format::handle::BlockHandle;
+
+/// The index of one table.
+#[derive(Debug)]
+pub(crate) struct IndexReader {
+    /// The only block, or the top level.
+    pub(crate) root: MetaSource,
+    pub(crate) partitions: Option<Partitions>,
+}
+
+impl IndexReader {
+    /// Reads the index. `in_cache` and `top_in_cache`: blocks live in the cache rather than in the reader.
+    pub(crate) fn open(
+        loader: &BlockLoader,
+        handle: BlockHandle,
+        is_partitioned: bool,
+        in_cache: bool,
+        top_in_cache: bool,
+    ) -> Result<Self> {
+        if !is_partitioned {
+            return Ok(Self { root: MetaSource::open(loader, handle, BlockRole::Index, in_cache)?, partitions: None });
+        }
+        let root = MetaSource::open(loader, handle, BlockRole::Index, top_in_cache)?;
+        let handles = {
+            let top = root.get(loader, &TableReadOptions::default())?;
+            handles(&top)?
+        };
+        Ok(Self { root, partitions: Some(Partitions::new(handles.into_iter(), in_cache)) })
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.root.memory_bytes() + self.partitions.as_ref().map_or(0, Partitions::memory_bytes)
+    }
+}
+
+/// Every handle in an index block.
+pub(crate) fn handles(block: &crate::CachedBlock) -> Result<Vec<BlockHandle>> {
+    let index = block.index()?;
+    let mut cursor = IndexCursor::new();
+    let mut handles = Vec::with_capacity(index.len());
+    cursor.seek_to_first(index);
+    while cursor.valid() {
+        handles.push(cursor.entry(index).handle);
+        cursor.next(index);
+    }
+    cursor.status()?;
+    Ok(handles)
+}
+
+/// A position in an index: an entry of a leaf, and above it the leaf's entry in the top level.
+///
+/// Borrows blocks that the reader keeps; [`IndexPosition::held`] makes one that does not.
+#[derive(Debug, Default)]
+pub(crate) struct IndexPosition<'a> {
+    top: Option<(BlockGuard<'a>, IndexCursor)>,
+    leaf: Option<BlockGuard<'a>>,
+    cursor: IndexCursor,
+}
+
+impl<'a> IndexPosition<'a> {
+    #[inline]
+    pub(crate) fn valid(&self) -> bool {
+        self.cursor.valid()
+    }
+
+    /// The data block's entry. Only when [`valid`](Self::valid).
+    #[inline]
+    pub(crate) fn entry(&self) -> Result<IndexEntry<'_>> {
+        match &self.leaf {
+            Some(leaf) => Ok(self.cursor.entry(leaf.index()?)),
+            None => Ok(IndexEntry { handle: BlockHandle::NULL, first_key: None }),
+        }
+    }
+
+    /// Replaces `out` with the separator key as stored.
+    pub(crate) fn key_into(&self, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        if let Some(leaf) = &self.leaf {
+            self.cursor.key_into(leaf.index()?, out);
+        }
+        Ok(())
+    }
+}
+
+/// What a position needs to move: the reader's index and how to load blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct IndexContext<'a, 'o> {
+    pub(crate) index: &'a IndexReader,
+    pub(crate) loader: &'a BlockLoader,
+    pub(crate) options: &'o TableReadOptions,
+}
+
+impl<'a> IndexContext<'a, '_> {
+    fn comparator(&self) -> &'a InternalComparator {
+        &self.loader.comparator
+    }
+
+    fn leaf(&self, handle: BlockHandle) -> Result<BlockGuard<'a>> {
+        match &self.index.partitions {
+            Some(partitions) => partitions.get(self.loader, handle, BlockRole::Index, self.options),
+            None => self.index.root.get(self.loader, self.options),
+        }
+    }
+
+    /// Opens the root, once per position.
+    fn prepare(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+        if self.index.partitions.is_some() {
+            if position.top.is_none() {
+                position.top = Some((self.index.root.get(self.loader, self.options)?, IndexCursor::new()));
+            }
+            position.cursor.reset();
+            position.leaf = None;
+        } else if position.leaf.is_none() {
+            position.leaf = Some(self.index.root.get(self.loader, self.options)?);
+        }
+        Ok(())
+    }
+
+    /// Goes to the first entry at or after `target`.
+    #[inline]
+    pub(crate) fn seek(&self, position: &mut IndexPosition<'a>, target: &[u8]) -> Result<()> {
+        self.prepare(position)?;
+        if let Some((top, cursor)) = &mut position.top {
+            cursor.seek(top.index()?, self.comparator(), target);
+            cursor.status()?;
+            if !cursor.valid() {
+                return Ok(());
+            }
+            position.leaf = Some(self.leaf(cursor.entry(top.index()?).handle)?);
+        }
+        if let Some(leaf) = &position.leaf {
+            position.cursor.seek(leaf.index()?, self.comparator(), target);
+            position.cursor.status()?;
+        }
+        self.skip_empty_forward(position)
+    }
+
+    pub(crate) fn seek_to_first(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+        self.prepare(position)?;
+        if let Some((top, cursor)) = &mut position.top {
+            cursor.seek_to_first(top.index()?);
+            cursor.status()?;
+            if !cursor.valid() {
+                return Ok(());
+            }
+            position.leaf = Some(self.leaf(cursor.entry(top.index()?).handle)?);
+        }
+        if let Some(leaf) = &position.leaf {
+            position.cursor.seek_to_first(leaf.index()?);
+            position.cursor.status()?;
+        }
+        self.skip_empty_forward(position)
+    }
+
+    pub(crate) fn seek_to_last(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+        self.prepare(position)?;
+        if let Some((top, cursor)) = &mut position.top {
+            cursor.seek_to_last(top.index()?);
+            cursor.status()?;
+            if !cursor.valid() {
+                return Ok(());
+            }
+            position.leaf = Some(self.leaf(cursor.entry(top.index()?).handle)?);
+        }
+        if let Some(leaf) = &position.leaf {
+            position.cursor.seek_to_last(leaf.index()?);
+            position.cursor.status()?;
+        }
+        self.skip_empty_backward(position)
+    }
+
+    pub(crate) fn next(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+        if let Some(leaf) = &position.leaf {
+            position.cursor.next(leaf.index()?);
+            position.cursor.status()?;
+        }
+        self.skip_empty_forward(position)
+    }
+
+    pub(crate) fn prev(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+        if let Some(leaf) = &position.leaf {
+            position.cursor.prev(leaf.index()?);
+            position.cursor.status()?;
+        }
+        self.skip_empty_backward(position)
+    }
+
+    /// Past the end of a leaf, goes on in the next one.
+    fn skip_empty_forward(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+        while !position.cursor.valid() {
+            let Some((top, cursor)) = &mut position.top else { return Ok(()) };
+            cursor.next(top.index()?);
+            cursor.status()?;
+            if !cursor.valid() {
+                return Ok(());
+            }
+            let leaf = self.leaf(cursor.entry(top.index()?).handle)?;
+            position.cursor.seek_to_first(leaf.index()?);
+            position.cursor.status()?;
+            position.leaf = Some(leaf);
+        }
+        Ok(())
+    }
+
+    fn skip_empty_backward(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+        while !position.cursor.valid() {
+            let Some((top, cursor)) = &mut position.top else { return Ok(()) };
+            cursor.prev(top.index()?);
+            cursor.status()?;
+            if !cursor.valid() {
+                return Ok(());
+            }
+            let leaf = self.leaf(cursor.entry(top.index()?).handle)?;
+            position.cursor.seek_to_last(leaf.index()?);
+            position.cursor.status()?;
+            position.leaf = Some(leaf);
+        }
+        Ok(())
+    }
+}
+
+/// A position that borrows nothing, for iterators that outlive the call.
+#[derive(Debug, Default)]
+pub(crate) struct HeldIndexPosition {
+    position: IndexPosition<'static>,
+}
+
+impl HeldIndexPosition {
+    #[inline]
+    pub(crate) fn valid(&self) -> bool {
+        self.position.valid()
+    }
+
+    pub(crate) fn handle(&self) -> Result<BlockHandle> {
+        self.position.entry().map(|entry| entry.handle)
+    }
+
+    /// Moves by `step`, then trades borrowed blocks for held ones.
+    pub(crate) fn step<'a>(
+        &mut self,
+        context: &IndexContext<'a, '_>,
+        step: impl FnOnce(&IndexContext<'a, '_>, &mut IndexPosition<'a>) -> Result<()>,
+    ) -> Result<()> {
+        let taken = std::mem::take(&mut self.position);
+        let mut position: IndexPosition<'a> = taken;
+        let result = step(context, &mut position);
+        let IndexPosition { top, leaf, cursor } = position;
+        self.position = IndexPosition {
+            top: top.map(|(guard, cursor)| (BlockGuard::Held(guard.into_held()), cursor)),
+            leaf: leaf.map(|guard| BlockGuard::Held(guard.into_held())),
+            cursor,
+        };
+        if result.is_err() {
+            self.position.cursor.reset();
+        }
+        result
+    }
+}
+

@@ -1,0 +1,133 @@
+//! Questions about a table as a whole: places, sizes, integrity.
+
+use super::block_loader::BlockLoader;
+use super::index_reader::{IndexPosition, handles};
+use super::open::read_properties_block;
+use super::readahead::Readahead;
+use super::{TableReadOptions, TableReader};
+use crate::blocks::BlockRole;
+use ferrock_base::Result;
+use ferrock_base::internal_key::user_key;
+use ferrock_format::block::MetaBlock;
+use ferrock_format::handle::BlockHandle;
+
+/// Window of a verification pass when the caller gives none.
+const VERIFY_READAHEAD_BYTES: usize = 256 << 10;
+
+impl TableReader {
+    /// Roughly where an internal key would be in the file: the offset of its data block, or the end of the data.
+    pub fn approximate_offset_of(&self, internal_key: &[u8]) -> Result<u64> {
+        let options = TableReadOptions::default();
+        let mut position = IndexPosition::default();
+        let seek = self.index_context(&options).seek(&mut position, internal_key);
+        seek.map_err(|error| self.loader.in_file(error))?;
+        if position.valid() {
+            return Ok(position.entry()?.handle.offset);
+        }
+        let recorded = self.properties.data_size;
+        Ok(if recorded > 0 && recorded < self.file_size { recorded } else { self.metaindex.offset })
+    }
+
+    /// At most `count` user keys that cut the table into ranges of about the same size, each with the bytes from the
+    /// anchor before it. The last anchor is at or behind the last key.
+    pub fn anchors(&self, count: usize) -> Result<Vec<(Vec<u8>, u64)>> {
+        let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
+        let context = self.index_context(&options);
+        let mut position = IndexPosition::default();
+        let walk = || -> Result<Vec<(Vec<u8>, u64)>> {
+            let data_end = self.properties.data_size.max(1);
+            let step = (data_end / count.max(1) as u64).max(1);
+            let (mut anchors, mut gathered, mut key) = (Vec::new(), 0u64, Vec::new());
+            context.seek_to_first(&mut position)?;
+            while position.valid() {
+                let handle = position.entry()?.handle;
+                gathered += handle.size + ferrock_format::trailer::BLOCK_TRAILER_SIZE as u64;
+                let is_last_wanted = anchors.len() + 1 >= count.max(1);
+                if gathered >= step && !is_last_wanted {
+                    position.key_into(&mut key)?;
+                    anchors.push((self.separator_user_key(&key).to_vec(), std::mem::take(&mut gathered)));
+                } else {
+                    position.key_into(&mut key)?;
+                }
+                context.next(&mut position)?;
+            }
+            if gathered > 0 && count > 0 {
+                anchors.push((self.separator_user_key(&key).to_vec(), gathered));
+            }
+            Ok(anchors)
+        };
+        let mut walk = walk;
+        walk().map_err(|error| self.loader.in_file(error))
+    }
+
+    fn separator_user_key<'k>(&self, separator: &'k [u8]) -> &'k [u8] {
+        if self.loader.index_format.key_is_user_key { separator } else { user_key(separator) }
+    }
+
+    /// Reads every block of the file past the cache and checks it: data, index, filter with their partitions, and
+    /// everything that the metaindex names. `readahead_bytes` is how much to read at a time, 0 for a default.
+    pub fn verify_checksums(&self, readahead_bytes: usize) -> Result<()> {
+        self.verify(readahead_bytes).map_err(|error| self.loader.in_file(error))
+    }
+
+    fn verify(&self, readahead_bytes: usize) -> Result<()> {
+        let loader = &self.loader;
+        self.verify_meta_blocks()?;
+        if self.index.partitions.is_some() {
+            let top = loader.read(self.index_handle, BlockRole::Index, true, None)?;
+            for handle in handles(&top)? {
+                verify_block(loader, handle, None)?;
+            }
+        }
+        if let Some(handle) = self.meta.partitioned_filter {
+            let top = loader.read(handle, BlockRole::FilterIndex, true, None)?;
+            for handle in handles(&top)? {
+                verify_block(loader, handle, None)?;
+            }
+        }
+        let bytes = if readahead_bytes == 0 { VERIFY_READAHEAD_BYTES } else { readahead_bytes };
+        let mut readahead = Readahead::fixed(bytes);
+        let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
+        let context = self.index_context(&options);
+        let mut position = IndexPosition::default();
+        context.seek_to_first(&mut position)?;
+        while position.valid() {
+            verify_block(loader, position.entry()?.handle, Some(&mut readahead))?;
+            context.next(&mut position)?;
+        }
+        Ok(())
+    }
+
+    fn verify_meta_blocks(&self) -> Result<()> {
+        let loader = &self.loader;
+        verify_block(loader, self.index_handle, None)?;
+        let (metaindex, _) = loader.read_stored(self.metaindex, true, None)?;
+        for (name, value) in MetaBlock::new(&metaindex)?.entries()? {
+            let Ok((handle, _)) = BlockHandle::decode(value) else { continue };
+            if Some(handle) == self.meta.properties {
+                // These may carry a sequence number that their checksum does not know.
+                read_properties_block(loader, handle)?;
+            } else if !handle.is_null() {
+                let name = String::from_utf8_lossy(&name).into_owned();
+                verify_block(loader, handle, None).map_err(|error| error.context(&name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory that the reader itself holds: index, filter, dictionary, range tombstones. Cached blocks are not counted.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let dictionary = self.loader.dictionary.as_ref().map_or(0, |dictionary| dictionary.memory_usage());
+        let tombstones = self.range_tombstones.as_ref().map_or(0, |tombstones| tombstones.memory_bytes());
+        let filter = self.filter.as_ref().map_or(0, |filter| filter.memory_bytes());
+        size_of::<Self>() + self.index.memory_bytes() + filter + dictionary + tombstones
+    }
+}
+
+fn verify_block(loader: &BlockLoader, handle: BlockHandle, readahead: Option<&mut Readahead>) -> Result<()> {
+    let length = loader.stored_length(handle)?;
+    let stored = loader.read_bytes(handle.offset, length, readahead)?;
+    ferrock_format::trailer::verify(loader.checksum_type, &stored, loader.base_context, handle.offset)?;
+    Ok(())
+}

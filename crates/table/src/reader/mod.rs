@@ -1,0 +1,173 @@
+//! Reads one block-based table.
+//!
+//! A reader is opened once and shared; nothing in it changes afterwards except partitions that are kept when they are
+//! first read. Data blocks come through the shared block cache when there is one.
+
+mod block_loader;
+mod filter_reader;
+mod get;
+mod index_reader;
+mod inspect;
+mod iter;
+mod meta_source;
+mod multi_get;
+mod open;
+mod read_options;
+mod readahead;
+
+pub use iter::TableIter;
+pub use read_options::{ReadTier, TableReadOptions};
+
+use crate::blocks::TableBlockCache;
+use crate::options::BlockBasedTableOptions;
+use block_loader::BlockLoader;
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::range_tombstone::FragmentedRangeTombstones;
+use ferrock_base::{FileNumber, InternalComparator, Result, SequenceNumber};
+use ferrock_format::handle::BlockHandle;
+use ferrock_format::metaindex::MetaBlockHandles;
+use ferrock_format::properties::TableProperties;
+use ferrock_vfs::{FileSystem, RandomAccessFile};
+use filter_reader::FilterReader;
+use index_reader::{IndexContext, IndexReader};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What is needed to open a table.
+#[derive(Clone, Debug)]
+pub struct TableReaderParams {
+    /// Order of the keys; the table must have been written with it.
+    pub comparator: InternalComparator,
+    /// The file.
+    pub file: Arc<dyn RandomAccessFile>,
+    /// Where it was opened, for batches of reads.
+    pub file_system: Arc<dyn FileSystem>,
+    /// Size that the MANIFEST records; another size is corruption.
+    pub file_size: u64,
+    /// Number of the file.
+    pub file_number: FileNumber,
+    /// Level of the file, -1 if unknown.
+    pub level: i32,
+    /// Caching policy; nothing that the file says about itself.
+    pub options: Arc<BlockBasedTableOptions>,
+    /// Shared cache; without one, data blocks are read anew each time.
+    pub cache: Option<Arc<TableBlockCache>>,
+    /// Prefix extractor in force; prefix filters made by another one are not asked.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// Largest sequence number that the MANIFEST records: the global one of an ingested file.
+    pub largest_sequence: Option<SequenceNumber>,
+    /// Unique id that the MANIFEST records; zeros are none.
+    pub expected_unique_id: Option<[u8; 16]>,
+    /// Bytes behind the data blocks that the MANIFEST records: what to read at once when opening.
+    pub tail_size: Option<u64>,
+    /// Open without filters.
+    pub skip_filters: bool,
+}
+
+impl TableReaderParams {
+    /// Parameters for a file on its own, of which no MANIFEST says anything.
+    #[must_use]
+    pub fn new(file: Arc<dyn RandomAccessFile>, file_system: Arc<dyn FileSystem>, comparator: InternalComparator) -> Self {
+        Self {
+            comparator,
+            file_size: file.size(),
+            file,
+            file_system,
+            file_number: FileNumber(0),
+            level: -1,
+            options: Arc::default(),
+            cache: None,
+            prefix_extractor: None,
+            largest_sequence: None,
+            expected_unique_id: None,
+            tail_size: None,
+            skip_filters: false,
+        }
+    }
+}
+
+/// An open table.
+#[derive(Debug)]
+pub struct TableReader {
+    loader: BlockLoader,
+    file_system: Arc<dyn FileSystem>,
+    file_number: FileNumber,
+    file_size: u64,
+    level: i32,
+    options: Arc<BlockBasedTableOptions>,
+    properties: Arc<TableProperties>,
+    meta: MetaBlockHandles,
+    metaindex: BlockHandle,
+    index_handle: BlockHandle,
+    index: IndexReader,
+    filter: Option<FilterReader>,
+    range_tombstones: Option<Arc<FragmentedRangeTombstones>>,
+    global_sequence: Option<SequenceNumber>,
+}
+
+impl TableReader {
+    /// Opens a table: reads its footer, metaindex, properties, index, filter and range tombstones.
+    pub fn open(params: TableReaderParams) -> Result<Arc<Self>> {
+        open::open(params)
+    }
+
+    #[inline]
+    fn index_context<'a, 'o>(&'a self, options: &'o TableReadOptions) -> IndexContext<'a, 'o> {
+        IndexContext { index: &self.index, loader: &self.loader, options }
+    }
+
+    /// A new iterator, not positioned.
+    #[must_use]
+    pub fn iter(self: &Arc<Self>, options: TableReadOptions) -> TableIter {
+        TableIter::new(self.clone(), options)
+    }
+
+    /// The table's range tombstones, `None` when it has none.
+    #[inline]
+    #[must_use]
+    pub fn range_tombstones(&self) -> Option<&Arc<FragmentedRangeTombstones>> {
+        self.range_tombstones.as_ref()
+    }
+
+    /// What the table says about itself.
+    #[must_use]
+    pub fn properties(&self) -> &Arc<TableProperties> {
+        &self.properties
+    }
+
+    /// The sequence number that every entry shows, for an ingested file.
+    #[must_use]
+    pub fn global_sequence(&self) -> Option<SequenceNumber> {
+        self.global_sequence
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn file_path(&self) -> &Path {
+        self.loader.file.path()
+    }
+
+    /// Number of the file.
+    #[must_use]
+    pub fn file_number(&self) -> FileNumber {
+        self.file_number
+    }
+
+    /// Bytes of the file.
+    #[must_use]
+    pub fn file_size(&self) -> u64 {
+        self.file_size
+    }
+
+    /// Level at which it was opened.
+    #[must_use]
+    pub fn level(&self) -> i32 {
+        self.level
+    }
+
+    /// True when the table has a filter that lookups ask.
+    #[must_use]
+    pub fn has_filter(&self) -> bool {
+        self.filter.is_some()
+    }
+}

@@ -1,0 +1,305 @@
+//! Opening a table.
+//!
+//! ```text
+//! 1 the last bytes       footer: versions, checksum, metaindex
+//! 2 metaindex            handles of everything else
+//! 3 properties           index form, compression, global sequence number, identity
+//! 4 range tombstones, dictionary, index, filter
+//! ```
+//!
+//! Steps 2 to 4 are usually served from the bytes read in step 1, as all of it lies at the end of the file.
+
+use super::block_loader::BlockLoader;
+use super::filter_reader::FilterReader;
+use super::index_reader::IndexReader;
+use super::{TableReader, TableReaderParams};
+use ferrock_base::hash::hash128;
+use ferrock_base::internal_key::ParsedInternalKey;
+use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
+use ferrock_base::types::MAX_SEQUENCE_NUMBER;
+use ferrock_base::{Error, Result, SequenceNumber, ValueType};
+use ferrock_format::block::{IndexFormat, MetaBlock};
+use ferrock_format::compression::{CompressionType, Dictionary};
+use ferrock_format::footer::{Footer, MAX_FOOTER_SIZE, TableKind};
+use ferrock_format::handle::BlockHandle;
+use ferrock_format::metaindex::MetaBlockHandles;
+use ferrock_format::properties::{CompressionName, TableProperties, names};
+use ferrock_format::trailer;
+use ferrock_format::unique_id::UniqueId;
+use std::sync::Arc;
+
+/// Bytes read from the end of the file when its tail size is not known.
+const DEFAULT_TAIL_BYTES: u64 = 32 << 10;
+/// Never read more than this ahead of knowing what is there.
+const MAX_TAIL_BYTES: u64 = 8 << 20;
+
+pub(super) fn open(params: TableReaderParams) -> Result<Arc<TableReader>> {
+    let file = params.file.clone();
+    open_file(params).map_err(|error| error.in_file(file.path()))
+}
+
+fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
+    let (mut loader, footer) = read_footer(&params)?;
+    let meta = read_metaindex(&loader, footer.metaindex)?;
+    let properties = read_properties(&loader, &meta, footer.format_version)?;
+    check_identity(&params, &properties)?;
+    check_readable(&params, &properties)?;
+    let global_sequence = global_sequence(&properties, params.largest_sequence)?;
+    loader.index_format = IndexFormat {
+        key_is_user_key: properties.index_key_is_user_key != 0,
+        value_is_delta_encoded: properties.index_value_is_delta_encoded != 0,
+        has_first_key: false,
+    };
+    let index_type = properties.index_type.unwrap_or(0);
+    if index_type > 3 {
+        return Err(Error::not_supported(format!("index type {index_type}")));
+    }
+    loader.index_format.has_first_key = index_type == 3;
+    loader.cache_key_base = cache_key_base(&params, &properties);
+    loader.dictionary = read_dictionary(&loader, &meta, &properties, footer.format_version)?;
+    let range_tombstones = read_range_tombstones(&loader, &meta, global_sequence)?;
+
+    let options = &params.options;
+    let in_cache = options.cache_index_and_filter_blocks && loader.cache.is_some();
+    let top_in_cache = in_cache && !options.pin_top_level_index_and_filter;
+    let index_handle = footer.index.or(meta.index).filter(|handle| !handle.is_null() || footer.index.is_some());
+    let index_handle = index_handle.ok_or_else(|| Error::corruption("the metaindex names no index block"))?;
+    let index = IndexReader::open(&loader, index_handle, index_type == 2, in_cache, top_in_cache)?;
+    let filter = if params.skip_filters {
+        None
+    } else {
+        let extractor = params.prefix_extractor.as_ref();
+        FilterReader::open(&loader, &meta, &properties, extractor, in_cache, top_in_cache)?
+    };
+    loader.tail = None;
+    Ok(Arc::new(TableReader {
+        loader,
+        file_system: params.file_system,
+        file_number: params.file_number,
+        file_size: params.file_size,
+        level: params.level,
+        options: params.options,
+        properties: Arc::new(properties),
+        meta,
+        metaindex: footer.metaindex,
+        index_handle,
+        index,
+        filter,
+        range_tombstones,
+        global_sequence,
+    }))
+}
+
+/// Reads the end of the file and the footer in it.
+fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
+    let file_size = params.file.size();
+    if file_size != params.file_size {
+        let message = format!("the file has {file_size} bytes, {} are recorded for it", params.file_size);
+        return Err(Error::corruption(message));
+    }
+    let tail_bytes = params.tail_size.filter(|&size| size > 0).unwrap_or(DEFAULT_TAIL_BYTES);
+    let tail_bytes = tail_bytes.clamp(MAX_FOOTER_SIZE as u64, MAX_TAIL_BYTES).min(file_size);
+    let start = file_size - tail_bytes;
+    let mut tail = vec![0; usize::try_from(tail_bytes).unwrap_or(0)];
+    let read = params.file.read_at(start, &mut tail)?;
+    if read < tail.len() {
+        return Err(super::block_loader::short_read(start, tail.len(), read));
+    }
+    let footer = Footer::decode(&tail[tail.len().saturating_sub(MAX_FOOTER_SIZE)..], file_size)?;
+    if footer.kind != TableKind::BlockBased {
+        return Err(Error::not_supported(format!("{:?} tables cannot be read as block-based ones", footer.kind)));
+    }
+    let loader = BlockLoader {
+        file: params.file.clone(),
+        blocks_end: file_size - footer.encoded_len() as u64,
+        format_version: footer.format_version,
+        checksum_type: footer.checksum_type,
+        base_context: footer.base_context_checksum,
+        comparator: params.comparator.clone(),
+        index_format: IndexFormat { key_is_user_key: false, value_is_delta_encoded: false, has_first_key: false },
+        dictionary: None,
+        cache: params.cache.clone().filter(|_| !params.options.no_block_cache),
+        cache_key_base: (0, 0),
+        high_priority_metadata: params.options.cache_index_and_filter_blocks_with_high_priority,
+        tail: Some((start, tail)),
+    };
+    Ok((loader, footer))
+}
+
+fn read_metaindex(loader: &BlockLoader, handle: BlockHandle) -> Result<MetaBlockHandles> {
+    let (bytes, _) = loader.read_stored(handle, true, None)?;
+    let read = || {
+        let entries = MetaBlock::new(&bytes)?.entries()?;
+        MetaBlockHandles::from_entries(entries.iter().map(|(name, value)| (&name[..], *value)))
+    };
+    read().map_err(|error| error.context("metaindex").offset_by(handle.offset))
+}
+
+/// Reads the properties. Old ingestions wrote the global sequence number into the block without renewing its checksum,
+/// so a mismatch is tried again with those eight bytes zeroed.
+fn read_properties(loader: &BlockLoader, meta: &MetaBlockHandles, format_version: u32) -> Result<TableProperties> {
+    let Some(handle) = meta.properties else {
+        if format_version >= 6 {
+            return Err(Error::corruption("the metaindex names no properties block"));
+        }
+        return Ok(TableProperties::default());
+    };
+    let bytes = read_properties_block(loader, handle)?;
+    decode_properties(&bytes).map_err(|error| error.context("properties").offset_by(handle.offset))
+}
+
+/// The verified bytes of the properties block, as they are in the file.
+pub(super) fn read_properties_block(loader: &BlockLoader, handle: BlockHandle) -> Result<Vec<u8>> {
+    let length = loader.stored_length(handle)?;
+    let stored = loader.read_bytes(handle.offset, length, None)?.into_owned();
+    if let Err(mismatch) = trailer::verify(loader.checksum_type, &stored, loader.base_context, handle.offset) {
+        let mut zeroed = stored.clone();
+        let (payload, _, _) = trailer::split(&stored, handle.offset)?;
+        let Some(place) = global_sequence_place(payload) else { return Err(mismatch) };
+        let Some(bytes) = zeroed.get_mut(place) else { return Err(mismatch) };
+        bytes.fill(0);
+        trailer::verify(loader.checksum_type, &zeroed, loader.base_context, handle.offset).map_err(|_| mismatch)?;
+    }
+    let mut payload = stored;
+    payload.truncate(length - trailer::BLOCK_TRAILER_SIZE);
+    Ok(payload)
+}
+
+fn global_sequence_place(payload: &[u8]) -> Option<std::ops::Range<usize>> {
+    let mut place = None;
+    MetaBlock::new(payload)
+        .and_then(|block| {
+            block.for_each(|name, value, at| {
+                if name == names::EXTERNAL_SST_FILE_GLOBAL_SEQNO.as_bytes() && value.len() == 8 {
+                    place = Some(at..at + 8);
+                }
+                Ok(())
+            })
+        })
+        .ok()?;
+    place
+}
+
+fn decode_properties(bytes: &[u8]) -> Result<TableProperties> {
+    let entries = MetaBlock::new(bytes)?.entries()?;
+    TableProperties::decode_entries(entries.iter().map(|(name, value)| (&name[..], *value)))
+}
+
+/// The MANIFEST may know which file this must be.
+fn check_identity(params: &TableReaderParams, properties: &TableProperties) -> Result<()> {
+    let Some(expected) = params.expected_unique_id.filter(|id| *id != [0; 16]) else { return Ok(()) };
+    let actual = UniqueId::from_properties(properties)
+        .map_err(|error| Error::corruption(format!("a unique id is recorded for the table: {}", error.message())))?;
+    if actual.manifest_bytes() != expected {
+        return Err(Error::corruption("the unique id of the table is not the one recorded for it: it is another file"));
+    }
+    Ok(())
+}
+
+/// Refuses what this reader would read wrongly.
+fn check_readable(params: &TableReaderParams, properties: &TableProperties) -> Result<()> {
+    let name = params.comparator.user().name();
+    if !properties.comparator_name.is_empty() && properties.comparator_name != name {
+        return Err(Error::invalid_argument(format!(
+            "the table is sorted by {}, the column family by {name}",
+            properties.comparator_name
+        )));
+    }
+    if !properties.user_defined_timestamps_persisted {
+        return Err(Error::not_supported("user-defined timestamps (stripped from the keys of the table)"));
+    }
+    if properties.embedded_blob_stats.is_some() {
+        return Err(Error::not_supported("blobs embedded in a table"));
+    }
+    Ok(())
+}
+
+/// The sequence number that replaces every stored one in an ingested file.
+fn global_sequence(
+    properties: &TableProperties,
+    largest: Option<SequenceNumber>,
+) -> Result<Option<SequenceNumber>> {
+    let stored = properties.external_sst_file_global_seqno;
+    let sequence = match (properties.external_sst_file_version, stored, largest) {
+        (None, None, _) | (Some(1), None, _) => return Ok(None),
+        (None | Some(1), Some(_), _) => {
+            return Err(Error::corruption("a global sequence number in a table that is not external"));
+        }
+        (Some(2), None, _) => return Err(Error::corruption("an external table without global sequence number")),
+        (Some(2), Some(stored), None) => stored,
+        (Some(2), Some(0), Some(largest)) => largest.0,
+        (Some(2), Some(stored), Some(largest)) if stored == largest.0 => stored,
+        (Some(2), Some(stored), Some(largest)) => {
+            let message = format!("the table has global sequence number {stored}, {largest} is recorded for it");
+            return Err(Error::corruption(message));
+        }
+        (Some(version), _, _) => return Err(Error::not_supported(format!("external table of version {version}"))),
+    };
+    if sequence > MAX_SEQUENCE_NUMBER.0 {
+        return Err(Error::corruption(format!("global sequence number {sequence} is out of range")));
+    }
+    // Entries are stored with sequence number 0: replacing it by 0 changes nothing.
+    Ok((sequence != 0).then_some(SequenceNumber(sequence)))
+}
+
+/// Names this file's blocks in a shared cache: by who made it, where it lies and how long it is, so that a table opened
+/// again finds its blocks, and a changed copy elsewhere does not.
+fn cache_key_base(params: &TableReaderParams, properties: &TableProperties) -> (u64, u64) {
+    let mut identity = Vec::new();
+    if let Ok(id) = UniqueId::from_properties(properties) {
+        for word in id.words {
+            identity.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+    identity.extend_from_slice(&params.file_size.to_le_bytes());
+    identity.extend_from_slice(&params.file_number.0.to_le_bytes());
+    identity.extend_from_slice(params.file.path().as_os_str().as_encoded_bytes());
+    hash128(&identity, 0)
+}
+
+fn read_dictionary(
+    loader: &BlockLoader,
+    meta: &MetaBlockHandles,
+    properties: &TableProperties,
+    format_version: u32,
+) -> Result<Option<Dictionary>> {
+    let compression = CompressionName::parse(&properties.compression_name, format_version)?;
+    let Some(handle) = meta.compression_dictionary.filter(|handle| handle.size > 0) else { return Ok(None) };
+    let kind = match compression {
+        CompressionName::Single(kind) => kind,
+        CompressionName::Builtin(kinds) if kinds.contains(&CompressionType::Zstd) => CompressionType::Zstd,
+        CompressionName::Builtin(kinds) => kinds.first().copied().unwrap_or_default(),
+        CompressionName::Absent => CompressionType::Zstd,
+        CompressionName::Disabled => return Ok(None),
+    };
+    let (bytes, _) = loader.read_stored(handle, true, None)?;
+    Dictionary::new(kind, bytes).map(Some).map_err(|error| error.context("compression dictionary").at_offset(handle.offset))
+}
+
+fn read_range_tombstones(
+    loader: &BlockLoader,
+    meta: &MetaBlockHandles,
+    global_sequence: Option<SequenceNumber>,
+) -> Result<Option<Arc<FragmentedRangeTombstones>>> {
+    let Some(handle) = meta.range_deletion.filter(|handle| handle.size > 0) else { return Ok(None) };
+    let (bytes, _) = loader.read_stored(handle, true, None)?;
+    let mut tombstones = Vec::new();
+    let read = || -> Result<()> {
+        for (key, end) in MetaBlock::new(&bytes)?.entries()? {
+            let start = ParsedInternalKey::parse(&key)?;
+            if start.value_type != ValueType::RangeDeletion {
+                return Err(Error::corruption(format!("an entry of type {:?}", start.value_type)));
+            }
+            tombstones.push(RangeTombstone {
+                start: start.user_key.to_vec(),
+                end: end.to_vec(),
+                sequence: global_sequence.unwrap_or(start.sequence),
+            });
+        }
+        Ok(())
+    };
+    let mut read = read;
+    read().map_err(|error| error.context("range tombstones").offset_by(handle.offset))?;
+    let fragments = FragmentedRangeTombstones::new(loader.comparator.user().clone(), tombstones);
+    Ok((!fragments.is_empty()).then(|| Arc::new(fragments)))
+}
