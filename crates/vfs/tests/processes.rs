@@ -109,7 +109,8 @@ fn append_until_killed(dir: &Path) {
         let step = record_bytes(at, largest).min(contents.len() - at);
         file.append(&contents[at..at + step]).unwrap();
         at += step;
-        if at % 13 == 0 || largest > 10_000 {
+        // Large appends are acknowledged once, so that the killer finds the writer copying and not talking.
+        if at % 13 == 0 && largest < 10_000 || at == step {
             line.clear();
             std::fmt::Write::write_fmt(&mut line, format_args!("ACK {at}\n")).unwrap();
             std::io::stdout().write_all(line.as_bytes()).unwrap();
@@ -129,14 +130,15 @@ fn a_killed_writer_leaves_its_bytes_and_zeros() {
     let path = dir.path().join("000004.log");
     let contents = pattern(PATTERN_BYTES, 11);
     let setups = [("0", "700"), ("1", "25000"), ("4194304", "30000"), ("70000", "300"), ("1", "90000")];
-    for (round, (preallocate, largest)) in setups.into_iter().cycle().take(25).enumerate() {
+    for (round, (preallocate, largest)) in setups.into_iter().cycle().take(50).enumerate() {
         let variables = [("PREALLOCATE", preallocate), ("LARGEST", largest)];
         let largest: usize = largest.parse().unwrap();
         let (mut child, mut output) = spawn("append", dir.path(), &variables);
         let mut acknowledged = 0;
-        for _ in 0..(if largest > 10_000 { round * 2 } else { round * 60 }) + 1 {
+        for _ in 0..(if largest > 10_000 { 0 } else { round * 30 }) + 1 {
             acknowledged = wait_for(&mut output, "ACK ").parse().unwrap();
         }
+        std::thread::sleep(std::time::Duration::from_micros(round as u64 * 53 % 2500));
         child.kill().unwrap();
         child.wait().unwrap();
         // What it still said before it died.
