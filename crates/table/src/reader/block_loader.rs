@@ -1,7 +1,7 @@
 //! Reads blocks of one file: bounds, checksum, decompression, decoding, cache.
 
-use super::readahead::Readahead;
 use super::read_options::{ReadTier, TableReadOptions};
+use super::readahead::Readahead;
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, FilterBlock, TableBlockCache};
 use crate::cache_shim::{CacheKey, Priority};
 use ferrock_base::checksum::ChecksumType;
@@ -136,13 +136,7 @@ impl BlockLoader {
         decoded.map_err(|error| self.in_file(error))
     }
 
-    fn decode(
-        &self,
-        payload: Vec<u8>,
-        compression: u8,
-        handle: BlockHandle,
-        role: BlockRole,
-    ) -> Result<CachedBlock> {
+    fn decode(&self, payload: Vec<u8>, compression: u8, handle: BlockHandle, role: BlockRole) -> Result<CachedBlock> {
         // A block that was compressed has no offsets of the file in it: errors then name where it begins.
         let is_raw = compression == 0 || matches!(role, BlockRole::Filter | BlockRole::FilterIndex);
         let bytes = if is_raw { payload } else { self.decompress(&payload, compression, handle, role)? };
@@ -161,7 +155,11 @@ impl BlockLoader {
     /// Turns an offset within a block into one within the file.
     #[cold]
     pub(crate) fn locate(&self, error: Error, handle: BlockHandle, is_raw: bool) -> Error {
-        if is_raw { error.offset_by(handle.offset) } else { Error::new(error.kind(), error.message()).at_offset(handle.offset) }
+        if is_raw {
+            error.offset_by(handle.offset)
+        } else {
+            Error::new(error.kind(), error.message()).at_offset(handle.offset)
+        }
     }
 
     fn decompress(&self, payload: &[u8], compression: u8, handle: BlockHandle, role: BlockRole) -> Result<Vec<u8>> {

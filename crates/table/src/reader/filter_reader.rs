@@ -5,10 +5,10 @@ use super::index_reader::handles;
 use super::meta_source::{MetaSource, Partitions};
 use super::read_options::TableReadOptions;
 use crate::blocks::BlockRole;
+use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
-use ferrock_base::internal_key::make_internal_key;
-use ferrock_base::Result;
+use ferrock_base::{ErrorKind, Result};
 use ferrock_format::block::IndexCursor;
 use ferrock_format::metaindex::MetaBlockHandles;
 use ferrock_format::properties::TableProperties;
@@ -99,6 +99,7 @@ impl FilterReader {
         }
     }
 
+    /// Asks the filter. A filter that is not in memory and may not be read answers *maybe*.
     #[inline]
     fn may_match(
         &self,
@@ -107,6 +108,14 @@ impl FilterReader {
         internal_key: &[u8],
         options: &TableReadOptions,
     ) -> Result<bool> {
+        match self.ask(loader, entry, internal_key, options) {
+            Err(error) if error.kind() == ErrorKind::Incomplete => Ok(true),
+            answer => answer,
+        }
+    }
+
+    #[inline]
+    fn ask(&self, loader: &BlockLoader, entry: &[u8], internal_key: &[u8], options: &TableReadOptions) -> Result<bool> {
         match &self.blocks {
             Blocks::Full(source) => Ok(source.get(loader, options)?.filter()?.may_match(entry)),
             Blocks::Partitioned { top, partitions } => {

@@ -57,7 +57,8 @@ impl Partitions {
         if in_cache {
             return Self::InCache;
         }
-        let mut slots: Vec<(u64, OnceLock<BlockRef>)> = handles.map(|handle| (handle.offset, OnceLock::new())).collect();
+        let mut slots: Vec<(u64, OnceLock<BlockRef>)> =
+            handles.map(|handle| (handle.offset, OnceLock::new())).collect();
         slots.sort_by_key(|slot| slot.0);
         slots.dedup_by_key(|slot| slot.0);
         Self::Kept(slots)

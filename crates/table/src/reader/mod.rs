@@ -67,7 +67,11 @@ pub struct TableReaderParams {
 impl TableReaderParams {
     /// Parameters for a file on its own, of which no MANIFEST says anything.
     #[must_use]
-    pub fn new(file: Arc<dyn RandomAccessFile>, file_system: Arc<dyn FileSystem>, comparator: InternalComparator) -> Self {
+    pub fn new(
+        file: Arc<dyn RandomAccessFile>,
+        file_system: Arc<dyn FileSystem>,
+        comparator: InternalComparator,
+    ) -> Self {
         Self {
             comparator,
             file_size: file.size(),

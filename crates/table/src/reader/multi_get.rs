@@ -92,7 +92,8 @@ impl TableReader {
     fn load_wanted(&self, options: &TableReadOptions, wanted: &mut [WantedBlock]) {
         let mut missing = Vec::new();
         for (index, block) in wanted.iter_mut().enumerate() {
-            let cached = self.loader.cache.as_ref().and_then(|cache| cache.lookup(&self.loader.cache_key(block.handle)));
+            let cached =
+                self.loader.cache.as_ref().and_then(|cache| cache.lookup(&self.loader.cache_key(block.handle)));
             match cached {
                 Some(found) => block.block = Some(Ok(BlockRef::Cached(found))),
                 None if options.read_tier == ReadTier::BlockCacheOnly => {

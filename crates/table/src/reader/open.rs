@@ -199,6 +199,10 @@ fn check_identity(params: &TableReaderParams, properties: &TableProperties) -> R
 /// Refuses what this reader would read wrongly.
 fn check_readable(params: &TableReaderParams, properties: &TableProperties) -> Result<()> {
     let name = params.comparator.user().name();
+    if properties.comparator_name.ends_with(".u64ts") {
+        let message = format!("comparator {} (user-defined timestamps)", properties.comparator_name);
+        return Err(Error::not_supported(message));
+    }
     if !properties.comparator_name.is_empty() && properties.comparator_name != name {
         return Err(Error::invalid_argument(format!(
             "the table is sorted by {}, the column family by {name}",
@@ -215,10 +219,7 @@ fn check_readable(params: &TableReaderParams, properties: &TableProperties) -> R
 }
 
 /// The sequence number that replaces every stored one in an ingested file.
-fn global_sequence(
-    properties: &TableProperties,
-    largest: Option<SequenceNumber>,
-) -> Result<Option<SequenceNumber>> {
+fn global_sequence(properties: &TableProperties, largest: Option<SequenceNumber>) -> Result<Option<SequenceNumber>> {
     let stored = properties.external_sst_file_global_seqno;
     let sequence = match (properties.external_sst_file_version, stored, largest) {
         (None, None, _) | (Some(1), None, _) => return Ok(None),
@@ -273,7 +274,9 @@ fn read_dictionary(
         CompressionName::Disabled => return Ok(None),
     };
     let (bytes, _) = loader.read_stored(handle, true, None)?;
-    Dictionary::new(kind, bytes).map(Some).map_err(|error| error.context("compression dictionary").at_offset(handle.offset))
+    Dictionary::new(kind, bytes)
+        .map(Some)
+        .map_err(|error| error.context("compression dictionary").at_offset(handle.offset))
 }
 
 fn read_range_tombstones(
