@@ -15,6 +15,7 @@ use ferrock_vfs::{
     Fault, FaultInjectionFileSystem, FaultRule, FileSystem, OperationKind, PosixFileSystem, Trigger, WritableOptions,
     read_file, write_file_synced,
 };
+use parking_lot::Mutex;
 
 const DISK_BYTES: usize = 2 << 20;
 const RECORD_BYTES: usize = 1500;
@@ -75,6 +76,10 @@ fn an_injected_full_disk() {
     }
 }
 
+/// A process that another test starts holds copies of our descriptors until it runs `mount`, and so the space of files
+/// that we removed: the tests that start processes or measure space take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
 struct Mounted(PathBuf);
 
 impl Mounted {
@@ -94,6 +99,7 @@ impl Drop for Mounted {
 
 #[test]
 fn a_really_full_disk() {
+    let _turn = TURN.lock();
     let dir = tempfile::tempdir().unwrap();
     let Some(mounted) = Mounted::tmpfs(dir.path()) else {
         println!("no tmpfs can be mounted here; a_size_limit_ends_appends_cleanly and an_injected_full_disk stand in");
@@ -108,6 +114,7 @@ fn a_really_full_disk() {
 
 #[test]
 fn a_read_only_mount_is_recognised() {
+    let _turn = TURN.lock();
     let dir = tempfile::tempdir().unwrap();
     let Some(mounted) = Mounted::tmpfs(dir.path()) else {
         println!("no tmpfs can be mounted here; the in-memory file system's read-only test stands in");
