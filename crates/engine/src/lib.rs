@@ -9,6 +9,8 @@ pub mod read;
 mod snapshot;
 mod super_version;
 mod sync;
+pub mod table_cache;
+pub mod version;
 
 pub use ferrock_base::{Comparator, Error, ErrorKind, Result, SequenceNumber};
 pub use ferrock_format::write_batch::WriteBatch;

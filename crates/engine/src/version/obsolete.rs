@@ -65,7 +65,7 @@ pub fn obsolete_files<'a>(listing: &'a [String], needed: &NeededFiles) -> Vec<&'
     };
     parsed
         .iter()
-        .filter(|(name, parsed)| is_obsolete(parsed.kind, parsed.number))
+        .filter(|(_, parsed)| is_obsolete(parsed.kind, parsed.number))
         .map(|(name, _)| *name)
         .collect()
 }

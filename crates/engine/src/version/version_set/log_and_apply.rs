@@ -4,7 +4,7 @@ use super::family::Family;
 use super::families::dropped;
 use super::manifest_writer::ManifestWriter;
 use super::snapshot_records::snapshot_records;
-use super::{Manifest, State, VersionSet, current};
+use super::{Manifest, VersionSet, current};
 use crate::options::ColumnFamilyOptions;
 use crate::version::{Version, VersionBuilder};
 use ferrock_base::{Error, FileNumber, Result};

@@ -1,0 +1,334 @@
+//! Open tables, by file.
+//!
+//! ```text
+//! max_open_files = -1    every table, once opened, stays open: a slot in its FileMetadata, no lock, no look-up
+//! max_open_files = n     at most n tables of the whole database: shards of a clock cache, evicted ones are reopened
+//! ```
+//!
+//! A [`TableCache`] belongs to a column family, because how a table is opened depends on the family's options. What is
+//! bounded is shared by all families: [`OpenTables`].
+//!
+//! The clock: a hit takes a shard's lock for reading and sets a flag; an insertion into a full shard moves a hand over
+//! the slots, clears the flags it meets and takes the first slot without one. A table that is in use when it is evicted
+//! is closed by its last user.
+
+use crate::version::{FileMetadata, FileStatistics};
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::thread::Spawner;
+use ferrock_base::{Error, FileNumber, InternalComparator, Result};
+use ferrock_format::file_name;
+use ferrock_table::{BlockBasedTableOptions, TableBlockCache, TableReader, TableReaderParams};
+use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions};
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The open tables of a database.
+#[derive(Debug)]
+pub struct OpenTables {
+    /// `None`: tables are kept in their `FileMetadata`.
+    shards: Option<Box<[RwLock<Shard>]>>,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    capacity: usize,
+    positions: HashMap<FileNumber, usize>,
+    slots: Vec<Slot>,
+    hand: usize,
+}
+
+#[derive(Debug)]
+struct Slot {
+    number: FileNumber,
+    table: Arc<TableReader>,
+    was_used: AtomicBool,
+}
+
+/// Shards of a large cache; a small one has one, so that its bound is exact for any set of files.
+const SHARDS: usize = 16;
+
+impl OpenTables {
+    /// Keeps at most `max_open_files` tables open; all for a negative number.
+    #[must_use]
+    pub fn new(max_open_files: i32) -> Self {
+        let Ok(capacity) = usize::try_from(max_open_files) else { return Self { shards: None } };
+        let count = if capacity >= SHARDS * 4 { SHARDS } else { 1 };
+        let shard = || RwLock::new(Shard { capacity: (capacity / count).max(1), ..Shard::default() });
+        Self { shards: Some((0..count).map(|_| shard()).collect()) }
+    }
+
+    /// True when every table stays open.
+    #[must_use]
+    pub fn is_unbounded(&self) -> bool {
+        self.shards.is_none()
+    }
+
+    /// Tables open in a bounded cache.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shards.iter().flatten().map(|shard| shard.read().slots.len()).sum()
+    }
+
+    /// True when a bounded cache has no table.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn shard(&self, number: FileNumber) -> Option<&RwLock<Shard>> {
+        let shards = self.shards.as_ref()?;
+        shards.get(usize::try_from(number.0 % shards.len() as u64).ok()?)
+    }
+
+    fn get(&self, number: FileNumber) -> Option<Arc<TableReader>> {
+        let shard = self.shard(number)?.read();
+        let slot = &shard.slots[*shard.positions.get(&number)?];
+        slot.was_used.store(true, Ordering::Relaxed);
+        Some(Arc::clone(&slot.table))
+    }
+
+    /// Adds a table and returns it, or the one that another thread was faster with.
+    fn insert(&self, number: FileNumber, table: Arc<TableReader>) -> Arc<TableReader> {
+        let Some(shard) = self.shard(number) else { return table };
+        let mut shard = shard.write();
+        if let Some(&position) = shard.positions.get(&number) {
+            return Arc::clone(&shard.slots[position].table);
+        }
+        let slot = Slot { number, table: Arc::clone(&table), was_used: AtomicBool::new(false) };
+        let position = if shard.slots.len() < shard.capacity {
+            shard.slots.push(slot);
+            shard.slots.len() - 1
+        } else {
+            let position = shard.victim();
+            let evicted = std::mem::replace(&mut shard.slots[position], slot);
+            shard.positions.remove(&evicted.number);
+            position
+        };
+        shard.positions.insert(number, position);
+        table
+    }
+
+    /// Closes a table whose file is to be deleted.
+    pub fn evict(&self, number: FileNumber) {
+        let Some(shard) = self.shard(number) else { return };
+        let mut shard = shard.write();
+        if let Some(position) = shard.positions.remove(&number) {
+            shard.slots.swap_remove(position);
+            if let Some(moved) = shard.slots.get(position).map(|slot| slot.number) {
+                shard.positions.insert(moved, position);
+            }
+        }
+    }
+}
+
+impl Shard {
+    fn victim(&mut self) -> usize {
+        loop {
+            self.hand = (self.hand + 1) % self.slots.len();
+            if !self.slots[self.hand].was_used.swap(false, Ordering::Relaxed) {
+                return self.hand;
+            }
+        }
+    }
+}
+
+/// How the tables of a column family are opened.
+#[derive(Clone, Debug)]
+pub struct TableCacheParams {
+    /// Where the files are.
+    pub file_system: Arc<dyn FileSystem>,
+    /// Directories, by path id.
+    pub paths: Vec<PathBuf>,
+    /// Order of the keys.
+    pub comparator: InternalComparator,
+    /// Caching policy.
+    pub table_options: Arc<BlockBasedTableOptions>,
+    /// Cache of blocks.
+    pub block_cache: Option<Arc<TableBlockCache>>,
+    /// The family's prefix extractor.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// How the files are opened.
+    pub file_options: RandomAccessOptions,
+    /// Compare each table's unique id with the MANIFEST's.
+    pub verify_unique_id: bool,
+    /// The bounded cache, shared by all families.
+    pub open_tables: Arc<OpenTables>,
+}
+
+/// Opens the tables of a column family and keeps them open.
+pub struct TableCache {
+    params: TableCacheParams,
+}
+
+impl fmt::Debug for TableCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableCache").field("paths", &self.params.paths).finish_non_exhaustive()
+    }
+}
+
+/// An open table: borrowed from the file's metadata where all tables stay open, shared otherwise.
+#[derive(Clone, Debug)]
+pub enum TableRef<'a> {
+    /// Lives in the metadata.
+    Borrowed(&'a Arc<TableReader>),
+    /// From a bounded cache.
+    Shared(Arc<TableReader>),
+}
+
+impl Deref for TableRef<'_> {
+    type Target = Arc<TableReader>;
+    #[inline]
+    fn deref(&self) -> &Arc<TableReader> {
+        match self {
+            Self::Borrowed(table) => table,
+            Self::Shared(table) => table,
+        }
+    }
+}
+
+impl TableCache {
+    /// A cache for one family.
+    #[must_use]
+    pub fn new(params: TableCacheParams) -> Self {
+        Self { params }
+    }
+
+    /// The open table of `file`, for as long as the file's metadata is held. Point reads use this: where all tables stay
+    /// open it touches no shared count.
+    #[inline]
+    pub fn get_ref<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
+        match file.open_table().get() {
+            Some(table) => Ok(TableRef::Borrowed(table)),
+            None => self.get_slow(file),
+        }
+    }
+
+    /// The open table of `file`.
+    pub fn get(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
+        Ok(Arc::clone(&*self.get_ref(file)?))
+    }
+
+    /// The open table, if it is open.
+    #[must_use]
+    pub fn get_if_open(&self, file: &FileMetadata) -> Option<Arc<TableReader>> {
+        file.open_table().get().cloned().or_else(|| self.params.open_tables.get(file.number))
+    }
+
+    #[cold]
+    fn get_slow<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
+        let open_tables = &self.params.open_tables;
+        if let Some(table) = open_tables.get(file.number) {
+            return Ok(TableRef::Shared(table));
+        }
+        let table = self.open(file)?;
+        if open_tables.is_unbounded() {
+            // Of two threads that open the same table, the first one's stays.
+            return Ok(TableRef::Borrowed(file.open_table().get_or_init(|| table)));
+        }
+        Ok(TableRef::Shared(open_tables.insert(file.number, table)))
+    }
+
+    /// Opens the table of `file` without keeping it.
+    pub fn open(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
+        let params = &self.params;
+        let handle = self.open_file(file)?;
+        let unique_id = file.unique_id.filter(|_| params.verify_unique_id).map(|[low, high]| {
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&low.to_le_bytes());
+            bytes[8..].copy_from_slice(&high.to_le_bytes());
+            bytes
+        });
+        let path = handle.path().to_path_buf();
+        let table = TableReader::open(TableReaderParams {
+            file_size: file.size_bytes,
+            file_number: file.number,
+            level: i32::try_from(file.level).unwrap_or(-1),
+            options: Arc::clone(&params.table_options),
+            cache: params.block_cache.clone(),
+            prefix_extractor: params.prefix_extractor.clone(),
+            largest_sequence: Some(file.largest_seqno),
+            expected_unique_id: unique_id,
+            tail_size: (file.tail_size_bytes > 0).then_some(file.tail_size_bytes),
+            ..TableReaderParams::new(handle, Arc::clone(&params.file_system), params.comparator.clone())
+        })
+        .map_err(|error| error.in_file(path))?;
+        let properties = table.properties();
+        file.set_statistics(FileStatistics {
+            num_entries: properties.num_entries,
+            num_deletions: properties.num_deletions,
+            num_range_deletions: properties.num_range_deletions,
+            raw_key_size_bytes: properties.raw_key_size,
+            raw_value_size_bytes: properties.raw_value_size,
+        });
+        Ok(table)
+    }
+
+    /// Opens the file under its name, or the name that LevelDB gave tables.
+    fn open_file(&self, file: &FileMetadata) -> Result<Arc<dyn RandomAccessFile>> {
+        let params = &self.params;
+        let dir = usize::try_from(file.path_id).ok().and_then(|id| params.paths.get(id)).ok_or_else(|| {
+            let (number, id, known) = (file.number, file.path_id, params.paths.len());
+            Error::corruption(format!("table file #{number} is in path {id}, the family has {known} paths"))
+        })?;
+        let open = |name: String| params.file_system.open_random_access(&dir.join(name), &params.file_options);
+        open(file_name::table(file.number)).or_else(|error| {
+            if !error.is_not_found() {
+                return Err(error);
+            }
+            open(file_name::legacy_table(file.number)).map_err(|_| error)
+        })
+    }
+
+    /// Forgets the table of a file that is to be deleted.
+    pub fn evict(&self, number: FileNumber) {
+        self.params.open_tables.evict(number);
+    }
+}
+
+/// Opens `files` on up to `threads` threads, each through its family's cache; the first error in order is returned, with
+/// every file tried. A bounded cache is filled to its bound by the first files.
+pub fn open_all(
+    spawner: &dyn Spawner,
+    threads: usize,
+    files: Vec<(Arc<TableCache>, Arc<FileMetadata>)>,
+) -> Result<()> {
+    let threads = threads.clamp(1, files.len().max(1));
+    let work = Arc::new(Work { files, next: AtomicUsize::new(0), first_error: Mutex::new(None) });
+    let mut joins = Vec::new();
+    for index in 1..threads {
+        let work = Arc::clone(&work);
+        joins.push(spawner.spawn(&format!("ferrock-open-{index}"), Box::new(move || work.run()))?);
+    }
+    work.run();
+    for join in joins {
+        join.join()?;
+    }
+    let first_error = work.first_error.lock().take();
+    first_error.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+struct Work {
+    files: Vec<(Arc<TableCache>, Arc<FileMetadata>)>,
+    next: AtomicUsize,
+    first_error: Mutex<Option<(usize, Error)>>,
+}
+
+impl Work {
+    fn run(&self) {
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some((cache, file)) = self.files.get(index) else { return };
+            if let Err(error) = cache.get_ref(file) {
+                let mut first = self.first_error.lock();
+                if first.as_ref().is_none_or(|(earlier, _)| index < *earlier) {
+                    *first = Some((index, error));
+                }
+            }
+        }
+    }
+}
