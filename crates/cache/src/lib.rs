@@ -1,2 +1,37 @@
-//! Sharded block cache with lock-free hits, priorities and reservations.
+//! The block cache: sharded, lock-free on hits, generic over what it holds.
+//!
+//! | module | what |
+//! |---|---|
+//! | `slot` | one entry and the atomic word that is its whole life |
+//! | `index` | hash of a key -> slot, read without locks |
+//! | `shard` | slots, index, clock hand and lock of a part of the cache |
+//! | `shared` | all shards and the capacity; kept alive by entries |
+//! | `handle` | pinned values |
+//! | `flight` | a missing entry is loaded once |
+//! | `reservation` | capacity taken by memory elsewhere |
+//! | `cache` | the public face |
 #![warn(missing_docs)]
+
+mod cache;
+mod flight;
+mod handle;
+mod index;
+mod key;
+mod reservation;
+mod role;
+mod shard;
+mod shared;
+#[cfg(all(test, shuttle))]
+mod shuttle_tests;
+mod slot;
+mod stats;
+mod sync;
+#[cfg(all(test, not(shuttle)))]
+mod tests;
+
+pub use cache::{BlockCache, CacheOptions, Rejected};
+pub use handle::Handle;
+pub use key::CacheKey;
+pub use reservation::Reservation;
+pub use role::{EntryRole, Priority};
+pub use stats::{CacheStats, RoleStats};

@@ -1,0 +1,274 @@
+//! The public face of the cache.
+
+use crate::flight::Flights;
+use crate::handle::Handle;
+use crate::key::CacheKey;
+use crate::reservation::Reservation;
+use crate::role::{EntryRole, Priority};
+use crate::shared::{Garbage, Shared};
+use crate::stats::{CacheStats, Event};
+use ferrock_base::error::Result;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Shards are not made smaller than this by default: an entry must fit its shard.
+const MIN_SHARD_BYTES: usize = 2 << 20;
+/// Below this capacity there is one shard, whatever was asked for.
+const MIN_SHARDED_BYTES: usize = 1 << 20;
+const MAX_DEFAULT_SHARD_BITS: u32 = 6;
+const MAX_SHARD_BITS: u32 = 10;
+
+/// What a cache is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheOptions {
+    /// Bytes the cache may hold.
+    pub capacity_bytes: usize,
+    /// The cache is cut into `2^shard_bits` parts; `None` chooses by capacity. A part holds its share of the capacity.
+    pub shard_bits: Option<u32>,
+    /// Refuse what does not fit beside the entries in use, instead of going over the capacity for a while.
+    pub strict_capacity_limit: bool,
+    /// Charge each entry for the cache's own tables too.
+    pub charge_metadata: bool,
+}
+
+impl Default for CacheOptions {
+    /// RocksDB's default block cache: 32 MiB.
+    fn default() -> Self {
+        Self { capacity_bytes: 32 << 20, shard_bits: None, strict_capacity_limit: false, charge_metadata: true }
+    }
+}
+
+impl CacheOptions {
+    fn effective_shard_bits(&self) -> u32 {
+        if self.capacity_bytes < MIN_SHARDED_BYTES {
+            return 0;
+        }
+        match self.shard_bits {
+            Some(bits) => bits.min(MAX_SHARD_BITS),
+            None => (self.capacity_bytes / MIN_SHARD_BYTES).max(1).ilog2().min(MAX_DEFAULT_SHARD_BITS),
+        }
+    }
+}
+
+/// A value that a strict capacity limit kept out: the caller goes on without caching it.
+pub struct Rejected<V>(pub V);
+
+impl<V> fmt::Debug for Rejected<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Rejected")
+    }
+}
+
+/// A cache of values by 16-byte keys. Looking up takes no lock; inserting and erasing lock one shard.
+///
+/// ```
+/// use ferrock_cache::{BlockCache, CacheKey, CacheOptions, EntryRole, Priority};
+/// let cache = BlockCache::new(CacheOptions { capacity_bytes: 1 << 20, ..Default::default() });
+/// let key = CacheKey::new((1, 2), 4096);
+/// let handle = cache.insert(&key, "block", 5, EntryRole::DataBlock, Priority::Low).unwrap();
+/// assert_eq!(*handle, "block");
+/// assert_eq!(cache.lookup(&key).as_deref(), Some(&"block"));
+/// ```
+pub struct BlockCache<V> {
+    shared: Arc<Shared<V>>,
+    flights: Flights<V>,
+    next_id: AtomicU64,
+}
+
+impl<V> BlockCache<V> {
+    /// An empty cache.
+    #[must_use]
+    pub fn new(options: CacheOptions) -> Arc<Self> {
+        let shared = Shared::new(
+            options.effective_shard_bits(),
+            options.capacity_bytes,
+            options.strict_capacity_limit,
+            options.charge_metadata,
+        );
+        Arc::new(Self { shared: Arc::new(shared), flights: Flights::new(), next_id: AtomicU64::new(1) })
+    }
+
+    /// The entry of `key`, pinned. A miss is counted without a role; see [`lookup_as`](Self::lookup_as).
+    #[inline]
+    #[must_use]
+    pub fn lookup(&self, key: &CacheKey) -> Option<Handle<V>> {
+        self.lookup_as(key, EntryRole::Other)
+    }
+
+    /// The entry of `key`, pinned; a miss is counted for `role`.
+    #[inline]
+    #[must_use]
+    pub fn lookup_as(&self, key: &CacheKey, role: EntryRole) -> Option<Handle<V>> {
+        let found = self.find(key);
+        match &found {
+            Some(handle) => self.shared.counters.count(Event::Hit, handle.role().unwrap_or(role)),
+            None => self.shared.counters.count(Event::Miss, role),
+        }
+        found
+    }
+
+    #[inline]
+    fn find(&self, key: &CacheKey) -> Option<Handle<V>> {
+        let hash = key.hash();
+        // SAFETY: `lookup` gives us a reference.
+        self.shared.shard(hash).lookup(hash, key).map(|slot| unsafe { Handle::from_slot(slot) })
+    }
+
+    /// Adds a value, in place of an entry of the same key (whose holders keep it). Evicts to make room. When it does not
+    /// fit, a cache without a strict limit takes it all the same; one with a strict limit gives it back.
+    pub fn insert(
+        &self,
+        key: &CacheKey,
+        value: V,
+        charge: usize,
+        role: EntryRole,
+        priority: Priority,
+    ) -> std::result::Result<Handle<V>, Rejected<V>> {
+        match self.shared.insert(key, value, charge, role, priority.initial_clock()) {
+            // SAFETY: `insert` gives us the entry's first reference.
+            Ok(slot) => Ok(unsafe { Handle::from_slot(slot) }),
+            Err(value) => Err(Rejected(value)),
+        }
+    }
+
+    /// Adds a value, or hands it back in a handle outside the cache when a strict limit refuses it.
+    pub fn insert_or_standalone(
+        &self,
+        key: &CacheKey,
+        value: V,
+        charge: usize,
+        role: EntryRole,
+        priority: Priority,
+    ) -> Handle<V> {
+        self.insert(key, value, charge, role, priority).unwrap_or_else(|Rejected(value)| Handle::standalone(value))
+    }
+
+    /// The entry of `key`; when it is missing, `load` makes it (value and charge). Of many threads that miss at once one
+    /// loads and the others wait for its result or its error; nothing is remembered of an error. When that thread panics,
+    /// another one loads. `load` must not ask for the same key again.
+    pub fn lookup_or_load(
+        &self,
+        key: &CacheKey,
+        role: EntryRole,
+        priority: Priority,
+        load: impl FnOnce() -> Result<(V, usize)>,
+    ) -> Result<Handle<V>> {
+        if let Some(handle) = self.lookup_as(key, role) {
+            return Ok(handle);
+        }
+        self.flights.load(
+            key,
+            || self.find(key),
+            || load().map(|(value, charge)| self.insert_or_standalone(key, value, charge, role, priority)),
+        )
+    }
+
+    /// Removes the entry of `key`; holders keep it. True when there was one.
+    pub fn erase(&self, key: &CacheKey) -> bool {
+        let hash = key.hash();
+        let mut garbage = Garbage::new();
+        self.shared.shard(hash).erase(hash, key, &mut garbage)
+    }
+
+    /// Removes every entry that nobody holds.
+    pub fn erase_unreferenced(&self) {
+        for shard in self.shared.shards() {
+            let mut garbage = Garbage::new();
+            shard.erase_all(false, &mut garbage);
+        }
+    }
+
+    /// Bytes the cache may hold.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.shared.capacity_bytes()
+    }
+
+    /// Changes the capacity, evicting at once what no longer fits.
+    pub fn set_capacity(&self, bytes: usize) {
+        self.shared.set_capacity(bytes);
+    }
+
+    /// True when what does not fit is refused.
+    #[must_use]
+    pub fn has_strict_capacity_limit(&self) -> bool {
+        self.shared.is_strict()
+    }
+
+    /// Bytes charged: entries (also erased ones that somebody still holds) and reservations.
+    #[must_use]
+    pub fn usage(&self) -> usize {
+        self.shared.usage_bytes()
+    }
+
+    /// Bytes charged for entries that somebody holds and for reservations. Walks over all entries.
+    #[must_use]
+    pub fn pinned_usage(&self) -> usize {
+        self.shared.shards().iter().map(|shard| shard.pinned_usage()).sum::<usize>() + self.shared.reserved_bytes()
+    }
+
+    /// Bytes of the cache's own tables.
+    #[must_use]
+    pub fn table_bytes(&self) -> usize {
+        self.shared.shards().iter().map(|shard| shard.table_bytes()).sum()
+    }
+
+    /// Number of shards.
+    #[must_use]
+    pub fn shard_count(&self) -> usize {
+        self.shared.shards().len()
+    }
+
+    /// Counters and usage by role.
+    #[must_use]
+    pub fn stats(&self) -> CacheStats {
+        let mut stats = self.shared.counters.snapshot();
+        for usage in self.shared.shards().iter().map(|shard| shard.role_usage()) {
+            for role in EntryRole::ALL {
+                stats.role_mut(role).usage_bytes += usage.charge[role as usize];
+                stats.role_mut(role).entry_count += usage.count[role as usize];
+            }
+        }
+        for role in EntryRole::ALL {
+            stats.role_mut(role).usage_bytes += self.shared.reserved_by_role(role);
+        }
+        stats
+    }
+
+    /// A number that this cache gives out once: the key base of a file without an id of its own.
+    #[must_use]
+    pub fn new_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl<V: Send + Sync + 'static> BlockCache<V> {
+    /// Takes a part of the capacity for memory elsewhere. Evicts to make room; fails when that is not enough and the limit
+    /// is strict.
+    pub fn reserve(&self, bytes: usize, role: EntryRole) -> Result<Reservation> {
+        let mut reservation = Reservation::new(self.shared.clone(), role);
+        reservation.resize(bytes)?;
+        Ok(reservation)
+    }
+}
+
+impl<V> Drop for BlockCache<V> {
+    fn drop(&mut self) {
+        // Entries own the shared part: without this they would keep each other alive.
+        for shard in self.shared.shards() {
+            let mut garbage = Garbage::new();
+            shard.erase_all(true, &mut garbage);
+        }
+    }
+}
+
+impl<V> fmt::Debug for BlockCache<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockCache")
+            .field("capacity", &self.capacity())
+            .field("usage", &self.usage())
+            .field("shards", &self.shard_count())
+            .finish_non_exhaustive()
+    }
+}

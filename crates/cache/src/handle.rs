@@ -1,0 +1,136 @@
+//! Handles: pinned values.
+
+use crate::role::EntryRole;
+use crate::shared::Payload;
+use crate::slot::{Entry, Slot};
+use std::fmt;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// A value that stays as long as the handle: in the cache, where it is not evicted meanwhile, or (when it was never let in)
+/// on its own. Keeps what it needs alive, also after the cache was dropped. A clone is one atomic addition.
+pub struct Handle<V>(Repr<V>);
+
+enum Repr<V> {
+    /// Holds one reference of the slot.
+    Cached(NonNull<Slot<Payload<V>>>),
+    Standalone(Arc<V>),
+}
+
+// SAFETY: a handle gives shared access to the value from any thread (`V: Sync`) and may be the one that drops it
+// (`V: Send`), like an `Arc<V>`; the slot's word is atomic.
+unsafe impl<V: Send + Sync> Send for Handle<V> {}
+// SAFETY: as above.
+unsafe impl<V: Send + Sync> Sync for Handle<V> {}
+
+impl<V> Handle<V> {
+    /// # Safety
+    /// The caller passes on a reference of the slot.
+    #[inline]
+    pub(crate) unsafe fn from_slot(slot: NonNull<Slot<Payload<V>>>) -> Self {
+        Self(Repr::Cached(slot))
+    }
+
+    /// A handle to a value outside any cache.
+    #[must_use]
+    pub fn standalone(value: V) -> Self {
+        Self(Repr::Standalone(Arc::new(value)))
+    }
+
+    /// False when the value was never let into the cache.
+    #[must_use]
+    pub fn is_cached(&self) -> bool {
+        matches!(self.0, Repr::Cached(_))
+    }
+
+    #[inline]
+    fn cached_entry(&self) -> Option<&Entry<Payload<V>>> {
+        match &self.0 {
+            // SAFETY: the handle holds a reference, so the slot is alive (its entry owns the cache's memory) and the entry
+            // stays in it.
+            Repr::Cached(slot) => Some(unsafe { slot.as_ref().entry() }),
+            Repr::Standalone(_) => None,
+        }
+    }
+
+    /// Bytes charged to the cache; 0 outside of it.
+    #[must_use]
+    pub fn charge(&self) -> usize {
+        self.cached_entry().map_or(0, |entry| entry.charge)
+    }
+
+    /// What the entry holds; `None` outside the cache.
+    #[must_use]
+    pub fn role(&self) -> Option<EntryRole> {
+        self.cached_entry().map(|entry| entry.role)
+    }
+
+    /// Drops the handle and, if it was the only one, its entry: for blocks that will not be wanted again.
+    pub fn release_and_erase(self) {
+        if let Repr::Cached(slot) = &self.0
+            && let Some(entry) = self.cached_entry()
+        {
+            let hash = entry.key.hash();
+            // SAFETY: as in `cached_entry`.
+            entry.payload.owner.shard(hash).hide_if_last(hash, unsafe { slot.as_ref() });
+        }
+    }
+}
+
+impl<V> Deref for Handle<V> {
+    type Target = V;
+
+    #[inline]
+    fn deref(&self) -> &V {
+        match &self.0 {
+            // SAFETY: as in `cached_entry`.
+            Repr::Cached(slot) => unsafe { &slot.as_ref().entry().payload.value },
+            Repr::Standalone(value) => value,
+        }
+    }
+}
+
+impl<V> Clone for Handle<V> {
+    #[inline]
+    fn clone(&self) -> Self {
+        match &self.0 {
+            Repr::Cached(slot) => {
+                // SAFETY: the handle holds a reference, so the slot is alive.
+                unsafe { slot.as_ref() }.add_reference();
+                Self(Repr::Cached(*slot))
+            }
+            Repr::Standalone(value) => Self(Repr::Standalone(value.clone())),
+        }
+    }
+}
+
+impl<V> Drop for Handle<V> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Repr::Cached(slot) = self.0 {
+            // SAFETY: the handle holds a reference, so the slot is alive until it is given back, and not touched after.
+            if unsafe { slot.as_ref() }.release() {
+                free(slot);
+            }
+        }
+    }
+}
+
+/// The last reference to an entry that is no longer in the cache is gone.
+#[cold]
+fn free<V>(slot: NonNull<Slot<Payload<V>>>) {
+    // SAFETY: `release` returned true: this thread owns the entry, whose `owner` keeps the slot and the shard alive.
+    let slot = unsafe { slot.as_ref() };
+    // SAFETY: as above; taken once, before the shard can reuse the slot.
+    let entry = unsafe { slot.take() };
+    let owner = entry.payload.owner.clone();
+    owner.shard(entry.key.hash()).free_released(slot, &entry);
+    drop(entry);
+}
+
+impl<V: fmt::Debug> fmt::Debug for Handle<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Handle").field(&**self).finish()
+    }
+}

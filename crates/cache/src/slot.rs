@@ -1,0 +1,252 @@
+//! A slot holds one entry. Its whole life is one atomic word.
+//!
+//! ```text
+//! meta    [ state: bits 34..36 | clock: bits 32..34 | references: bits 0..32 ]
+//!
+//!             publish                    evict, erase (no references)
+//!   EMPTY ---------------> VISIBLE -------------------------------------> EMPTY
+//!  (owned by the shard)       | ^ lookup: one more reference, clock + 1
+//!                             |
+//!                             | erase, replace (references left)          last reference dropped
+//!                             +-------------------> INVISIBLE -----------------------> EMPTY
+//! ```
+//!
+//! - References are only added to a VISIBLE slot, by compare-and-swap. (A blind `fetch_add` would be cheaper when many
+//!   threads hit one entry, but it also lands on slots that are being freed, and then "the last reference" is no longer
+//!   one well-defined thread that may touch the slot safely after everybody else is gone.)
+//! - Whoever takes the last reference of an INVISIBLE slot, or changes VISIBLE without references to EMPTY, owns the entry
+//!   and frees it. There is exactly one such thread, because no state is entered twice without an owner between.
+//! - Key and entry are written by the shard (under its lock) while the slot is EMPTY and read only by holders of a
+//!   reference. Slots are never moved or given back before the cache is, so a late reader finds a slot, if another entry's.
+
+use crate::key::CacheKey;
+use crate::role::EntryRole;
+use crate::sync::{AtomicU64, Ordering};
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+
+const REFERENCES: u64 = (1 << 32) - 1;
+/// Far below what the field holds, so that racing threads cannot run it over.
+const MAX_REFERENCES: u64 = 1 << 31;
+const CLOCK_SHIFT: u32 = 32;
+/// Highest clock value: passes of the hand that an entry survives.
+pub(crate) const MAX_CLOCK: u64 = 3;
+const CLOCK: u64 = MAX_CLOCK << CLOCK_SHIFT;
+const STATE_SHIFT: u32 = 34;
+const STATE: u64 = 3 << STATE_SHIFT;
+const EMPTY: u64 = 0;
+const VISIBLE: u64 = 1 << STATE_SHIFT;
+const INVISIBLE: u64 = 2 << STATE_SHIFT;
+const ONE_CLOCK: u64 = 1 << CLOCK_SHIFT;
+
+/// What a slot holds.
+pub(crate) struct Entry<P> {
+    pub(crate) key: CacheKey,
+    pub(crate) charge: usize,
+    pub(crate) role: EntryRole,
+    pub(crate) payload: P,
+}
+
+/// A place for an entry.
+pub(crate) struct Slot<P> {
+    meta: AtomicU64,
+    /// Its number in the shard.
+    pub(crate) number: u32,
+    /// Charge of the entry, readable without a reference. Only for statistics.
+    charge: std::sync::atomic::AtomicUsize,
+    entry: UnsafeCell<MaybeUninit<Entry<P>>>,
+}
+
+/// What a lookup got of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acquired {
+    /// No reference: the slot is not visible.
+    Nothing,
+    /// A reference to the entry.
+    Entry,
+    /// A reference to an entry of another key, to be given back.
+    OtherKey,
+}
+
+/// What the clock hand met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sweep {
+    /// Nothing here, or an entry that is on its way out.
+    Nothing,
+    /// In use.
+    Referenced,
+    /// Had passes left, now one fewer.
+    Aged,
+    /// The slot is EMPTY now and the caller owns the entry.
+    Claimed,
+}
+
+/// What became of a slot that was made invisible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// It was not visible.
+    NotVisible,
+    /// Its holders free it.
+    Held,
+    /// The slot is EMPTY now and the caller owns the entry.
+    Claimed,
+}
+
+impl<P> Slot<P> {
+    pub(crate) fn new(number: u32) -> Self {
+        Self {
+            meta: AtomicU64::new(EMPTY),
+            number,
+            charge: Default::default(),
+            entry: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// Makes an entry visible with one reference, which the caller holds.
+    ///
+    /// # Safety
+    /// The caller must own the EMPTY slot: taken from the shard's free list under its lock.
+    pub(crate) unsafe fn publish(&self, entry: Entry<P>, clock: u64) {
+        debug_assert_eq!(self.meta.load(Ordering::Relaxed), EMPTY);
+        self.charge.store(entry.charge, Ordering::Relaxed);
+        // SAFETY: nobody reads the entry of an EMPTY slot, and the caller is its only owner.
+        unsafe { (*self.entry.get()).write(entry) };
+        // Release: who acquires the VISIBLE state sees the entry.
+        self.meta.store(VISIBLE | (clock << CLOCK_SHIFT) | 1, Ordering::Release);
+    }
+
+    /// Takes a reference when the slot is visible and holds `key`; that counts as a use.
+    #[inline]
+    pub(crate) fn acquire(&self, key: &CacheKey) -> Acquired {
+        let mut meta = self.meta.load(Ordering::Relaxed);
+        loop {
+            if meta & STATE != VISIBLE || meta & REFERENCES >= MAX_REFERENCES {
+                return Acquired::Nothing;
+            }
+            let clock = if meta & CLOCK == CLOCK { 0 } else { ONE_CLOCK };
+            match self.meta.compare_exchange_weak(meta, meta + clock + 1, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => meta = now,
+            }
+        }
+        // SAFETY: this thread holds a reference.
+        if unsafe { self.entry() }.key == *key { Acquired::Entry } else { Acquired::OtherKey }
+    }
+
+    /// One more reference for a holder of one.
+    #[inline]
+    pub(crate) fn add_reference(&self) {
+        // Relaxed: the caller's reference keeps the entry.
+        if self.meta.fetch_add(1, Ordering::Relaxed) & REFERENCES >= MAX_REFERENCES {
+            // Two billion handles that are never dropped: as with `Arc`, nothing sound is left to do.
+            std::process::abort();
+        }
+    }
+
+    /// Gives a reference back. True: it was the last one of an invisible slot; the caller owns the entry, must take it with
+    /// [`take`](Self::take), and the slot is not reused before the caller has called [`mark_empty`](Self::mark_empty).
+    ///
+    /// After `false` the slot must not be touched: the cache may be gone.
+    #[inline]
+    #[must_use]
+    pub(crate) fn release(&self) -> bool {
+        let before = self.meta.fetch_sub(1, Ordering::AcqRel);
+        debug_assert!(before & REFERENCES != 0);
+        before & (STATE | REFERENCES) == INVISIBLE | 1
+    }
+
+    /// The entry.
+    ///
+    /// # Safety
+    /// The caller must hold a reference, or own the entry.
+    #[inline]
+    pub(crate) unsafe fn entry(&self) -> &Entry<P> {
+        // SAFETY: written before the slot became visible; not changed or taken while anybody holds a reference.
+        unsafe { (*self.entry.get()).assume_init_ref() }
+    }
+
+    /// The key.
+    ///
+    /// # Safety
+    /// As [`entry`](Self::entry); or the caller holds the shard's lock and knows that the slot is not EMPTY. (The entry of
+    /// an INVISIBLE slot may be taken meanwhile, but its key is plain bytes, which stay until the slot is reused, and that
+    /// takes the lock.)
+    pub(crate) unsafe fn key(&self) -> CacheKey {
+        // SAFETY: the bytes are initialised and nobody writes them now; only the key field is read.
+        unsafe { (&raw const (*(*self.entry.get()).as_ptr()).key).read() }
+    }
+
+    /// True while lookups find the slot. Stays so only under the shard's lock.
+    pub(crate) fn is_visible(&self) -> bool {
+        self.meta.load(Ordering::Acquire) & STATE == VISIBLE
+    }
+
+    /// Takes the entry out.
+    ///
+    /// # Safety
+    /// The caller must own the entry (a `Claimed`, or `release` returned true), take it only once, and do so before the slot
+    /// can be reused.
+    pub(crate) unsafe fn take(&self) -> Entry<P> {
+        // SAFETY: initialised since `publish`; the owner is alone.
+        unsafe { (*self.entry.get()).assume_init_read() }
+    }
+
+    /// After the last reference of an invisible slot was released and its entry taken.
+    pub(crate) fn mark_empty(&self) {
+        self.meta.store(EMPTY, Ordering::Release);
+    }
+
+    /// The clock hand passes.
+    pub(crate) fn sweep(&self) -> Sweep {
+        let meta = self.meta.load(Ordering::Relaxed);
+        if meta & STATE != VISIBLE {
+            return Sweep::Nothing;
+        }
+        if meta & REFERENCES != 0 {
+            return Sweep::Referenced;
+        }
+        let (next, outcome) = if meta & CLOCK == 0 { (EMPTY, Sweep::Claimed) } else { (meta - ONE_CLOCK, Sweep::Aged) };
+        match self.meta.compare_exchange(meta, next, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => outcome,
+            // Somebody has just used it.
+            Err(_) => Sweep::Referenced,
+        }
+    }
+
+    /// Hides the entry from lookups.
+    pub(crate) fn hide(&self) -> Hidden {
+        self.hide_if(|_| true)
+    }
+
+    /// Hides the entry when the caller's reference is the only one; the caller keeps it.
+    pub(crate) fn hide_if_last(&self) -> Hidden {
+        self.hide_if(|references| references == 1)
+    }
+
+    /// Hides the entry when nobody holds it.
+    pub(crate) fn hide_if_unreferenced(&self) -> Hidden {
+        self.hide_if(|references| references == 0)
+    }
+
+    fn hide_if(&self, condition: impl Fn(u64) -> bool) -> Hidden {
+        let mut meta = self.meta.load(Ordering::Relaxed);
+        loop {
+            let references = meta & REFERENCES;
+            if meta & STATE != VISIBLE || !condition(references) {
+                return Hidden::NotVisible;
+            }
+            let next = if references == 0 { EMPTY } else { INVISIBLE | references };
+            match self.meta.compare_exchange_weak(meta, next, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) if references == 0 => return Hidden::Claimed,
+                Ok(_) => return Hidden::Held,
+                Err(now) => meta = now,
+            }
+        }
+    }
+
+    /// Charge of the entry when it is referenced, else 0; a snapshot.
+    pub(crate) fn pinned_charge(&self) -> usize {
+        let meta = self.meta.load(Ordering::Relaxed);
+        if meta & STATE == EMPTY || meta & REFERENCES == 0 { 0 } else { self.charge.load(Ordering::Relaxed) }
+    }
+}

@@ -1,0 +1,428 @@
+//! The cache against a naive model, and under real threads.
+
+use crate::{BlockCache, CacheKey, CacheOptions, EntryRole, Handle, Priority};
+use ferrock_base::random::Random;
+use ferrock_base::{Error, ErrorKind};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+
+const PRIORITIES: [Priority; 3] = [Priority::Bottom, Priority::Low, Priority::High];
+
+fn options(capacity_bytes: usize, strict: bool) -> CacheOptions {
+    CacheOptions { capacity_bytes, shard_bits: None, strict_capacity_limit: strict, charge_metadata: false }
+}
+
+fn key(number: u64) -> CacheKey {
+    CacheKey::new((7, 9), number * 4096)
+}
+
+/// A value that counts how many of its kind are alive.
+struct Counted {
+    number: u64,
+    alive: Arc<AtomicUsize>,
+}
+
+impl Counted {
+    fn new(number: u64, alive: &Arc<AtomicUsize>) -> Self {
+        alive.fetch_add(1, Ordering::Relaxed);
+        Self { number, alive: alive.clone() }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let before = self.alive.fetch_sub(1, Ordering::Relaxed);
+        assert!(before > 0, "dropped twice");
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert { key: u64, charge: usize, role: usize, priority: usize, keep: bool },
+    Lookup { key: u64, keep: bool },
+    Erase(u64),
+    DropHandle(usize),
+    CloneHandle(usize),
+    ReleaseAndErase(usize),
+    SetCapacity(usize),
+    Reserve(usize),
+    DropReservation(usize),
+    EraseUnreferenced,
+}
+
+fn steps() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (0u64..200, 0usize..400, 0usize..3, 0usize..3, any::<bool>()).prop_map(|(key, charge, role, priority, keep)| {
+            Step::Insert { key, charge, role, priority, keep }
+        }),
+        6 => (0u64..200, any::<bool>()).prop_map(|(key, keep)| Step::Lookup { key, keep }),
+        2 => (0u64..200).prop_map(Step::Erase),
+        4 => any::<usize>().prop_map(Step::DropHandle),
+        1 => any::<usize>().prop_map(Step::CloneHandle),
+        1 => any::<usize>().prop_map(Step::ReleaseAndErase),
+        1 => (0usize..12_000).prop_map(Step::SetCapacity),
+        1 => (0usize..4_000).prop_map(Step::Reserve),
+        1 => any::<usize>().prop_map(Step::DropReservation),
+        1 => Just(Step::EraseUnreferenced),
+    ]
+}
+
+/// What is known about every value that was let in, by its number.
+#[derive(Clone, Copy)]
+struct Known {
+    key: u64,
+    charge: usize,
+    role: EntryRole,
+}
+
+fn run_against_model(steps: Vec<Step>, strict: bool) -> Result<(), TestCaseError> {
+    let cache = BlockCache::new(options(8_000, strict));
+    let alive = Arc::new(AtomicUsize::new(0));
+    let mut known: BTreeMap<u64, Known> = BTreeMap::new();
+    let mut newest: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut handles: Vec<Handle<Counted>> = Vec::new();
+    let mut reservations = Vec::new();
+    let mut capacity = 8_000;
+    let mut next = 0;
+    for step in steps {
+        match step {
+            Step::Insert { key: number, charge, role, priority, keep } => {
+                next += 1;
+                let role = EntryRole::ALL[role];
+                let value = Counted::new(next, &alive);
+                match cache.insert(&key(number), value, charge, role, PRIORITIES[priority]) {
+                    Ok(handle) => {
+                        prop_assert_eq!((handle.charge(), handle.role()), (charge, Some(role)));
+                        known.insert(next, Known { key: number, charge, role });
+                        newest.insert(number, next);
+                        if keep {
+                            handles.push(handle);
+                        }
+                    }
+                    Err(rejected) => {
+                        prop_assert!(strict);
+                        prop_assert_eq!(rejected.0.number, next);
+                        prop_assert!(cache.pinned_usage() + charge > capacity, "refused although it fits");
+                        newest.remove(&number);
+                    }
+                }
+            }
+            Step::Lookup { key: number, keep } => {
+                if let Some(handle) = cache.lookup(&key(number)) {
+                    // Only the newest value of the key may be found, and nothing after an erase.
+                    prop_assert_eq!(newest.get(&number), Some(&handle.number));
+                    if keep {
+                        handles.push(handle);
+                    }
+                } else if let Some(latest) = newest.get(&number) {
+                    prop_assert!(handles.iter().all(|handle| handle.number != *latest), "a pinned entry was evicted");
+                }
+            }
+            Step::Erase(number) => {
+                let there = cache.lookup(&key(number)).is_some();
+                prop_assert_eq!(cache.erase(&key(number)), there);
+                newest.remove(&number);
+                prop_assert!(cache.lookup(&key(number)).is_none());
+            }
+            Step::DropHandle(index) if !handles.is_empty() => drop(handles.swap_remove(index % handles.len())),
+            Step::CloneHandle(index) if !handles.is_empty() => handles.push(handles[index % handles.len()].clone()),
+            Step::ReleaseAndErase(index) if !handles.is_empty() => {
+                let handle = handles.swap_remove(index % handles.len());
+                let number = handle.number;
+                handle.release_and_erase();
+                let (key_number, held) = (known[&number].key, handles.iter().any(|handle| handle.number == number));
+                if !held && newest.get(&key_number) == Some(&number) {
+                    newest.remove(&key_number);
+                    prop_assert!(cache.lookup(&key(key_number)).is_none());
+                }
+            }
+            Step::SetCapacity(bytes) => {
+                capacity = bytes;
+                cache.set_capacity(bytes);
+                prop_assert!(cache.usage() <= bytes.max(cache.pinned_usage()));
+            }
+            Step::Reserve(bytes) => match cache.reserve(bytes, EntryRole::WriteBuffer) {
+                Ok(reservation) => reservations.push(reservation),
+                Err(error) => {
+                    prop_assert!(strict && error.kind() == ErrorKind::Aborted);
+                    prop_assert!(cache.pinned_usage() + bytes > capacity);
+                }
+            },
+            Step::DropReservation(index) if !reservations.is_empty() => {
+                reservations.swap_remove(index % reservations.len());
+            }
+            Step::EraseUnreferenced => cache.erase_unreferenced(),
+            _ => {}
+        }
+        check_accounting(&cache, &known, &handles, reservations.iter().map(|kept| kept.bytes()).sum(), &alive)?;
+    }
+    drop(cache);
+    let mut held: Vec<u64> = handles.iter().map(|handle| handle.number).collect();
+    held.sort_unstable();
+    held.dedup();
+    prop_assert_eq!(alive.load(Ordering::Relaxed), held.len(), "only held values outlive the cache");
+    drop(handles);
+    prop_assert_eq!(alive.load(Ordering::Relaxed), 0);
+    Ok(())
+}
+
+fn check_accounting(
+    cache: &BlockCache<Counted>,
+    known: &BTreeMap<u64, Known>,
+    handles: &[Handle<Counted>],
+    reserved: usize,
+    alive: &AtomicUsize,
+) -> Result<(), TestCaseError> {
+    let mut held: Vec<u64> = handles.iter().map(|handle| handle.number).collect();
+    held.sort_unstable();
+    held.dedup();
+    let pinned: usize = held.iter().map(|number| known[number].charge).sum();
+    prop_assert_eq!(cache.pinned_usage(), pinned + reserved);
+    let total = cache.stats().total();
+    prop_assert_eq!(total.usage_bytes, cache.usage());
+    prop_assert_eq!(total.entry_count, alive.load(Ordering::Relaxed), "every value is in an entry, and only once");
+    prop_assert!(cache.usage() >= pinned + reserved);
+    for role in EntryRole::ALL {
+        let pinned: usize =
+            held.iter().map(|number| known[number]).filter(|entry| entry.role == role).map(|entry| entry.charge).sum();
+        prop_assert!(cache.stats().role(role).usage_bytes >= pinned);
+    }
+    if cache.has_strict_capacity_limit() {
+        prop_assert!(cache.usage() <= cache.capacity().max(cache.pinned_usage()));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn accounts_like_the_model(steps in prop::collection::vec(steps(), 1..250), strict in any::<bool>()) {
+        run_against_model(steps, strict)?;
+    }
+}
+
+#[test]
+fn keys_of_one_file_spread_over_shards() {
+    let cache = BlockCache::<u64>::new(CacheOptions { shard_bits: Some(4), ..options(64 << 20, false) });
+    assert_eq!(cache.shard_count(), 16);
+    for number in 0..20_000 {
+        drop(cache.insert(&key(number), number, 1000, EntryRole::DataBlock, Priority::Low).unwrap());
+    }
+    assert_eq!(cache.usage(), 20_000_000);
+    for number in 0..20_000 {
+        assert_eq!(cache.lookup(&key(number)).as_deref(), Some(&number));
+    }
+    assert_eq!(BlockCache::<u64>::new(CacheOptions { shard_bits: Some(4), ..options(1000, false) }).shard_count(), 1);
+    assert_eq!(BlockCache::<u64>::new(options(8 << 20, false)).shard_count(), 4);
+    assert_eq!(BlockCache::<u64>::new(options(8 << 30, false)).shard_count(), 64);
+}
+
+#[test]
+fn priorities_and_use_decide_who_stays() {
+    let cache = BlockCache::<u64>::new(options(30_000, false));
+    let insert = |number: u64, priority| {
+        drop(cache.insert(&key(number), number, 100, EntryRole::DataBlock, priority).unwrap());
+    };
+    (0..100).for_each(|number| insert(number, Priority::High));
+    (100..200).for_each(|number| insert(number, Priority::Low));
+    (200..300).for_each(|number| insert(number, Priority::Bottom));
+    (300..380).for_each(|number| insert(number, Priority::Low));
+    let there = |range: std::ops::Range<u64>| range.filter(|&number| cache.lookup(&key(number)).is_some()).count();
+    assert_eq!((there(0..100), there(100..200)), (100, 100));
+    assert_eq!(there(200..300), 20, "the bottom ones went first");
+
+    let cache = BlockCache::<u64>::new(options(20_000, false));
+    let insert =
+        |number: u64| drop(cache.insert(&key(number), number, 100, EntryRole::DataBlock, Priority::Low).unwrap());
+    (0..100).for_each(insert);
+    for number in 100..2_000 {
+        insert(number);
+        (0..50).for_each(|hot| drop(cache.lookup(&key(hot))));
+    }
+    assert!((0..50).all(|hot| cache.lookup(&key(hot)).is_some()), "a scan pushed out what is used");
+    let stats = cache.stats();
+    assert!(stats.role(EntryRole::DataBlock).hits >= 95_000 && stats.total().inserts == 2_000);
+    assert_eq!(stats.total().evictions, 1_800);
+}
+
+#[test]
+fn metadata_is_charged_on_demand() {
+    let cache = BlockCache::<u64>::new(CacheOptions { charge_metadata: true, ..options(1 << 20, false) });
+    let handle = cache.insert(&key(1), 1, 100, EntryRole::DataBlock, Priority::Low).unwrap();
+    assert!(handle.charge() > 100 + size_of::<u64>() && cache.usage() == handle.charge());
+    assert!(cache.table_bytes() > 0);
+}
+
+#[test]
+fn values_outside_the_cache_have_handles_too() {
+    let cache = BlockCache::new(options(1000, true));
+    let pinned = cache.insert(&key(1), "one", 900, EntryRole::IndexBlock, Priority::High).unwrap();
+    let bypass = cache.insert_or_standalone(&key(2), "two", 200, EntryRole::DataBlock, Priority::Low);
+    assert!(pinned.is_cached() && !bypass.is_cached());
+    assert_eq!((*bypass.clone(), bypass.charge(), bypass.role()), ("two", 0, None));
+    let loaded = cache.lookup_or_load(&key(3), EntryRole::DataBlock, Priority::Low, || Ok(("three", 300))).unwrap();
+    assert!(*loaded == "three" && !loaded.is_cached());
+    assert_eq!(cache.stats().total().rejections, 2);
+    bypass.release_and_erase();
+    assert_eq!((cache.new_id(), cache.new_id()), (1, 2));
+}
+
+#[test]
+fn reservations_take_room_and_give_it_back() {
+    let cache = BlockCache::new(options(1000, true));
+    for number in 0..10 {
+        drop(cache.insert(&key(number), number, 100, EntryRole::DataBlock, Priority::Low).unwrap());
+    }
+    let mut reservation = cache.reserve(300, EntryRole::WriteBuffer).unwrap();
+    assert_eq!((cache.usage(), cache.pinned_usage()), (1000, 300));
+    assert_eq!(cache.stats().role(EntryRole::WriteBuffer).usage_bytes, 300);
+    assert!(reservation.resize(1001).is_err());
+    assert!(reservation.resize(usize::MAX).is_err());
+    assert_eq!((reservation.bytes(), cache.pinned_usage()), (300, 300));
+    reservation.resize(50).unwrap();
+    assert_eq!(cache.pinned_usage(), 50);
+    drop(cache);
+    drop(reservation);
+}
+
+#[test]
+fn one_of_many_loads() {
+    let cache = BlockCache::new(options(1 << 20, false));
+    let loads = AtomicUsize::new(0);
+    let barrier = Barrier::new(8);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for number in 0..200 {
+                    barrier.wait();
+                    let load = || {
+                        loads.fetch_add(1, Ordering::Relaxed);
+                        std::thread::yield_now();
+                        if number % 10 == 3 { Err(Error::corruption("bad block")) } else { Ok((number, 10)) }
+                    };
+                    let result = cache.lookup_or_load(&key(number), EntryRole::DataBlock, Priority::Low, load);
+                    match result {
+                        Ok(handle) => assert!(*handle == number && number % 10 != 3),
+                        Err(error) => assert!(error.is_corruption() && number % 10 == 3),
+                    }
+                    barrier.wait();
+                    let cached = cache.lookup(&key(number)).is_some();
+                    assert_eq!(cached, number % 10 != 3);
+                }
+            });
+        }
+    });
+    // Every good block once; a bad one at least once and at most once a thread.
+    let loads = loads.load(Ordering::Relaxed);
+    assert!((200..=180 + 20 * 8).contains(&loads), "{loads}");
+    assert_eq!(cache.stats().total().inserts, 180);
+}
+
+#[test]
+fn a_panicking_load_harms_nobody() {
+    let cache = BlockCache::new(options(1 << 20, false));
+    let load = |panics: bool| {
+        cache.lookup_or_load(&key(1), EntryRole::DataBlock, Priority::Low, || {
+            assert!(!panics, "a loader that fails badly");
+            Ok((5, 10))
+        })
+    };
+    assert!(catch_unwind(AssertUnwindSafe(|| load(true))).is_err());
+    assert_eq!(*load(false).unwrap(), 5);
+
+    let started = Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                cache.lookup_or_load(&key(2), EntryRole::DataBlock, Priority::Low, || {
+                    started.wait();
+                    for _ in 0..1000 {
+                        std::thread::yield_now();
+                    }
+                    panic!("while another thread waits");
+                })
+            }));
+            assert!(result.is_err());
+        });
+        started.wait();
+        let second = cache.lookup_or_load(&key(2), EntryRole::DataBlock, Priority::Low, || Ok((6, 10))).unwrap();
+        assert_eq!(*second, 6);
+    });
+}
+
+#[test]
+fn threads_look_up_insert_erase_and_resize() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let cache = BlockCache::new(CacheOptions { shard_bits: Some(1), ..options(2 << 20, false) });
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..4u64)
+            .map(|thread| {
+                let (cache, alive) = (&cache, &alive);
+                scope.spawn(move || {
+                    let mut random = Random::new(thread);
+                    let mut kept: Vec<Handle<Counted>> = Vec::new();
+                    for _ in 0..30_000 {
+                        let number = random.below(600);
+                        match random.below(20) {
+                            0 => drop(cache.erase(&key(number))),
+                            1..=6 => {
+                                let value = Counted::new(number, alive);
+                                let priority = PRIORITIES[random.below(3) as usize];
+                                let charge = 4096 + random.below(4096) as usize;
+                                kept.push(
+                                    cache.insert(&key(number), value, charge, EntryRole::DataBlock, priority).unwrap(),
+                                );
+                            }
+                            7 => kept.extend(kept.last().cloned()),
+                            8 => kept.drain(..).for_each(Handle::release_and_erase),
+                            _ => kept
+                                .extend(cache.lookup(&key(number)).inspect(|found| assert_eq!(found.number, number))),
+                        }
+                        kept = if random.one_in(8) { Vec::new() } else { kept };
+                    }
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            let mut random = Random::new(99);
+            while !stop.load(Ordering::Relaxed) {
+                cache.set_capacity(random.below(4 << 20) as usize);
+                let reservation = cache.reserve(random.below(1 << 20) as usize, EntryRole::WriteBuffer).unwrap();
+                std::thread::yield_now();
+                drop(reservation);
+                cache.erase_unreferenced();
+            }
+        });
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(cache.pinned_usage(), 0);
+    let total = cache.stats().total();
+    assert_eq!((total.entry_count, total.usage_bytes), (alive.load(Ordering::Relaxed), cache.usage()));
+    cache.set_capacity(0);
+    assert_eq!((cache.usage(), alive.load(Ordering::Relaxed)), (0, 0));
+}
+
+#[test]
+fn handles_outlive_the_cache() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let cache = BlockCache::new(options(1 << 20, false));
+    let first = cache.insert(&key(1), Counted::new(1, &alive), 10, EntryRole::DataBlock, Priority::Low).unwrap();
+    drop(cache.insert(&key(2), Counted::new(2, &alive), 10, EntryRole::DataBlock, Priority::Low).unwrap());
+    let (second, third) = (first.clone(), first.clone());
+    drop(cache);
+    assert_eq!(alive.load(Ordering::Relaxed), 1);
+    std::thread::scope(|scope| {
+        for handle in [first, second, third] {
+            scope.spawn(move || assert_eq!(handle.number, 1));
+        }
+    });
+    assert_eq!(alive.load(Ordering::Relaxed), 0);
+}
