@@ -13,12 +13,12 @@
 #![warn(missing_docs)]
 
 pub mod blocks;
-// pub mod builder;
+pub mod builder;
 mod cache_shim;
 pub mod options;
 pub mod reader;
 
 pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
-// pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
+pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
 pub use options::BlockBasedTableOptions;
 pub use reader::{ReadTier, TableIter, TableReadOptions, TableReader, TableReaderParams};

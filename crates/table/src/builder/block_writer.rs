@@ -1,0 +1,193 @@
+//! Puts blocks into the file: compression, trailer, place.
+
+use ferrock_base::checksum::{ChecksumType, crc32c_extend};
+use ferrock_base::{Error, Result};
+use ferrock_format::compression::{CompressionOptions, CompressionType, Compressor, Dictionary, decompress};
+use ferrock_format::handle::BlockHandle;
+use ferrock_format::trailer;
+use ferrock_vfs::WritableFile;
+
+/// A block of this size or more is never compressed: not every reader takes the result.
+const MAX_COMPRESSED_BLOCK: usize = i32::MAX as usize;
+
+/// How a block was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stored {
+    Compressed,
+    /// Compression saved too little.
+    Rejected,
+    /// Not tried.
+    Raw,
+}
+
+/// Appends blocks to a file.
+#[derive(Debug)]
+pub(super) struct BlockWriter {
+    file: Box<dyn WritableFile>,
+    offset: u64,
+    checksum_type: ChecksumType,
+    base_context: u32,
+    format_version: u32,
+    compressor: Option<Compressor>,
+    /// Without the dictionary, for index blocks.
+    plain_compressor: Option<Compressor>,
+    dictionary: Option<Dictionary>,
+    verify_compression: bool,
+    compressed: Vec<u8>,
+    used_types: Vec<CompressionType>,
+    file_checksum: Option<u32>,
+}
+
+impl BlockWriter {
+    pub(super) fn new(
+        file: Box<dyn WritableFile>,
+        params: &super::TableBuilderParams,
+        base_context: u32,
+    ) -> Result<Self> {
+        let compressor = match params.compression {
+            CompressionType::NoCompression => None,
+            kind => Some(Compressor::new(kind, &params.compression_options, None)?),
+        };
+        Ok(Self {
+            file,
+            offset: 0,
+            checksum_type: params.options.checksum,
+            base_context,
+            format_version: params.options.format_version,
+            compressor,
+            plain_compressor: None,
+            dictionary: None,
+            verify_compression: params.options.verify_compression,
+            compressed: Vec::new(),
+            used_types: Vec::new(),
+            file_checksum: params.compute_file_checksum.then_some(0),
+        })
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn used_types(&self) -> &[CompressionType] {
+        &self.used_types
+    }
+
+    pub(super) fn file_checksum(&self) -> Option<u32> {
+        self.file_checksum
+    }
+
+    /// Compresses data blocks with a dictionary from now on.
+    pub(super) fn set_dictionary(
+        &mut self,
+        kind: CompressionType,
+        options: &CompressionOptions,
+        dictionary: &[u8],
+    ) -> Result<()> {
+        self.plain_compressor = self.compressor.replace(Compressor::new(kind, options, Some(dictionary))?);
+        self.dictionary = Some(Dictionary::new(kind, dictionary)?);
+        Ok(())
+    }
+
+    /// The dictionary that data blocks were compressed with.
+    pub(super) fn dictionary_bytes(&self) -> Option<Vec<u8>> {
+        self.dictionary.as_ref().map(|dictionary| dictionary.bytes().to_vec())
+    }
+
+    /// Writes a data block, compressed where that pays.
+    pub(super) fn write_data(&mut self, block: &[u8]) -> Result<(BlockHandle, Stored)> {
+        let mut compressor = self.compressor.take();
+        let written = self.write_with(compressor.as_mut(), block, true);
+        self.compressor = compressor;
+        written
+    }
+
+    /// Writes an index block, compressed where that pays, without dictionary.
+    pub(super) fn write_index(&mut self, block: &[u8], may_compress: bool) -> Result<BlockHandle> {
+        if !may_compress {
+            return self.write_raw(block);
+        }
+        let with_dictionary = self.dictionary.is_some();
+        let mut compressor = if with_dictionary { self.plain_compressor.take() } else { self.compressor.take() };
+        let written = self.write_with(compressor.as_mut(), block, false);
+        if with_dictionary {
+            self.plain_compressor = compressor;
+        } else {
+            self.compressor = compressor;
+        }
+        written.map(|(handle, _)| handle)
+    }
+
+    fn write_with(
+        &mut self,
+        compressor: Option<&mut Compressor>,
+        block: &[u8],
+        is_data: bool,
+    ) -> Result<(BlockHandle, Stored)> {
+        let Some(compressor) = compressor.filter(|_| block.len() < MAX_COMPRESSED_BLOCK) else {
+            return self.append(block, 0).map(|handle| (handle, Stored::Raw));
+        };
+        let mut compressed = std::mem::take(&mut self.compressed);
+        let written = if compressor.compress(block, &mut compressed) {
+            let kind = compressor.compression_type();
+            self.check_compressed(kind, &compressed, block, is_data).and_then(|()| {
+                if !self.used_types.contains(&kind) {
+                    self.used_types.push(kind);
+                }
+                self.append(&compressed, kind.as_u8()).map(|handle| (handle, Stored::Compressed))
+            })
+        } else {
+            self.append(block, 0).map(|handle| (handle, Stored::Rejected))
+        };
+        self.compressed = compressed;
+        written
+    }
+
+    /// Decompresses what was just compressed, when that is asked for.
+    fn check_compressed(&self, kind: CompressionType, compressed: &[u8], block: &[u8], is_data: bool) -> Result<()> {
+        if !self.verify_compression {
+            return Ok(());
+        }
+        let dictionary = self.dictionary.as_ref().filter(|_| is_data);
+        match decompress(kind, compressed, self.format_version, dictionary, block.len()) {
+            Ok(again) if again == block => Ok(()),
+            Ok(_) => Err(Error::corruption(format!("a block compressed with {} decodes differently", kind.option_name()))),
+            Err(error) => Err(error.context("verify_compression")),
+        }
+    }
+
+    /// Writes a block as it is.
+    pub(super) fn write_raw(&mut self, block: &[u8]) -> Result<BlockHandle> {
+        self.append(block, 0)
+    }
+
+    fn append(&mut self, payload: &[u8], compression: u8) -> Result<BlockHandle> {
+        if u32::try_from(payload.len()).is_err() {
+            return Err(Error::invalid_argument(format!("a block of {} bytes: the limit is 4 GiB", payload.len())));
+        }
+        let handle = BlockHandle::new(self.offset, payload.len() as u64);
+        let trailer = trailer::encode(self.checksum_type, payload, compression, self.base_context, self.offset);
+        self.append_bytes(payload)?;
+        self.append_bytes(&trailer)?;
+        Ok(handle)
+    }
+
+    /// Appends bytes that are no block: the footer.
+    pub(super) fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.append(bytes)?;
+        self.offset += bytes.len() as u64;
+        if let Some(checksum) = &mut self.file_checksum {
+            *checksum = crc32c_extend(*checksum, bytes);
+        }
+        Ok(())
+    }
+
+    /// Makes the file durable and closes it.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        self.file.sync()?;
+        self.file.close()
+    }
+
+    pub(super) fn file(&self) -> &dyn WritableFile {
+        &*self.file
+    }
+}

@@ -1,0 +1,320 @@
+//! Writes one block-based table.
+//!
+//! ```text
+//! add ... add      data blocks go out as they fill; separators and handles are kept
+//! finish           filter, index, dictionary, range tombstones, properties, metaindex, footer; sync
+//! ```
+//!
+//! With a compression dictionary the data blocks wait in memory until the samples for it are there.
+//!
+//! A builder that met an error stays in it: every later call answers the same error, and the file is to be deleted.
+
+mod block_writer;
+mod dictionary;
+mod finish;
+mod index_builder;
+mod params;
+
+pub use params::{TableBuilderParams, TableSummary};
+
+use crate::options::FlushBlockPolicy;
+use block_writer::{BlockWriter, Stored};
+use dictionary::BufferedBlocks;
+use ferrock_base::checksum::crc32c;
+use ferrock_base::hash::hash128;
+use ferrock_base::internal_key::{RANGE_TOMBSTONE_SENTINEL, TRAILER_SIZE, trailer, user_key};
+use ferrock_base::{Error, Result, ValueType};
+use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
+use ferrock_format::filter::FilterBuilder;
+use ferrock_format::properties::TableProperties;
+use ferrock_vfs::WritableFile;
+use index_builder::IndexBuilder;
+use std::path::Path;
+
+/// First format version whose checksums know their place.
+const FIRST_CONTEXT_VERSION: u32 = 6;
+
+/// Builds a table from sorted entries.
+#[derive(Debug)]
+pub struct TableBuilder {
+    params: TableBuilderParams,
+    writer: BlockWriter,
+    base_context: u32,
+    data_block: BlockBuilder,
+    index: IndexBuilder,
+    filter: Option<FilterBuilder>,
+    buffered: Option<BufferedBlocks>,
+    properties: TableProperties,
+    /// Start internal keys and ends, as they were added.
+    range_tombstones: Vec<(Vec<u8>, Vec<u8>)>,
+    first_key: Option<Vec<u8>>,
+    last_key: Vec<u8>,
+    smallest_sequence: u64,
+    largest_sequence: u64,
+    block_size: usize,
+    /// Fill at which a block may be cut early.
+    early_cut_size: usize,
+    error: Option<Error>,
+}
+
+impl TableBuilder {
+    /// Begins a table in an empty file.
+    pub fn new(params: TableBuilderParams, file: Box<dyn WritableFile>) -> Result<Self> {
+        if let Some(violation) = params.options.violations().first() {
+            return Err(Error::invalid_argument(violation.to_string()));
+        }
+        let options = params.options.clone();
+        let base_context = if options.format_version >= FIRST_CONTEXT_VERSION { base_context(&params, &*file) } else { 0 };
+        let writer = BlockWriter::new(file, &params, base_context)?;
+        let filter = params.build_filter.then(|| params.filter_policy.builder(options.format_version)).flatten();
+        let buffered = BufferedBlocks::wanted(&params).then(BufferedBlocks::default);
+        let data_block = BlockBuilder::new(BlockBuilderOptions {
+            restart_interval: usize::try_from(options.block_restart_interval).unwrap_or(1),
+            use_delta_encoding: options.use_delta_encoding,
+            use_value_delta_encoding: false,
+        });
+        let restart_interval = usize::try_from(options.index_block_restart_interval).unwrap_or(1);
+        let index = IndexBuilder::new(options.index_shortening, options.format_version, restart_interval);
+        let block_size = usize::try_from(options.block_size).unwrap_or(usize::MAX);
+        let deviation = options.block_size_deviation.clamp(0, 100) as u64;
+        let early_cut = u64::div_ceil(options.block_size * (100 - deviation), 100);
+        Ok(Self {
+            early_cut_size: if deviation == 0 { usize::MAX } else { usize::try_from(early_cut).unwrap_or(usize::MAX) },
+            block_size,
+            writer,
+            base_context,
+            data_block,
+            index,
+            filter,
+            buffered,
+            properties: TableProperties::for_new_table(),
+            range_tombstones: Vec::new(),
+            first_key: None,
+            last_key: Vec::new(),
+            smallest_sequence: u64::MAX,
+            largest_sequence: 0,
+            error: None,
+            params,
+        })
+    }
+
+    fn guard(&mut self, result: Result<()>) -> Result<()> {
+        if let Err(error) = &result {
+            self.error = Some(error.clone());
+        }
+        result
+    }
+
+    /// Adds an entry. Internal keys must come in strictly ascending order.
+    pub fn add(&mut self, internal_key: &[u8], value: &[u8]) -> Result<()> {
+        if let Some(error) = &self.error {
+            return Err(error.clone());
+        }
+        let result = self.add_entry(internal_key, value);
+        if result.is_err() { self.guard(result) } else { result }
+    }
+
+    fn add_entry(&mut self, internal_key: &[u8], value: &[u8]) -> Result<()> {
+        let value_type = check_lengths(internal_key, value)?;
+        if value_type == ValueType::RangeDeletion {
+            return self.add_tombstone(internal_key, value);
+        }
+        if !value_type.is_point_entry() {
+            return Err(Error::invalid_argument(format!("an entry of type {value_type:?} in a table")));
+        }
+        if self.first_key.is_none() {
+            self.first_key = Some(internal_key.to_vec());
+        } else if self.params.comparator.compare(&self.last_key, internal_key).is_ge() {
+            return Err(Error::invalid_argument("keys are added out of order to a table"));
+        }
+        if !self.data_block.is_empty() && self.is_block_full(internal_key, value) {
+            self.cut_block(Some(internal_key))?;
+        }
+        if let Some(filter) = &mut self.filter {
+            add_to_filter(filter, &self.params, user_key(internal_key));
+        }
+        self.data_block.add(internal_key, value);
+        self.last_key.clear();
+        self.last_key.extend_from_slice(internal_key);
+        self.count(internal_key, value, value_type);
+        Ok(())
+    }
+
+    /// Adds a range tombstone: the internal key of its start and the user key of its end. Any order.
+    pub fn add_range_tombstone(&mut self, start_internal_key: &[u8], end_user_key: &[u8]) -> Result<()> {
+        if let Some(error) = &self.error {
+            return Err(error.clone());
+        }
+        let result = self.add_tombstone(start_internal_key, end_user_key);
+        if result.is_err() { self.guard(result) } else { result }
+    }
+
+    fn add_tombstone(&mut self, start: &[u8], end: &[u8]) -> Result<()> {
+        let value_type = check_lengths(start, end)?;
+        if value_type != ValueType::RangeDeletion {
+            return Err(Error::invalid_argument(format!("a range tombstone of type {value_type:?}")));
+        }
+        debug_assert!(trailer(start) != RANGE_TOMBSTONE_SENTINEL, "a sentinel is no tombstone");
+        self.range_tombstones.push((start.to_vec(), end.to_vec()));
+        self.count(start, end, value_type);
+        Ok(())
+    }
+
+    #[inline]
+    fn count(&mut self, internal_key: &[u8], value: &[u8], value_type: ValueType) {
+        let properties = &mut self.properties;
+        properties.num_entries += 1;
+        properties.raw_key_size += internal_key.len() as u64;
+        properties.raw_value_size += value.len() as u64;
+        match value_type {
+            ValueType::Merge => properties.num_merge_operands += 1,
+            ValueType::RangeDeletion => {
+                properties.num_deletions += 1;
+                properties.num_range_deletions += 1;
+            }
+            kind if kind.is_point_tombstone() => properties.num_deletions += 1,
+            _ => {}
+        }
+        let sequence = trailer(internal_key) >> 8;
+        self.smallest_sequence = self.smallest_sequence.min(sequence);
+        self.largest_sequence = self.largest_sequence.max(sequence);
+    }
+
+    #[inline]
+    fn is_block_full(&self, internal_key: &[u8], value: &[u8]) -> bool {
+        let size = self.data_block.size_estimate();
+        size >= self.block_size
+            || self.params.options.flush_block_policy_factory == FlushBlockPolicy::EveryKey
+            || size > self.early_cut_size && self.data_block.size_estimate_after(internal_key, value) > self.block_size
+    }
+
+    /// Ends the data block; `next` is the key that begins the next one.
+    fn cut_block(&mut self, next: Option<&[u8]>) -> Result<()> {
+        if self.data_block.is_empty() {
+            return Ok(());
+        }
+        self.index.add_separator(&self.params.comparator, &self.last_key, next);
+        let block = self.data_block.finish();
+        self.properties.num_data_blocks += 1;
+        self.properties.uncompressed_data_size += block.len() as u64;
+        if let Some(buffered) = &mut self.buffered {
+            buffered.push(block);
+            self.data_block.reset();
+            if buffered.is_full(&self.params) {
+                return self.write_buffered();
+            }
+            return Ok(());
+        }
+        let (handle, stored) = self.writer.write_data(block)?;
+        self.index.add_handle(handle);
+        count_stored(&mut self.properties, stored);
+        self.data_block.reset();
+        Ok(())
+    }
+
+    /// Makes the dictionary of what was buffered, and writes the blocks with it.
+    fn write_buffered(&mut self) -> Result<()> {
+        let Some(buffered) = self.buffered.take() else { return Ok(()) };
+        if let Some(dictionary) = buffered.dictionary(&self.params) {
+            self.writer.set_dictionary(self.params.compression, &self.params.compression_options, &dictionary)?;
+        }
+        for block in buffered.into_blocks() {
+            let (handle, stored) = self.writer.write_data(&block)?;
+            self.index.add_handle(handle);
+            count_stored(&mut self.properties, stored);
+        }
+        Ok(())
+    }
+
+    /// Entries so far, range tombstones included.
+    #[must_use]
+    pub fn num_entries(&self) -> u64 {
+        self.properties.num_entries
+    }
+
+    /// True when nothing was added.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.properties.num_entries == 0
+    }
+
+    /// Bytes that were written.
+    #[must_use]
+    pub fn file_size(&self) -> u64 {
+        self.writer.offset()
+    }
+
+    /// Roughly the bytes the file would have if it were finished now.
+    #[must_use]
+    pub fn estimated_file_size(&self) -> u64 {
+        let waiting = self.buffered.as_ref().map_or(0, BufferedBlocks::total_bytes);
+        let block = if self.data_block.is_empty() { 0 } else { self.data_block.size_estimate() as u64 };
+        let filter = self.filter.as_ref().map_or(0, FilterBuilder::estimated_size);
+        self.writer.offset() + waiting + block + self.index.estimated_size() + filter
+    }
+
+    /// The file's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.writer.file().path()
+    }
+
+    /// Completes the table, makes the file durable and closes it. The directory entry is the caller's.
+    pub fn finish(mut self) -> Result<TableSummary> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        finish::finish(self)
+    }
+
+    /// Gives the table up. The file stays, incomplete, for the caller to delete.
+    pub fn abandon(self) {}
+}
+
+fn count_stored(properties: &mut TableProperties, stored: Stored) {
+    if stored == Stored::Rejected {
+        properties.num_data_blocks_compression_rejected += 1;
+    }
+}
+
+fn add_to_filter(filter: &mut FilterBuilder, params: &TableBuilderParams, key: &[u8]) {
+    let prefix = params.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(key));
+    match (prefix, params.options.whole_key_filtering) {
+        (Some(prefix), true) => filter.add_key_and_alt(key, prefix),
+        (Some(prefix), false) => filter.add_key(prefix),
+        (None, true) => filter.add_key(key),
+        (None, false) => {}
+    }
+}
+
+/// Lengths are 32-bit on disk.
+#[inline]
+fn check_lengths(internal_key: &[u8], value: &[u8]) -> Result<ValueType> {
+    let fits = internal_key.len() < u32::MAX as usize && value.len() < u32::MAX as usize;
+    let type_byte = internal_key.len().checked_sub(TRAILER_SIZE).map(|index| internal_key[index]);
+    match type_byte.and_then(ValueType::from_u8).filter(|_| fits) {
+        Some(value_type) => Ok(value_type),
+        None => Err(bad_entry(internal_key.len(), value.len())),
+    }
+}
+
+#[cold]
+fn bad_entry(key_length: usize, value_length: usize) -> Error {
+    Error::invalid_argument(format!(
+        "an entry with an internal key of {key_length} and a value of {value_length} bytes: the key must end in a known \
+         type and sequence number, and both must be below 4 GiB"
+    ))
+}
+
+/// The file's own number for its checksums: any value but zero, different between files.
+fn base_context(params: &TableBuilderParams, file: &dyn WritableFile) -> u32 {
+    let mut identity = Vec::new();
+    identity.extend_from_slice(params.db_session_id.as_bytes());
+    identity.extend_from_slice(params.db_id.as_bytes());
+    identity.extend_from_slice(&params.file_number.to_le_bytes());
+    identity.extend_from_slice(&crc32c(file.path().as_os_str().as_encoded_bytes()).to_le_bytes());
+    match hash128(&identity, 1).1 as u32 {
+        0 => 1,
+        base => base,
+    }
+}

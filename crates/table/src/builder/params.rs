@@ -1,0 +1,113 @@
+//! What a table is built from, and what is known about it afterwards.
+
+use crate::options::BlockBasedTableOptions;
+use ferrock_base::InternalComparator;
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_format::compression::{CompressionOptions, CompressionType};
+use ferrock_format::filter::FilterPolicy;
+use ferrock_format::properties::{TableProperties, UNKNOWN_COLUMN_FAMILY_ID};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How to write a table and what to say in its properties.
+#[derive(Clone, Debug)]
+pub struct TableBuilderParams {
+    /// Order of the keys.
+    pub comparator: InternalComparator,
+    /// Form of the file. Values that cannot be written take their nearest form: see
+    /// [`BlockBasedTableOptions::unsupported_for_writing`].
+    pub options: Arc<BlockBasedTableOptions>,
+    /// Compression of data and index blocks.
+    pub compression: CompressionType,
+    /// How hard to compress, and whether with a dictionary.
+    pub compression_options: CompressionOptions,
+    /// Filter to build.
+    pub filter_policy: FilterPolicy,
+    /// False leaves the filter out although there is a policy (`optimize_filters_for_hits` at the last level).
+    pub build_filter: bool,
+    /// Prefix extractor in force.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// Merge operator in force, by name.
+    pub merge_operator_name: Option<String>,
+    /// Column family.
+    pub column_family_id: u64,
+    /// Column family name; empty if unknown.
+    pub column_family_name: Vec<u8>,
+    /// Level of the output, -1 if unknown.
+    pub level: i32,
+    /// Unix seconds of the oldest ancestor, 0 unknown.
+    pub creation_time: u64,
+    /// Unix seconds of the oldest key, 0 unknown.
+    pub oldest_key_time: u64,
+    /// Unix seconds of the newest key, 0 unknown.
+    pub newest_key_time: u64,
+    /// Unix seconds of now, 0 unknown.
+    pub file_creation_time: u64,
+    /// Identity of the database.
+    pub db_id: String,
+    /// Session of the database.
+    pub db_session_id: String,
+    /// Host name.
+    pub db_host_id: String,
+    /// Number of the file.
+    pub file_number: u64,
+    /// Sequence numbers and their times, encoded; empty for none.
+    pub seqno_to_time_map: Vec<u8>,
+    /// Properties of the caller's own.
+    pub user_collected: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// A file to be ingested elsewhere: it gets a place for a global sequence number.
+    pub is_external: bool,
+    /// Compute the CRC32C of the whole file on the way.
+    pub compute_file_checksum: bool,
+}
+
+impl TableBuilderParams {
+    /// A table in the default form, of no database.
+    #[must_use]
+    pub fn new(comparator: InternalComparator) -> Self {
+        Self {
+            comparator,
+            options: Arc::default(),
+            compression: CompressionType::NoCompression,
+            compression_options: CompressionOptions::default(),
+            filter_policy: FilterPolicy::None,
+            build_filter: true,
+            prefix_extractor: None,
+            merge_operator_name: None,
+            column_family_id: UNKNOWN_COLUMN_FAMILY_ID,
+            column_family_name: Vec::new(),
+            level: -1,
+            creation_time: 0,
+            oldest_key_time: 0,
+            newest_key_time: 0,
+            file_creation_time: 0,
+            db_id: String::new(),
+            db_session_id: String::new(),
+            db_host_id: String::new(),
+            file_number: 0,
+            seqno_to_time_map: Vec::new(),
+            user_collected: BTreeMap::new(),
+            is_external: false,
+            compute_file_checksum: false,
+        }
+    }
+}
+
+/// A finished table.
+#[derive(Clone, Debug)]
+pub struct TableSummary {
+    /// Bytes of the file.
+    pub file_size: u64,
+    /// Bytes behind the data blocks.
+    pub tail_size: u64,
+    /// The properties that were written.
+    pub properties: Arc<TableProperties>,
+    /// Unique id for the MANIFEST; zeros when the table has no identity.
+    pub unique_id: [u8; 16],
+    /// CRC32C of the whole file, if it was asked for.
+    pub file_checksum: Option<u32>,
+    /// First internal key among the point entries.
+    pub first_key: Option<Vec<u8>>,
+    /// Last internal key among the point entries.
+    pub last_key: Option<Vec<u8>>,
+}
