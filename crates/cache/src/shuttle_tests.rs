@@ -6,7 +6,7 @@ use shuttle::thread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const ITERATIONS: usize = 2_000;
+const ITERATIONS: usize = 10_000;
 
 /// Random schedules, then schedules with few, well-placed preemptions.
 fn check(model: impl Fn() + Send + Sync + Clone + 'static) {
@@ -88,7 +88,9 @@ fn look_up(cache: &Arc<BlockCache<Counted>>, _: &Arc<AtomicUsize>) {
 
 #[test]
 fn lookup_erase_insert_of_the_same_key() {
-    let erase = |cache: &Arc<BlockCache<Counted>>, _: &Arc<AtomicUsize>| drop(cache.erase(&key(1)));
+    let erase = |cache: &Arc<BlockCache<Counted>>, _: &Arc<AtomicUsize>| {
+        cache.erase(&key(1));
+    };
     let replace = |cache: &Arc<BlockCache<Counted>>, alive: &Arc<AtomicUsize>| {
         assert_eq!(insert(cache, alive, 1, 10), 1);
     };

@@ -1,4 +1,4 @@
-//! The lock-free parts under a model checker: `RUSTFLAGS="--cfg shuttle" cargo test -p ferrock-memtable --release`.
+//! The lock-free parts under a model checker: `RUSTFLAGS="--cfg shuttle" cargo test -p ferrock-memtable --release --lib`.
 
 use crate::arena::Arena;
 use crate::skiplist::SkipList;
@@ -10,7 +10,7 @@ use shuttle::sync::atomic::{AtomicU64, Ordering};
 use shuttle::thread;
 use std::sync::Arc;
 
-const ITERATIONS: usize = 3_000;
+const ITERATIONS: usize = 10_000;
 
 /// Random schedules, then schedules with few, well-placed preemptions.
 fn check(model: impl Fn() + Send + Sync + Clone + 'static) {
