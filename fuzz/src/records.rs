@@ -1,0 +1,154 @@
+//! Records: logs, write batches, version edits, and the text files of a database directory.
+
+use crate::{repair, split_selector};
+use ferrock_base::comparator::Comparator;
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::{FileNumber, ParsedInternalKey};
+use ferrock_format::blob_index::{BlobIndex, BlobReference};
+use ferrock_format::current_file::{decode_current, decode_identity, encode_current};
+use ferrock_format::file_name;
+use ferrock_format::filter::FilterPolicy;
+use ferrock_format::log::{LogEvent, LogReader, SliceSource, WalRecoveryMode};
+use ferrock_format::options_file::{OptionsFile, value};
+use ferrock_format::version_edit::{AtomicGroupBuffer, VersionEdit};
+use ferrock_format::wide_column::{decode_entity, default_column, encode_entity};
+use ferrock_format::write_batch::{Record, WriteBatch, WriteBatchRef};
+
+/// A log file in every recovery mode, with its own checksums or repaired ones.
+pub fn log_reader(data: &[u8]) {
+    let (selector, log) = split_selector(data);
+    let mode = WalRecoveryMode::ALL[usize::from(selector & 3)];
+    let number = FileNumber(u64::from(selector >> 3 & 7));
+    let mut log = log.to_vec();
+    if selector & 4 == 0 {
+        repair::log_checksums(&mut log);
+    }
+    let mut reader = if selector & 0x80 == 0 {
+        LogReader::new(SliceSource(&log), number, mode)
+    } else {
+        LogReader::manifest(SliceSource(&log))
+    }
+    .with_record_limit(1 << 20);
+    let mut scratch = Vec::new();
+    // Every event but the last consumes at least a header, or the rest of a block.
+    for _ in 0..log.len() / 4 + 8 {
+        match reader.read_record(&mut scratch).expect("memory does not fail") {
+            LogEvent::End => return,
+            LogEvent::OldRecord { offset } => {
+                assert!(offset <= log.len() as u64);
+                return;
+            }
+            LogEvent::Corruption { offset, .. } => assert!(offset <= log.len() as u64),
+            LogEvent::Record { physical_offset, data } => {
+                assert!(physical_offset < log.len() as u64);
+                if let Ok(batch) = WriteBatchRef::new(data) {
+                    let _ = batch.verify();
+                }
+            }
+        }
+        assert!(reader.last_record_end() <= log.len() as u64);
+    }
+    panic!("the reader does not come to an end");
+}
+
+/// The records of a write batch; an accepted batch is built again from its records.
+pub fn write_batch(data: &[u8]) {
+    let Ok(batch) = WriteBatchRef::new(data) else { return };
+    let mut copy = WriteBatch::new();
+    let mut can_copy = true;
+    let mut records = 0usize;
+    for record in batch.iter() {
+        let Ok(record) = record else { break };
+        records += 1;
+        let _ = (record.as_entry(), record.column_family());
+        can_copy &= match record {
+            Record::Put { column_family, key, value } => copy.put_cf(column_family, key, value).is_ok(),
+            Record::Delete { column_family, key } => copy.delete_cf(column_family, key).is_ok(),
+            Record::SingleDelete { column_family, key } => copy.single_delete_cf(column_family, key).is_ok(),
+            Record::Merge { column_family, key, operand } => copy.merge_cf(column_family, key, operand).is_ok(),
+            Record::BlobIndex { column_family, key, index } => copy.put_blob_index_cf(column_family, key, index).is_ok(),
+            Record::LogData(blob) => copy.put_log_data(blob).is_ok(),
+            _ => false,
+        };
+    }
+    assert!(records <= data.len());
+    if batch.verify().is_ok() && can_copy {
+        copy.set_sequence(batch.sequence());
+        let ours: Vec<_> = copy.view().iter().map(|record| record.expect("our own batch")).collect();
+        let theirs: Vec<_> = batch.iter().map(|record| record.expect("verified")).collect();
+        assert_eq!(ours, theirs);
+        assert_eq!(copy.count(), batch.count());
+        copy.view().verify().expect("our own batch");
+    }
+    if let Ok(mut owned) = WriteBatch::from_data(data) {
+        let _ = owned.append(&copy);
+        owned.clear();
+    }
+}
+
+/// A version edit; an accepted one is encoded and decoded again.
+pub fn version_edit(data: &[u8]) {
+    let Ok(edit) = VersionEdit::decode(data) else { return };
+    let again = VersionEdit::decode(&edit.encode()).expect("decode what was encoded");
+    // Deleted files form a set; encoding brings them in order.
+    assert_eq!(edit.encode(), again.encode());
+    for file in &edit.new_files {
+        let mut file = file.clone();
+        for size in [0, 8, 64] {
+            let _ = file.boundaries_with_timestamp(size);
+            file.strip_boundary_timestamps(size);
+        }
+    }
+    let mut group = AtomicGroupBuffer::new();
+    let _ = group.push(edit.clone());
+    let _ = group.push(again);
+}
+
+/// An OPTIONS file; an accepted one is formatted and parsed again.
+pub fn options_file(data: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(data) {
+        let _ = value::parse_struct(text);
+        let _ = value::ObjectId::parse(text);
+        assert_eq!(value::unescape(&value::escape(text)), text);
+        value::parse_list(text).for_each(|item| drop(item.to_owned()));
+        let _ = FilterPolicy::parse(text);
+        let _ = PrefixExtractor::built_in(text);
+        let _ = Comparator::built_in(text);
+    }
+    let Ok(parsed) = OptionsFile::parse(data) else { return };
+    if let Ok(formatted) = parsed.format() {
+        let again = OptionsFile::parse(formatted.as_bytes()).expect("parse what was formatted");
+        assert_eq!(again.format().expect("format again"), formatted);
+    }
+}
+
+/// The names in a database directory, and CURRENT and IDENTITY.
+pub fn file_name(data: &[u8]) {
+    if let Ok(number) = decode_current(data) {
+        assert_eq!(decode_current(&encode_current(number)).expect("our own"), number);
+    }
+    let _ = decode_identity(data);
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Some(name) = file_name::parse(text) else { return };
+    let _ = name.kind.uses_file_number();
+    let _ = file_name::info_log_prefix(text);
+}
+
+/// Values that refer to something else: blob indexes and wide-column entities; internal keys.
+pub fn values(data: &[u8]) {
+    if let Ok(BlobIndex::Reference { reference, expiration_secs: None }) = BlobIndex::decode(data) {
+        assert_eq!(BlobReference::decode(&reference.encode()).expect("our own"), reference);
+    }
+    let _ = BlobReference::decode(data);
+    if let Ok(key) = ParsedInternalKey::parse(data) {
+        assert_eq!(key.encode(), data);
+    }
+    let default = default_column(data);
+    let Ok(columns) = decode_entity(data) else { return };
+    assert_eq!(default.expect("the whole entity is fine"), columns.first().copied().filter(|c| c.name.is_empty()));
+    if columns.iter().all(|column| !column.is_blob_index) {
+        let pairs: Vec<_> = columns.iter().map(|column| (column.name, column.value)).collect();
+        let encoded = encode_entity(&pairs).expect("decoded columns are in order");
+        assert_eq!(decode_entity(&encoded).expect("our own"), columns);
+    }
+}

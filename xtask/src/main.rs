@@ -1,0 +1,174 @@
+//! `cargo xtask`: the one entry point for everything that is done to this tree.
+//!
+//! A task is a function from its arguments to `Result<(), String>`; it runs cargo and other tools with the right flags
+//! and adds what they cannot check. `.ci/run` is a list of these tasks, so what passes here passes there.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a tool for developers: it owns no database, and reads the clock and the tree as they are"
+)]
+
+mod build_time;
+mod fuzz;
+mod licence;
+mod pure_rust;
+mod run;
+mod tasks;
+mod tree_check;
+mod unsafe_list;
+
+use std::process::ExitCode;
+
+/// A task's result; the message says what to do.
+type Outcome = Result<(), String>;
+
+struct Task {
+    name: &'static str,
+    arguments: &'static str,
+    what: &'static str,
+    more: &'static str,
+    run: fn(&[String]) -> Outcome,
+}
+
+const TASKS: &[Task] = &[
+    Task {
+        name: "check",
+        arguments: "",
+        what: "formatting, clippy with warnings denied, documentation",
+        more: "Run it before every commit. `cargo fmt --all` repairs the first part.",
+        run: tasks::check,
+    },
+    Task {
+        name: "test",
+        arguments: "[cargo test arguments]",
+        what: "every test: `cargo test --workspace`",
+        more: "Arguments are handed on: `cargo xtask test -p ferrock-format log`.",
+        run: tasks::test,
+    },
+    Task {
+        name: "asan",
+        arguments: "[package ...]",
+        what: "unit tests under AddressSanitizer (nightly)",
+        more: "Without packages: those that may contain unsafe code, and the engine. Leaks count as failures.\n\
+               Property tests run 16 cases each unless PROPTEST_CASES says otherwise.",
+        run: tasks::asan,
+    },
+    Task {
+        name: "models",
+        arguments: "[package ...]",
+        what: "the shuttle models of lock-free code and hand-overs",
+        more: "Builds with `--cfg shuttle`, which replaces atomics and locks by ones that a scheduler controls, and runs\n\
+               the tests whose names contain `shuttle` or `model`. A package without one is a failure.",
+        run: tasks::models,
+    },
+    Task {
+        name: "fuzz",
+        arguments: "[target|all|build] [seconds]",
+        what: "fuzz decoders, each for some seconds (nightly, C++ compiler)",
+        more: "Default: all, 30. Starts from fuzz/seeds/TARGET and keeps what it learns in fuzz/corpus/TARGET; an input\n\
+               that fails is kept in fuzz/artifacts/TARGET and reproduced by `cargo xtask fuzz TARGET FILE`.\n\
+               `cargo fuzz run TARGET` works as well, where cargo-fuzz is installed.",
+        run: fuzz::run,
+    },
+    Task {
+        name: "crash",
+        arguments: "[crash points]",
+        what: "crash clones of the engine at more points than the tests use",
+        more: "Default 20000. Sets FERROCK_CRASH_POINTS for the crash tests of the engine, in release mode.",
+        run: tasks::crash,
+    },
+    Task {
+        name: "model-long",
+        arguments: "[operations]",
+        what: "the engine against a BTreeMap, for many operations",
+        more: "Default 10000000. Sets FERROCK_MODEL_OPERATIONS and PROPTEST_CASES for the model tests of the engine.",
+        run: tasks::model_long,
+    },
+    Task {
+        name: "pure-rust",
+        arguments: "",
+        what: "default features need nothing but Rust; licences and sources are known",
+        more: "Reads `cargo metadata`: no package with a native `links` key and no cc, cmake, bindgen or pkg-config among\n\
+               what the shipped crates need to build; every package from crates.io under a permitted licence (deny.toml\n\
+               lists the same for those who have cargo-deny); every direct dependency explained in docs/dependencies.md.",
+        run: pure_rust::run,
+    },
+    Task {
+        name: "build-time",
+        arguments: "[--enforce]",
+        what: "times a clean release build: library (limit 60 s), workspace (limit 90 s)",
+        more: "The limits are for two cores; with --enforce a slower build is a failure. Sources are fetched before the\n\
+               clock starts, and CC points nowhere, so that a C compiler that is asked for something is noticed.",
+        run: build_time::run,
+    },
+    Task {
+        name: "tree-check",
+        arguments: "[--write]",
+        what: "rules of the tree that no other tool knows",
+        more: "No file over 800 lines, a header comment in every module, no paths of somebody's machine, nothing left to\n\
+               do later, unsafe code only where docs/unsafe.md lists it with the right count. --write brings the counts\n\
+               of docs/unsafe.md up to date; read what it changed.",
+        run: tree_check::run,
+    },
+    Task {
+        name: "ci",
+        arguments: "",
+        what: "all that CI runs (.ci/run)",
+        more: "Under 30 minutes on two cores from nothing.",
+        run: tasks::ci,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (name, rest) = match arguments.split_first() {
+        None => ("--help", &[][..]),
+        Some((name, rest)) => (name.as_str(), rest),
+    };
+    let asks_for_help = |word: &str| matches!(word, "--help" | "-h" | "help");
+    if asks_for_help(name) {
+        match rest.first() {
+            Some(topic) => help_on(topic),
+            None => help(),
+        }
+        return ExitCode::SUCCESS;
+    }
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        help();
+        eprintln!("\nerror: there is no task `{name}`");
+        return ExitCode::FAILURE;
+    };
+    if rest.first().is_some_and(|word| asks_for_help(word)) {
+        help_on(name);
+        return ExitCode::SUCCESS;
+    }
+    if let Err(error) = std::env::set_current_dir(run::root()) {
+        eprintln!("error: cannot enter the workspace: {error}");
+        return ExitCode::FAILURE;
+    }
+    match (task.run)(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn help() {
+    println!("cargo xtask TASK [arguments]      `cargo xtask help TASK` says more\n");
+    for task in TASKS {
+        let usage = format!("{} {}", task.name, task.arguments);
+        println!("  {usage:36} {}", task.what);
+    }
+    println!(
+        "\nBefore a commit: check, test, tree-check. After touching a decoder: fuzz TARGET. After touching unsafe or\n\
+         lock-free code: asan and models. All of it: ci."
+    );
+}
+
+fn help_on(name: &str) {
+    match TASKS.iter().find(|task| task.name == name) {
+        Some(task) => println!("cargo xtask {} {}\n\n{}\n\n{}", task.name, task.arguments, task.what, task.more),
+        None => help(),
+    }
+}

@@ -1,0 +1,76 @@
+//! Tasks that are little more than one command.
+
+use crate::Outcome;
+use crate::run::{LINUX, cargo, command, nightly_cargo, output, run, target_dir};
+
+pub(crate) fn check(_: &[String]) -> Outcome {
+    run(cargo(&["fmt", "--all", "--check"]))?;
+    run(cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    let mut doc = cargo(&["doc", "--workspace", "--no-deps"]);
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    run(doc)
+}
+
+pub(crate) fn test(arguments: &[String]) -> Outcome {
+    let mut test = cargo(&["test"]);
+    if !arguments.iter().any(|word| word == "-p" || word == "--package") {
+        test.arg("--workspace");
+    }
+    test.args(arguments);
+    run(test)
+}
+
+pub(crate) fn asan(packages: &[String]) -> Outcome {
+    let mut test = nightly_cargo(&["test", "--lib", "--target", LINUX])?;
+    let default = ["memtable", "cache", "vfs", "format", "table"].map(|layer| format!("ferrock-{layer}"));
+    let with_engine: Vec<String> = default.into_iter().chain(["ferrock".to_owned()]).collect();
+    for package in if packages.is_empty() { &with_engine } else { packages } {
+        test.args(["-p", package]);
+    }
+    test.env("CARGO_TARGET_DIR", target_dir().join("asan"));
+    test.env("RUSTFLAGS", "-Zsanitizer=address");
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        test.env("PROPTEST_CASES", "16");
+    }
+    run(test)
+}
+
+pub(crate) fn models(packages: &[String]) -> Outcome {
+    let default = ["ferrock-memtable", "ferrock-cache", "ferrock"].map(str::to_owned);
+    for package in if packages.is_empty() { &default[..] } else { packages } {
+        let mut test = cargo(&["test", "--lib", "-p", package, "--", "shuttle", "model"]);
+        test.env("CARGO_TARGET_DIR", target_dir().join("shuttle"));
+        test.env("RUSTFLAGS", "--cfg shuttle");
+        let printed = output(test)?;
+        print!("{printed}");
+        if printed.contains("running 0 tests") {
+            return Err(format!("{package} has no model"));
+        }
+    }
+    Ok(())
+}
+
+fn number(arguments: &[String], default: u64) -> Result<u64, String> {
+    let Some(text) = arguments.first() else { return Ok(default) };
+    text.replace('_', "").parse().map_err(|_| format!("`{text}` is not a number"))
+}
+
+pub(crate) fn crash(arguments: &[String]) -> Outcome {
+    let points = number(arguments, 20_000)?;
+    let mut test = cargo(&["test", "--release", "-p", "ferrock", "--test", "crash", "--", "--include-ignored"]);
+    test.env("FERROCK_CRASH_POINTS", points.to_string());
+    run(test)
+}
+
+pub(crate) fn model_long(arguments: &[String]) -> Outcome {
+    let operations = number(arguments, 10_000_000)?;
+    let mut test = cargo(&["test", "--release", "-p", "ferrock", "--test", "model", "--", "--include-ignored"]);
+    test.env("FERROCK_MODEL_OPERATIONS", operations.to_string());
+    // About a thousand operations make a case.
+    test.env("PROPTEST_CASES", (operations / 1000).max(1).to_string());
+    run(test)
+}
+
+pub(crate) fn ci(_: &[String]) -> Outcome {
+    run(command(".ci/run", &[]))
+}
