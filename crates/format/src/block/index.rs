@@ -75,8 +75,15 @@ impl IndexBlock {
         let mut entry_count = 0;
         let mut wanted = bytewise;
         let mut prefix: Option<Vec<u8>> = None;
+        let mut restarts_met = 0;
         while walker.step(&bytes, &layout, format)? {
             entry_count += 1;
+            if walker.at == layout.restart(&bytes, restarts_met) {
+                if walker.shared != 0 {
+                    return Err(bad_entry("shares a key across a restart", walker.at));
+                }
+                restarts_met += 1;
+            }
             let key = format.user_key(walker.key.as_slice());
             match &mut prefix {
                 None => prefix = Some(key.to_vec()),
@@ -87,6 +94,10 @@ impl IndexBlock {
                 }
                 Some(_) => {}
             }
+        }
+        // A restart inside an entry would make searches and backward steps read other entries than this walk did.
+        if entry_count > 0 && restarts_met != layout.restart_count {
+            return Err(bad_entry("a restart is not at an entry", layout.restart(&bytes, restarts_met)));
         }
         let prefix = prefix.unwrap_or_default();
         if wanted {

@@ -507,3 +507,17 @@ fn types_that_no_data_block_holds_are_corruption() {
         assert_eq!((iter.valid(), iter.status().is_ok()), (good, good), "type {byte:#x}");
     }
 }
+
+#[test]
+fn an_index_restart_must_be_at_an_entry() {
+    let good = b"\x00\x06\x02key002\x00\x46\x00\x06\x02key005\x4b\x46\0\0\0\0\x0b\0\0\0\x02\0\0\0";
+    let format = IndexFormat { key_is_user_key: true, value_is_delta_encoded: false, has_first_key: false };
+    let second_restart = good.len() - 8;
+    for offset in 1..22u8 {
+        let mut block = good.to_vec();
+        block[second_restart] = offset;
+        let index = IndexBlock::new(block, format, &InternalComparator::default());
+        assert_eq!(index.is_ok(), offset == 11, "{offset}");
+        assert!(index.err().is_none_or(|error| error.is_corruption() && error.offset().is_some()));
+    }
+}
