@@ -92,7 +92,7 @@ where
         match self {
             // Pinning a memtable would bounce a shared count between readers; its values are copied.
             Self::MemTable(_) => None,
-            Self::Table(child) => child.inner().value_pin(),
+            Self::Table(child) => child.value_pin(),
             Self::Level(child) => child.current_file()?.value_pin(),
         }
     }

@@ -99,6 +99,13 @@ impl<I: InternalIterator> InternalIterator for SourceIterator<I> {
     }
 }
 
+impl<I: crate::read::pinned::PinValue> crate::read::pinned::PinValue for SourceIterator<I> {
+    type Pin = I::Pin;
+    fn value_pin(&self) -> Option<I::Pin> {
+        self.iter.value_pin()
+    }
+}
+
 impl<I: InternalIterator> TombstoneIterator for SourceIterator<I> {
     #[inline]
     fn has_range_tombstones(&self) -> bool {

@@ -6,11 +6,11 @@ use super::merging::SourceIterator;
 use super::range_tombstones::RangeTombstoneSource;
 use ferrock_base::Result;
 use ferrock_base::comparator::{Comparator, InternalComparator};
-use ferrock_base::internal_key::{make_internal_key, user_key};
+use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::iterator::VecIterator;
 use ferrock_base::merge::{MergeOperator, StringAppend};
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
-use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
+use ferrock_base::types::{SequenceNumber, ValueType};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -233,39 +233,13 @@ pub(crate) fn children(
             continue;
         }
         let iter = VecIterator::new(order.clone(), Arc::new(entries));
-        let source = SourceIterator::new(
-            iter,
-            order.clone(),
-            Some(RangeTombstoneSource::new(fragmented(tombstones))),
-        );
-        children.push(if age + 2 == cuts.len() { ChildIterator::MemTable(source) } else { ChildIterator::Table(source) });
+        let source = SourceIterator::new(iter, order.clone(), Some(RangeTombstoneSource::new(fragmented(tombstones))));
+        children.push(if age + 2 == cuts.len() {
+            ChildIterator::MemTable(source)
+        } else {
+            ChildIterator::Table(source)
+        });
     }
     children.reverse();
     children
-}
-
-/// Newest to oldest: resolves what an iterator over everything must yield at `snapshot`, from raw entries and
-/// tombstones, with a tombstone counting everywhere.
-pub(crate) fn read_all(entries: &Entries, tombstones: &[RangeTombstone], snapshot: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
-    let fragments = fragmented(tombstones.to_vec());
-    let operator = StringAppend::default();
-    let mut state = BTreeMap::new();
-    let mut at = 0;
-    while at < entries.len() {
-        let key = user_key(&entries[at].0).to_vec();
-        let covering = fragments.max_covering_sequence(&key, SequenceNumber(snapshot.min(MAX_SEQUENCE_NUMBER.0)));
-        let mut context = crate::read::GetContext::<crate::read::NoPin>::new(&key, Some(&operator));
-        context.add_covering_tombstone(covering);
-        while at < entries.len() && user_key(&entries[at].0) == key {
-            let parsed = ferrock_base::internal_key::ParsedInternalKey::parse(&entries[at].0).unwrap();
-            if parsed.sequence.0 <= snapshot {
-                context.add(parsed.sequence, parsed.value_type, &entries[at].1, || None);
-            }
-            at += 1;
-        }
-        if let Some(value) = context.finish().unwrap() {
-            state.insert(key, value.into_vec());
-        }
-    }
-    state
 }

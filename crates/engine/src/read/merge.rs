@@ -18,7 +18,9 @@ pub enum MergeBase<'a> {
 /// The operator, or the error of a merge without one.
 pub fn require_operator(operator: Option<&dyn MergeOperator>) -> Result<&dyn MergeOperator> {
     operator.ok_or_else(|| {
-        Error::invalid_argument("merge operands without a merge operator: open the column family with the operator it was written with")
+        Error::invalid_argument(
+            "merge operands without a merge operator: open the column family with the operator it was written with",
+        )
     })
 }
 

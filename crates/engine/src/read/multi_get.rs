@@ -17,7 +17,11 @@ pub struct MultiGetBatch<'a, P: Pin> {
 impl<'a, P: Pin> MultiGetBatch<'a, P> {
     /// Begins the lookup of `keys`, which come in any order.
     #[must_use]
-    pub fn new(order: &Comparator, keys: &[&'a [u8]], merge_operator: Option<&'a (dyn MergeOperator + 'static)>) -> Self {
+    pub fn new(
+        order: &Comparator,
+        keys: &[&'a [u8]],
+        merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
+    ) -> Self {
         let mut sorted: Vec<usize> = (0..keys.len()).collect();
         sorted.sort_by(|&a, &b| order.compare(keys[a], keys[b]));
         let mut contexts: Vec<GetContext<'a, P>> = Vec::with_capacity(keys.len());

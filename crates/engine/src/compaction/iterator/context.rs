@@ -1,8 +1,8 @@
 //! What a compaction iterator has to be told, and what it reports.
 
 use super::stripes::SnapshotStripes;
-use ferrock_base::comparator::InternalComparator;
 use ferrock_base::compaction_filter::{CompactionFilter, FilterContext};
+use ferrock_base::comparator::InternalComparator;
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber};
 use std::sync::Arc;

@@ -10,6 +10,7 @@
 
 use super::context::DeeperLevels;
 use super::rules::{CompactionIterator, OutputValue};
+use super::stripes::is_below_stripe;
 use crate::read::merge::{MergeBase, full_merge, full_merge_entity, require_operator, timed_put_value};
 use ferrock_base::Result;
 use ferrock_base::compaction_filter::FilterDecision;
@@ -61,7 +62,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             if !self.is_current_user_key(user_key(self.input.key())) {
                 return Ok(RunEnd::Key);
             }
-            if sequence <= below && below.0 > 0 {
+            if is_below_stripe(sequence, below) {
                 return Ok(RunEnd::Stripe);
             }
             if value_type != ValueType::Merge {
@@ -104,12 +105,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         }
     }
 
-    fn merge_with_base(
-        &mut self,
-        base_type: ValueType,
-        stripe: SequenceNumber,
-        operands: &Operands,
-    ) -> Result<bool> {
+    fn merge_with_base(&mut self, base_type: ValueType, stripe: SequenceNumber, operands: &Operands) -> Result<bool> {
         let (sequence, _) = self.parse_input()?;
         let deleted = base_type.is_point_tombstone() || self.tombstones.deletes(self.input.key(), sequence, stripe);
         if !deleted && base_type == ValueType::BlobIndex {

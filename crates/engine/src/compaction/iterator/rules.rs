@@ -16,6 +16,7 @@
 //! - Range tombstones count within the entry's stripe only; they are written by [`super::output_split`].
 
 use super::context::{CompactionIteratorOptions, DeeperLevels, DroppedEntries};
+use super::stripes::is_below_stripe;
 use super::tombstones::CompactionRangeTombstones;
 use crate::read::merge::timed_put_value;
 use ferrock_base::compaction_filter::FilterDecision;
@@ -184,9 +185,11 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
     #[inline]
     pub(super) fn input_valid(&self) -> bool {
         self.input.valid()
-            && self.options.end.as_ref().is_none_or(|end| {
-                self.options.comparator.user().compare(user_key(self.input.key()), end).is_lt()
-            })
+            && self
+                .options
+                .end
+                .as_ref()
+                .is_none_or(|end| self.options.comparator.user().compare(user_key(self.input.key()), end).is_lt())
     }
 
     /// Steps over an input entry.
@@ -359,7 +362,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         }
         // Nothing is deeper, but a snapshot may need an older version: only then the tombstone is needed too.
         self.advance();
-        while self.is_older_version() && self.parse_input()?.0 > below {
+        while self.is_older_version() && !is_below_stripe(self.parse_input()?.0, below) {
             self.dropped.hidden += 1;
             self.advance();
         }
@@ -394,7 +397,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             return Ok(true);
         }
         let (next_sequence, next_type) = self.parse_input()?;
-        if next_sequence <= below {
+        if is_below_stripe(next_sequence, below) {
             // A snapshot lies between the two: both stay.
             self.at_next = true;
             return Ok(true);

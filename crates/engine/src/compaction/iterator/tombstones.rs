@@ -91,11 +91,7 @@ impl CompactionRangeTombstones {
                 let obsolete = sequence <= stripes.earliest()
                     && (bottommost || deeper.range_not_exists_beyond_output_level(fragment.start, fragment.end));
                 if !obsolete {
-                    kept.push(RangeTombstone {
-                        start: fragment.start.to_vec(),
-                        end: fragment.end.to_vec(),
-                        sequence,
-                    });
+                    kept.push(RangeTombstone { start: fragment.start.to_vec(), end: fragment.end.to_vec(), sequence });
                 }
             }
         }

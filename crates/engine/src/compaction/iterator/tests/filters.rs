@@ -1,0 +1,93 @@
+//! Compaction filters in the iterator.
+
+use super::*;
+use ferrock_base::compaction_filter::{CompactionFilter, FilterContext, FilterDecision};
+
+/// Decides by the first byte of the value.
+#[derive(Debug)]
+struct ByValue;
+
+impl CompactionFilter for ByValue {
+    fn name(&self) -> &str {
+        "test.ByValue"
+    }
+    fn filter(&self, context: &FilterContext, _key: &[u8], kind: ValueType, value: &[u8]) -> FilterDecision {
+        assert_eq!(context.column_family_id, 7);
+        assert!(matches!(kind, ValueType::Value | ValueType::Merge));
+        match value.first() {
+            Some(b'r') => FilterDecision::Remove,
+            Some(b'p') => FilterDecision::Purge,
+            Some(b'c') => FilterDecision::ChangeValue(b"changed".to_vec()),
+            Some(b'u') => FilterDecision::RemoveAndSkipUntil(value[1..].to_vec()),
+            _ => FilterDecision::Keep,
+        }
+    }
+}
+
+fn run(entries: &[(&str, u64, ValueType, &str)], snapshots: &[u64], bottommost: bool) -> Vec<String> {
+    let order = InternalComparator::default();
+    let context = FilterContext { is_bottommost: bottommost, is_manual: false, column_family_id: 7, output_level: 1 };
+    let options = CompactionIteratorOptions {
+        compaction_filter: Some((Arc::new(ByValue), context)),
+        bottommost,
+        ..options(snapshots)
+    };
+    let mut list: Entries = entries
+        .iter()
+        .map(|&(key, at, kind, value)| (make_internal_key(key.as_bytes(), SequenceNumber(at), kind), value.into()))
+        .collect();
+    list.sort_by(|a, b| order.compare(&a.0, &b.0));
+    let tombstones = CompactionRangeTombstones::new(order.clone(), Vec::new());
+    let input = VecIterator::new(order, Arc::new(list));
+    let mut iter = CompactionIterator::new(input, tombstones, UnknownDeeper, options);
+    let mut out = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        let parsed = ParsedInternalKey::parse(iter.key()).unwrap();
+        let (key, value) = (parsed.user_key.escape_ascii(), iter.value().escape_ascii());
+        out.push(format!("{key}@{} {:?} {value}", parsed.sequence, parsed.value_type));
+        iter.next();
+    }
+    iter.status().unwrap();
+    out
+}
+
+const PUT: ValueType = ValueType::Value;
+const MERGE: ValueType = ValueType::Merge;
+
+#[test]
+fn decisions_change_the_newest_value() {
+    assert_eq!(run(&[("a", 3, PUT, "remove")], &[], false), ["a@3 Deletion "]);
+    assert_eq!(run(&[("a", 3, PUT, "purge")], &[], false), ["a@3 SingleDeletion "]);
+    assert_eq!(run(&[("a", 3, PUT, "change")], &[], false), ["a@3 Value changed"]);
+    assert_eq!(run(&[("a", 3, PUT, "keep"), ("b", 4, PUT, "k")], &[], false), ["a@3 Value keep", "b@4 Value k"]);
+    assert!(run(&[("a", 3, PUT, "remove"), ("a", 2, PUT, "keep")], &[], true).is_empty());
+    assert_eq!(run(&[("a", 3, PUT, "change"), ("b", 4, PUT, "k")], &[], true), ["a@0 Value changed", "b@0 Value k"]);
+}
+
+#[test]
+fn only_the_newest_version_is_judged() {
+    let entries = [("a", 5, PUT, "keep"), ("a", 3, PUT, "remove")];
+    assert_eq!(run(&entries, &[3], false), ["a@5 Value keep", "a@3 Value remove"]);
+    let entries = [("a", 5, PUT, "remove"), ("a", 3, PUT, "keep")];
+    assert_eq!(run(&entries, &[3], true), ["a@5 Deletion ", "a@0 Value keep"]);
+    assert_eq!(run(&[("a", 5, PUT, "purge"), ("a", 3, PUT, "keep")], &[3], true)[1], "a@0 Value keep");
+}
+
+#[test]
+fn skipping_drops_without_tombstones() {
+    let entries = [("a", 1, PUT, "uc"), ("b", 2, PUT, "k"), ("c", 3, PUT, "k"), ("d", 4, PUT, "ub")];
+    assert_eq!(run(&entries, &[], false), ["c@3 Value k", "d@4 Value ub"]);
+    let entries = [("a", 1, MERGE, "uc"), ("b", 2, PUT, "k"), ("c", 3, PUT, "k")];
+    assert_eq!(run(&entries, &[], false), ["c@3 Value k"]);
+}
+
+#[test]
+fn operands_are_judged_one_by_one_above_the_snapshots() {
+    let entries = [("a", 5, MERGE, "x"), ("a", 4, MERGE, "remove"), ("a", 3, MERGE, "change"), ("a", 2, PUT, "base")];
+    assert_eq!(run(&entries, &[], false), ["a@5 Value base,changed,x"]);
+    assert_eq!(run(&entries, &[5], false), ["a@5 Value base,change,remove,x"]);
+    assert_eq!(run(&[("a", 4, MERGE, "remove"), ("b", 2, PUT, "k")], &[], false), ["b@2 Value k"]);
+    // Removed operands hide nothing, and what is under them is judged in turn.
+    assert_eq!(run(&[("a", 4, MERGE, "remove"), ("a", 2, PUT, "remove")], &[], false), ["a@2 Deletion "]);
+}

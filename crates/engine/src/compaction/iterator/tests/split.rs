@@ -1,0 +1,109 @@
+//! Where outputs end.
+
+use super::*;
+
+fn key(user: &str, at: u64) -> Vec<u8> {
+    make_internal_key(user.as_bytes(), SequenceNumber(at), ValueType::Value)
+}
+
+fn tombstone(start: &str, end: &str, at: u64) -> RangeTombstone {
+    RangeTombstone { start: start.into(), end: end.into(), sequence: SequenceNumber(at) }
+}
+
+fn splitter(target: u64, max: u64, grandparents: &[(&str, &str, u64)]) -> OutputSplitter {
+    let file = |&(smallest, largest, size_bytes): &(&str, &str, u64)| Grandparent {
+        smallest: key(smallest, 100),
+        largest: key(largest, 1),
+        size_bytes,
+    };
+    OutputSplitter::new(InternalComparator::default(), target, max, grandparents.iter().map(file).collect())
+}
+
+/// Feeds keys of 10 bytes each and returns those that begin an output.
+fn cuts(mut splitter: OutputSplitter, keys: &str) -> String {
+    let mut size = 0;
+    let mut cuts = Vec::new();
+    for user in keys.split_whitespace() {
+        if splitter.should_cut_before(&key(user, 9), size) {
+            cuts.push(user);
+            size = 0;
+        }
+        size += 10;
+    }
+    cuts.join(" ")
+}
+
+#[test]
+fn outputs_end_at_the_target_size() {
+    assert_eq!(cuts(splitter(30, 1000, &[]), "a b c d e f g h"), "d g");
+    assert_eq!(cuts(OutputSplitter::never(InternalComparator::default()), "a b c d e f g h"), "");
+}
+
+#[test]
+fn outputs_end_where_they_would_overlap_too_much() {
+    let files = [("a", "c", 500), ("d", "f", 500), ("g", "i", 500)];
+    assert_eq!(cuts(splitter(1000, 800, &files), "a b d e g h"), "d g");
+    assert_eq!(cuts(splitter(1000, 8000, &files), "a b d e g h"), "");
+}
+
+#[test]
+fn a_grandparent_nothing_falls_into_is_spared() {
+    let files = [("c", "e", 500)];
+    assert_eq!(cuts(splitter(1000, 8000, &files), "a b x y"), "x");
+    assert_eq!(cuts(splitter(1000, 8000, &[("c", "e", 100)]), "a b x y"), "");
+}
+
+#[test]
+fn a_half_full_output_ends_at_an_edge() {
+    let files = [("c", "e", 1), ("f", "z", 1)];
+    assert_eq!(cuts(splitter(60, 8000, &files), "a a1 a2 a3 c d"), "c");
+    assert_eq!(cuts(splitter(100, 8000, &files), "a a1 a2 a3 c d"), "");
+}
+
+#[test]
+fn tombstones_are_stored_whole_and_cut_by_the_boundaries() {
+    let order = InternalComparator::default();
+    let surviving = [tombstone("key010", "key080", 102)];
+    let first = (key("key000", 0), key("key017", 0));
+    let boundary = boundary_between(&order, &first.1, &key("key018", 0));
+    assert_eq!(boundary, output_split::sentinel(b"key018"));
+    let contents = output_contents(&order, &surviving, Some((&first.0, &first.1)), None, Some(&boundary));
+    assert_eq!(contents.tombstones, surviving);
+    assert_eq!((contents.smallest.unwrap(), contents.largest.unwrap()), (first.0, boundary.clone()));
+    // The next file begins behind the boundary and before everything that the tombstone can delete.
+    let second = (key("key018", 0), key("key035", 0));
+    let end = output_split::sentinel(b"key036");
+    let contents = output_contents(&order, &surviving, Some((&second.0, &second.1)), Some(&boundary), Some(&end));
+    assert_eq!(contents.tombstones, surviving);
+    let smallest = contents.smallest.unwrap();
+    assert_eq!(ParsedInternalKey::parse(&smallest).unwrap().user_key, b"key018");
+    assert_eq!(sequence(&smallest), SequenceNumber(102));
+    assert!(order.compare(&boundary, &smallest).is_lt());
+    assert_eq!(contents.largest.unwrap(), end);
+}
+
+#[test]
+fn outputs_that_share_a_user_key() {
+    let order = InternalComparator::default();
+    let boundary = boundary_between(&order, &key("k", 7), &key("k", 4));
+    assert_eq!(boundary, key("k", 7));
+    let surviving = [tombstone("a", "z", 9)];
+    let (first, last) = (key("k", 4), key("m", 1));
+    let contents = output_contents(&order, &surviving, Some((&first, &last)), Some(&boundary), None);
+    let smallest = contents.smallest.unwrap();
+    assert!(order.compare(&boundary, &smallest).is_lt() && order.compare(&smallest, &first).is_le());
+    assert_eq!(contents.largest.unwrap(), output_split::sentinel(b"z"));
+    // One that ends at the shared key has nothing to delete behind it.
+    let contents = output_contents(&order, &[tombstone("a", "k", 9)], Some((&first, &last)), Some(&boundary), None);
+    assert!(contents.tombstones.is_empty());
+}
+
+#[test]
+fn a_file_of_tombstones_alone() {
+    let order = InternalComparator::default();
+    let contents = output_contents(&order, &[tombstone("b", "d", 4)], None, None, None);
+    assert_eq!(contents.smallest.unwrap(), make_internal_key(b"b", SequenceNumber(4), ValueType::RangeDeletion));
+    assert_eq!(contents.largest.unwrap(), output_split::sentinel(b"d"));
+    let outside = output_split::sentinel(b"d");
+    assert!(output_contents(&order, &[tombstone("b", "d", 4)], None, Some(&outside), None).is_empty());
+}
