@@ -1,11 +1,10 @@
 //! Decoded blocks, and the ways to hold one: in the shared cache, or owned by whoever loaded it.
 
-use crate::cache_shim::{BlockCache, EntryRole, Handle};
 use ferrock_base::{Error, Result};
+use ferrock_cache::{BlockCache, EntryRole, Handle};
 use ferrock_format::block::{DataBlock, IndexBlock};
 use ferrock_format::filter::FilterKind;
 use std::ops::{Deref, Range};
-use std::sync::Arc;
 
 /// The cache that tables share.
 pub type TableBlockCache = BlockCache<CachedBlock>;
@@ -108,24 +107,8 @@ impl BlockRole {
     }
 }
 
-/// Keeps a block alive: a cache handle, or a share of a block that is in no cache.
-#[derive(Clone, Debug)]
-pub(crate) enum BlockRef {
-    Cached(Handle<CachedBlock>),
-    Owned(Arc<CachedBlock>),
-}
-
-impl Deref for BlockRef {
-    type Target = CachedBlock;
-
-    #[inline]
-    fn deref(&self) -> &CachedBlock {
-        match self {
-            Self::Cached(handle) => handle,
-            Self::Owned(block) => block,
-        }
-    }
-}
+/// Keeps a block alive: in the cache, or on its own.
+pub(crate) type BlockRef = Handle<CachedBlock>;
 
 /// A block either borrowed from the reader, which keeps it, or held by a reference of its own.
 #[derive(Debug)]

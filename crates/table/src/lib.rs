@@ -14,7 +14,6 @@
 
 pub mod blocks;
 pub mod builder;
-mod cache_shim;
 pub mod options;
 pub mod reader;
 

@@ -11,9 +11,9 @@ mod common;
 
 use common::{Entries, check_all_ways, get_all, open_by_itself, scan};
 use ferrock_base::checksum::{ChecksumType, crc32c};
+use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
-use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::{Comparator, InternalComparator, LookupKey, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
@@ -88,7 +88,8 @@ fn case_strategy() -> impl Strategy<Value = Case> {
         prop::collection::vec(prop::sample::select(vec![0u8, b'a', b'b', 255]), 0..6),
         "[a-c]{0,3}key[0-9]{1,4}".prop_map(String::into_bytes),
     ];
-    let types = prop::sample::select(vec![ValueType::Value, ValueType::Deletion, ValueType::Merge, ValueType::SingleDeletion]);
+    let types =
+        prop::sample::select(vec![ValueType::Value, ValueType::Deletion, ValueType::Merge, ValueType::SingleDeletion]);
     let value = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..20),
         (0usize..300).prop_map(|length| b"abcd".iter().copied().cycle().take(length).collect()),
@@ -104,7 +105,8 @@ fn case_strategy() -> impl Strategy<Value = Case> {
         CompressionType::Lz4Hc,
         CompressionType::Zstd,
     ];
-    let filter = prop::sample::select(vec![FilterPolicy::None, FilterPolicy::bloom(10.0), FilterPolicy::ribbon(8.0, 0)]);
+    let filter =
+        prop::sample::select(vec![FilterPolicy::None, FilterPolicy::bloom(10.0), FilterPolicy::ribbon(8.0, 0)]);
     let extractor = prop::sample::select(vec![None, Some(PrefixExtractor::Fixed(3)), Some(PrefixExtractor::Capped(2))]);
     let compression = (prop::sample::select(codecs), prop::sample::select(vec![0u32, 0, 500]), any::<bool>());
     (entries, tombstones, options_strategy(), compression, filter, extractor, any::<bool>()).prop_map(
@@ -119,9 +121,7 @@ fn case_strategy() -> impl Strategy<Value = Case> {
             entries.dedup_by(|a, b| a.0 == b.0);
             let tombstones = tombstones
                 .into_iter()
-                .map(|(a, b, sequence)| {
-                    (make_internal_key(&a, SequenceNumber(sequence), ValueType::RangeDeletion), b)
-                })
+                .map(|(a, b, sequence)| (make_internal_key(&a, SequenceNumber(sequence), ValueType::RangeDeletion), b))
                 .collect();
             let mut params = TableBuilderParams::new(comparator);
             params.options = Arc::new(options);
@@ -333,10 +333,12 @@ fn lookups_see_no_newer_versions() {
     }
     let mut seen = 0;
     let key = LookupKey::new(b"k", MAX_SEQUENCE_NUMBER);
-    reader.get(&TableReadOptions::default(), &key, &mut |_, _, _| {
-        seen += 1;
-        false
-    }).unwrap();
+    reader
+        .get(&TableReadOptions::default(), &key, &mut |_, _, _| {
+            seen += 1;
+            false
+        })
+        .unwrap();
     assert_eq!(seen, 1);
 }
 
@@ -353,9 +355,10 @@ fn an_external_table_shows_its_global_sequence_number() {
         .collect();
     let tombstones = vec![(make_internal_key(b"a", SequenceNumber(0), ValueType::RangeDeletion), b"b".to_vec())];
     build(&file_system, params, &entries, &tombstones);
-    let reader =
-        open_by_itself(&file_system, Path::new(PATH), None, |params| params.largest_sequence = Some(SequenceNumber(77)))
-            .unwrap();
+    let reader = open_by_itself(&file_system, Path::new(PATH), None, |params| {
+        params.largest_sequence = Some(SequenceNumber(77))
+    })
+    .unwrap();
     let shown: Entries = entries
         .iter()
         .map(|(key, value)| {
@@ -365,7 +368,10 @@ fn an_external_table_shows_its_global_sequence_number() {
         .collect();
     assert_eq!(scan(&reader, TableReadOptions::default()).unwrap(), shown);
     check_all_ways(&reader, &shown);
-    assert_eq!(reader.range_tombstones().unwrap().max_covering_sequence(b"a", MAX_SEQUENCE_NUMBER), Some(SequenceNumber(77)));
+    assert_eq!(
+        reader.range_tombstones().unwrap().max_covering_sequence(b"a", MAX_SEQUENCE_NUMBER),
+        Some(SequenceNumber(77))
+    );
     // An entry written before the lookup's sequence number only.
     let key = LookupKey::new(b"key00001", SequenceNumber(76));
     assert!(get_all(&reader, &key, &TableReadOptions::default()).unwrap().is_empty());

@@ -150,7 +150,9 @@ impl BlockWriter {
         let dictionary = self.dictionary.as_ref().filter(|_| is_data);
         match decompress(kind, compressed, self.format_version, dictionary, block.len()) {
             Ok(again) if again == block => Ok(()),
-            Ok(_) => Err(Error::corruption(format!("a block compressed with {} decodes differently", kind.option_name()))),
+            Ok(_) => {
+                Err(Error::corruption(format!("a block compressed with {} decodes differently", kind.option_name())))
+            }
             Err(error) => Err(error.context("verify_compression")),
         }
     }

@@ -34,7 +34,11 @@ impl BufferedBlocks {
     /// Samples blocks evenly over the table and makes a dictionary; `None` when there is nothing to learn from.
     pub(super) fn dictionary(&self, params: &TableBuilderParams) -> Option<Vec<u8>> {
         let options = &params.compression_options;
-        let wanted = u64::from(if options.zstd_max_train_bytes > 0 { options.zstd_max_train_bytes } else { options.max_dict_bytes });
+        let wanted = u64::from(if options.zstd_max_train_bytes > 0 {
+            options.zstd_max_train_bytes
+        } else {
+            options.max_dict_bytes
+        });
         let stride = usize::try_from(self.total_bytes.div_ceil(wanted.max(1))).unwrap_or(1).max(1);
         let mut left = usize::try_from(wanted).unwrap_or(usize::MAX);
         let (mut samples, mut sizes) = (Vec::new(), Vec::new());

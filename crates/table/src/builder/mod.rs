@@ -64,7 +64,8 @@ impl TableBuilder {
             return Err(Error::invalid_argument(violation.to_string()));
         }
         let options = params.options.clone();
-        let base_context = if options.format_version >= FIRST_CONTEXT_VERSION { base_context(&params, &*file) } else { 0 };
+        let base_context =
+            if options.format_version >= FIRST_CONTEXT_VERSION { base_context(&params, &*file) } else { 0 };
         let writer = BlockWriter::new(file, &params, base_context)?;
         let filter = params.build_filter.then(|| params.filter_policy.builder(options.format_version)).flatten();
         let buffered = BufferedBlocks::wanted(&params).then(BufferedBlocks::default);

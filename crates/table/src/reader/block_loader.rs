@@ -3,9 +3,9 @@
 use super::read_options::{ReadTier, TableReadOptions};
 use super::readahead::Readahead;
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, FilterBlock, TableBlockCache};
-use crate::cache_shim::{CacheKey, Priority};
 use ferrock_base::checksum::ChecksumType;
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
+use ferrock_cache::{CacheKey, Priority};
 use ferrock_format::block::{DataBlock, IndexBlock, IndexFormat};
 use ferrock_format::compression::{CompressionType, Dictionary, decompress};
 use ferrock_format::handle::BlockHandle;
@@ -65,33 +65,28 @@ impl BlockLoader {
             return self.load_uncached(handle, role, options, readahead);
         };
         let key = self.cache_key(handle);
-        if let Some(found) = cache.lookup(&key) {
-            return Ok(BlockRef::Cached(found));
-        }
         if !options.fill_cache || options.read_tier == ReadTier::BlockCacheOnly {
-            return self.load_uncached(handle, role, options, readahead);
+            return match cache.lookup_as(&key, role.entry_role()) {
+                Some(found) => Ok(found),
+                None => self.load_uncached(handle, role, options, readahead),
+            };
         }
-        let load = || {
+        cache.lookup_or_load(&key, role.entry_role(), self.priority(role), || {
             let block = self.read(handle, role, options.verify_checksums, readahead)?;
             let charge = block.memory_bytes();
             Ok((block, charge))
-        };
-        Ok(BlockRef::Cached(cache.lookup_or_load(&key, role.entry_role(), self.priority(role), load)?))
+        })
     }
 
     /// Puts a block that was read in a batch into the cache, where that is wanted.
-    pub(crate) fn keep(&self, handle: BlockHandle, block: CachedBlock, options: &TableReadOptions) -> Result<BlockRef> {
+    pub(crate) fn keep(&self, handle: BlockHandle, block: CachedBlock, options: &TableReadOptions) -> BlockRef {
         match &self.cache {
             Some(cache) if options.fill_cache => {
-                let charge = block.memory_bytes();
-                let key = self.cache_key(handle);
+                let (charge, key) = (block.memory_bytes(), self.cache_key(handle));
                 let (role, priority) = (BlockRole::Data.entry_role(), self.priority(BlockRole::Data));
-                Ok(match cache.insert(&key, block, charge, role, priority) {
-                    Ok(handle) => BlockRef::Cached(handle),
-                    Err(rejected) => BlockRef::Owned(Arc::new(rejected)),
-                })
+                cache.insert_or_standalone(&key, block, charge, role, priority)
             }
-            _ => Ok(BlockRef::Owned(Arc::new(block))),
+            _ => BlockRef::standalone(block),
         }
     }
 
@@ -105,7 +100,7 @@ impl BlockLoader {
         if options.read_tier == ReadTier::BlockCacheOnly {
             return Err(Error::new(ErrorKind::Incomplete, "the block is not in the cache and reads are not allowed"));
         }
-        self.read(handle, role, options.verify_checksums, readahead).map(|block| BlockRef::Owned(Arc::new(block)))
+        self.read(handle, role, options.verify_checksums, readahead).map(BlockRef::standalone)
     }
 
     /// Reads and decodes a block, past the cache.

@@ -5,7 +5,7 @@ use super::read_options::TableReadOptions;
 use crate::blocks::{BlockGuard, BlockRef, BlockRole};
 use ferrock_base::Result;
 use ferrock_format::handle::BlockHandle;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// One metadata block.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl MetaSource {
             loader.load(handle, role, &TableReadOptions::default(), None)?;
             return Ok(Self::InCache(handle, role));
         }
-        Ok(Self::Kept(BlockRef::Owned(Arc::new(loader.read(handle, role, true, None)?))))
+        Ok(Self::Kept(BlockRef::standalone(loader.read(handle, role, true, None)?)))
     }
 
     #[inline]
@@ -84,7 +84,7 @@ impl Partitions {
         if options.read_tier == super::ReadTier::BlockCacheOnly {
             return loader.load(handle, role, options, None).map(BlockGuard::Held);
         }
-        let block = BlockRef::Owned(Arc::new(loader.read(handle, role, true, None)?));
+        let block = BlockRef::standalone(loader.read(handle, role, true, None)?);
         Ok(BlockGuard::Borrowed(slot.get_or_init(|| block)))
     }
 

@@ -92,10 +92,12 @@ impl TableReader {
     fn load_wanted(&self, options: &TableReadOptions, wanted: &mut [WantedBlock]) {
         let mut missing = Vec::new();
         for (index, block) in wanted.iter_mut().enumerate() {
-            let cached =
-                self.loader.cache.as_ref().and_then(|cache| cache.lookup(&self.loader.cache_key(block.handle)));
+            let cached = self.loader.cache.as_ref().and_then(|cache| {
+                let role = BlockRole::Data.entry_role();
+                cache.lookup_as(&self.loader.cache_key(block.handle), role)
+            });
             match cached {
-                Some(found) => block.block = Some(Ok(BlockRef::Cached(found))),
+                Some(found) => block.block = Some(Ok(found)),
                 None if options.read_tier == ReadTier::BlockCacheOnly => {
                     let message = "the block is not in the cache and reads are not allowed";
                     block.block = Some(Err(Error::new(ErrorKind::Incomplete, message)));
@@ -149,6 +151,6 @@ impl TableReader {
             return Err(self.loader.in_file(error));
         }
         let block = self.loader.decode_stored(buffer, handle, BlockRole::Data, options.verify_checksums)?;
-        self.loader.keep(handle, block, options)
+        Ok(self.loader.keep(handle, block, options))
     }
 }
