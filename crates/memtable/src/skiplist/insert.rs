@@ -128,9 +128,7 @@ impl SkipList {
         for level in 0..height {
             loop {
                 let (before, after) = (self.before(splice.before[level]), self.after(splice.after[level]));
-                if level == 0
-                    && after.is_some_and(|after| key.compare_node(&self.comparator, after.internal_key()).is_eq())
-                {
+                if level == 0 && after.is_some_and(|after| key.compare_node(&self.comparator, after).is_eq()) {
                     return false;
                 }
                 // SAFETY: level < height of `node`; `before` was reached on this level or is the head.
@@ -167,10 +165,8 @@ impl SkipList {
             if unsafe { before.next(level) } != after {
                 continue;
             }
-            let is_after =
-                splice.before[level].is_none() || key.compare_node(&self.comparator, before.internal_key()).is_lt();
-            let is_before =
-                is_after && after.is_none_or(|after| key.compare_node(&self.comparator, after.internal_key()).is_ge());
+            let is_after = splice.before[level].is_none() || key.compare_node(&self.comparator, before).is_lt();
+            let is_before = is_after && after.is_none_or(|after| key.compare_node(&self.comparator, after).is_ge());
             // A tight level that misses the key says that the keys do not come in order: search from the top.
             return if is_before { level } else { splice.height };
         }
@@ -192,9 +188,7 @@ impl SkipList {
             // SAFETY: `before` was reached on this level or a higher one, or is the head.
             let next = unsafe { before.next(level) };
             match next {
-                Some(candidate)
-                    if next != limit && key.compare_node(&self.comparator, candidate.internal_key()) == Order::Less =>
-                {
+                Some(candidate) if next != limit && key.compare_node(&self.comparator, candidate) == Order::Less => {
                     before = candidate;
                 }
                 _ => {

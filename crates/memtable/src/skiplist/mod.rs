@@ -97,7 +97,7 @@ impl SkipList {
             if let Some(candidate) = next
                 && next != last_bigger
             {
-                match key.compare_node(&self.comparator, candidate.internal_key()) {
+                match key.compare_node(&self.comparator, candidate) {
                     Order::Less => {
                         node = candidate;
                         continue;
@@ -125,7 +125,7 @@ impl SkipList {
             if let Some(candidate) = next
                 && next != last_bigger
             {
-                if key.is_none_or(|key| key.compare_node(&self.comparator, candidate.internal_key()).is_lt()) {
+                if key.is_none_or(|key| key.compare_node(&self.comparator, candidate).is_lt()) {
                     node = candidate;
                     continue;
                 }
@@ -175,7 +175,7 @@ impl SkipList {
     pub(crate) fn seek_for_prev(&self, internal_key: &[u8]) -> Position {
         let key = SearchKey::new(internal_key);
         match self.find_greater_or_equal(&key) {
-            Some(node) if key.compare_node(&self.comparator, node.internal_key()).is_eq() => position(Some(node)),
+            Some(node) if key.compare_node(&self.comparator, node).is_eq() => position(Some(node)),
             _ => position(self.find_before(Some(&key))),
         }
     }
@@ -201,7 +201,7 @@ impl SkipList {
             // SAFETY: `node` is the head, which has all levels, or was reached on this level or a higher one.
             let next = unsafe { node.next(level) };
             match next {
-                Some(next) if key.compare_node(&self.comparator, next.internal_key()).is_lt() => {
+                Some(next) if key.compare_node(&self.comparator, next).is_lt() => {
                     node = next;
                     rank += 1;
                 }

@@ -138,6 +138,17 @@ impl<'a> NodeRef<'a> {
         unsafe { read_length_prefixed(self.entry()) }
     }
 
+    /// The first eight bytes of the user key, most significant first, when the key has eight and its length one byte: the
+    /// fast path of a comparison. Must not be asked of the head.
+    #[inline]
+    pub(super) fn long_key_head(self) -> Option<u64> {
+        let entry = self.entry();
+        // SAFETY: the entry starts with the varint of the internal key's length, which has at least one byte.
+        let first = unsafe { *entry };
+        // SAFETY: an internal key of 16 bytes or more is behind its one-byte length.
+        (16..0x80).contains(&first).then(|| u64::from_be_bytes(unsafe { entry.add(1).cast::<[u8; 8]>().read() }))
+    }
+
     /// The value. Must not be asked of the head.
     #[inline]
     pub(super) fn value(self) -> &'a [u8] {

@@ -3,6 +3,7 @@
 //! Under the bytewise order user keys are compared eight bytes at a time as big-endian integers: for the short keys that
 //! most databases have this is fewer instructions than a call of `memcmp`, and a node needs no copy of its key's head.
 
+use super::node::NodeRef;
 use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::internal_key::{TRAILER_SIZE, trailer, user_key};
 use std::cmp::Ordering;
@@ -12,6 +13,8 @@ use std::cmp::Ordering;
 pub(super) struct SearchKey<'a> {
     internal_key: &'a [u8],
     trailer: u64,
+    /// First eight bytes of the user key, most significant first, filled up with zeros.
+    head: u64,
 }
 
 /// What a malformed (too short) target stands for: the first entry of the empty user key.
@@ -21,18 +24,42 @@ impl<'a> SearchKey<'a> {
     #[inline]
     pub(super) fn new(internal_key: &'a [u8]) -> Self {
         let internal_key = if internal_key.len() < TRAILER_SIZE { SHORT } else { internal_key };
-        Self { internal_key, trailer: trailer(internal_key) }
+        Self { internal_key, trailer: trailer(internal_key), head: head(internal_key) }
+    }
+
+    /// How a node's key sorts relative to this key. The node must not be the head of the list.
+    #[inline(always)]
+    pub(super) fn compare_node(&self, comparator: &InternalComparator, node: NodeRef<'_>) -> Ordering {
+        // Two different heads decide: where one key ended and was filled up, it is the shorter and the smaller one.
+        if comparator.user().is_bytewise() {
+            let node_head = node.long_key_head().unwrap_or_else(|| head(node.internal_key()));
+            if node_head != self.head {
+                return if node_head < self.head { Ordering::Less } else { Ordering::Greater };
+            }
+        }
+        self.compare_whole(comparator, node.internal_key())
     }
 
     /// How `node_key` sorts relative to this key.
-    #[inline]
-    pub(super) fn compare_node(&self, comparator: &InternalComparator, node_key: &[u8]) -> Ordering {
+    #[inline(never)]
+    fn compare_whole(&self, comparator: &InternalComparator, node_key: &[u8]) -> Ordering {
         let by_user_key = match comparator.user() {
             Comparator::Bytewise => compare_words(node_key, self.internal_key),
             Comparator::ReverseBytewise => compare_words(self.internal_key, node_key),
             custom @ Comparator::Custom(_) => custom.compare(user_key(node_key), user_key(self.internal_key)),
         };
         by_user_key.then_with(|| self.trailer.cmp(&trailer(node_key)))
+    }
+}
+
+/// The head of the user key of an internal key.
+#[inline]
+fn head(internal_key: &[u8]) -> u64 {
+    let first = word(internal_key, 0);
+    match internal_key.len().wrapping_sub(TRAILER_SIZE) {
+        0 => 0,
+        length @ 1..8 => first & (u64::MAX << (64 - 8 * length as u32)),
+        _ => first,
     }
 }
 
@@ -87,7 +114,12 @@ mod tests {
             let b = make_internal_key(&b, SequenceNumber(sequences.1), ValueType::Value);
             for user in [Comparator::Bytewise, Comparator::ReverseBytewise] {
                 let comparator = InternalComparator::new(user);
-                prop_assert_eq!(SearchKey::new(&b).compare_node(&comparator, &a), comparator.compare(&a, &b));
+                let key = SearchKey::new(&b);
+                let expected = comparator.compare(&a, &b);
+                prop_assert_eq!(key.compare_whole(&comparator, &a), expected);
+                if comparator.user().is_bytewise() && head(&a) != key.head {
+                    prop_assert_eq!(head(&a).cmp(&key.head), expected);
+                }
             }
         }
     }
