@@ -14,6 +14,9 @@ use ferrock_format::version_edit::{NewFile, VersionEdit};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+#[cfg(test)]
+mod tests;
+
 type BlobFiles = BTreeMap<FileNumber, Arc<BlobFileMetadata>>;
 
 /// A version in the making.
@@ -108,7 +111,10 @@ impl VersionBuilder {
         }
         for garbage in &edit.blob_file_garbages {
             let blob_file = blob_files.get_mut(&garbage.number).ok_or_else(|| {
-                Error::corruption(format!("garbage is recorded for blob file #{}, which does not exist", garbage.number))
+                Error::corruption(format!(
+                    "garbage is recorded for blob file #{}, which does not exist",
+                    garbage.number
+                ))
             })?;
             Arc::make_mut(blob_file).add_garbage(garbage)?;
         }
@@ -173,9 +179,8 @@ impl VersionBuilder {
                 levels.push(self.base.level_shared(level));
                 continue;
             }
-            let stayed = |file: &&Arc<FileMetadata>| {
-                self.files.get(&file.number).is_some_and(|known| Arc::ptr_eq(known, file))
-            };
+            let stayed =
+                |file: &&Arc<FileMetadata>| self.files.get(&file.number).is_some_and(|known| Arc::ptr_eq(known, file));
             let mut files: Vec<_> = self.base.level(level).iter().filter(stayed).cloned().collect();
             files.extend(added.remove(&number).unwrap_or_default());
             sort_level(self.base.comparator(), level, &mut files);

@@ -15,8 +15,7 @@ impl Version {
         }
         let level_0_size = self.level_size_bytes(0);
         let trigger = usize::try_from(settings.level0_file_num_compaction_trigger).unwrap_or(0);
-        let is_level_0_due =
-            self.level(0).len() >= trigger.max(1) || level_0_size >= settings.max_bytes_for_level_base;
+        let is_level_0_due = self.level(0).len() >= trigger.max(1) || level_0_size >= settings.max_bytes_for_level_base;
         let mut incoming = if is_level_0_due { level_0_size } else { 0 };
         let mut needed = incoming;
         for level in self.base_level()..self.num_levels() - 1 {

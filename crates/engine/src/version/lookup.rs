@@ -22,7 +22,12 @@ impl Version {
         } else {
             files.partition_point(|file| comparator.compare(&file.largest, key.internal_key()).is_lt())
         };
-        FilesForUserKey { files: &files[start..], user_key: key.user_key(), comparator: comparator.user(), is_sorted: level > 0 }
+        FilesForUserKey {
+            files: &files[start..],
+            user_key: key.user_key(),
+            comparator: comparator.user(),
+            is_sorted: level > 0,
+        }
     }
 
     /// Index of the first file of a sorted level whose largest key is not before `internal_key`.

@@ -63,11 +63,7 @@ pub fn obsolete_files<'a>(listing: &'a [String], needed: &NeededFiles) -> Vec<&'
         FileKind::InfoLog => number.0 > 0 && oldest_info_log.is_none_or(|oldest| number < oldest),
         _ => false,
     };
-    parsed
-        .iter()
-        .filter(|(_, parsed)| is_obsolete(parsed.kind, parsed.number))
-        .map(|(name, _)| *name)
-        .collect()
+    parsed.iter().filter(|(_, parsed)| is_obsolete(parsed.kind, parsed.number)).map(|(name, _)| *name).collect()
 }
 
 #[cfg(test)]
@@ -93,20 +89,42 @@ mod tests {
     #[test]
     fn each_kind_has_its_rule() {
         let listing = names(&[
-            "000009.sst", "000010.sst", "000011.ldb", "000020.sst", "000012.blob", "000013.blob", "000021.blob",
-            "000014.log", "000015.log", "000016.log", "MANIFEST-000016", "MANIFEST-000017", "MANIFEST-000018",
-            "000017.dbtmp", "OPTIONS-000003", "OPTIONS-000005", "OPTIONS-000007", "OPTIONS-000008.dbtmp",
+            "000009.sst",
+            "000010.sst",
+            "000011.ldb",
+            "000020.sst",
+            "000012.blob",
+            "000013.blob",
+            "000021.blob",
+            "000014.log",
+            "000015.log",
+            "000016.log",
+            "MANIFEST-000016",
+            "MANIFEST-000017",
+            "MANIFEST-000018",
+            "000017.dbtmp",
+            "OPTIONS-000003",
+            "OPTIONS-000005",
+            "OPTIONS-000007",
+            "OPTIONS-000008.dbtmp",
         ]);
         let obsolete = obsolete_files(&listing, &needed());
-        let expected =
-            ["000009.sst", "000013.blob", "000014.log", "MANIFEST-000016", "000017.dbtmp", "OPTIONS-000003"];
+        let expected = ["000009.sst", "000013.blob", "000014.log", "MANIFEST-000016", "000017.dbtmp", "OPTIONS-000003"];
         assert_eq!(obsolete, expected);
     }
 
     #[test]
     fn what_is_not_ours_stays() {
         let listing = names(&[
-            "CURRENT", "LOCK", "IDENTITY", "LOG", "METADB-1", "COMPACTION_PROGRESS-5", "notes.txt", "9.sst.bak", "archive",
+            "CURRENT",
+            "LOCK",
+            "IDENTITY",
+            "LOG",
+            "METADB-1",
+            "COMPACTION_PROGRESS-5",
+            "notes.txt",
+            "9.sst.bak",
+            "archive",
             "OPTIONS-000003",
         ]);
         assert!(obsolete_files(&listing, &needed()).is_empty());
@@ -123,11 +141,8 @@ mod tests {
     #[test]
     fn a_switch_of_manifest_and_the_previous_log_are_respected() {
         let listing = names(&["000019.dbtmp", "000018.dbtmp", "000004.log", "000005.log"]);
-        let needed = NeededFiles {
-            pending_manifest_number: Some(FileNumber(19)),
-            prev_log_number: FileNumber(4),
-            ..needed()
-        };
+        let needed =
+            NeededFiles { pending_manifest_number: Some(FileNumber(19)), prev_log_number: FileNumber(4), ..needed() };
         assert_eq!(obsolete_files(&listing, &needed), ["000018.dbtmp", "000005.log"]);
     }
 }

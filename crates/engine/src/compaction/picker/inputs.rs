@@ -37,10 +37,12 @@ pub(super) fn complete(input: &PickerInput<'_>, mut seed: Seed) -> Option<Compac
     if seed.output_level > 0 && input.running.writes_into(comparator, seed.output_level, &range) {
         return None;
     }
-    let grandparents = if seed.output_level > 0 { grandparents(version, seed.output_level, &range) } else { Vec::new() };
-    let is_oldest = version.level(0).last().is_some_and(|oldest| {
-        seed.start_level == 0 && seed.files.iter().any(|file| Arc::ptr_eq(file, oldest))
-    });
+    let grandparents =
+        if seed.output_level > 0 { grandparents(version, seed.output_level, &range) } else { Vec::new() };
+    let is_oldest = version
+        .level(0)
+        .last()
+        .is_some_and(|oldest| seed.start_level == 0 && seed.files.iter().any(|file| Arc::ptr_eq(file, oldest)));
     let is_bottommost = !version.range_may_exist_below(seed.output_level, &range, is_oldest)
         && (seed.output_level > 0 || output_files.is_empty());
     let epoch_number = seed.files.iter().chain(&output_files).filter_map(|file| file.epoch_number).min();
@@ -85,11 +87,7 @@ fn output_level_inputs(input: &PickerInput<'_>, seed: &mut Seed) -> Option<Vec<A
 }
 
 /// More files of the start level that drag along no further file of the output level.
-fn grow(
-    input: &PickerInput<'_>,
-    seed: &Seed,
-    output_files: &[Arc<FileMetadata>],
-) -> Option<Vec<Arc<FileMetadata>>> {
+fn grow(input: &PickerInput<'_>, seed: &Seed, output_files: &[Arc<FileMetadata>]) -> Option<Vec<Arc<FileMetadata>>> {
     let version = input.version;
     let comparator = version.comparator().user();
     let limit = input.options.max_compaction_bytes.saturating_mul(2);

@@ -29,8 +29,12 @@ pub(super) fn trivial_move(input: &PickerInput<'_>, output_level: usize) -> Opti
     for file in version.level(0).iter().rev() {
         let (smallest, largest) = match bounds {
             None => (&*file.smallest, &*file.largest),
-            Some((smallest, largest)) if comparator.compare(&file.largest, smallest).is_lt() => (&*file.smallest, largest),
-            Some((smallest, largest)) if comparator.compare(&file.smallest, largest).is_gt() => (smallest, &*file.largest),
+            Some((smallest, largest)) if comparator.compare(&file.largest, smallest).is_lt() => {
+                (&*file.smallest, largest)
+            }
+            Some((smallest, largest)) if comparator.compare(&file.smallest, largest).is_gt() => {
+                (smallest, &*file.largest)
+            }
             Some(_) => break,
         };
         let range = BoundaryRange { smallest: Some(smallest.to_vec()), largest: Some(largest.to_vec()) };

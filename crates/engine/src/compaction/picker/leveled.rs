@@ -79,8 +79,7 @@ fn pick_from_level(input: &PickerInput<'_>, level: usize, score: f64) -> Option<
                 files = extend_trivial_move(input, level, output_level, files, is_round_robin);
             }
             let reason = CompactionReason::LevelMaxLevelSize;
-            let seed =
-                Seed { reason, score, start_level: level, output_level, files, is_level_0_trivial_move: false };
+            let seed = Seed { reason, score, start_level: level, output_level, files, is_level_0_trivial_move: false };
             complete(input, seed)
         });
         // Round robin waits for its turn: going on to another file would lose the order.

@@ -37,7 +37,8 @@ pub fn compaction_scores(version: &Version, settings: &ColumnFamilySettings) -> 
         let size = version.level_size_bytes(level);
         if level == 0 {
             let num_idle = files.iter().filter(|file| !file.is_being_compacted()).count();
-            scores.push(LevelScore { level, score: level_0_score(version, settings, num_idle, idle_size, &compensated) });
+            scores
+                .push(LevelScore { level, score: level_0_score(version, settings, num_idle, idle_size, &compensated) });
             coming_down = coming_down.saturating_add(size);
             continue;
         }

@@ -1,7 +1,7 @@
 //! Looking at, creating and dropping column families.
 
-use super::family::{Family, FamilyView};
 use super::VersionSet;
+use super::family::{Family, FamilyView};
 use crate::options::ColumnFamilyOptions;
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};

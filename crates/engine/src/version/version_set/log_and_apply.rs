@@ -1,7 +1,7 @@
 //! Makes a change of the tree durable, then current.
 
-use super::family::Family;
 use super::families::dropped;
+use super::family::Family;
 use super::manifest_writer::ManifestWriter;
 use super::snapshot_records::snapshot_records;
 use super::{Manifest, VersionSet, current};
@@ -12,6 +12,9 @@ use ferrock_format::file_name;
 use ferrock_format::version_edit::{ColumnFamilyChange, VersionEdit};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What RocksDB counts for the record that holds the size itself.
+const SIZE_RECORD_ALLOWANCE_BYTES: u64 = 15;
 
 impl VersionSet {
     /// Appends `edits` to the MANIFEST, syncs it, and makes the resulting versions current. One edit is one record;
@@ -146,16 +149,14 @@ impl VersionSet {
             first.max_column_family = Some(max_column_family);
         }
         let path = self.db_path.join(file_name::manifest(number));
-        let mut writer = ManifestWriter::create(&*self.file_system, &path, number)?;
+        let mut writer = ManifestWriter::create(&*self.file_system, &path)?;
         let mut framed = Vec::new();
         for record in &records {
             writer.encode(&record.encode(), &mut framed);
         }
-        let compacted_size = framed.len() as u64;
-        let size_record = VersionEdit {
-            last_compacted_manifest_file_size_bytes: Some(compacted_size),
-            ..VersionEdit::default()
-        };
+        let compacted_size = framed.len() as u64 + SIZE_RECORD_ALLOWANCE_BYTES;
+        let size_record =
+            VersionEdit { last_compacted_manifest_file_size_bytes: Some(compacted_size), ..VersionEdit::default() };
         writer.encode(&size_record.encode(), &mut framed);
         self.encode_change(&mut writer, edits, &mut framed);
         writer.append_and_sync(&framed)?;

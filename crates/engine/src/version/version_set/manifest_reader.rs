@@ -47,7 +47,10 @@ impl ManifestReader {
             let (offset, edit) = match self.reader.read_record(&mut self.scratch)? {
                 LogEvent::Record { physical_offset, data } => {
                     // Offsets in a record are not offsets in the file: fragments have headers between them.
-                    (physical_offset, VersionEdit::decode(data).map_err(|error| at(error, &self.path, physical_offset))?)
+                    (
+                        physical_offset,
+                        VersionEdit::decode(data).map_err(|error| at(error, &self.path, physical_offset))?,
+                    )
                 }
                 LogEvent::Corruption { offset, what, .. } => {
                     return Err(at(Error::corruption(what), &self.path, offset));

@@ -8,7 +8,6 @@ use std::path::Path;
 /// An open MANIFEST. After an error it must be dropped: how much of the write is in the file is not known.
 #[derive(Debug)]
 pub(super) struct ManifestWriter {
-    number: FileNumber,
     file: Box<dyn WritableFile>,
     log: LogWriter,
     size_bytes: u64,
@@ -16,9 +15,9 @@ pub(super) struct ManifestWriter {
 
 impl ManifestWriter {
     /// Creates the file; an existing one of that name is replaced.
-    pub(super) fn create(file_system: &dyn FileSystem, path: &Path, number: FileNumber) -> Result<Self> {
+    pub(super) fn create(file_system: &dyn FileSystem, path: &Path) -> Result<Self> {
         let file = file_system.create_writable(path, &WritableOptions::for_purpose(WritePurpose::Manifest))?;
-        Ok(Self { number, file, log: LogWriter::new(FileNumber(0), HeaderFamily::Legacy), size_bytes: 0 })
+        Ok(Self { file, log: LogWriter::new(FileNumber(0), HeaderFamily::Legacy), size_bytes: 0 })
     }
 
     /// Frames one record into `out`, which [`append_and_sync`](Self::append_and_sync) is to get.
@@ -31,10 +30,6 @@ impl ManifestWriter {
         self.file.sync()?;
         self.size_bytes += framed.len() as u64;
         Ok(())
-    }
-
-    pub(super) fn number(&self) -> FileNumber {
-        self.number
     }
 
     pub(super) fn size_bytes(&self) -> u64 {

@@ -15,8 +15,8 @@
 //! - CURRENT is replaced by a synced temporary file and a rename, then the directory is synced.
 
 mod current;
-mod family;
 mod families;
+mod family;
 mod log_and_apply;
 mod manifest_reader;
 mod manifest_writer;
@@ -193,6 +193,12 @@ impl VersionSet {
     #[must_use]
     pub fn manifest_size_bytes(&self) -> u64 {
         self.manifest.lock().writer.as_ref().map_or(0, ManifestWriter::size_bytes)
+    }
+
+    /// Versions that are current or that a reader still holds.
+    #[must_use]
+    pub fn num_live_versions(&self) -> usize {
+        self.state.lock().versions.iter().filter(|version| version.strong_count() > 0).count()
     }
 
     /// Every file that a live version has: the current versions, those that readers still hold, and files of changes

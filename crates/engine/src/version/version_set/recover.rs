@@ -24,7 +24,10 @@ pub enum RecoverMode {
 }
 
 /// Id, name and comparator name of every column family of a database. Needs no options.
-pub fn list_column_families(file_system: &dyn FileSystem, db_path: &Path) -> Result<Vec<(u32, String, Option<String>)>> {
+pub fn list_column_families(
+    file_system: &dyn FileSystem,
+    db_path: &Path,
+) -> Result<Vec<(u32, String, Option<String>)>> {
     let mut replay = Replay::new(&[]);
     replay_manifest(file_system, db_path, &mut replay)?;
     Ok(replay.family_names())
@@ -57,7 +60,7 @@ impl VersionSet {
             ..VersionEdit::default()
         };
         let path = db_path.join(file_name::manifest(number));
-        let mut writer = super::ManifestWriter::create(file_system, &path, number)?;
+        let mut writer = super::ManifestWriter::create(file_system, &path)?;
         let mut framed = Vec::new();
         writer.encode(&edit.encode(), &mut framed);
         writer.append_and_sync(&framed)?;

@@ -96,9 +96,10 @@ impl Replay {
             None => {}
         }
         if edit.column_family_change != Some(ColumnFamilyChange::Drop) {
-            let family = self.families.get_mut(&id).ok_or_else(|| {
-                Error::corruption(format!("an edit for column family {id}, which does not exist"))
-            })?;
+            let family = self
+                .families
+                .get_mut(&id)
+                .ok_or_else(|| Error::corruption(format!("an edit for column family {id}, which does not exist")))?;
             family.apply(edit)?;
         }
         self.apply_scalars(edit)
@@ -152,7 +153,9 @@ impl Replay {
         }
         for (id, replayed) in std::mem::take(&mut self.families) {
             let name = replayed.name.clone();
-            if let Some(family) = replayed.finish(id).map_err(|error| error.context(&format!("column family {name}")))? {
+            if let Some(family) =
+                replayed.finish(id).map_err(|error| error.context(&format!("column family {name}")))?
+            {
                 self.scalars.track(&family.current);
                 self.scalars.families.insert(id, family);
             }
