@@ -1,19 +1,27 @@
 //! A pure-Rust LSM key-value engine that reads and writes RocksDB's own files.
 #![warn(missing_docs)]
 
-pub mod compaction;
-pub mod iterator;
+mod background_error;
+mod column_family;
+mod compaction;
+mod db;
+mod info_log;
+mod iterator;
 mod listener;
 pub mod options;
-pub mod read;
+mod read;
 mod snapshot;
+mod statistics;
 mod super_version;
 mod sync;
-pub mod table_cache;
-pub mod version;
+mod table_cache;
+mod version;
+mod write;
 
-pub use ferrock_base::{Comparator, Error, ErrorKind, Result, SequenceNumber};
+pub use column_family::ColumnFamily;
+pub use db::{ColumnFamilyDescriptor, Db, INTEGER_PROPERTIES, Iter, LiveFile, PinnedSlice, TEXT_PROPERTIES};
+pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber};
 pub use ferrock_format::write_batch::WriteBatch;
 pub use listener::{CompactionEvent, EventListener, FlushEvent};
-pub use options::{ColumnFamilyOptions, DbOptions, ReadOptions, WriteOptions};
+pub use options::{ColumnFamilyOptions, CompactRangeOptions, DbOptions, FlushOptions, ReadOptions, WriteOptions};
 pub use snapshot::Snapshot;

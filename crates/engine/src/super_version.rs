@@ -77,6 +77,11 @@ impl<T> SuperVersionCell<T> {
         self.current.load()
     }
 
+    /// Counts installations, from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number.load(Ordering::SeqCst)
+    }
+
     /// Pins the current value for a short read on this thread.
     #[inline]
     pub(crate) fn pin(&self, thread: usize) -> Pinned<'_, T> {

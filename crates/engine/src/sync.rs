@@ -82,3 +82,71 @@ impl<T> SwapCell<T> {
         *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = value;
     }
 }
+
+/// A mutex without poisoning.
+#[cfg(not(shuttle))]
+pub(crate) struct Mutex<T>(parking_lot::Mutex<T>);
+#[cfg(not(shuttle))]
+pub(crate) type MutexGuard<'a, T> = parking_lot::MutexGuard<'a, T>;
+
+#[cfg(not(shuttle))]
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(parking_lot::Mutex::new(value))
+    }
+    #[inline]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock()
+    }
+}
+
+/// Waits for a change of what a [`Mutex`] guards.
+#[cfg(not(shuttle))]
+pub(crate) struct Condvar(parking_lot::Condvar);
+
+#[cfg(not(shuttle))]
+impl Condvar {
+    pub(crate) fn new() -> Self {
+        Self(parking_lot::Condvar::new())
+    }
+    pub(crate) fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(&mut guard);
+        guard
+    }
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// See [`Slot`].
+#[cfg(shuttle)]
+pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
+#[cfg(shuttle)]
+pub(crate) type MutexGuard<'a, T> = shuttle::sync::MutexGuard<'a, T>;
+
+#[cfg(shuttle)]
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(shuttle::sync::Mutex::new(value))
+    }
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// See [`Slot`].
+#[cfg(shuttle)]
+pub(crate) struct Condvar(shuttle::sync::Condvar);
+
+#[cfg(shuttle)]
+impl Condvar {
+    pub(crate) fn new() -> Self {
+        Self(shuttle::sync::Condvar::new())
+    }
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+}

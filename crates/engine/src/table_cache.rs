@@ -292,11 +292,7 @@ impl TableCache {
 
 /// Opens `files` on up to `threads` threads, each through its family's cache; the first error in order is returned, with
 /// every file tried. A bounded cache is filled to its bound by the first files.
-pub fn open_all(
-    spawner: &dyn Spawner,
-    threads: usize,
-    files: Vec<(Arc<TableCache>, Arc<FileMetadata>)>,
-) -> Result<()> {
+pub fn open_all(spawner: &dyn Spawner, threads: usize, files: Vec<(Arc<TableCache>, Arc<FileMetadata>)>) -> Result<()> {
     let threads = threads.clamp(1, files.len().max(1));
     let work = Arc::new(Work { files, next: AtomicUsize::new(0), first_error: Mutex::new(None) });
     let mut joins = Vec::new();

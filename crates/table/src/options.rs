@@ -242,6 +242,12 @@ pub struct UnsupportedOption {
     pub instead: &'static str,
 }
 
+impl std::fmt::Display for UnsupportedOption {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} = {} is not written yet; the nearest form is {}", self.name, self.value, self.instead)
+    }
+}
+
 impl BlockBasedTableOptions {
     /// Values that ask for something that is not built yet. An engine logs them when they come from an OPTIONS file and
     /// refuses them when its caller set them.

@@ -79,7 +79,9 @@ impl OptionValue for CompressionSettings {
                 "enabled" => options.enabled = OptionValue::parse_option(value)?,
                 "max_dict_buffer_bytes" => options.max_dict_buffer_bytes = OptionValue::parse_option(value)?,
                 "use_zstd_dict_trainer" => options.use_zstd_dict_trainer = OptionValue::parse_option(value)?,
-                "max_compressed_bytes_per_kb" => options.max_compressed_bytes_per_kb = OptionValue::parse_option(value)?,
+                "max_compressed_bytes_per_kb" => {
+                    options.max_compressed_bytes_per_kb = OptionValue::parse_option(value)?
+                }
                 "checksum" => options.checksum = OptionValue::parse_option(value)?,
                 _ => return None,
             }
@@ -196,11 +198,13 @@ pub struct ColumnFamilyOptions {
     /// Decides what flush and compaction keep.
     pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
     /// Filters in tables.
-    pub filter_policy: Option<FilterPolicy>,
+    pub filter_policy: FilterPolicy,
     /// How tables are written and read.
     pub table: BlockBasedTableOptions,
     /// RocksDB's options that have no meaning here (yet), as an OPTIONS file had them.
     pub passthrough: Passthrough,
+    /// Read from an OPTIONS file: what cannot be written is replaced by its nearest form instead of refused.
+    pub(crate) is_from_file: bool,
 }
 
 impl Deref for ColumnFamilyOptions {
@@ -227,7 +231,10 @@ impl ColumnFamilyOptions {
             violations.push(Violation {
                 name: "level0_stop_writes_trigger".to_owned(),
                 value: settings.level0_stop_writes_trigger.to_string(),
-                bound: format!("below level0_file_num_compaction_trigger = {}", settings.level0_file_num_compaction_trigger),
+                bound: format!(
+                    "below level0_file_num_compaction_trigger = {}",
+                    settings.level0_file_num_compaction_trigger
+                ),
             });
         }
         for kind in std::iter::once(settings.compression)
@@ -245,19 +252,40 @@ impl ColumnFamilyOptions {
         violations
     }
 
+    /// Sets a mutable option of the family or of its tables from its text.
+    pub(crate) fn set_mutable(&mut self, name: &str, value: &str) -> ferrock_base::Result<()> {
+        let own = ColumnFamilySettings::TABLE.iter().find(|info| info.name == name);
+        let table = BlockBasedTableOptions::TABLE.iter().find(|info| info.name == name);
+        let (is_mutable, is_table) = match (own, table) {
+            (Some(info), _) => (info.flags.is_mutable, false),
+            (None, Some(info)) => (info.flags.is_mutable, true),
+            (None, None) => {
+                return Err(ferrock_base::Error::invalid_argument(format!("no column family option is called {name}")));
+            }
+        };
+        if !is_mutable {
+            return Err(ferrock_base::Error::invalid_argument(format!(
+                "option {name} cannot change while the database is open"
+            )));
+        }
+        if is_table { self.table.set(name, value).map(drop) } else { self.settings.set(name, value).map(drop) }
+    }
+
     /// Brings options into the relations that the engine relies on, as RocksDB does at open.
     #[must_use]
     pub(crate) fn sanitized(mut self) -> Self {
         let s = &mut self.settings;
         s.max_write_buffer_number = s.max_write_buffer_number.max(2);
-        s.min_write_buffer_number_to_merge = s.min_write_buffer_number_to_merge.min(s.max_write_buffer_number - 1).max(1);
+        s.min_write_buffer_number_to_merge =
+            s.min_write_buffer_number_to_merge.min(s.max_write_buffer_number - 1).max(1);
         if s.compaction_style == CompactionStyle::Level {
             s.num_levels = s.num_levels.max(2);
         } else {
             s.level_compaction_dynamic_level_bytes = false;
         }
         if s.level0_slowdown_writes_trigger >= 0 {
-            s.level0_slowdown_writes_trigger = s.level0_slowdown_writes_trigger.max(s.level0_file_num_compaction_trigger);
+            s.level0_slowdown_writes_trigger =
+                s.level0_slowdown_writes_trigger.max(s.level0_file_num_compaction_trigger);
             s.level0_stop_writes_trigger = s.level0_stop_writes_trigger.max(s.level0_slowdown_writes_trigger);
         }
         if s.hard_pending_compaction_bytes_limit > 0 && s.soft_pending_compaction_bytes_limit > 0 {
@@ -284,8 +312,11 @@ impl ColumnFamilyOptions {
     ) -> (CompressionType, &CompressionOptions) {
         let s = &self.settings;
         if is_bottommost && let Some(kind) = s.bottommost_compression.0 {
-            let settings =
-                if s.bottommost_compression_opts.0.enabled { &s.bottommost_compression_opts } else { &s.compression_opts };
+            let settings = if s.bottommost_compression_opts.0.enabled {
+                &s.bottommost_compression_opts
+            } else {
+                &s.compression_opts
+            };
             return (kind, &settings.0);
         }
         let kind = if s.compression_per_level.is_empty() {
@@ -328,7 +359,8 @@ mod tests {
     #[test]
     fn compression_follows_the_level() {
         let mut options = ColumnFamilyOptions::default();
-        options.compression_per_level = vec![CompressionType::NoCompression, CompressionType::Snappy, CompressionType::Zstd];
+        options.compression_per_level =
+            vec![CompressionType::NoCompression, CompressionType::Snappy, CompressionType::Zstd];
         options.bottommost_compression = BottommostCompression(Some(CompressionType::Zlib));
         assert_eq!(options.compression_for(0, 4, false).0, CompressionType::NoCompression);
         assert_eq!(options.compression_for(4, 4, false).0, CompressionType::Snappy);

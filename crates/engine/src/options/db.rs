@@ -38,7 +38,7 @@ option_table! {
         /// Refuse to go on after the first sign of damage: in recovery, and in background work.
         fixed paranoid_checks: bool = true;
         /// Table files kept open; -1 keeps all. A small number bounds descriptors and memory and opens tables on demand.
-        mutable max_open_files: i32 = -1, -1..=i32::MAX;
+        fixed max_open_files: i32 = -1, -1..=i32::MAX;
         /// Threads that open tables when the database opens.
         fixed max_file_opening_threads: i32 = 16, 1..=1024;
         /// Flushes and compactions at once; a quarter of them (at least one) flush.

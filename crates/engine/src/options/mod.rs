@@ -6,6 +6,7 @@ mod components;
 mod db;
 mod operation;
 pub(crate) mod passthrough;
+mod persist;
 
 pub use column_family::{
     BottommostCompression, ColumnFamilyOptions, ColumnFamilySettings, CompactionPriority, CompactionStyle,
@@ -17,3 +18,10 @@ pub use operation::{
     BottommostLevelCompaction, CompactRangeOptions, FlushOptions, ReadOptions, ReadTier, WriteOptions,
 };
 pub use passthrough::Passthrough;
+pub use ferrock_base::compaction_filter::CompactionFilter;
+pub use ferrock_base::merge::MergeOperator;
+pub use ferrock_base::prefix::PrefixExtractor;
+pub use ferrock_format::compression::CompressionType;
+pub use ferrock_format::filter::FilterPolicy;
+pub use ferrock_format::log::WalRecoveryMode;
+pub use persist::{LoadedOptions, from_file, load_latest, to_file};

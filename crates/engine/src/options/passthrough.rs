@@ -81,7 +81,10 @@ pub const DB_OPTIONS: &[DefaultText] = &[
 /// Options of a column family without effect.
 pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("blob_compaction_readahead_size", "0"),
-    ("blob_compression_opts", "{checksum=false;max_dict_buffer_bytes=0;enabled=false;max_dict_bytes=0;max_compressed_bytes_per_kb=896;parallel_threads=1;zstd_max_train_bytes=0;level=32767;use_zstd_dict_trainer=true;strategy=0;window_bits=-14;}"),
+    (
+        "blob_compression_opts",
+        "{checksum=false;max_dict_buffer_bytes=0;enabled=false;max_dict_bytes=0;max_compressed_bytes_per_kb=896;parallel_threads=1;zstd_max_train_bytes=0;level=32767;use_zstd_dict_trainer=true;strategy=0;window_bits=-14;}",
+    ),
     ("blob_compression_type", "kNoCompression"),
     ("blob_direct_write_partitions", "1"),
     ("blob_file_size", "268435456"),
@@ -93,8 +96,14 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("bottommost_file_compaction_delay", "0"),
     ("cf_allow_ingest_behind", "false"),
     ("compaction_filter_factory", "nullptr"),
-    ("compaction_options_fifo", "{use_kv_ratio_compaction=false;max_data_files_size=0;trivial_copy_buffer_size=4096;allow_trivial_copy_when_change_temperature=false;file_temperature_age_thresholds=;allow_compaction=false;age_for_warm=0;max_table_files_size=1073741824;}"),
-    ("compaction_options_universal", "{reduce_file_locking=true;incremental=false;compression_size_percent=-1;allow_trivial_move=false;max_size_amplification_percent=200;max_merge_width=4294967295;stop_style=kCompactionStopStyleTotalSize;min_merge_width=2;max_read_amp=-1;size_ratio=1;}"),
+    (
+        "compaction_options_fifo",
+        "{use_kv_ratio_compaction=false;max_data_files_size=0;trivial_copy_buffer_size=4096;allow_trivial_copy_when_change_temperature=false;file_temperature_age_thresholds=;allow_compaction=false;age_for_warm=0;max_table_files_size=1073741824;}",
+    ),
+    (
+        "compaction_options_universal",
+        "{reduce_file_locking=true;incremental=false;compression_size_percent=-1;allow_trivial_move=false;max_size_amplification_percent=200;max_merge_width=4294967295;stop_style=kCompactionStopStyleTotalSize;min_merge_width=2;max_read_amp=-1;size_ratio=1;}",
+    ),
     ("compression_manager", "nullptr"),
     ("default_temperature", "kUnknown"),
     ("default_write_temperature", "kUnknown"),
@@ -134,6 +143,10 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("uncache_aggressiveness", "0"),
     ("verify_output_flags", "0"),
 ];
+
+/// Options of block-based tables without effect.
+pub const TABLE_OPTIONS: &[DefaultText] =
+    &[("flush_block_policy_factory", "FlushBlockBySizePolicyFactory"), ("user_defined_index_factory", "nullptr")];
 
 /// Values of options without effect that differ from their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

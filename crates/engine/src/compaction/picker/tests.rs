@@ -134,7 +134,14 @@ fn run(input: &str) -> String {
                 show(&mut out, first.as_ref());
                 let Some(first) = first else { continue };
                 let id = running.start(&first);
-                show(&mut out, pick(&PickerInput { running: &running, ..input }).as_ref());
+                let input = PickerInput {
+                    version: &version,
+                    options: &script.options,
+                    running: &running,
+                    bottommost_threshold: SequenceNumber(script.threshold),
+                    now_secs: script.now_secs,
+                };
+                show(&mut out, pick(&input).as_ref());
                 running.finish(id);
                 assert!(first.input_files().all(|(_, file)| !file.is_being_compacted()));
             }
@@ -175,8 +182,6 @@ fn started(version: &Arc<Version>, start_level: usize, output_level: usize, inpu
 
 fn bounds(text: Option<&str>) -> (Option<&[u8]>, Option<&[u8]>) {
     let Some((begin, end)) = text.and_then(|text| text.split_once("..")) else { return (None, None) };
-    let bound = |text: &'static str| text;
-    let _ = bound;
     ((!begin.is_empty()).then_some(begin.as_bytes()), (!end.is_empty()).then_some(end.as_bytes()))
 }
 

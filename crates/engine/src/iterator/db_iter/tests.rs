@@ -92,14 +92,16 @@ proptest! {
         naive.seek(b"");
         while naive.at.is_some() {
             prop_assert_eq!(current(&iter), naive.current());
-            (iter.next(), naive.next());
+            iter.next();
+            naive.next();
         }
         prop_assert_eq!(current(&iter), None);
         iter.seek_to_last();
         naive.seek_for_prev(b"zzz");
         while naive.at.is_some() {
             prop_assert_eq!(current(&iter), naive.current());
-            (iter.prev(), naive.prev());
+            iter.prev();
+            naive.prev();
         }
         prop_assert_eq!(current(&iter), None);
     }

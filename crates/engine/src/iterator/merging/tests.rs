@@ -130,6 +130,12 @@ fn equal_keys_come_newest_child_first() {
     assert_eq!(iter.value(), b"old");
     iter.prev();
     assert_eq!(iter.value(), b"new");
+    iter.seek_to_last();
+    iter.next();
+    assert!(!iter.valid(), "turning round does not repeat the newer child's entry");
+    iter.seek_to_first();
+    iter.prev();
+    assert!(!iter.valid(), "nor the older child's");
 }
 
 /// Fails behind its first entry.

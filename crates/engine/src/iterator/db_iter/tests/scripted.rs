@@ -165,10 +165,13 @@ fn other_orders_and_bounds() {
     assert!(!iter.valid() && iter.status().is_ok());
 }
 
-/// Files that note when they are opened; "!" fails.
+/// Smallest and largest key, and the entries.
+type NotingFile = (Vec<u8>, Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>);
+
+/// Files that note when they are opened; one may fail to.
 #[derive(Debug)]
 struct Noting {
-    files: Vec<(Vec<u8>, Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>)>,
+    files: Vec<NotingFile>,
     opened: Rc<RefCell<Vec<usize>>>,
     failing: Option<usize>,
     tombstones: Vec<(usize, RangeTombstone)>,

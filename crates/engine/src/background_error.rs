@@ -1,0 +1,131 @@
+//! Background-error states: when the database stops accepting writes, and how it goes
+//! on.
+//!
+//! | where it failed         | out of space      | other I/O, retryable | corruption | log sync or append | MANIFEST |
+//! |-------------------------|-------------------|----------------------|------------|--------------------|----------|
+//! | severity                | soft: `resume`    | soft: `resume`       | hard       | hard: `resume`     | hard: `resume` |
+//!
+//! Every state stops writes and keeps reads going. `resume` leaves the soft and the
+//! resumable hard states: it begins a new log and a new MANIFEST, flushes what is in
+//! memory, and only when all of that worked are writes accepted again. Corruption stays
+//! until the database is reopened: writing on would bury it.
+//!
+//! The first error stands until a more severe one comes.
+
+use ferrock_base::{Error, ErrorKind};
+
+/// What was being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    Flush,
+    Compaction,
+    Manifest,
+    /// Append to or sync of the log, or the insert that followed it.
+    Write,
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Severity {
+    /// `resume` tries again.
+    Soft,
+    /// Files are in an unknown state; `resume` replaces them.
+    Hard,
+    /// Only reopening helps.
+    Fatal,
+}
+
+/// The severity of an error that ended background work or a write.
+pub(crate) fn severity(reason: Reason, kind: ErrorKind) -> Severity {
+    match (reason, kind) {
+        (_, ErrorKind::Corruption) => Severity::Fatal,
+        (Reason::Manifest | Reason::Write, _) => Severity::Hard,
+        (Reason::Flush | Reason::Compaction, ErrorKind::Io | ErrorKind::NoSpace) => Severity::Soft,
+        (Reason::Flush | Reason::Compaction, _) => Severity::Fatal,
+    }
+}
+
+/// The state: no error, or the one that stands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BackgroundError {
+    standing: Option<(Error, Severity)>,
+    count: u64,
+}
+
+impl BackgroundError {
+    /// Takes notice of an error; returns true when the state changed.
+    pub(crate) fn set(&mut self, reason: Reason, error: &Error) -> bool {
+        if error.kind() == ErrorKind::ShutdownInProgress || error.kind() == ErrorKind::ColumnFamilyDropped {
+            return false;
+        }
+        self.count += 1;
+        let severity = severity(reason, error.kind());
+        if self.standing.as_ref().is_some_and(|(_, standing)| *standing >= severity) {
+            return false;
+        }
+        self.standing = Some((error.clone(), severity));
+        true
+    }
+
+    /// What a writer is told.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match &self.standing {
+            None => Ok(()),
+            Some((error, severity)) => {
+                let remedy = match severity {
+                    Severity::Soft | Severity::Hard => "writes are stopped; remove the cause, then call resume()",
+                    Severity::Fatal => "writes are stopped until the database is reopened",
+                };
+                Err(error.clone().context(remedy))
+            }
+        }
+    }
+
+    /// The error that stands.
+    pub(crate) fn standing(&self) -> Option<&Error> {
+        self.standing.as_ref().map(|(error, _)| error)
+    }
+
+    /// True when `resume` may try.
+    pub(crate) fn is_resumable(&self) -> bool {
+        self.standing.as_ref().is_some_and(|(_, severity)| *severity < Severity::Fatal)
+    }
+
+    /// Ends the state.
+    pub(crate) fn clear(&mut self) {
+        self.standing = None;
+    }
+
+    /// Errors noticed since the database opened.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_error_stands_until_a_worse_one() {
+        let mut state = BackgroundError::default();
+        assert!(state.check().is_ok());
+        let full = Error::new(ErrorKind::NoSpace, "disk full");
+        assert!(state.set(Reason::Flush, &full));
+        assert!(!state.set(Reason::Compaction, &Error::new(ErrorKind::Io, "other")));
+        assert!(state.check().unwrap_err().to_string().contains("resume()"));
+        assert!(state.set(Reason::Compaction, &Error::corruption("bad block")));
+        assert!(!state.is_resumable());
+        assert_eq!(state.count(), 3);
+        state.clear();
+        assert!(state.check().is_ok());
+    }
+
+    #[test]
+    fn severities() {
+        assert_eq!(severity(Reason::Write, ErrorKind::Io), Severity::Hard);
+        assert_eq!(severity(Reason::Flush, ErrorKind::NoSpace), Severity::Soft);
+        assert_eq!(severity(Reason::Manifest, ErrorKind::NoSpace), Severity::Hard);
+        assert_eq!(severity(Reason::Flush, ErrorKind::InvalidArgument), Severity::Fatal);
+    }
+}

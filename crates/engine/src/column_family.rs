@@ -1,0 +1,157 @@
+//! A column family: its options, the memtable being written, and what readers pin.
+
+use crate::options::ColumnFamilyOptions;
+use crate::super_version::SuperVersionCell;
+use crate::table_cache::TableCache;
+use crate::version::Version;
+use arc_swap::ArcSwap;
+use ferrock_base::InternalComparator;
+use ferrock_memtable::{MemTable, MemTableOptions};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a read pins: everything it may look into.
+pub(crate) struct SuperVersion {
+    /// Being written.
+    pub(crate) memtable: Arc<MemTable>,
+    /// Full, waiting for their flush; newest first.
+    pub(crate) immutable: Vec<Arc<MemTable>>,
+    /// The tables.
+    pub(crate) version: Arc<Version>,
+    /// The options of that moment.
+    pub(crate) options: Arc<ColumnFamilyOptions>,
+}
+
+/// The shared part of a column family.
+pub(crate) struct ColumnFamilyData {
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    pub(crate) comparator: InternalComparator,
+    pub(crate) options: ArcSwap<ColumnFamilyOptions>,
+    /// Opens the family's tables and keeps them open.
+    pub(crate) table_cache: Arc<TableCache>,
+    /// Replaced by the leader of the writers, under the lock of the database.
+    pub(crate) memtable: ArcSwap<MemTable>,
+    pub(crate) super_version: SuperVersionCell<SuperVersion>,
+    pub(crate) is_dropped: AtomicBool,
+    /// The memtable is full; the next leader switches it.
+    pub(crate) is_memtable_full: AtomicBool,
+}
+
+impl ColumnFamilyData {
+    pub(crate) fn new(
+        id: u32,
+        name: String,
+        options: Arc<ColumnFamilyOptions>,
+        version: Arc<Version>,
+        table_cache: Arc<TableCache>,
+    ) -> Arc<Self> {
+        let comparator = InternalComparator::new(options.comparator.clone());
+        let memtable = new_memtable(&options);
+        let super_version = Arc::new(SuperVersion {
+            memtable: Arc::clone(&memtable),
+            immutable: Vec::new(),
+            version,
+            options: Arc::clone(&options),
+        });
+        Arc::new(Self {
+            id,
+            name,
+            comparator,
+            options: ArcSwap::new(options),
+            table_cache,
+            memtable: ArcSwap::new(memtable),
+            super_version: SuperVersionCell::new(super_version),
+            is_dropped: AtomicBool::new(false),
+            is_memtable_full: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.is_dropped.load(Ordering::Acquire)
+    }
+}
+
+/// An empty memtable as the options want it.
+pub(crate) fn new_memtable(options: &ColumnFamilyOptions) -> Arc<MemTable> {
+    let prefix_bloom_bits = (options.write_buffer_size as f64 * options.memtable_prefix_bloom_size_ratio) as usize * 8;
+    Arc::new(MemTable::new(MemTableOptions {
+        comparator: InternalComparator::new(options.comparator.clone()),
+        arena_block_bytes: options.arena_block_size,
+        prefix_extractor: options.prefix_extractor.clone(),
+        prefix_bloom_bits,
+        whole_key_filtering: options.memtable_whole_key_filtering,
+    }))
+}
+
+/// The live column families, by id and by name. Replaced as a whole when one is created or dropped.
+#[derive(Default, Clone)]
+pub(crate) struct FamilyMap {
+    by_id: HashMap<u32, Arc<ColumnFamilyData>>,
+    default: Option<Arc<ColumnFamilyData>>,
+}
+
+impl FamilyMap {
+    pub(crate) fn insert(&mut self, data: Arc<ColumnFamilyData>) {
+        if data.id == 0 {
+            self.default = Some(Arc::clone(&data));
+        }
+        self.by_id.insert(data.id, data);
+    }
+
+    pub(crate) fn remove(&mut self, id: u32) {
+        self.by_id.remove(&id);
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> Option<&Arc<ColumnFamilyData>> {
+        if id == 0 { self.default.as_ref() } else { self.by_id.get(&id) }
+    }
+
+    pub(crate) fn by_name(&self, name: &str) -> Option<&Arc<ColumnFamilyData>> {
+        self.by_id.values().find(|data| data.name == name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<ColumnFamilyData>> {
+        self.by_id.values()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+}
+
+/// A handle of a column family. Cheap to clone; `'static` and `Send`; good as long as the database is open and the
+/// family is not dropped.
+#[derive(Clone)]
+pub struct ColumnFamily {
+    pub(crate) data: Arc<ColumnFamilyData>,
+}
+
+impl ColumnFamily {
+    /// The number of the family, as batches and the MANIFEST have it. Never used again after a drop.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.data.id
+    }
+
+    /// The name given at creation.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.data.name
+    }
+
+    /// The order of the keys.
+    #[must_use]
+    pub fn comparator(&self) -> &ferrock_base::Comparator {
+        self.data.comparator.user()
+    }
+}
+
+impl fmt::Debug for ColumnFamily {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ColumnFamily").field("id", &self.data.id).field("name", &self.data.name).finish()
+    }
+}

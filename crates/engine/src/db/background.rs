@@ -1,0 +1,183 @@
+//! Which job runs when. Jobs start when there is work and a free place, on a thread
+//! each; an idle database has none.
+//!
+//! A quarter of `max_background_jobs`, at least one, are places for flushes: a flush must
+//! never wait behind a long compaction.
+
+use super::{DbCore, FamilyState, State};
+use crate::background_error::Reason;
+use crate::compaction::picker::stall::{self, StallInput};
+use crate::options::ColumnFamilyOptions;
+use crate::write::controller::StallCondition;
+use ferrock_base::{Error, ErrorKind, Result};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl DbCore {
+    pub(crate) fn flush_places(&self) -> usize {
+        (self.job_places() / 4).max(1)
+    }
+
+    pub(crate) fn compaction_places(&self) -> usize {
+        self.job_places().saturating_sub(self.flush_places()).max(1)
+    }
+
+    fn job_places(&self) -> usize {
+        usize::try_from(self.options.load().max_background_jobs).unwrap_or(2)
+    }
+
+    /// Starts as many jobs as there are places and work for.
+    pub(crate) fn schedule(self: &Arc<Self>, state: &mut State) {
+        if self.is_read_only || state.error.standing().is_some() {
+            return;
+        }
+        self.schedule_flushes(state);
+        if !self.is_closing.load(Ordering::Acquire) {
+            self.schedule_compactions(state);
+        }
+    }
+
+    fn schedule_flushes(self: &Arc<Self>, state: &mut State) {
+        while state.running_flushes < self.flush_places() {
+            let Some(id) = state.families.values().find(|family| needs_flush(family)).map(|family| family.data.id)
+            else {
+                return;
+            };
+            state.running_flushes += 1;
+            if let Some(family) = state.families.get_mut(&id) {
+                family.is_flush_running = true;
+            }
+            let core = Arc::clone(self);
+            self.start_job(
+                state,
+                "ferrock:flush",
+                move || core.run_flush(id),
+                |state| {
+                    state.running_flushes -= 1;
+                    if let Some(family) = state.families.get_mut(&id) {
+                        family.is_flush_running = false;
+                    }
+                },
+            );
+        }
+    }
+
+    fn schedule_compactions(self: &Arc<Self>, state: &mut State) {
+        while state.running_compactions < self.compaction_places() {
+            let Some(job) = self.pick_compaction(state) else { return };
+            state.running_compactions += 1;
+            let (id, running) = (job.data.id, job.running);
+            let core = Arc::clone(self);
+            self.start_job(
+                state,
+                "ferrock:compact",
+                move || core.run_compaction(&job),
+                move |state| {
+                    state.running_compactions -= 1;
+                    if let Some(family) = state.families.get_mut(&id) {
+                        family.running.finish(running);
+                    }
+                },
+            );
+        }
+    }
+
+    fn start_job(
+        &self,
+        state: &mut State,
+        name: &str,
+        job: impl FnOnce() + Send + 'static,
+        undo: impl FnOnce(&mut State),
+    ) {
+        if let Err(error) = self.spawner.spawn(name, Box::new(job)) {
+            undo(state);
+            self.set_background_error_locked(state, Reason::Compaction, &error);
+        }
+    }
+
+    /// Tells the writers how far behind flush and compaction of a family are.
+    pub(crate) fn update_stall_condition(&self, family: &FamilyState, options: &ColumnFamilyOptions) {
+        let version = Arc::clone(&family.data.super_version.load().version);
+        let input = StallInput {
+            num_unflushed_memtables: family.immutable.len(),
+            num_level_0_files: version.level(0).len(),
+            compaction_needed_bytes: version.estimated_compaction_needed_bytes(options),
+        };
+        let wanted = stall::stall_condition(options, &input);
+        let condition = match wanted {
+            stall::StallCondition::Normal => StallCondition::Normal,
+            stall::StallCondition::Delayed(_) => StallCondition::Delayed,
+            stall::StallCondition::Stopped(_) => StallCondition::Stopped,
+        };
+        let before = self.controller.condition();
+        let near_stop = stall::is_near_stop(options, &input);
+        self.controller.update(family.data.id, condition, input.compaction_needed_bytes, near_stop);
+        let after = self.controller.condition();
+        if before != after {
+            self.info_log.warn(|| format!("[{}] writes are {after:?} (were {before:?}): {wanted:?}", family.data.name));
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits until no job runs or waits for its turn.
+    pub(crate) fn wait_for_background_work(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        loop {
+            let is_busy = state.running_flushes > 0
+                || state.running_compactions > 0
+                || (state.error.standing().is_none()
+                    && !self.is_closing.load(Ordering::Acquire)
+                    && state.families.values().any(needs_flush));
+            if !is_busy {
+                return state.error.check();
+            }
+            self.changed.wait(&mut state);
+        }
+    }
+
+    /// Ends the database: no new work, wait for what runs, flush what no log has, close the log, give up the lock.
+    pub(crate) fn close(self: &Arc<Self>) -> Result<()> {
+        if self.is_read_only || self.is_closing.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut result = Ok(());
+        if self.has_unlogged_writes.load(Ordering::Acquire)
+            && !self.options.load().avoid_flush_during_shutdown
+            && !self.has_background_error.load(Ordering::Acquire)
+        {
+            let ids: Vec<u32> = self.families.load().iter().map(|data| data.id).collect();
+            result = self.flush_families(&ids, true);
+        }
+        // Writers that are in the queue finish; those that come later are refused.
+        let already = self.exclusively(|core| core.is_closing.swap(true, Ordering::AcqRel)).unwrap_or(true);
+        if already {
+            return result;
+        }
+        let mut state = self.state.lock();
+        self.changed.notify_all();
+        while state.running_flushes > 0 || state.running_compactions > 0 || state.running_manual > 0 {
+            self.changed.wait(&mut state);
+        }
+        drop(state);
+        result = result.and(self.wal.lock().close());
+        self.info_log.info(|| "closed".to_owned());
+        drop(self.lock.lock().take());
+        result
+    }
+
+    pub(crate) fn closing_error(&self) -> Result<()> {
+        if self.is_closing.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::ShutdownInProgress, "the database is closing"));
+        }
+        Ok(())
+    }
+}
+
+/// True when a flush of the family should run and none does.
+pub(crate) fn needs_flush(family: &FamilyState) -> bool {
+    if family.is_flush_running || family.immutable.is_empty() {
+        return false;
+    }
+    let enough = usize::try_from(family.data.options.load().min_write_buffer_number_to_merge).unwrap_or(1);
+    family.is_flush_requested || family.immutable.len() >= enough
+}

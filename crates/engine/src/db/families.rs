@@ -1,0 +1,194 @@
+//! Creating, dropping and listing column families.
+
+use super::open::new_family_state;
+use super::{Db, DbCore};
+use crate::background_error::Reason;
+use crate::column_family::{ColumnFamily, ColumnFamilyData};
+use crate::options::{ColumnFamilyOptions, WriteOptions};
+use ferrock_base::{Error, ErrorKind, Result};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Db {
+    /// Creates a column family, durably.
+    ///
+    /// # Errors
+    /// `Invalid argument` when it exists, its name is empty, or an option is out of its bounds.
+    pub fn create_column_family(&self, name: &str, options: ColumnFamilyOptions) -> Result<ColumnFamily> {
+        let core = self.core();
+        core.check_open()?;
+        let problems: Vec<String> = options.violations().iter().map(ToString::to_string).collect();
+        if !problems.is_empty() {
+            return Err(Error::invalid_argument(problems.join("; ")));
+        }
+        if let Some(first) = options.table.unsupported_for_writing().first() {
+            return Err(Error::not_supported(format!("column family {name}: {first}")));
+        }
+        let data = core.create_family(name, options.sanitized())?;
+        core.write_options_file()?;
+        Ok(ColumnFamily { data })
+    }
+
+    /// Drops a column family, durably. Its tables go once nobody reads them; handles and iterators that exist keep
+    /// reading what they have.
+    pub fn drop_column_family(&self, family: &ColumnFamily) -> Result<()> {
+        let core = self.core();
+        core.check_open()?;
+        core.drop_family(&family.data)?;
+        core.write_options_file()?;
+        core.delete_obsolete_files();
+        Ok(())
+    }
+
+    /// The handle of a column family that is open.
+    #[must_use]
+    pub fn column_family(&self, name: &str) -> Option<ColumnFamily> {
+        let families = self.core().families.load();
+        families.by_name(name).map(|data| ColumnFamily { data: Arc::clone(data) })
+    }
+
+    /// The default column family.
+    ///
+    /// # Errors
+    /// Only when the database is damaged beyond opening; a database that is open has one.
+    pub fn default_column_family(&self) -> Result<ColumnFamily> {
+        self.core().default_family().map(|data| ColumnFamily { data })
+    }
+
+    /// Handles of all column families, in the order of their ids.
+    #[must_use]
+    pub fn column_families(&self) -> Vec<ColumnFamily> {
+        let families = self.core().families.load();
+        let mut all: Vec<ColumnFamily> = families.iter().map(|data| ColumnFamily { data: Arc::clone(data) }).collect();
+        all.sort_by_key(ColumnFamily::id);
+        all
+    }
+
+    /// Changes options that are mutable while the database is open, and writes a new OPTIONS file.
+    ///
+    /// # Errors
+    /// `Invalid argument` names every option that does not exist, is fixed, or is out of its bounds; then none changes.
+    pub fn set_options_cf(&self, family: &ColumnFamily, changes: &[(&str, &str)]) -> Result<()> {
+        let core = self.core();
+        core.check_open()?;
+        let mut options = (*family.data.options.load_full()).clone();
+        let mut problems = Vec::new();
+        for (name, value) in changes {
+            if let Err(error) = options.set_mutable(name, value) {
+                problems.push(error.message().to_owned());
+            }
+        }
+        problems.extend(options.violations().iter().map(ToString::to_string));
+        if !problems.is_empty() {
+            return Err(Error::invalid_argument(problems.join("; ")));
+        }
+        let options = Arc::new(options.sanitized());
+        core.versions.set_options(family.id(), Arc::clone(&options))?;
+        family.data.options.store(options);
+        let mut state = core.state.lock();
+        let Some(own) = state.families.get(&family.id()) else {
+            return Err(Error::new(ErrorKind::ColumnFamilyDropped, family.name().to_owned()));
+        };
+        core.install_super_version(own, core.versions.current(family.id()));
+        core.update_stall_condition(own, &family.data.options.load());
+        core.schedule(&mut state);
+        drop(state);
+        core.write_options_file()
+    }
+
+    /// Changes options of the whole database that are mutable while it is open, and writes a new OPTIONS file.
+    pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
+        let core = self.core();
+        core.check_open()?;
+        let mut options = (*core.options.load_full()).clone();
+        let mut problems = Vec::new();
+        for (name, value) in changes {
+            match crate::options::DbSettings::TABLE.iter().find(|info| info.name == *name) {
+                None => problems.push(format!("no database option is called {name}")),
+                Some(info) if !info.flags.is_mutable => {
+                    problems.push(format!("option {name} cannot change while the database is open"));
+                }
+                Some(_) => {
+                    if let Err(error) = options.settings.set(name, value) {
+                        problems.push(error.message().to_owned());
+                    }
+                }
+            }
+        }
+        problems.extend(options.violations().iter().map(ToString::to_string));
+        if !problems.is_empty() {
+            return Err(Error::invalid_argument(problems.join("; ")));
+        }
+        core.info_log.set_level(options.info_log_level);
+        core.controller.set_max_rate(options.delayed_write_rate);
+        core.options.store(Arc::new(options));
+        core.schedule(&mut core.state.lock());
+        core.write_options_file()
+    }
+
+    /// Waits until no flush or compaction runs or is due.
+    pub fn wait_for_background_work(&self) -> Result<()> {
+        self.core().wait_for_background_work()
+    }
+
+    /// Writes a batch durably: shorthand for [`write`](Self::write) with `sync`.
+    pub fn write_synced(&self, batch: crate::WriteBatch) -> Result<()> {
+        self.write(batch, &WriteOptions::synced())
+    }
+}
+
+impl DbCore {
+    pub(crate) fn create_family(
+        self: &Arc<Self>,
+        name: &str,
+        options: ColumnFamilyOptions,
+    ) -> Result<Arc<ColumnFamilyData>> {
+        let options = Arc::new(options);
+        // Alone in the write queue, so that the log number named is that of the log in use.
+        self.exclusively(|core| {
+            let log_number = core.wal.lock().current_number();
+            let id = core.versions.create_column_family(name, Arc::clone(&options), log_number)?;
+            let version = core.versions.current(id).ok_or_else(|| Error::corruption("a new column family is gone"))?;
+            let data = {
+                let table_cache = core.new_table_cache(&options);
+                ColumnFamilyData::new(id, name.to_owned(), options, version, table_cache)
+            };
+            let mut state = core.state.lock();
+            state.families.insert(id, new_family_state(Arc::clone(&data), log_number));
+            let mut families = (**core.families.load()).clone();
+            families.insert(Arc::clone(&data));
+            core.families.store(Arc::new(families));
+            Ok(data)
+        })?
+        .inspect_err(|error: &Error| {
+            if matches!(error.kind(), ErrorKind::Io | ErrorKind::NoSpace) {
+                self.set_background_error(Reason::Manifest, error);
+            }
+        })
+    }
+
+    fn drop_family(self: &Arc<Self>, data: &Arc<ColumnFamilyData>) -> Result<()> {
+        self.exclusively(|core| {
+            if data.is_dropped() {
+                return Err(Error::new(
+                    ErrorKind::ColumnFamilyDropped,
+                    format!("column family {} was dropped", data.name),
+                ));
+            }
+            core.versions.drop_column_family(data.id)?;
+            let mut state = core.state.lock();
+            data.is_dropped.store(true, Ordering::Release);
+            state.families.remove(&data.id);
+            let mut families = (**core.families.load()).clone();
+            families.remove(data.id);
+            core.families.store(Arc::new(families));
+            core.controller.remove(data.id);
+            core.changed.notify_all();
+            // The family may have been the one that held back the logs.
+            let released = core.release_logs(&mut state)?;
+            drop(state);
+            core.delete_logs(&released);
+            Ok(())
+        })?
+    }
+}

@@ -1,0 +1,284 @@
+//! Flush: immutable memtables become one table of level 0.
+//!
+//! Order matters for what a crash leaves. Before the table counts, the logs that were
+//! switched away from are synced when there is more than one family: a table of this
+//! family must not survive with records that came after lost records of another one.
+
+use super::sources::Child;
+use super::table_output::{OutputPlan, TableOutput};
+use super::{DbCore, State};
+use crate::background_error::Reason;
+use crate::column_family::ColumnFamilyData;
+use crate::compaction::iterator::{
+    CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
+    UnknownDeeper,
+};
+use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
+use crate::listener::FlushEvent;
+use crate::statistics::Statistics;
+use crate::version::FileMetadata;
+use ferrock_base::compaction_filter::FilterContext;
+use ferrock_base::{Error, FileNumber, Result};
+use ferrock_format::version_edit::{NewFile, VersionEdit};
+use ferrock_memtable::MemTable;
+use ferrock_vfs::IoPriority;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl DbCore {
+    /// The body of a flush job.
+    pub(crate) fn run_flush(self: &Arc<Self>, id: u32) {
+        let result = self.flush_once(id);
+        let mut state = self.state.lock();
+        state.running_flushes -= 1;
+        if let Some(family) = state.families.get_mut(&id) {
+            family.is_flush_running = false;
+            family.immutable.iter_mut().for_each(|immutable| immutable.is_flushing = false);
+            if family.immutable.is_empty() {
+                family.is_flush_requested = false;
+            }
+        }
+        match &result {
+            Ok(_) => self.schedule(&mut state),
+            Err(error) => self.set_background_error_locked(&mut state, Reason::Flush, error),
+        }
+        self.changed.notify_all();
+        drop(state);
+        match result {
+            Ok(Some(event)) => self.listeners.iter().for_each(|listener| listener.on_flush_completed(&event)),
+            Ok(None) => {}
+            Err(error) => self.listeners.iter().for_each(|listener| listener.on_background_error(&error)),
+        }
+    }
+
+    /// Flushes what is immutable of a family now.
+    fn flush_once(self: &Arc<Self>, id: u32) -> Result<Option<FlushEvent>> {
+        let mut state = self.state.lock();
+        let Some(family) = state.families.get_mut(&id) else { return Ok(None) };
+        let data = Arc::clone(&family.data);
+        let mut memtables = Vec::new();
+        let mut log_number = FileNumber(0);
+        for immutable in &mut family.immutable {
+            immutable.is_flushing = true;
+            memtables.push(Arc::clone(&immutable.memtable));
+            log_number = immutable.log_number_after;
+        }
+        drop(state);
+        if memtables.is_empty() {
+            return Ok(None);
+        }
+        let before = self.clock.monotonic_us();
+        let output = self.write_level_0(&data, &memtables)?;
+        let file = output.files.first().cloned();
+        if let Some(file) = &file {
+            self.verify_new_table(&data, file)?;
+        }
+        if self.families.load().len() > 1 {
+            self.wal.lock().sync_closed().inspect_err(|error| self.set_background_error(Reason::Write, error))?;
+        }
+        let edit =
+            VersionEdit { log_number: Some(log_number), new_files: output.files, ..VersionEdit::for_column_family(id) };
+        let applied = self.versions.log_and_apply(vec![edit]);
+        let mut state = self.state.lock();
+        output.numbers.iter().for_each(|number| {
+            state.pending_outputs.remove(&number.0);
+        });
+        if let Err(error) = applied {
+            if !data.is_dropped() {
+                self.set_background_error_locked(&mut state, Reason::Manifest, &error);
+            }
+            return Err(error);
+        }
+        self.retire_memtables(&mut state, id, memtables.len());
+        let released = self.release_logs(&mut state)?;
+        drop(state);
+        self.delete_logs(&released);
+        let elapsed = self.clock.monotonic_us().saturating_sub(before);
+        Ok(Some(self.note_flush(&data, file, memtables.len(), elapsed)))
+    }
+
+    fn retire_memtables(&self, state: &mut State, id: u32, count: usize) {
+        let version = self.versions.current(id);
+        if let Some(family) = state.families.get_mut(&id) {
+            family.immutable.drain(..count);
+            family.flushed_count += count as u64;
+            self.install_super_version(family, version);
+            self.update_stall_condition(family, &family.data.options.load());
+        }
+    }
+
+    fn note_flush(&self, data: &ColumnFamilyData, file: Option<NewFile>, memtables: usize, us: u64) -> FlushEvent {
+        let size_bytes = file.as_ref().map_or(0, |file| file.size_bytes);
+        Statistics::add(&self.statistics.flushes, 1);
+        Statistics::add(&self.statistics.flush_bytes, size_bytes);
+        Statistics::add(&self.statistics.flush_us, us);
+        let file_number = file.map(|file| file.number);
+        self.info_log.info(|| {
+            format!("[{}] flushed {memtables} memtables to {file_number:?}, {size_bytes} bytes in {us} us", data.name)
+        });
+        FlushEvent { column_family: data.name.clone(), file_number, size_bytes }
+    }
+
+    /// Writes memtables of a family to tables of level 0, for recovery.
+    pub(crate) fn write_level_0_table(
+        &self,
+        data: &Arc<ColumnFamilyData>,
+        memtables: &[Arc<MemTable>],
+    ) -> Result<Vec<NewFile>> {
+        Ok(self.write_level_0(data, memtables)?.files)
+    }
+
+    fn write_level_0(&self, data: &Arc<ColumnFamilyData>, memtables: &[Arc<MemTable>]) -> Result<WrittenTables> {
+        let options = data.options.load_full();
+        let now = self.clock.unix_seconds();
+        let plan = OutputPlan {
+            data: Arc::clone(data),
+            options: Arc::clone(&options),
+            level: 0,
+            base_level: 1,
+            is_bottommost: false,
+            epoch_number: self.versions.new_epoch_number(data.id)?,
+            oldest_ancestor_time: now,
+            priority: IoPriority::High,
+        };
+        let children: Vec<Child> = memtables
+            .iter()
+            .map(|memtable| {
+                ChildIterator::MemTable(SourceIterator::new(memtable.iter(), data.comparator.clone(), None))
+            })
+            .collect();
+        let merged = MergingIterator::new(data.comparator.clone(), children);
+        let sources: Vec<RangeTombstoneSource> = memtables
+            .iter()
+            .filter_map(|memtable| memtable.range_tombstones())
+            .map(RangeTombstoneSource::new)
+            .collect();
+        let tombstones = CompactionRangeTombstones::new(data.comparator.clone(), sources);
+        let filter_context =
+            FilterContext { is_bottommost: false, is_manual: false, column_family_id: data.id, output_level: 0 };
+        let iterator_options = CompactionIteratorOptions {
+            stripes: SnapshotStripes::new(self.snapshots.sequences()),
+            merge_operator: options.merge_operator.clone(),
+            compaction_filter: options.compaction_filter.clone().map(|filter| (filter, filter_context)),
+            ..CompactionIteratorOptions::new(data.comparator.clone(), Vec::new())
+        };
+        let mut input = CompactionIterator::new(merged, tombstones, UnknownDeeper, iterator_options);
+        input.seek_to_first();
+        let mut output = TableOutput::new(self, &plan, input.surviving_tombstones());
+        let written = output.write_all(&mut input, OutputSplitter::never(data.comparator.clone()));
+        let (files, numbers) = (std::mem::take(&mut output.files), std::mem::take(&mut output.numbers));
+        drop(output);
+        if let Err(error) = written {
+            self.discard_outputs(&numbers);
+            return Err(error);
+        }
+        let in_memory: u64 =
+            memtables.iter().map(|memtable| memtable.num_entries() - memtable.num_range_deletes()).sum();
+        let read = input.dropped().input_entries;
+        if read != in_memory {
+            self.discard_outputs(&numbers);
+            return Err(Error::corruption(format!(
+                "[{}] a flush read {read} entries of memtables that hold {in_memory}",
+                data.name
+            )));
+        }
+        Ok(WrittenTables { files, numbers })
+    }
+
+    /// A table that cannot be opened must not replace the memtable it was made from.
+    pub(crate) fn verify_new_table(&self, data: &ColumnFamilyData, file: &NewFile) -> Result<()> {
+        data.table_cache.open(&FileMetadata::from(file.clone())).map(drop)
+    }
+
+    /// Removes the files of a job that failed.
+    pub(crate) fn discard_outputs(&self, numbers: &[FileNumber]) {
+        let mut state = self.state.lock();
+        for number in numbers {
+            state.pending_outputs.remove(&number.0);
+        }
+        drop(state);
+        for number in numbers {
+            let path = self.path.join(ferrock_format::file_name::table(*number));
+            if let Err(error) = self.file_system.remove_file(&path)
+                && !error.is_not_found()
+            {
+                self.info_log.warn(|| format!("removing an unfinished table: {error}"));
+            }
+        }
+    }
+
+    /// Lets go of the logs that no family needs any more, in the MANIFEST first.
+    pub(crate) fn release_logs(&self, state: &mut State) -> Result<Vec<FileNumber>> {
+        let needed = state
+            .families
+            .values()
+            .map(|family| {
+                let oldest = family.immutable.front().map(|_| self.family_log_number(family.data.id));
+                oldest.unwrap_or(family.memtable_log_number)
+            })
+            .min();
+        let Some(needed) = needed.filter(|needed| *needed > self.versions.min_log_number_to_keep()) else {
+            return Ok(Vec::new());
+        };
+        let edit = VersionEdit { min_log_number_to_keep: Some(needed), ..VersionEdit::for_column_family(0) };
+        if let Err(error) = self.versions.log_and_apply(vec![edit]) {
+            self.set_background_error_locked(state, Reason::Manifest, &error);
+            return Err(error);
+        }
+        Ok(self.wal.lock().release_before(needed))
+    }
+
+    fn family_log_number(&self, id: u32) -> FileNumber {
+        self.versions.family(id).map_or(FileNumber(u64::MAX), |family| family.log_number)
+    }
+
+    pub(crate) fn delete_logs(&self, numbers: &[FileNumber]) {
+        for number in numbers {
+            let path = self.path.join(ferrock_format::file_name::log(*number));
+            if let Err(error) = self.file_system.remove_file(&path)
+                && !error.is_not_found()
+            {
+                self.info_log.warn(|| format!("removing an obsolete log: {error}"));
+            }
+        }
+    }
+
+    /// Switches the memtables of `ids` and, when `wait`, returns when what they held is in tables.
+    pub(crate) fn flush_families(self: &Arc<Self>, ids: &[u32], wait: bool) -> Result<()> {
+        let targets = self.exclusively(|core| -> Result<Vec<(u32, u64)>> {
+            let mut state = core.state.lock();
+            state.error.check()?;
+            core.switch_memtables(&mut state, ids)?;
+            let mut targets = Vec::new();
+            for id in ids {
+                if let Some(family) = state.families.get_mut(id) {
+                    family.is_flush_requested = !family.immutable.is_empty();
+                    targets.push((*id, family.switched_count));
+                }
+            }
+            core.schedule(&mut state);
+            Ok(targets)
+        })??;
+        if !wait {
+            return Ok(());
+        }
+        let mut state = self.state.lock();
+        loop {
+            state.error.check()?;
+            let is_done =
+                |(id, target): &(u32, u64)| state.families.get(id).is_none_or(|family| family.flushed_count >= *target);
+            if targets.iter().all(is_done) {
+                return Ok(());
+            }
+            if self.is_closing.load(Ordering::Acquire) && state.running_flushes == 0 {
+                return self.closing_error();
+            }
+            self.changed.wait(&mut state);
+        }
+    }
+}
+
+struct WrittenTables {
+    files: Vec<NewFile>,
+    numbers: Vec<FileNumber>,
+}

@@ -1,0 +1,383 @@
+//! What callers ask for by hand: flush, compact_range, resume.
+
+use super::compact::CompactionJob;
+use super::{Db, DbCore};
+use crate::background_error::Reason;
+use crate::column_family::{ColumnFamily, ColumnFamilyData};
+use crate::compaction::picker::{ManualChoice, ManualRequest, ManualStep, PickerInput, manual_steps, pick_manual};
+use crate::options::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions};
+use ferrock_base::{Error, ErrorKind, FileNumber, Result};
+use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A live table, for people and programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveFile {
+    /// The column family.
+    pub column_family: String,
+    /// The level.
+    pub level: usize,
+    /// The number in its name.
+    pub number: FileNumber,
+    /// Bytes in the file.
+    pub size_bytes: u64,
+    /// Smallest user key.
+    pub smallest_user_key: Vec<u8>,
+    /// Largest user key.
+    pub largest_user_key: Vec<u8>,
+    /// Oldest sequence number.
+    pub smallest_sequence: ferrock_base::SequenceNumber,
+    /// Newest sequence number.
+    pub largest_sequence: ferrock_base::SequenceNumber,
+    /// Checksum of the whole file, where one was recorded.
+    pub file_checksum: Vec<u8>,
+    /// What made the checksum.
+    pub file_checksum_function_name: String,
+}
+
+impl Db {
+    /// Flushes the default family and waits.
+    pub fn flush(&self) -> Result<()> {
+        self.core().flush_families(&[0], true)
+    }
+
+    /// Flushes a family.
+    pub fn flush_cf(&self, family: &ColumnFamily, options: &FlushOptions) -> Result<()> {
+        self.core().check_open()?;
+        self.core().flush_families(&[family.id()], options.wait)
+    }
+
+    /// Compacts the user keys of the default family in `[begin, end]`, all when both are `None`, and waits.
+    pub fn compact_range(&self, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
+        let family = self.default_column_family()?;
+        self.compact_range_cf(&family, begin, end, &CompactRangeOptions::default())
+    }
+
+    /// Compacts the user keys of a family in `[begin, end]`, all when both are `None`, and waits.
+    pub fn compact_range_cf(
+        &self,
+        family: &ColumnFamily,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        options: &CompactRangeOptions,
+    ) -> Result<()> {
+        let core = self.core();
+        core.check_open()?;
+        core.compact_range(&family.data, begin, end, options)
+    }
+
+    /// Leaves the background-error state: begins a new log and a new MANIFEST, flushes what is in memory, and accepts
+    /// writes again when all of that worked. Without an error it does nothing.
+    ///
+    /// # Errors
+    /// The error that stands, when it is of a kind that only reopening cures or its cause is still there.
+    pub fn resume(&self) -> Result<()> {
+        let core = self.core();
+        core.check_open()?;
+        core.resume()
+    }
+
+    /// The error for which writes are stopped, if any.
+    #[must_use]
+    pub fn background_error(&self) -> Option<Error> {
+        self.core().state.lock().error.standing().cloned()
+    }
+
+    /// Every table of the tree.
+    #[must_use]
+    pub fn live_files(&self) -> Vec<LiveFile> {
+        let mut files = Vec::new();
+        for family in self.column_families() {
+            let pinned = family.data.super_version.load();
+            files.extend(pinned.version.files().map(|(level, file)| LiveFile {
+                column_family: family.name().to_owned(),
+                level,
+                number: file.number,
+                size_bytes: file.size_bytes,
+                smallest_user_key: file.smallest_user_key().to_vec(),
+                largest_user_key: file.largest_user_key().to_vec(),
+                smallest_sequence: file.smallest_seqno,
+                largest_sequence: file.largest_seqno,
+                file_checksum: file.checksum.as_ref().map(|checksum| checksum.value.clone()).unwrap_or_default(),
+                file_checksum_function_name:
+                    file.checksum.as_ref().map(|checksum| checksum.function_name.clone()).unwrap_or_default(),
+            }));
+        }
+        files
+    }
+
+    /// The properties of a live table.
+    pub fn table_properties(&self, file: &LiveFile) -> Result<Arc<ferrock_format::properties::TableProperties>> {
+        for family in self.column_families() {
+            let pinned = family.data.super_version.load();
+            if let Some((_, found)) = pinned.version.files().find(|(_, found)| found.number == file.number) {
+                return Ok(Arc::clone(family.data.table_cache.get(found)?.properties()));
+            }
+        }
+        Err(Error::new(ErrorKind::NotFound, format!("table {} is not live", file.number)))
+    }
+}
+
+impl DbCore {
+    fn compact_range(
+        self: &Arc<Self>,
+        data: &Arc<ColumnFamilyData>,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        options: &CompactRangeOptions,
+    ) -> Result<()> {
+        self.flush_families(&[data.id], true)?;
+        self.begin_manual(data, options.exclusive_manual_compaction)?;
+        let result = self.compact_steps(data, begin, end, options);
+        let result =
+            result.and_then(|()| if options.change_level { self.move_up(data, options.target_level) } else { Ok(()) });
+        let mut state = self.state.lock();
+        state.running_manual -= 1;
+        if let Some(family) = state.families.get_mut(&data.id)
+            && options.exclusive_manual_compaction
+        {
+            family.exclusive_manual = false;
+        }
+        self.schedule(&mut state);
+        self.changed.notify_all();
+        drop(state);
+        self.delete_obsolete_files();
+        result
+    }
+
+    /// Takes a place among the manual jobs; an exclusive one waits until the family is quiet.
+    fn begin_manual(&self, data: &ColumnFamilyData, exclusive: bool) -> Result<()> {
+        let mut state = self.state.lock();
+        state.running_manual += 1;
+        loop {
+            let ready = match state.families.get_mut(&data.id) {
+                None => {
+                    Err(Error::new(ErrorKind::ColumnFamilyDropped, format!("column family {} was dropped", data.name)))
+                }
+                Some(family) if exclusive && family.exclusive_manual => Ok(false),
+                Some(family) if exclusive => {
+                    // From now on nothing new starts; what runs is waited for.
+                    if family.running.is_empty() {
+                        family.exclusive_manual = true;
+                        Ok(true)
+                    } else {
+                        Ok(false)
+                    }
+                }
+                Some(_) => Ok(true),
+            };
+            let ready = ready.and_then(|ready| self.closing_error().map(|()| ready));
+            match ready {
+                Ok(true) => return Ok(()),
+                Ok(false) => self.changed.wait(&mut state),
+                Err(error) => {
+                    state.running_manual -= 1;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn compact_steps(
+        self: &Arc<Self>,
+        data: &Arc<ColumnFamilyData>,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        options: &CompactRangeOptions,
+    ) -> Result<()> {
+        let Some(version) = self.versions.current(data.id) else { return Ok(()) };
+        let ignore_files_from = self.versions.next_file_number();
+        let mode = options.bottommost_level_compaction;
+        let steps = manual_steps(&version, &data.options.load(), begin, end, mode);
+        for step in steps {
+            let ignore = match mode {
+                BottommostLevelCompaction::ForceOptimized => ignore_files_from,
+                _ => FileNumber(u64::MAX),
+            };
+            self.compact_step(data, step, begin, end, ignore)?;
+        }
+        Ok(())
+    }
+
+    fn compact_step(
+        self: &Arc<Self>,
+        data: &Arc<ColumnFamilyData>,
+        step: ManualStep,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        ignore_files_from: FileNumber,
+    ) -> Result<()> {
+        let mut begin = begin.map(<[u8]>::to_vec);
+        loop {
+            let Some((job, next_begin)) =
+                self.start_manual_piece(data, step, begin.as_deref(), end, ignore_files_from)?
+            else {
+                return Ok(());
+            };
+            let result = self.compact(&job);
+            let mut state = self.state.lock();
+            if let Some(family) = state.families.get_mut(&data.id) {
+                family.running.finish(job.running);
+            }
+            if let Err(error) = &result
+                && !data.is_dropped()
+            {
+                self.set_background_error_locked(&mut state, Reason::Compaction, error);
+            }
+            self.changed.notify_all();
+            drop(state);
+            result?;
+            if next_begin.is_none() {
+                return Ok(());
+            }
+            begin = next_begin;
+        }
+    }
+
+    /// Waits until the next piece of a manual compaction can run, and marks its files.
+    #[expect(clippy::type_complexity, reason = "a job and where the next one begins")]
+    fn start_manual_piece(
+        &self,
+        data: &Arc<ColumnFamilyData>,
+        step: ManualStep,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        ignore_files_from: FileNumber,
+    ) -> Result<Option<(CompactionJob, Option<Vec<u8>>)>> {
+        let mut state = self.state.lock();
+        loop {
+            state.error.check()?;
+            self.closing_error()?;
+            let Some(version) = self.versions.current(data.id) else { return Ok(None) };
+            let Some(family) = state.families.get_mut(&data.id) else { return Ok(None) };
+            let options = data.options.load();
+            let input = PickerInput {
+                version: &version,
+                options: &options,
+                running: &family.running,
+                bottommost_threshold: self.snapshots.oldest().unwrap_or_else(|| self.visible()),
+                now_secs: self.clock.unix_seconds(),
+            };
+            match pick_manual(&input, &ManualRequest { step, begin, end, ignore_files_from }) {
+                ManualChoice::Done => return Ok(None),
+                ManualChoice::Compact { choice, next_begin } => {
+                    let running = family.running.start(&choice);
+                    let job_id = state.next_job_id;
+                    state.next_job_id += 1;
+                    let job =
+                        CompactionJob { data: Arc::clone(data), choice: *choice, running, job_id, is_manual: true };
+                    return Ok(Some((job, next_begin)));
+                }
+                ManualChoice::Conflict => self.changed.wait(&mut state),
+            }
+        }
+    }
+
+    /// Moves the deepest level's files up to the highest empty level that can hold them, or to `target`.
+    fn move_up(&self, data: &ColumnFamilyData, target: Option<usize>) -> Result<()> {
+        let mut state = self.state.lock();
+        let Some(family) = state.families.get(&data.id) else { return Ok(()) };
+        let Some(version) = self.versions.current(data.id) else { return Ok(()) };
+        let Some(deepest) = version.deepest_non_empty_level() else { return Ok(()) };
+        let first_free = (1..deepest).rev().take_while(|&level| version.level(level).is_empty()).last();
+        let target = match target {
+            Some(target) if target == 0 || target >= version.num_levels() => {
+                return Err(Error::invalid_argument(format!(
+                    "target_level = {target} is out of 1..={}",
+                    version.num_levels() - 1
+                )));
+            }
+            Some(target) if target != deepest && (target > deepest || first_free.is_none_or(|free| target < free)) => {
+                return Err(Error::invalid_argument(format!(
+                    "target_level = {target}: the levels from it to {deepest} are not empty"
+                )));
+            }
+            Some(target) => target,
+            None => first_free.unwrap_or(deepest),
+        };
+        if target == deepest || !family.running.is_empty() {
+            return Ok(());
+        }
+        let files = version.level(deepest);
+        let edit = VersionEdit {
+            deleted_files: files
+                .iter()
+                .map(|file| DeletedFile { level: deepest as u32, number: file.number })
+                .collect(),
+            new_files: files.iter().map(|file| NewFile { level: target as u32, ..file.recorded().clone() }).collect(),
+            ..VersionEdit::for_column_family(data.id)
+        };
+        if let Err(error) = self.versions.log_and_apply(vec![edit]) {
+            self.set_background_error_locked(&mut state, Reason::Manifest, &error);
+            return Err(error);
+        }
+        if let Some(family) = state.families.get(&data.id) {
+            self.install_super_version(family, self.versions.current(data.id));
+        }
+        Ok(())
+    }
+
+    fn resume(self: &Arc<Self>) -> Result<()> {
+        self.exclusively(|core| {
+            let mut state = core.state.lock();
+            if state.error.standing().is_none() {
+                return Ok(());
+            }
+            if !state.error.is_resumable() {
+                return state.error.check();
+            }
+            // Jobs that run may still fail with the old cause: they end first.
+            while state.running_flushes > 0 || state.running_compactions > 0 {
+                core.changed.wait(&mut state);
+            }
+            let standing = state.error.clone();
+            state.error.clear();
+            drop(state);
+            let result = core.recover_from_error();
+            let mut state = core.state.lock();
+            if let Err(error) = result {
+                if state.error.standing().is_none() {
+                    state.error = standing;
+                }
+                core.has_background_error.store(true, Ordering::Release);
+                return Err(error);
+            }
+            core.has_background_error.store(false, Ordering::Release);
+            core.info_log.info(|| "writes are accepted again".to_owned());
+            core.schedule(&mut state);
+            core.changed.notify_all();
+            Ok(())
+        })??;
+        self.listeners.iter().for_each(|listener| listener.on_error_recovery_completed());
+        Ok(())
+    }
+
+    /// New log, new MANIFEST, everything in memory to tables. The caller leads the write queue.
+    fn recover_from_error(self: &Arc<Self>) -> Result<()> {
+        let mut state = self.state.lock();
+        let number = self.versions.new_file_number();
+        self.wal.lock().switch(number)?;
+        let ids: Vec<u32> = state.families.keys().copied().collect();
+        self.switch_memtables(&mut state, &ids)?;
+        // An edit that says nothing proves that the MANIFEST can be written.
+        self.versions.log_and_apply(vec![VersionEdit::for_column_family(0)])?;
+        let mut targets = Vec::new();
+        for (id, family) in &mut state.families {
+            family.is_flush_requested = !family.immutable.is_empty();
+            targets.push((*id, family.switched_count));
+        }
+        self.schedule(&mut state);
+        loop {
+            if let Some(error) = state.error.standing() {
+                return Err(error.clone());
+            }
+            let is_done =
+                |(id, target): &(u32, u64)| state.families.get(id).is_none_or(|family| family.flushed_count >= *target);
+            if targets.iter().all(is_done) {
+                return Ok(());
+            }
+            self.changed.wait(&mut state);
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! The database: a handle of subsystems. Each file here is one journey through them.
+//!
+//! ```text
+//! open.rs       directory -> locks, MANIFEST, logs, OPTIONS -> DbCore      recovery.rs   logs -> memtables -> tables
+//! write.rs      batch -> queue -> log -> memtable                          room.rs       full memtables, new logs
+//! read.rs       key -> memtables -> tables; iterators                      flush.rs      immutable memtables -> level 0
+//! compact.rs    choice -> job -> new tables                                manual.rs     flush, compact_range, resume
+//! background.rs which job runs when                                        obsolete.rs   files nobody needs
+//! families.rs   create, drop, list                                         properties.rs what a person may ask
+//! ```
+//!
+//! Locks, in the order in which they may be taken: leadership of the write queue, then
+//! [`State`] (`core.state`), then the log (`core.wal`). Nothing is read from a table and
+//! nothing is written but the MANIFEST, a new log and CURRENT while `state` is held.
+//! Readers take none of them.
+//!
+//! Life: [`Db`] clones share a [`Handle`]; dropping the last one closes the database. Jobs
+//! in the background hold the core, not the handle. Iterators and snapshots hold what
+//! they read, not the database, so closing never waits for them.
+
+mod background;
+mod compact;
+mod families;
+mod flush;
+mod manual;
+mod obsolete;
+mod open;
+mod options_file;
+mod properties;
+mod read;
+mod recovery;
+mod room;
+mod sources;
+mod table_output;
+mod write;
+
+use crate::background_error::{BackgroundError, Reason};
+use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
+use crate::compaction::choice::RunningCompactions;
+use crate::info_log::InfoLog;
+use crate::listener::EventListener;
+use crate::options::{ColumnFamilyOptions, DbOptions, ReadOptions, WriteOptions};
+use crate::snapshot::{Snapshot, SnapshotList};
+use crate::statistics::Statistics;
+use crate::table_cache::{OpenTables, TableCache, TableCacheParams};
+use crate::version::VersionSet;
+use crate::write::controller::WriteController;
+use crate::write::queue::WriteQueue;
+use crate::write::wal::Wal;
+use arc_swap::ArcSwap;
+use ferrock_base::clock::Clock;
+use ferrock_base::thread::Spawner;
+use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, SequenceNumber};
+use ferrock_format::write_batch::WriteBatch;
+use ferrock_memtable::MemTable;
+use ferrock_table::TableBlockCache;
+use ferrock_vfs::{FileLock, FileSystem, RandomAccessOptions};
+use parking_lot::{Condvar, Mutex};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+pub use manual::LiveFile;
+pub use open::ColumnFamilyDescriptor;
+pub use properties::{INTEGER_PROPERTIES, TEXT_PROPERTIES};
+pub use read::{Iter, PinnedSlice};
+
+/// A full memtable on its way to a table.
+pub(crate) struct ImmutableMemTable {
+    pub(crate) memtable: Arc<MemTable>,
+    /// When it is in a table, logs before this one hold nothing that the family still needs.
+    pub(crate) log_number_after: FileNumber,
+    /// A flush job has it.
+    pub(crate) is_flushing: bool,
+}
+
+/// What the database's lock guards of one column family.
+pub(crate) struct FamilyState {
+    pub(crate) data: Arc<ColumnFamilyData>,
+    /// Oldest first.
+    pub(crate) immutable: VecDeque<ImmutableMemTable>,
+    /// The log that was current when the memtable began.
+    pub(crate) memtable_log_number: FileNumber,
+    /// Flush what is immutable, however little.
+    pub(crate) is_flush_requested: bool,
+    pub(crate) is_flush_running: bool,
+    /// Compactions that run now.
+    pub(crate) running: RunningCompactions,
+    /// No automatic compaction while a manual one has the family.
+    pub(crate) exclusive_manual: bool,
+    /// Memtables flushed since the database opened; `flush` waits for it to pass a number.
+    pub(crate) flushed_count: u64,
+    pub(crate) switched_count: u64,
+}
+
+/// What the database's lock guards.
+pub(crate) struct State {
+    pub(crate) families: BTreeMap<u32, FamilyState>,
+    pub(crate) error: BackgroundError,
+    /// Numbers of files being written: never obsolete.
+    pub(crate) pending_outputs: BTreeSet<u64>,
+    pub(crate) running_flushes: usize,
+    pub(crate) running_compactions: usize,
+    /// Manual jobs that wait for their turn or run.
+    pub(crate) running_manual: usize,
+    pub(crate) next_job_id: u64,
+}
+
+/// Everything an open database is made of.
+pub(crate) struct DbCore {
+    pub(crate) path: PathBuf,
+    pub(crate) options: ArcSwap<DbOptions>,
+    pub(crate) is_read_only: bool,
+    pub(crate) file_system: Arc<dyn FileSystem>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) spawner: Arc<dyn Spawner>,
+    pub(crate) block_cache: Arc<TableBlockCache>,
+    pub(crate) open_tables: Arc<OpenTables>,
+    pub(crate) info_log: Arc<InfoLog>,
+    pub(crate) listeners: Vec<Arc<dyn EventListener>>,
+    pub(crate) db_id: String,
+    pub(crate) session_id: String,
+    /// Has its own lock, which is taken last.
+    pub(crate) versions: VersionSet,
+    pub(crate) queue: WriteQueue<write::WriteRequest, write::WriteGroup>,
+    pub(crate) wal: Mutex<Wal>,
+    pub(crate) state: Mutex<State>,
+    /// Background work ended, a condition changed, an error came or went.
+    pub(crate) changed: Condvar,
+    pub(crate) families: ArcSwap<FamilyMap>,
+    /// The newest sequence number that readers see.
+    pub(crate) visible_sequence: AtomicU64,
+    pub(crate) snapshots: Arc<SnapshotList>,
+    pub(crate) controller: WriteController,
+    /// A memtable is full, or there is too much log: the next leader makes room.
+    pub(crate) is_room_needed: AtomicBool,
+    pub(crate) has_background_error: AtomicBool,
+    pub(crate) is_closing: AtomicBool,
+    pub(crate) has_unlogged_writes: AtomicBool,
+    pub(crate) statistics: Statistics,
+    pub(crate) option_notes: Vec<String>,
+    lock: Mutex<Option<Box<dyn FileLock>>>,
+}
+
+impl DbCore {
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.is_read_only {
+            return Err(Error::not_supported("the database is open read-only"));
+        }
+        if self.is_closing.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::ShutdownInProgress, "the database is closed"));
+        }
+        Ok(())
+    }
+
+    /// Enters, or deepens, the background-error state. The caller must not hold `state`.
+    pub(crate) fn set_background_error(&self, reason: Reason, error: &Error) {
+        let mut state = self.state.lock();
+        self.set_background_error_locked(&mut state, reason, error);
+    }
+
+    pub(crate) fn set_background_error_locked(&self, state: &mut State, reason: Reason, error: &Error) {
+        if state.error.set(reason, error) {
+            self.has_background_error.store(true, Ordering::Release);
+            self.info_log.error(|| format!("writes stop after a failed {reason:?}: {error}"));
+        }
+        self.changed.notify_all();
+    }
+
+    /// The cache through which the tables of a family are opened.
+    pub(crate) fn new_table_cache(&self, options: &ColumnFamilyOptions) -> Arc<TableCache> {
+        let db = self.options.load();
+        Arc::new(TableCache::new(TableCacheParams {
+            file_system: Arc::clone(&self.file_system),
+            paths: vec![self.path.clone()],
+            comparator: InternalComparator::new(options.comparator.clone()),
+            table_options: Arc::new(options.table.clone()),
+            block_cache: (!options.table.no_block_cache).then(|| Arc::clone(&self.block_cache)),
+            prefix_extractor: options.prefix_extractor.clone(),
+            file_options: RandomAccessOptions {
+                direct: db.use_direct_reads,
+                mmap: db.allow_mmap_reads && !db.use_direct_reads,
+                advise_random: db.advise_random_on_open,
+            },
+            verify_unique_id: db.verify_sst_unique_id_in_manifest,
+            open_tables: Arc::clone(&self.open_tables),
+        }))
+    }
+
+    pub(crate) fn visible(&self) -> SequenceNumber {
+        SequenceNumber(self.visible_sequence.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn default_family(&self) -> Result<Arc<ColumnFamilyData>> {
+        let families = self.families.load();
+        families.get(0).cloned().ok_or_else(|| Error::corruption("the database has no default column family"))
+    }
+}
+
+/// Closes the database when the last clone of [`Db`] goes.
+struct Handle {
+    core: Arc<DbCore>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if let Err(error) = self.core.close() {
+            self.core.info_log.error(|| format!("closing: {error}"));
+        }
+    }
+}
+
+/// An open database. Cheap to clone, `Send` and `Sync`; the last clone closes it.
+///
+/// ```
+/// # fn main() -> ferrock::Result<()> {
+/// # let directory = tempfile::tempdir().unwrap();
+/// let mut options = ferrock::DbOptions::default();
+/// options.create_if_missing = true;
+/// let db = ferrock::Db::open(directory.path(), options)?;
+/// db.put(b"key", b"value")?;
+/// assert_eq!(db.get(b"key")?.as_deref(), Some(&b"value"[..]));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Db {
+    handle: Arc<Handle>,
+}
+
+impl fmt::Debug for Db {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Db").field("path", &self.core().path).finish_non_exhaustive()
+    }
+}
+
+impl Db {
+    pub(crate) fn from_core(core: Arc<DbCore>) -> Self {
+        Self { handle: Arc::new(Handle { core }) }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<DbCore> {
+        &self.handle.core
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.core().path
+    }
+
+    /// The database's identity, as in the file IDENTITY.
+    #[must_use]
+    pub fn identity(&self) -> &str {
+        &self.core().db_id
+    }
+
+    /// The newest sequence number.
+    #[must_use]
+    pub fn latest_sequence_number(&self) -> SequenceNumber {
+        self.core().visible()
+    }
+
+    /// Settings of the OPTIONS file that could not be taken over as they are.
+    #[must_use]
+    pub fn option_notes(&self) -> &[String] {
+        &self.core().option_notes
+    }
+
+    /// A state of the whole database that stays readable until the last clone of the snapshot goes.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let core = self.core();
+        core.snapshots.take(core.clock.unix_seconds(), || core.visible())
+    }
+
+    /// Writes a batch atomically.
+    ///
+    /// # Errors
+    /// `Invalid argument` for a family that does not exist or an inverted range, `Incomplete` when `no_slowdown` is set
+    /// and writers are slowed down, and the background error while there is one. After an error nothing of the batch is
+    /// visible.
+    pub fn write(&self, batch: WriteBatch, options: &WriteOptions) -> Result<()> {
+        self.core().write(batch, options)
+    }
+
+    /// Sets the value of a key of the default family.
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        let mut batch = WriteBatch::with_capacity(key.len() + value.len() + 16);
+        batch.put(key, value)?;
+        self.write(batch, &WriteOptions::default())
+    }
+
+    /// Sets the value of a key of a family.
+    pub fn put_cf(&self, family: &ColumnFamily, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
+        let mut batch = WriteBatch::with_capacity(key.len() + value.len() + 20);
+        batch.put_cf(family.id(), key, value)?;
+        self.write(batch, options)
+    }
+
+    /// Removes a key of the default family.
+    pub fn delete(&self, key: &[u8]) -> Result<()> {
+        let mut batch = WriteBatch::with_capacity(key.len() + 16);
+        batch.delete(key)?;
+        self.write(batch, &WriteOptions::default())
+    }
+
+    /// Removes a key of a family.
+    pub fn delete_cf(&self, family: &ColumnFamily, key: &[u8], options: &WriteOptions) -> Result<()> {
+        let mut batch = WriteBatch::with_capacity(key.len() + 16);
+        batch.delete_cf(family.id(), key)?;
+        self.write(batch, options)
+    }
+
+    /// Removes a key that was put exactly once since it was last removed, and never merged. Cheaper than
+    /// [`delete_cf`](Self::delete_cf): the pair vanishes in the first compaction that sees both.
+    pub fn single_delete_cf(&self, family: &ColumnFamily, key: &[u8], options: &WriteOptions) -> Result<()> {
+        let mut batch = WriteBatch::with_capacity(key.len() + 16);
+        batch.single_delete_cf(family.id(), key)?;
+        self.write(batch, options)
+    }
+
+    /// Merges an operand into the value of a key of a family.
+    pub fn merge_cf(&self, family: &ColumnFamily, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
+        let mut batch = WriteBatch::with_capacity(key.len() + operand.len() + 20);
+        batch.merge_cf(family.id(), key, operand)?;
+        self.write(batch, options)
+    }
+
+    /// Removes every key of a family in `[begin, end)`.
+    pub fn delete_range_cf(
+        &self,
+        family: &ColumnFamily,
+        begin: &[u8],
+        end: &[u8],
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let mut batch = WriteBatch::with_capacity(begin.len() + end.len() + 20);
+        batch.delete_range_cf(family.id(), begin, end)?;
+        self.write(batch, options)
+    }
+
+    /// Hands the log to the operating system (needed with `manual_wal_flush`), and to the disk when `sync` is set.
+    pub fn flush_wal(&self, sync: bool) -> Result<()> {
+        let core = self.core();
+        core.check_open()?;
+        let mut wal = core.wal.lock();
+        let result = if sync { wal.sync() } else { wal.flush() };
+        drop(wal);
+        result.inspect_err(|error| core.set_background_error(Reason::Write, error))
+    }
+
+    /// Makes every write that returned before durable.
+    pub fn sync_wal(&self) -> Result<()> {
+        self.flush_wal(true)
+    }
+
+    /// The value of a key of the default family.
+    pub fn get(&self, key: &[u8]) -> Result<Option<PinnedSlice>> {
+        self.get_with(&ReadOptions::default(), key)
+    }
+
+    /// The value of a key of the default family.
+    pub fn get_with(&self, options: &ReadOptions, key: &[u8]) -> Result<Option<PinnedSlice>> {
+        let data = self.core().default_family()?;
+        self.core().get(&data, options, key)
+    }
+
+    /// The value of a key of a family.
+    pub fn get_cf(&self, family: &ColumnFamily, options: &ReadOptions, key: &[u8]) -> Result<Option<PinnedSlice>> {
+        self.core().get(&family.data, options, key)
+    }
+
+    /// Closes the database and says whether everything was written. Without it the last clone closes silently.
+    pub fn close(self) -> Result<()> {
+        self.core().close()
+    }
+}

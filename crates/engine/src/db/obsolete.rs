@@ -1,0 +1,56 @@
+//! Files that nobody needs: tables that left the tree, logs that are flushed, old
+//! MANIFESTs, old OPTIONS files.
+//!
+//! Tables that a reader still holds (zombies) stay until it lets go; they are looked for
+//! again after the next flush or compaction, and at the latest when the database opens.
+
+use super::DbCore;
+use crate::version::obsolete::{NeededFiles, obsolete_files};
+use ferrock_base::FileNumber;
+use ferrock_format::file_name::{self, FileKind};
+
+impl DbCore {
+    /// Lists the directory and removes what is not needed. Failures are only logged: a file that stays costs space.
+    pub(crate) fn delete_obsolete_files(&self) {
+        if self.is_read_only {
+            return;
+        }
+        // What is needed is taken before the directory is listed: a file made in between is newer.
+        let needed = self.needed_files();
+        let listing = match self.file_system.children(&self.path) {
+            Ok(listing) => listing,
+            Err(error) => return self.info_log.warn(|| format!("listing obsolete files: {error}")),
+        };
+        for name in obsolete_files(&listing, &needed) {
+            let parsed = file_name::parse(name);
+            if let Some(parsed) = parsed.filter(|parsed| parsed.kind == FileKind::Table) {
+                self.open_tables.evict(parsed.number);
+            }
+            match self.file_system.remove_file(&self.path.join(name)) {
+                Ok(()) => self.info_log.info(|| format!("removed {name}")),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => self.info_log.warn(|| format!("removing {name}: {error}")),
+            }
+        }
+    }
+
+    fn needed_files(&self) -> NeededFiles {
+        let state = self.state.lock();
+        let pending = state.pending_outputs.first().copied().map(FileNumber);
+        let min_pending_output = pending.unwrap_or_else(|| self.versions.next_file_number());
+        let live = self.versions.live_files();
+        let oldest_log = self.wal.lock().oldest();
+        let min_log = self.versions.min_log_number_to_keep().max(self.versions.min_log_number_of_families());
+        NeededFiles {
+            live_tables: live.tables,
+            live_blob_files: live.blob_files,
+            min_pending_output,
+            // The log list is right about what is in use; before the first switch it is empty.
+            min_log_number_to_keep: if oldest_log.0 == 0 { min_log } else { min_log.min(oldest_log) },
+            prev_log_number: self.versions.prev_log_number(),
+            manifest_number: self.versions.manifest_number(),
+            pending_manifest_number: self.versions.pending_manifest_number(),
+            keep_info_logs: self.options.load().keep_log_file_num,
+        }
+    }
+}

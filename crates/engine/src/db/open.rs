@@ -1,0 +1,558 @@
+//! Opening: from a directory to a running database.
+//!
+//! ```text
+//! check options -> LOCK -> CURRENT -> MANIFEST -> tables -> logs -> new log -> new MANIFEST -> OPTIONS -> clean up
+//!                                                                     |
+//!                              nothing on disk is committed before ---+
+//! ```
+//!
+//! An open that fails deletes nothing. In particular a MANIFEST that breaks a rule of the
+//! tree makes the open fail, instead of an empty family whose tables then count as
+//! obsolete.
+
+use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
+use super::{Db, DbCore, FamilyState, State};
+use crate::background_error::BackgroundError;
+use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
+use crate::compaction::choice::RunningCompactions;
+use crate::info_log::{InfoLog, InfoLogOptions};
+use crate::options::{ColumnFamilyOptions, DbOptions, load_latest};
+use crate::snapshot::SnapshotList;
+use crate::statistics::Statistics;
+use crate::table_cache::{OpenTables, TableCache, open_all};
+use crate::version::version_set::{self, RecoverMode};
+use crate::version::{FamilyToOpen, VersionSet};
+use crate::write::controller::WriteController;
+use crate::write::queue::WriteQueue;
+use crate::write::wal::{LiveLog, Wal, WalOptions};
+use arc_swap::ArcSwap;
+use ferrock_base::random::Random;
+use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
+use ferrock_format::version_edit::VersionEdit;
+use ferrock_format::write_batch::WriteBatch;
+use ferrock_format::{current_file, file_name, unique_id};
+use ferrock_table::TableBlockCache;
+use ferrock_vfs::{FileLock, FileSystem, read_file, write_file_atomically};
+use parking_lot::{Condvar, Mutex};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// Bytes of the block cache that a database gets when its options name none.
+const DEFAULT_BLOCK_CACHE_BYTES: usize = 32 << 20;
+/// Name of the family that always exists.
+const DEFAULT: &str = version_set::DEFAULT_COLUMN_FAMILY;
+
+/// A column family to open: its name and its options.
+pub type ColumnFamilyDescriptor = (String, ColumnFamilyOptions);
+
+impl Db {
+    /// Opens a database that has no column family but the default one.
+    ///
+    /// # Errors
+    /// `Invalid argument` when the directory has no database and `create_if_missing` is off, when there are other
+    /// families (name them: [`open_cf`](Self::open_cf)), or when an option is out of its bounds; `Resource busy` when
+    /// another process, or another handle in this one, has the database open; `Corruption` and `IO error` as they come.
+    pub fn open(path: impl AsRef<Path>, options: DbOptions) -> Result<Self> {
+        Self::open_cf(path, options, vec![(DEFAULT.to_owned(), ColumnFamilyOptions::default())]).map(|(db, _)| db)
+    }
+
+    /// Opens a database with all its column families; the handles come in the order of `families`.
+    pub fn open_cf(
+        path: impl AsRef<Path>,
+        options: DbOptions,
+        families: Vec<ColumnFamilyDescriptor>,
+    ) -> Result<(Self, Vec<ColumnFamily>)> {
+        Opener::new(path.as_ref(), options, families, Vec::new())?.open()
+    }
+
+    /// Opens an existing database with the options that its own OPTIONS file has. What that file asks for and cannot be
+    /// had is in [`option_notes`](Self::option_notes).
+    pub fn open_with_latest_options(path: impl AsRef<Path>, base: DbOptions) -> Result<(Self, Vec<ColumnFamily>)> {
+        let (options, families, notes) = latest_options(path.as_ref(), base)?;
+        Opener::new(path.as_ref(), options, families, notes)?.open()
+    }
+
+    /// Opens a database for reading. Nothing is written, not even a lock: it works on a read-only mount, and beside a
+    /// process that has the database open, whose later writes are not seen. Without `families` all of them are opened
+    /// with the options of the directory's OPTIONS file; of the database's own options the recovery mode and the
+    /// components are then taken from `options`.
+    pub fn open_read_only(
+        path: impl AsRef<Path>,
+        options: DbOptions,
+        families: Option<Vec<ColumnFamilyDescriptor>>,
+    ) -> Result<(Self, Vec<ColumnFamily>)> {
+        let path = path.as_ref();
+        let (options, families, notes) = match families {
+            Some(families) => (options, families, Vec::new()),
+            None => latest_options(path, options)?,
+        };
+        Opener::new(path, options, families, notes)?.open_read_only()
+    }
+
+    /// Names of the column families of a database, in the order of their ids.
+    pub fn list_column_families(path: impl AsRef<Path>, options: &DbOptions) -> Result<Vec<String>> {
+        let file_system = file_system_of(options)?;
+        let families = version_set::list_column_families(&*file_system, path.as_ref())?;
+        Ok(families.into_iter().map(|(_, name, _)| name).collect())
+    }
+}
+
+fn file_system_of(options: &DbOptions) -> Result<Arc<dyn FileSystem>> {
+    match &options.components.file_system {
+        Some(file_system) => Ok(Arc::clone(file_system)),
+        None => Ok(ferrock_vfs::default_file_system()),
+    }
+}
+
+/// The directory's own options, with the recovery mode and the components of `base`, for every family that exists.
+fn latest_options(path: &Path, base: DbOptions) -> Result<(DbOptions, Vec<ColumnFamilyDescriptor>, Vec<String>)> {
+    let file_system = file_system_of(&base)?;
+    let existing = version_set::list_column_families(&*file_system, path)?;
+    let (mut loaded, mut notes) = match load_latest(&*file_system, path) {
+        Ok(loaded) => (loaded.unwrap_or_default(), Vec::new()),
+        // The options describe how to write; the data can be read without them.
+        Err(error) => {
+            (crate::options::LoadedOptions::default(), vec![format!("the OPTIONS file is not used: {error}")])
+        }
+    };
+    notes.append(&mut loaded.notes);
+    let mut options = loaded.db;
+    options.components = base.components.clone();
+    options.wal_recovery_mode = base.wal_recovery_mode;
+    options.create_if_missing = false;
+    options.error_if_exists = false;
+    let mut families = Vec::new();
+    for (_, name, comparator) in existing {
+        let known = loaded.column_families.iter().position(|(known, _)| *known == name);
+        let mut family = known.map(|index| loaded.column_families.swap_remove(index).1).unwrap_or_default();
+        // The MANIFEST is right about the comparator, whatever the OPTIONS file says.
+        if let Some(comparator) = comparator
+            && family.comparator.name() != comparator
+        {
+            family.comparator = ferrock_base::Comparator::built_in(&comparator)?;
+        }
+        family.is_from_file = true;
+        families.push((name, family));
+    }
+    Ok((options, families, notes))
+}
+
+/// An open on its way.
+struct Opener {
+    path: std::path::PathBuf,
+    options: DbOptions,
+    families: Vec<ColumnFamilyDescriptor>,
+    notes: Vec<String>,
+    file_system: Arc<dyn FileSystem>,
+}
+
+impl Opener {
+    fn new(path: &Path, options: DbOptions, families: Vec<ColumnFamilyDescriptor>, notes: Vec<String>) -> Result<Self> {
+        check_options(&options, &families)?;
+        let file_system = file_system_of(&options)?;
+        let families = families.into_iter().map(|(name, options)| (name, options.sanitized())).collect();
+        Ok(Self { path: path.to_path_buf(), options, families, notes, file_system })
+    }
+
+    fn open_read_only(self) -> Result<(Db, Vec<ColumnFamily>)> {
+        let info_log = InfoLog::none(Arc::clone(&self.file_system), self.options.components.clock());
+        let versions = self.recover_versions(&self.families_to_open(), RecoverMode::ReadOnly)?;
+        let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
+        let core = self.assemble(versions, info_log, None, true);
+        core.open_tables()?;
+        let recovered = core.read_logs(|_| Ok(()))?;
+        if let Some(last) = recovered.last_sequence {
+            core.raise_visible(last);
+        }
+        core.handles(names)
+    }
+
+    fn open(mut self) -> Result<(Db, Vec<ColumnFamily>)> {
+        let lock = self.lock_directory()?;
+        let info_log = InfoLog::open(
+            Arc::clone(&self.file_system),
+            &self.path,
+            self.options.components.clock(),
+            InfoLogOptions {
+                level: self.options.info_log_level,
+                max_file_bytes: self.options.info_log_limit_bytes(),
+                keep_files: self.options.keep_log_file_num,
+            },
+        );
+        info_log.info(|| format!("opening; I/O backend: {}", self.file_system.io_backend()));
+        self.notes.iter().for_each(|note| info_log.warn(|| format!("options: {note}")));
+        let result = self.open_locked(&info_log, lock);
+        if let Err(error) = &result {
+            info_log.error(|| format!("open failed: {error}"));
+        }
+        result
+    }
+
+    fn open_locked(&mut self, info_log: &Arc<InfoLog>, lock: Box<dyn FileLock>) -> Result<(Db, Vec<ColumnFamily>)> {
+        self.create_or_check()?;
+        let existing = version_set::list_column_families(&*self.file_system, &self.path)?;
+        let missing: Vec<ColumnFamilyDescriptor> = self
+            .families
+            .iter()
+            .filter(|(name, _)| !existing.iter().any(|(_, known, _)| known == name))
+            .cloned()
+            .collect();
+        if let Some((name, _)) = missing.first()
+            && !self.options.create_missing_column_families
+        {
+            return Err(Error::invalid_argument(format!(
+                "Column family not found: {name}; create_missing_column_families is off"
+            )));
+        }
+        let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
+        let mut to_open = self.families_to_open();
+        to_open.retain(|family| !missing.iter().any(|(name, _)| *name == family.name));
+        let versions = self.recover_versions(&to_open, RecoverMode::ReadWrite)?;
+        self.reconcile_identity(&versions)?;
+        let core = self.assemble(versions, Arc::clone(info_log), Some(lock), false);
+        core.open_tables()?;
+        core.recover_and_begin()?;
+        for (name, options) in missing {
+            core.create_family(&name, options)?;
+        }
+        core.write_options_file()?;
+        core.delete_obsolete_files();
+        let mut state = core.state.lock();
+        let families: Vec<u32> = state.families.keys().copied().collect();
+        for id in families {
+            if let Some(family) = state.families.get(&id) {
+                core.update_stall_condition(family, &family.data.options.load());
+            }
+        }
+        core.schedule(&mut state);
+        drop(state);
+        core.handles(names)
+    }
+
+    fn lock_directory(&self) -> Result<Box<dyn FileLock>> {
+        if !self.file_system.exists(&self.path)? {
+            if !self.options.create_if_missing {
+                return Err(does_not_exist(&self.path));
+            }
+            self.file_system.create_dir_all(&self.path)?;
+            // The directory itself is an entry of its parent.
+            if let Some(parent) = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                self.file_system.sync_dir(parent)?;
+            }
+        }
+        self.file_system.lock_file(&self.path.join(file_name::LOCK))
+    }
+
+    fn create_or_check(&self) -> Result<()> {
+        let exists = version_set::exists(&*self.file_system, &self.path)?;
+        match (exists, self.options.create_if_missing, self.options.error_if_exists) {
+            (true, _, true) => {
+                Err(Error::invalid_argument("the database exists already (error_if_exists is on)").in_file(&self.path))
+            }
+            (true, ..) => Ok(()),
+            (false, false, _) => Err(does_not_exist(&self.path)),
+            (false, true, _) => {
+                let id = self.new_identity();
+                VersionSet::create(&*self.file_system, &self.path, Some(&id))
+            }
+        }
+    }
+
+    fn new_identity(&self) -> String {
+        let mut random = Random::from_entropy();
+        current_file::identity_from_random(random.next_u64(), random.next_u64())
+    }
+
+    fn families_to_open(&self) -> Vec<FamilyToOpen> {
+        let family = |(name, options): &ColumnFamilyDescriptor| FamilyToOpen {
+            name: name.clone(),
+            options: Arc::new(options.clone()),
+        };
+        self.families.iter().map(family).collect()
+    }
+
+    fn recover_versions(&self, families: &[FamilyToOpen], mode: RecoverMode) -> Result<VersionSet> {
+        VersionSet::recover(Arc::clone(&self.file_system), &self.path, Arc::new(self.options.clone()), families, mode)
+    }
+
+    /// The MANIFEST is right about the identity, then the file IDENTITY, then chance.
+    fn reconcile_identity(&self, versions: &VersionSet) -> Result<()> {
+        let path = self.path.join(file_name::IDENTITY);
+        let on_file = match read_file(&*self.file_system, &path) {
+            Ok(content) => current_file::decode_identity(&content),
+            Err(error) if error.is_not_found() => None,
+            Err(error) => return Err(error),
+        };
+        let id = versions.db_id().or_else(|| on_file.clone()).unwrap_or_else(|| self.new_identity());
+        versions.set_db_id(id.clone());
+        if self.options.write_identity_file && on_file.as_ref() != Some(&id) {
+            let temp = self.path.join(file_name::temp(FileNumber(0)));
+            write_file_atomically(&*self.file_system, &temp, &path, id.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn assemble(
+        &self,
+        versions: VersionSet,
+        info_log: Arc<InfoLog>,
+        lock: Option<Box<dyn FileLock>>,
+        is_read_only: bool,
+    ) -> Arc<DbCore> {
+        let components = &self.options.components;
+        let block_cache = components.block_cache.clone().unwrap_or_else(|| {
+            TableBlockCache::new(ferrock_cache::CacheOptions {
+                capacity_bytes: DEFAULT_BLOCK_CACHE_BYTES,
+                ..ferrock_cache::CacheOptions::default()
+            })
+        });
+        let mut random = Random::from_entropy();
+        let last_sequence = versions.last_sequence();
+        let wal_options = WalOptions {
+            manual_flush: self.options.manual_wal_flush,
+            allow_fallocate: self.options.allow_fallocate,
+            bytes_per_sync: self.options.wal_bytes_per_sync,
+            expected_bytes: self.families.first().map_or(0, |(_, options)| options.write_buffer_size as u64 * 11 / 10),
+        };
+        let core = Arc::new(DbCore {
+            path: self.path.clone(),
+            is_read_only,
+            file_system: Arc::clone(&self.file_system),
+            clock: components.clock(),
+            spawner: components.spawner(),
+            block_cache,
+            open_tables: Arc::new(OpenTables::new(self.options.max_open_files)),
+            info_log,
+            listeners: components.listeners.clone(),
+            db_id: versions.db_id().unwrap_or_default(),
+            session_id: unique_id::encode_session_id(random.next_u64(), random.next_u64()),
+            versions,
+            queue: WriteQueue::new(),
+            wal: Mutex::new(Wal::new(Arc::clone(&self.file_system), self.path.clone(), wal_options)),
+            state: Mutex::new(State {
+                families: BTreeMap::new(),
+                error: BackgroundError::default(),
+                pending_outputs: BTreeSet::new(),
+                running_flushes: 0,
+                running_compactions: 0,
+                running_manual: 0,
+                next_job_id: 1,
+            }),
+            changed: Condvar::new(),
+            families: ArcSwap::from_pointee(FamilyMap::default()),
+            visible_sequence: AtomicU64::new(last_sequence.0),
+            snapshots: Arc::new(SnapshotList::default()),
+            controller: WriteController::new(self.options.delayed_write_rate),
+            is_room_needed: AtomicBool::new(false),
+            has_background_error: AtomicBool::new(false),
+            is_closing: AtomicBool::new(false),
+            has_unlogged_writes: AtomicBool::new(false),
+            statistics: Statistics::default(),
+            option_notes: self.notes.clone(),
+            lock: Mutex::new(lock),
+            options: ArcSwap::from_pointee(self.options.clone()),
+        });
+        core.adopt_families();
+        core
+    }
+}
+
+pub(crate) fn new_family_state(data: Arc<ColumnFamilyData>, log_number: FileNumber) -> FamilyState {
+    FamilyState {
+        data,
+        immutable: VecDeque::new(),
+        memtable_log_number: log_number,
+        is_flush_requested: false,
+        is_flush_running: false,
+        running: RunningCompactions::default(),
+        exclusive_manual: false,
+        flushed_count: 0,
+        switched_count: 0,
+    }
+}
+
+fn does_not_exist(path: &Path) -> Error {
+    Error::invalid_argument(format!("{} does not exist (create_if_missing is false)", path.display()))
+}
+
+/// Every option out of its bounds, in one error.
+fn check_options(options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Result<()> {
+    let mut problems: Vec<String> = options.violations().iter().map(ToString::to_string).collect();
+    let mut names = BTreeSet::new();
+    for (name, family) in families {
+        problems.extend(family.violations().iter().map(|violation| format!("column family {name}: {violation}")));
+        if !names.insert(name) {
+            problems.push(format!("column family {name} is named twice"));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Error::invalid_argument(problems.join("; ")));
+    }
+    for (name, family) in families.iter().filter(|(_, family)| !family.is_from_file) {
+        if let Some(first) = family.table.unsupported_for_writing().first() {
+            return Err(Error::not_supported(format!("column family {name}: {first}")));
+        }
+    }
+    Ok(())
+}
+
+impl DbCore {
+    /// Sets up every family that the MANIFEST has.
+    fn adopt_families(&self) {
+        let mut families = FamilyMap::default();
+        let mut states = BTreeMap::new();
+        for view in self.versions.families() {
+            let table_cache = self.new_table_cache(&view.options);
+            let data = ColumnFamilyData::new(view.id, view.name, view.options, view.current, table_cache);
+            families.insert(Arc::clone(&data));
+            states.insert(data.id, new_family_state(data, view.log_number));
+        }
+        self.families.store(Arc::new(families));
+        self.state.lock().families = states;
+    }
+
+    /// Opens every table, or as many as may be open. Errors of single tables count with `paranoid_checks` alone.
+    fn open_tables(&self) -> Result<()> {
+        let options = self.options.load();
+        let families = self.families.load();
+        let mut files: Vec<(Arc<TableCache>, Arc<crate::version::FileMetadata>)> = Vec::new();
+        for data in families.iter() {
+            let version = Arc::clone(&data.super_version.load().version);
+            files.extend(version.files().map(|(_, file)| (Arc::clone(&data.table_cache), Arc::clone(file))));
+        }
+        if let Ok(bound) = usize::try_from(options.max_open_files) {
+            files.truncate(bound);
+        }
+        let threads = usize::try_from(options.max_file_opening_threads).unwrap_or(1);
+        match open_all(&*self.spawner, threads, files) {
+            Err(error) if options.paranoid_checks => Err(error),
+            Err(error) => {
+                self.info_log.warn(|| format!("a table cannot be opened: {error}"));
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    pub(crate) fn raise_visible(&self, sequence: SequenceNumber) {
+        self.visible_sequence.fetch_max(sequence.0, std::sync::atomic::Ordering::AcqRel);
+    }
+
+    fn handles(self: Arc<Self>, names: Vec<String>) -> Result<(Db, Vec<ColumnFamily>)> {
+        let families = self.families.load_full();
+        let handle = |name: &String| {
+            let data = families.by_name(name).cloned();
+            data.map(|data| ColumnFamily { data })
+                .ok_or_else(|| Error::invalid_argument(format!("Column family not found: {name}")))
+        };
+        let handles = names.iter().map(handle).collect::<Result<Vec<_>>>()?;
+        Ok((Db::from_core(self), handles))
+    }
+
+    fn read_logs(&self, when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>) -> Result<RecoveredLogs> {
+        let options = self.options.load();
+        let mut families = BTreeMap::new();
+        for view in self.versions.families() {
+            let data = self.families.load().get(view.id).cloned();
+            let Some(data) = data else { continue };
+            let table_bytes = view.current.files().map(|(_, file)| file.size_bytes).sum();
+            families.insert(view.id, RecoveringFamily { data, log_number: view.log_number, table_bytes });
+        }
+        let recovery = LogRecovery {
+            file_system: &*self.file_system,
+            directory: &self.path,
+            mode: options.wal_recovery_mode,
+            paranoid: options.paranoid_checks,
+            min_log_number: self.versions.min_log_number_to_keep().max(self.versions.min_log_number_of_families()),
+            info_log: &self.info_log,
+        };
+        recovery.run(&families, self.versions.last_sequence(), when_full)
+    }
+
+    /// Reads the logs, brings what they held into tables, and begins a new log and a new MANIFEST.
+    fn recover_and_begin(self: &Arc<Self>) -> Result<()> {
+        let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
+        let recovered = self.read_logs(|data| self.flush_recovered(data, &mut edits))?;
+        let keeps_memtables = edits.is_empty() && self.options.load().avoid_flush_during_recovery;
+        if !keeps_memtables {
+            for data in self.families.load().iter() {
+                self.flush_recovered(data, &mut edits)?;
+            }
+        }
+        if let Some(last) = recovered.last_sequence {
+            self.raise_visible(last);
+            self.versions.advance_last_sequence(last);
+        }
+        if let Some((newest, _)) = recovered.logs.last() {
+            self.versions.mark_file_number_used(*newest);
+        }
+        self.begin_log(&recovered, keeps_memtables)?;
+        self.commit_recovery(recovered, edits, keeps_memtables)
+    }
+
+    fn begin_log(&self, recovered: &RecoveredLogs, keeps_memtables: bool) -> Result<()> {
+        let mut wal = self.wal.lock();
+        if keeps_memtables {
+            for &(number, size_bytes) in &recovered.logs {
+                wal.keep_recovered(LiveLog { number, size_bytes });
+            }
+        }
+        wal.switch(self.versions.new_file_number())?;
+        if recovered.stopped_at.is_some() {
+            // The next recovery finds here the sequence number at which this one stopped, and goes on.
+            let header = WriteBatch::encode_header(self.visible().plus(1), 0);
+            wal.append(&[&header])?;
+            wal.sync()?;
+        }
+        Ok(())
+    }
+
+    fn commit_recovery(
+        &self,
+        recovered: RecoveredLogs,
+        mut flushed: BTreeMap<u32, VersionEdit>,
+        keeps_memtables: bool,
+    ) -> Result<()> {
+        let newest = recovered.logs.last().map(|(number, _)| *number);
+        let mut edits = Vec::new();
+        for view in self.versions.families() {
+            let mut edit = flushed.remove(&view.id).unwrap_or_else(|| VersionEdit::for_column_family(view.id));
+            if !keeps_memtables && let Some(newest) = newest {
+                edit.log_number = Some(FileNumber(newest.0 + 1).max(view.log_number));
+            }
+            if view.id == 0
+                && !keeps_memtables
+                && let Some(newest) = newest
+            {
+                edit.min_log_number_to_keep = Some(FileNumber(newest.0 + 1));
+            }
+            edits.push(edit);
+        }
+        self.versions.log_and_apply(edits)?;
+        let mut state = self.state.lock();
+        state.pending_outputs.clear();
+        let current_log = self.wal.lock().current_number();
+        for family in state.families.values_mut() {
+            if family.data.memtable.load().is_empty() {
+                family.memtable_log_number = current_log;
+            }
+            self.install_super_version(family, self.versions.current(family.data.id));
+        }
+        Ok(())
+    }
+
+    /// Writes the memtable of a family to a table and begins a new one. The table counts when the edits are applied.
+    fn flush_recovered(&self, data: &Arc<ColumnFamilyData>, edits: &mut BTreeMap<u32, VersionEdit>) -> Result<()> {
+        let memtable = data.memtable.load_full();
+        if memtable.is_empty() {
+            return Ok(());
+        }
+        let output = self.write_level_0_table(data, &[Arc::clone(&memtable)])?;
+        data.memtable.store(crate::column_family::new_memtable(&data.options.load()));
+        let edit = edits.entry(data.id).or_insert_with(|| VersionEdit::for_column_family(data.id));
+        edit.new_files.extend(output);
+        Ok(())
+    }
+}

@@ -1,0 +1,338 @@
+//! What a person or a program may ask about an open database, under RocksDB's names.
+//!
+//! A name may come with or without the prefix `rocksdb.`. Numbers are also answered by
+//! `property`; texts only by it.
+
+use super::{Db, DbCore, State};
+use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
+use crate::statistics::Statistics;
+use ferrock_base::Result;
+use ferrock_format::properties::TableProperties;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Names of the properties that are numbers.
+pub const INTEGER_PROPERTIES: &[&str] = &[
+    "num-immutable-mem-table",
+    "num-immutable-mem-table-flushed",
+    "mem-table-flush-pending",
+    "num-running-flushes",
+    "compaction-pending",
+    "num-running-compactions",
+    "background-errors",
+    "cur-size-active-mem-table",
+    "cur-size-all-mem-tables",
+    "size-all-mem-tables",
+    "num-entries-active-mem-table",
+    "num-entries-imm-mem-tables",
+    "num-deletes-active-mem-table",
+    "num-deletes-imm-mem-tables",
+    "estimate-num-keys",
+    "estimate-table-readers-mem",
+    "is-file-deletions-enabled",
+    "num-snapshots",
+    "oldest-snapshot-time",
+    "oldest-snapshot-sequence",
+    "num-live-versions",
+    "current-super-version-number",
+    "estimate-live-data-size",
+    "min-log-number-to-keep",
+    "total-sst-files-size",
+    "live-sst-files-size",
+    "live-non-bottommost-sst-files-size",
+    "obsolete-sst-files-size",
+    "base-level",
+    "estimate-pending-compaction-bytes",
+    "actual-delayed-write-rate",
+    "is-write-stopped",
+    "block-cache-capacity",
+    "block-cache-usage",
+    "block-cache-pinned-usage",
+];
+
+/// Names of the properties that are texts (`N` is a level).
+pub const TEXT_PROPERTIES: &[&str] = &[
+    "stats",
+    "cfstats",
+    "cfstats-no-file-histogram",
+    "dbstats",
+    "levelstats",
+    "sstables",
+    "aggregated-table-properties",
+    "aggregated-table-properties-at-levelN",
+    "num-files-at-levelN",
+    "compression-ratio-at-levelN",
+    "options-statistics",
+    "block-cache-entry-stats",
+];
+
+impl Db {
+    /// The value of a property of the default family; `None` when no property has that name.
+    #[must_use]
+    pub fn property(&self, name: &str) -> Option<String> {
+        self.core().property(&self.core().default_family().ok()?, name)
+    }
+
+    /// The value of a property of a family.
+    #[must_use]
+    pub fn property_cf(&self, family: &ColumnFamily, name: &str) -> Option<String> {
+        self.core().property(&family.data, name)
+    }
+
+    /// The value of a property that is a number.
+    #[must_use]
+    pub fn int_property(&self, name: &str) -> Option<u64> {
+        self.core().int_property(&self.core().default_family().ok()?, name)
+    }
+
+    /// The value of a property of a family that is a number.
+    #[must_use]
+    pub fn int_property_cf(&self, family: &ColumnFamily, name: &str) -> Option<u64> {
+        self.core().int_property(&family.data, name)
+    }
+}
+
+impl DbCore {
+    fn property(&self, data: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
+        let name = name.strip_prefix("rocksdb.").unwrap_or(name);
+        let pinned = data.super_version.load();
+        let level = |prefix: &str| name.strip_prefix(prefix).and_then(|digits| digits.parse::<usize>().ok());
+        if let Some(level) = level("num-files-at-level") {
+            return (level < pinned.version.num_levels()).then(|| pinned.version.level(level).len().to_string());
+        }
+        if let Some(level) = level("aggregated-table-properties-at-level") {
+            return (level < pinned.version.num_levels())
+                .then(|| aggregated_properties(data, &pinned, Some(level)).unwrap_or_else(|error| error.to_string()));
+        }
+        if let Some(level) = level("compression-ratio-at-level") {
+            return (level < pinned.version.num_levels()).then(|| compression_ratio(data, &pinned, level));
+        }
+        match name {
+            "levelstats" => Some(level_table(&pinned)),
+            "cfstats" | "cfstats-no-file-histogram" => Some(self.family_stats(data, &pinned)),
+            "dbstats" => Some(self.db_stats()),
+            "stats" => Some(format!("{}{}", self.family_stats(data, &pinned), self.db_stats())),
+            "sstables" => Some(table_list(&pinned)),
+            "aggregated-table-properties" => {
+                Some(aggregated_properties(data, &pinned, None).unwrap_or_else(|error| error.to_string()))
+            }
+            "block-cache-entry-stats" => Some(self.cache_stats()),
+            "ferrock.options-without-effect" | "options-without-effect" => Some(self.option_notes.join("\n")),
+            "ferrock.io" => Some(format!("{:#?}", self.file_system.counters().snapshot())),
+            _ => self.int_property(data, name).map(|value| value.to_string()),
+        }
+    }
+
+    fn int_property(&self, data: &Arc<ColumnFamilyData>, name: &str) -> Option<u64> {
+        let name = name.strip_prefix("rocksdb.").unwrap_or(name);
+        let pinned = data.super_version.load();
+        let version = &pinned.version;
+        let memtables = || std::iter::once(&pinned.memtable).chain(&pinned.immutable);
+        Some(match name {
+            "num-immutable-mem-table" => pinned.immutable.len() as u64,
+            "num-immutable-mem-table-flushed" => 0,
+            "cur-size-active-mem-table" => pinned.memtable.approximate_memory_bytes() as u64,
+            "cur-size-all-mem-tables" | "size-all-mem-tables" => {
+                memtables().map(|memtable| memtable.approximate_memory_bytes() as u64).sum()
+            }
+            "num-entries-active-mem-table" => pinned.memtable.num_entries(),
+            "num-entries-imm-mem-tables" => pinned.immutable.iter().map(|memtable| memtable.num_entries()).sum(),
+            "num-deletes-active-mem-table" => pinned.memtable.num_deletes(),
+            "num-deletes-imm-mem-tables" => pinned.immutable.iter().map(|memtable| memtable.num_deletes()).sum(),
+            "estimate-num-keys" => estimate_num_keys(&pinned),
+            "estimate-live-data-size" => version.estimated_live_data_size_bytes(),
+            "total-sst-files-size" | "live-sst-files-size" => version.files().map(|(_, file)| file.size_bytes).sum(),
+            "live-non-bottommost-sst-files-size" => {
+                let bottom = version.deepest_non_empty_level().unwrap_or(0);
+                version.files().filter(|(level, _)| *level != bottom).map(|(_, file)| file.size_bytes).sum()
+            }
+            "base-level" => version.base_level() as u64,
+            "estimate-pending-compaction-bytes" => version.estimated_compaction_needed_bytes(&pinned.options),
+            "num-snapshots" => self.snapshots.count() as u64,
+            "oldest-snapshot-time" => self.snapshots.oldest_time().unwrap_or(0),
+            "oldest-snapshot-sequence" => self.snapshots.oldest().map_or(0, |sequence| sequence.0),
+            "block-cache-capacity" => self.block_cache.capacity() as u64,
+            "block-cache-usage" => self.block_cache.usage() as u64,
+            "block-cache-pinned-usage" => self.block_cache.pinned_usage() as u64,
+            "estimate-table-readers-mem" => version
+                .files()
+                .filter_map(|(_, file)| data.table_cache.get_if_open(file))
+                .map(|table| table.memory_bytes() as u64)
+                .sum(),
+            "is-file-deletions-enabled" => 1,
+            "current-super-version-number" => data.super_version.number(),
+            "actual-delayed-write-rate" => match self.controller.condition() {
+                crate::write::controller::StallCondition::Delayed => self.controller.delayed_rate(),
+                _ => 0,
+            },
+            "is-write-stopped" => {
+                u64::from(self.controller.condition() == crate::write::controller::StallCondition::Stopped)
+            }
+            _ => return self.locked_int_property(data, name),
+        })
+    }
+
+    fn locked_int_property(&self, data: &ColumnFamilyData, name: &str) -> Option<u64> {
+        let state: &State = &self.state.lock();
+        let family = state.families.get(&data.id);
+        Some(match name {
+            "mem-table-flush-pending" => u64::from(family.is_some_and(super::background::needs_flush)),
+            "num-running-flushes" => state.running_flushes as u64,
+            "num-running-compactions" => state.running_compactions as u64,
+            "compaction-pending" => u64::from(family.is_some_and(|family| self.is_compaction_due(family))),
+            "background-errors" => state.error.count(),
+            "num-live-versions" => self.versions.num_live_versions() as u64,
+            "min-log-number-to-keep" => self.versions.min_log_number_to_keep().0,
+            "obsolete-sst-files-size" => {
+                let size = |number: ferrock_base::FileNumber| {
+                    let name = ferrock_format::file_name::table(number);
+                    self.file_system.file_size(&self.path.join(name)).unwrap_or(0)
+                };
+                self.versions.live_files().zombie_tables.into_iter().map(size).sum()
+            }
+            _ => return None,
+        })
+    }
+
+    fn family_stats(&self, data: &ColumnFamilyData, pinned: &SuperVersion) -> String {
+        let mut out = format!("\n** Compaction Stats [{}] **\n", data.name);
+        out.push_str("Level    Files   Size       Score  Target\n");
+        out.push_str("----------------------------------------------------------\n");
+        let scores: BTreeMap<usize, f64> =
+            crate::compaction::picker::compaction_scores(&pinned.version, &pinned.options)
+                .into_iter()
+                .map(|score| (score.level, score.score))
+                .collect();
+        for (level, summary) in pinned.version.level_summaries().iter().enumerate() {
+            let score = scores.get(&level).copied().unwrap_or(0.0);
+            let target = pinned.version.targets().max_bytes(level);
+            let _ = writeln!(
+                out,
+                "  L{level:<5} {:>6}   {:>9}  {score:>5.2}  {:>9}",
+                summary.num_files,
+                human_bytes(summary.size_bytes),
+                human_bytes(target),
+            );
+        }
+        let _ = writeln!(
+            out,
+            "Memtables: {} active, {} immutable; estimated pending compaction: {}",
+            human_bytes(pinned.memtable.approximate_memory_bytes() as u64),
+            pinned.immutable.len(),
+            human_bytes(pinned.version.estimated_compaction_needed_bytes(&pinned.options)),
+        );
+        out
+    }
+
+    fn db_stats(&self) -> String {
+        let s = &self.statistics;
+        let get = Statistics::get;
+        let mut out = String::from("\n** DB Stats **\n");
+        let written = get(&s.bytes_written);
+        let tables = get(&s.flush_bytes) + get(&s.compaction_write_bytes);
+        let _ = writeln!(
+            out,
+            "Writes: {} batches, {} keys in {} groups ({} inserted in parallel), {} ingested",
+            get(&s.batches_written),
+            get(&s.keys_written),
+            get(&s.write_groups),
+            get(&s.parallel_groups),
+            human_bytes(written),
+        );
+        let _ = writeln!(out, "WAL: {} written, {} syncs", human_bytes(get(&s.wal_bytes)), get(&s.wal_syncs));
+        let _ = writeln!(
+            out,
+            "Flush: {} jobs, {} written in {:.3} s",
+            get(&s.flushes),
+            human_bytes(get(&s.flush_bytes)),
+            get(&s.flush_us) as f64 / 1e6,
+        );
+        let _ = writeln!(
+            out,
+            "Compaction: {} jobs, {} trivial moves, {} read, {} written in {:.3} s",
+            get(&s.compactions),
+            get(&s.trivial_moves),
+            human_bytes(get(&s.compaction_read_bytes)),
+            human_bytes(get(&s.compaction_write_bytes)),
+            get(&s.compaction_us) as f64 / 1e6,
+        );
+        if written > 0 {
+            let _ = writeln!(out, "Write amplification: {:.2}", (tables + get(&s.wal_bytes)) as f64 / written as f64);
+        }
+        let _ = writeln!(out, "Stall: {:.3} s", get(&s.stall_us) as f64 / 1e6);
+        let _ = writeln!(out, "I/O backend: {}", self.file_system.io_backend());
+        out
+    }
+
+    fn cache_stats(&self) -> String {
+        format!("{:#?}\n", self.block_cache.stats())
+    }
+}
+
+fn aggregated_properties(data: &ColumnFamilyData, pinned: &SuperVersion, level: Option<usize>) -> Result<String> {
+    let mut total = TableProperties::default();
+    for (_, file) in pinned.version.files().filter(|(own, _)| level.is_none_or(|wanted| wanted == *own)) {
+        total.add(data.table_cache.get(file)?.properties());
+    }
+    Ok(total.to_string())
+}
+
+fn compression_ratio(data: &ColumnFamilyData, pinned: &SuperVersion, level: usize) -> String {
+    let (mut raw, mut stored) = (0u64, 0u64);
+    for file in pinned.version.level(level) {
+        let Ok(table) = data.table_cache.get(file) else { continue };
+        let properties = table.properties();
+        raw += properties.raw_key_size + properties.raw_value_size;
+        stored += properties.data_size;
+    }
+    if stored == 0 { "-1.000000".to_owned() } else { format!("{:.6}", raw as f64 / stored as f64) }
+}
+
+fn estimate_num_keys(pinned: &SuperVersion) -> u64 {
+    // A tombstone hides one key and is an entry itself.
+    let live = |entries: u64, deletions: u64| entries.saturating_sub(deletions.saturating_mul(2));
+    let memtables = std::iter::once(&pinned.memtable).chain(&pinned.immutable);
+    let in_memory: u64 = memtables.map(|memtable| live(memtable.num_entries(), memtable.num_deletes())).sum();
+    in_memory + pinned.version.estimated_num_keys()
+}
+
+fn level_table(pinned: &SuperVersion) -> String {
+    let mut out = String::from("Level Files Size(MB)\n--------------------\n");
+    for (level, summary) in pinned.version.level_summaries().iter().enumerate() {
+        let _ = writeln!(out, "{level:>3} {:>8} {:>8.0}", summary.num_files, summary.size_bytes as f64 / 1_048_576.0);
+    }
+    out
+}
+
+fn table_list(pinned: &SuperVersion) -> String {
+    let mut out = String::new();
+    for level in 0..pinned.version.num_levels() {
+        let _ = writeln!(out, "--- level {level} ---");
+        for file in pinned.version.level(level) {
+            let _ = writeln!(
+                out,
+                " {}:{}[{} .. {}] ['{}' .. '{}']",
+                file.number.0,
+                file.size_bytes,
+                file.smallest_seqno,
+                file.largest_seqno,
+                file.smallest_user_key().escape_ascii(),
+                file.largest_user_key().escape_ascii(),
+            );
+        }
+    }
+    out
+}
+
+/// Bytes as a person reads them.
+pub(crate) fn human_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{value:.2} {}", UNITS[unit]) }
+}

@@ -1,0 +1,461 @@
+//! Reading: a key, many keys, or a range, as of one sequence number.
+//!
+//! A read pins the SuperVersion first and takes its sequence number afterwards: what flush
+//! and compaction drop is older than any number taken later.
+
+use super::sources::{Child, table_level_iterator};
+use super::{Db, DbCore};
+use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
+use crate::iterator::{
+    ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, RangeTombstoneSource, SourceIterator,
+};
+use crate::options::{ReadOptions, ReadTier};
+use crate::read::{GetContext, MultiGetBatch, PinnedValue};
+use crate::snapshot::Snapshot;
+use crate::super_version::thread_ordinal;
+use crate::table_cache::{TableCache, TableRef};
+use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
+use ferrock_table::{BlockPin, TableReadOptions};
+use std::sync::Arc;
+
+/// A value read: copied out of a memtable, or left where it is in a cached block and kept alive. `'static` and `Send`.
+pub type PinnedSlice = PinnedValue<BlockPin>;
+
+impl ReadOptions {
+    fn for_table(&self) -> TableReadOptions {
+        TableReadOptions {
+            verify_checksums: self.verify_checksums,
+            fill_cache: self.fill_cache,
+            read_tier: self.read_tier,
+            total_order_seek: self.total_order_seek,
+            prefix_same_as_start: self.prefix_same_as_start,
+            readahead_bytes: self.readahead_size,
+        }
+    }
+}
+
+impl DbCore {
+    fn sequence_for(&self, options: &ReadOptions) -> SequenceNumber {
+        options.snapshot.as_ref().map_or_else(|| self.visible(), Snapshot::sequence)
+    }
+
+    /// The value of a key.
+    pub(crate) fn get(
+        &self,
+        data: &ColumnFamilyData,
+        options: &ReadOptions,
+        key: &[u8],
+    ) -> Result<Option<PinnedSlice>> {
+        let pinned = data.super_version.pin(thread_ordinal());
+        let sequence = self.sequence_for(options);
+        let lookup = LookupKey::new(key, sequence);
+        let mut context = GetContext::new(key, pinned.options.merge_operator.as_deref());
+        search_memtables(&pinned, &lookup, sequence, &mut context);
+        if !context.is_done()
+            && let Err(error) = search_tables(data, &pinned, &lookup, sequence, options, &mut context)
+        {
+            context.fail(error);
+        }
+        context.finish()
+    }
+
+    /// The values of many keys of one family, in the order of `keys`.
+    pub(crate) fn multi_get(
+        &self,
+        data: &ColumnFamilyData,
+        options: &ReadOptions,
+        keys: &[&[u8]],
+    ) -> Vec<Result<Option<PinnedSlice>>> {
+        let pinned = data.super_version.pin(thread_ordinal());
+        let sequence = self.sequence_for(options);
+        let operator = pinned.options.merge_operator.as_deref();
+        let mut batch: MultiGetBatch<'_, BlockPin> = MultiGetBatch::new(data.comparator.user(), keys, operator);
+        for context in batch.pending() {
+            let lookup = LookupKey::new(context.user_key(), sequence);
+            search_memtables(&pinned, &lookup, sequence, context);
+        }
+        for level in 0..pinned.version.num_levels() {
+            if batch.is_done() {
+                break;
+            }
+            multi_get_level(data, &pinned, level, sequence, options, &mut batch);
+        }
+        batch.finish()
+    }
+
+    /// An iterator over a family.
+    pub(crate) fn iter(&self, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Iter {
+        let pinned = data.super_version.load();
+        let sequence = self.sequence_for(options);
+        let inner = match children(data, &pinned, options) {
+            Ok(children) => Ok(MergingIterator::new(data.comparator.clone(), children)),
+            Err(error) => Err(error),
+        };
+        let settings = DbIteratorOptions {
+            lower_bound: options.lower_bound.clone(),
+            upper_bound: options.upper_bound.clone(),
+            merge_operator: pinned.options.merge_operator.clone(),
+            prefix_extractor: pinned.options.prefix_extractor.clone(),
+            prefix_same_as_start: options.prefix_same_as_start,
+            max_sequential_skip_in_iterations: pinned.options.max_sequential_skip_in_iterations,
+            ..DbIteratorOptions::new(data.comparator.user().clone(), sequence)
+        };
+        let owner = IterOwner { _super_version: pinned, _snapshot: options.snapshot.clone() };
+        match inner {
+            Ok(inner) => Iter { inner: Ok(DbIterator::new(inner, settings, owner)) },
+            Err(error) => Iter { inner: Err(error) },
+        }
+    }
+}
+
+fn search_tables(
+    data: &ColumnFamilyData,
+    pinned: &SuperVersion,
+    lookup: &LookupKey,
+    sequence: SequenceNumber,
+    options: &ReadOptions,
+    context: &mut GetContext<'_, BlockPin>,
+) -> Result<()> {
+    let table_options = options.for_table();
+    for level in 0..pinned.version.num_levels() {
+        for file in pinned.version.files_for_user_key(level, lookup) {
+            let table = table_for_read(&data.table_cache, file, options)?;
+            if let Some(tombstones) = table.range_tombstones() {
+                context.add_covering_tombstone(tombstones.max_covering_sequence(lookup.user_key(), sequence));
+            }
+            table.get(&table_options, lookup, &mut |entry, value, block| {
+                context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
+            })?;
+            if context.is_done() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Asks one level: the keys that a table may hold are looked up in it together, so that their blocks are read in one
+/// batch.
+fn multi_get_level(
+    data: &ColumnFamilyData,
+    pinned: &SuperVersion,
+    level: usize,
+    sequence: SequenceNumber,
+    options: &ReadOptions,
+    batch: &mut MultiGetBatch<'_, BlockPin>,
+) {
+    let table_options = options.for_table();
+    let mut contexts: Vec<&mut GetContext<'_, BlockPin>> = batch.pending().collect();
+    let lookups: Vec<LookupKey> = contexts.iter().map(|context| LookupKey::new(context.user_key(), sequence)).collect();
+    // Which keys each table of the level may hold, in the order in which the tables are to be asked.
+    let mut asked: Vec<(Arc<crate::version::FileMetadata>, Vec<usize>)> = Vec::new();
+    for file in pinned.version.level(level) {
+        let members: Vec<usize> = (0..lookups.len())
+            .filter(|&index| {
+                pinned.version.files_for_user_key(level, &lookups[index]).any(|found| found.number == file.number)
+            })
+            .collect();
+        if !members.is_empty() {
+            asked.push((Arc::clone(file), members));
+        }
+    }
+    for (file, members) in asked {
+        let members: Vec<usize> = members.into_iter().filter(|&index| !contexts[index].is_done()).collect();
+        if members.is_empty() {
+            continue;
+        }
+        let table = match table_for_read(&data.table_cache, &file, options) {
+            Ok(table) => table,
+            Err(error) => {
+                members.iter().for_each(|&index| contexts[index].fail(error.clone()));
+                continue;
+            }
+        };
+        if let Some(tombstones) = table.range_tombstones() {
+            for &index in &members {
+                let covering = tombstones.max_covering_sequence(lookups[index].user_key(), sequence);
+                contexts[index].add_covering_tombstone(covering);
+            }
+        }
+        let keys: Vec<&LookupKey> = members.iter().map(|&index| &lookups[index]).collect();
+        let results = table.multi_get(&table_options, &keys, &mut |position, entry, value, block| {
+            contexts[members[position]].add(entry.sequence, entry.value_type, value, || Some(block.pin()))
+        });
+        for (position, result) in results.into_iter().enumerate() {
+            if let Err(error) = result {
+                contexts[members[position]].fail(error);
+            }
+        }
+    }
+}
+
+fn children(data: &Arc<ColumnFamilyData>, pinned: &SuperVersion, options: &ReadOptions) -> Result<Vec<Child>> {
+    let order = &data.comparator;
+    let mut children = Vec::new();
+    for memtable in std::iter::once(&pinned.memtable).chain(&pinned.immutable) {
+        if memtable.is_empty() && memtable.num_range_deletes() == 0 && !Arc::ptr_eq(memtable, &pinned.memtable) {
+            continue;
+        }
+        let tombstones = memtable.range_tombstones().map(RangeTombstoneSource::new);
+        children.push(ChildIterator::MemTable(SourceIterator::new(memtable.iter(), order.clone(), tombstones)));
+    }
+    let table_options = options.for_table();
+    for file in pinned.version.level(0) {
+        if is_outside(data, file, options) {
+            continue;
+        }
+        let table = table_for_read(&data.table_cache, file, options)?;
+        let tombstones = table
+            .range_tombstones()
+            .map(|fragments| RangeTombstoneSource::truncated(Arc::clone(fragments), &file.smallest, &file.largest));
+        let iter = table.iter(table_options.clone());
+        children.push(ChildIterator::Table(SourceIterator::new(iter, order.clone(), tombstones)));
+    }
+    for level in 1..pinned.version.num_levels() {
+        if pinned.version.level(level).is_empty() {
+            continue;
+        }
+        children.push(ChildIterator::Level(table_level_iterator(
+            Arc::clone(&data.table_cache),
+            pinned.version.level(level).to_vec(),
+            order.clone(),
+            table_options.clone(),
+            options.lower_bound.clone(),
+            options.upper_bound.clone(),
+        )));
+    }
+    Ok(children)
+}
+
+/// The open table of a file. Where reads are not allowed, a table that is not open answers `Incomplete`.
+fn table_for_read<'a>(
+    cache: &TableCache,
+    file: &'a crate::version::FileMetadata,
+    options: &ReadOptions,
+) -> Result<TableRef<'a>> {
+    if options.read_tier == ReadTier::BlockCacheOnly {
+        let table = cache.get_if_open(file).map(TableRef::Shared);
+        return table
+            .ok_or_else(|| Error::new(ErrorKind::Incomplete, "the table is not open and the read may not open it"));
+    }
+    cache.get_ref(file)
+}
+
+fn is_outside(data: &ColumnFamilyData, file: &crate::version::FileMetadata, options: &ReadOptions) -> bool {
+    let order = data.comparator.user();
+    options.lower_bound.as_ref().is_some_and(|lower| order.compare(file.largest_user_key(), lower).is_lt())
+        || options.upper_bound.as_ref().is_some_and(|upper| order.compare(file.smallest_user_key(), upper).is_ge())
+}
+
+#[inline]
+fn search_memtables(
+    pinned: &SuperVersion,
+    lookup: &LookupKey,
+    sequence: SequenceNumber,
+    context: &mut GetContext<'_, BlockPin>,
+) {
+    for memtable in std::iter::once(&pinned.memtable).chain(&pinned.immutable) {
+        context.add_covering_tombstone(memtable.max_covering_tombstone(lookup.user_key(), sequence));
+        memtable.get(lookup, |sequence, value_type, value| context.add(sequence, value_type, value, || None));
+        if context.is_done() {
+            return;
+        }
+    }
+}
+
+/// What an iterator keeps alive: memtables, tables, and the snapshot it reads at.
+struct IterOwner {
+    _super_version: Arc<SuperVersion>,
+    _snapshot: Option<Snapshot>,
+}
+
+/// Iterates over the keys of a column family in both directions, as of one moment. `'static` and `Send`: it may be kept
+/// in a struct, moved between threads, and outlive the [`Db`].
+///
+/// ```
+/// # fn main() -> ferrock::Result<()> {
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let mut options = ferrock::DbOptions::default();
+/// # options.create_if_missing = true;
+/// # let db = ferrock::Db::open(directory.path(), options)?;
+/// db.put(b"a", b"1")?;
+/// db.put(b"b", b"2")?;
+/// let mut iter = db.iter(&ferrock::ReadOptions::default());
+/// iter.seek(b"b");
+/// assert_eq!((iter.key(), iter.value()), (&b"b"[..], &b"2"[..]));
+/// iter.prev();
+/// assert_eq!(iter.key(), b"a");
+/// iter.prev();
+/// assert!(!iter.valid());
+/// iter.status()?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Iter {
+    inner: Result<DbIterator<Child, IterOwner>>,
+}
+
+impl std::fmt::Debug for Iter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Iter")
+            .field("valid", &self.valid())
+            .field("key", &self.key().escape_ascii().to_string())
+            .finish()
+    }
+}
+
+impl Iter {
+    /// True when positioned on a key. When false, [`status`](Self::status) tells whether the end or an error was met.
+    #[inline]
+    #[must_use]
+    pub fn valid(&self) -> bool {
+        self.inner.as_ref().is_ok_and(DbIterator::valid)
+    }
+
+    /// The key; empty when not valid. Good until the iterator moves.
+    #[inline]
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        self.inner.as_ref().map_or(&[], DbIterator::key)
+    }
+
+    /// The value; empty when not valid. Good until the iterator moves.
+    #[inline]
+    #[must_use]
+    pub fn value(&self) -> &[u8] {
+        self.inner.as_ref().map_or(&[], DbIterator::value)
+    }
+
+    /// The value, kept: without a copy when it lies in a cached block.
+    #[must_use]
+    pub fn pin_value(&self) -> PinnedSlice {
+        self.inner.as_ref().map_or(PinnedValue::Owned(Vec::new()), DbIterator::pin_value)
+    }
+
+    /// Goes to the first key within the bounds.
+    pub fn seek_to_first(&mut self) {
+        if let Ok(inner) = &mut self.inner {
+            inner.seek_to_first();
+        }
+    }
+
+    /// Goes to the last key within the bounds.
+    pub fn seek_to_last(&mut self) {
+        if let Ok(inner) = &mut self.inner {
+            inner.seek_to_last();
+        }
+    }
+
+    /// Goes to the first key at or after `key`.
+    pub fn seek(&mut self, key: &[u8]) {
+        if let Ok(inner) = &mut self.inner {
+            inner.seek(key);
+        }
+    }
+
+    /// Goes to the last key at or before `key`.
+    pub fn seek_for_prev(&mut self, key: &[u8]) {
+        if let Ok(inner) = &mut self.inner {
+            inner.seek_for_prev(key);
+        }
+    }
+
+    /// Goes to the next key. Does nothing when not valid.
+    #[inline]
+    pub fn next(&mut self) {
+        if let Ok(inner) = &mut self.inner {
+            inner.next();
+        }
+    }
+
+    /// Goes to the previous key. Does nothing when not valid.
+    #[inline]
+    pub fn prev(&mut self) {
+        if let Ok(inner) = &mut self.inner {
+            inner.prev();
+        }
+    }
+
+    /// The error that ended the iteration, if one did.
+    pub fn status(&self) -> Result<()> {
+        match &self.inner {
+            Ok(inner) => inner.status(),
+            Err(error) => Err(error.clone()),
+        }
+    }
+}
+
+impl Db {
+    /// The values of many keys of a family, in the order of `keys`. Keys of one table are looked up together.
+    #[must_use]
+    pub fn multi_get_cf(
+        &self,
+        family: &ColumnFamily,
+        options: &ReadOptions,
+        keys: &[&[u8]],
+    ) -> Vec<Result<Option<PinnedSlice>>> {
+        self.core().multi_get(&family.data, options, keys)
+    }
+
+    /// The values of many keys of the default family.
+    #[must_use]
+    pub fn multi_get(&self, keys: &[&[u8]]) -> Vec<Result<Option<PinnedSlice>>> {
+        match self.core().default_family() {
+            Ok(data) => self.core().multi_get(&data, &ReadOptions::default(), keys),
+            Err(error) => keys.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+
+    /// An iterator over the default family, not positioned yet.
+    #[must_use]
+    pub fn iter(&self, options: &ReadOptions) -> Iter {
+        match self.core().default_family() {
+            Ok(data) => self.core().iter(&data, options),
+            Err(error) => Iter { inner: Err(error) },
+        }
+    }
+
+    /// An iterator over a family, not positioned yet.
+    #[must_use]
+    pub fn iter_cf(&self, family: &ColumnFamily, options: &ReadOptions) -> Iter {
+        self.core().iter(&family.data, options)
+    }
+
+    /// A snapshot at an earlier sequence number, to read versions that older snapshots kept. What no snapshot kept may
+    /// be gone: then a read gives the version that is left.
+    ///
+    /// # Errors
+    /// `Invalid argument` when `sequence` is newer than the database.
+    pub fn snapshot_at(&self, sequence: SequenceNumber) -> Result<Snapshot> {
+        let core = self.core();
+        let latest = core.visible();
+        if sequence > latest {
+            return Err(Error::invalid_argument(format!(
+                "snapshot at {sequence}: the newest sequence number is {latest}"
+            )));
+        }
+        Ok(core.snapshots.take(core.clock.unix_seconds(), || sequence))
+    }
+
+    /// Reads every block of every table and verifies its checksum.
+    pub fn verify_checksum(&self) -> Result<()> {
+        let core = self.core();
+        let readahead = core.options.load().compaction_readahead_size;
+        for data in core.families.load().iter() {
+            let pinned = data.super_version.load();
+            for (_, file) in pinned.version.files() {
+                data.table_cache.get(file)?.verify_checksums(readahead)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Iterators move between threads.
+const _: fn() = || {
+    fn is_send<T: Send + 'static>() {}
+    is_send::<Iter>();
+    is_send::<PinnedSlice>();
+    is_send::<Snapshot>();
+    is_send::<Db>();
+};

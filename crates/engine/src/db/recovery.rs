@@ -1,0 +1,248 @@
+//! Reading the logs back: what was acknowledged and is not in tables yet.
+//!
+//! Logs are read in the order of their numbers; a record goes into the memtable of every
+//! family that does not have it in its tables (`log_number` of the family <= number of
+//! the log). What damage is accepted is the recovery mode's business:
+//!
+//! | mode | a damaged record |
+//! |---|---|
+//! | tolerate_corrupted_tail_records, absolute_consistency | fails the open (what counts as damage differs: see the log reader) |
+//! | point_in_time | ends this log; of later logs only what continues the sequence exactly is taken |
+//! | skip_any_corrupted_records | is passed over |
+//!
+//! Nothing is changed on disk here, so an open that fails leaves the directory as it was
+//! (tables written on the way are unreferenced and go with the next open).
+
+use crate::column_family::ColumnFamilyData;
+use crate::info_log::InfoLog;
+use crate::write::insert::{InsertMode, Inserter, Target};
+use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
+use ferrock_format::file_name::{self, FileKind};
+use ferrock_format::log::{BlockSource, LogEvent, LogReader, WalRecoveryMode};
+use ferrock_format::write_batch::WriteBatchRef;
+use ferrock_vfs::{FileSystem, SequentialFile, SequentialOptions};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A family as recovery sees it.
+pub(crate) struct RecoveringFamily {
+    pub(crate) data: Arc<ColumnFamilyData>,
+    /// Logs before this one hold nothing that is not in tables.
+    pub(crate) log_number: FileNumber,
+    pub(crate) table_bytes: u64,
+}
+
+/// What reading the logs brought.
+#[derive(Debug, Default)]
+pub(crate) struct RecoveredLogs {
+    /// Logs that were read, oldest first, with their sizes.
+    pub(crate) logs: Vec<(FileNumber, u64)>,
+    /// The newest sequence number found, if any record was.
+    pub(crate) last_sequence: Option<SequenceNumber>,
+    /// The first log that is damaged; reading stopped there (not in mode `skip_any_corrupted_records`).
+    pub(crate) stopped_at: Option<FileNumber>,
+}
+
+/// Where the logs are and how to read them.
+pub(crate) struct LogRecovery<'a> {
+    pub(crate) file_system: &'a dyn FileSystem,
+    pub(crate) directory: &'a Path,
+    pub(crate) mode: WalRecoveryMode,
+    pub(crate) paranoid: bool,
+    /// No log before this one is needed by any family.
+    pub(crate) min_log_number: FileNumber,
+    pub(crate) info_log: &'a InfoLog,
+}
+
+struct FileSource(Box<dyn SequentialFile>);
+
+impl BlockSource for FileSource {
+    fn read_block(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+/// How a record of a log went in.
+enum Taken {
+    Yes,
+    /// The rest of this log is not to be read.
+    Stop,
+}
+
+struct Progress {
+    /// The sequence number that the next record must have to continue without a gap.
+    next: SequenceNumber,
+    is_stopped: bool,
+    outcome: RecoveredLogs,
+}
+
+impl LogRecovery<'_> {
+    /// Numbers of the logs in the directory, sorted.
+    pub(crate) fn log_numbers(&self) -> Result<Vec<FileNumber>> {
+        let mut numbers: Vec<FileNumber> = self
+            .file_system
+            .children(self.directory)?
+            .iter()
+            .filter_map(|name| file_name::parse(name))
+            .filter(|name| name.kind == FileKind::Log)
+            .map(|name| name.number)
+            .collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Reads every log that is needed. `when_full` is called with a family whose memtable passed its size.
+    pub(crate) fn run(
+        &self,
+        families: &BTreeMap<u32, RecoveringFamily>,
+        last_sequence: SequenceNumber,
+        mut when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>,
+    ) -> Result<RecoveredLogs> {
+        let mut progress =
+            Progress { next: last_sequence.plus(1), is_stopped: false, outcome: RecoveredLogs::default() };
+        // Until a record was seen, every first sequence number continues.
+        let mut has_seen_record = false;
+        for number in self.log_numbers()? {
+            if number < self.min_log_number {
+                continue;
+            }
+            let path = self.directory.join(file_name::log(number));
+            let size = self.file_system.file_size(&path)?;
+            progress.outcome.logs.push((number, size));
+            self.read_log(&path, number, families, &mut progress, &mut has_seen_record, &mut when_full)
+                .map_err(|error| error.in_file(&path))?;
+        }
+        if let Some(stopped_at) = progress.outcome.stopped_at.filter(|_| progress.is_stopped) {
+            self.check_families_are_consistent(families, stopped_at)?;
+        }
+        Ok(progress.outcome)
+    }
+
+    fn read_log(
+        &self,
+        path: &PathBuf,
+        number: FileNumber,
+        families: &BTreeMap<u32, RecoveringFamily>,
+        progress: &mut Progress,
+        has_seen_record: &mut bool,
+        when_full: &mut impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>,
+    ) -> Result<()> {
+        let source = FileSource(self.file_system.open_sequential(path, &SequentialOptions::default())?);
+        let mut reader = LogReader::new(source, number, self.mode);
+        let mut scratch = Vec::new();
+        loop {
+            let taken = match reader.read_record(&mut scratch)? {
+                LogEvent::End => return Ok(()),
+                LogEvent::OldRecord { offset } => {
+                    self.damaged(number, offset, "a record of an earlier use of the file", progress)?
+                }
+                LogEvent::Corruption { offset, bytes_dropped, what } => {
+                    self.info_log
+                        .warn(|| format!("{}: {what} at {offset}, {bytes_dropped} bytes dropped", path.display()));
+                    self.damaged(number, offset, &what, progress)?
+                }
+                LogEvent::Record { physical_offset, data } => {
+                    match self.take_record(number, data, families, progress, has_seen_record) {
+                        Ok(taken) => taken,
+                        Err(error) if error.is_corruption() => {
+                            self.damaged(number, physical_offset, error.message(), progress)?
+                        }
+                        Err(error) => return Err(error.at_offset(physical_offset)),
+                    }
+                }
+            };
+            if matches!(taken, Taken::Stop) {
+                return Ok(());
+            }
+            for family in families.values() {
+                let memtable = family.data.memtable.load();
+                if memtable.approximate_memory_bytes() >= family.data.options.load().write_buffer_size {
+                    drop(memtable);
+                    when_full(&family.data)?;
+                }
+            }
+        }
+    }
+
+    fn damaged(&self, number: FileNumber, offset: u64, what: &str, progress: &mut Progress) -> Result<Taken> {
+        match self.mode {
+            WalRecoveryMode::SkipAnyCorruptedRecords => Ok(Taken::Yes),
+            _ if !self.paranoid => Ok(Taken::Yes),
+            WalRecoveryMode::PointInTimeRecovery => {
+                progress.is_stopped = true;
+                progress.outcome.stopped_at.get_or_insert(number);
+                self.info_log.warn(|| format!("log {number}: recovery stops at offset {offset}: {what}"));
+                Ok(Taken::Stop)
+            }
+            WalRecoveryMode::TolerateCorruptedTailRecords | WalRecoveryMode::AbsoluteConsistency => {
+                Err(Error::corruption(format!(
+                    "{what}; open with wal_recovery_mode point_in_time to keep what was written before"
+                ))
+                .at_offset(offset))
+            }
+        }
+    }
+
+    fn take_record(
+        &self,
+        number: FileNumber,
+        data: &[u8],
+        families: &BTreeMap<u32, RecoveringFamily>,
+        progress: &mut Progress,
+        has_seen_record: &mut bool,
+    ) -> Result<Taken> {
+        let batch = WriteBatchRef::new(data)?;
+        // Every record is checked before the first one is inserted: a damaged batch leaves nothing behind.
+        batch.verify()?;
+        let first = batch.sequence();
+        if progress.is_stopped {
+            if !*has_seen_record || first != progress.next {
+                return Ok(Taken::Yes);
+            }
+            self.info_log.info(|| format!("log {number} continues at sequence number {first}"));
+            progress.is_stopped = false;
+        }
+        if *has_seen_record && first < progress.next {
+            return Err(Error::corruption(format!(
+                "sequence number {first} after {}: the log goes back in time",
+                progress.next.0 - 1
+            )));
+        }
+        let mut inserter = Inserter::new(InsertMode::Exclusive, first, |id| {
+            Ok(match families.get(&id) {
+                Some(family) if family.log_number <= number => {
+                    Target::MemTable(Arc::clone(&family.data), family.data.memtable.load_full())
+                }
+                _ => Target::Skip,
+            })
+        });
+        inserter.insert_all(batch.iter())?;
+        *has_seen_record = true;
+        progress.next = progress.next.max(first.plus(u64::from(batch.count())));
+        let last = SequenceNumber(progress.next.0 - 1);
+        progress.outcome.last_sequence = progress.outcome.last_sequence.max(Some(last));
+        Ok(Taken::Yes)
+    }
+
+    /// A family whose tables are newer than the point where reading stopped would be ahead of the others.
+    fn check_families_are_consistent(
+        &self,
+        families: &BTreeMap<u32, RecoveringFamily>,
+        stopped_at: FileNumber,
+    ) -> Result<()> {
+        let ahead = families.values().find(|family| family.log_number > stopped_at && family.table_bytes > 0);
+        match ahead {
+            Some(family) if self.mode != WalRecoveryMode::SkipAnyCorruptedRecords => Err(Error::new(
+                ErrorKind::Corruption,
+                format!(
+                    "log {stopped_at} is damaged, and column family {} has tables that are newer: the families would not \
+                     be of one moment; restore the log, or open with wal_recovery_mode skip_any_corrupted_records",
+                    family.data.name
+                ),
+            )
+            .in_file(self.directory.join(file_name::log(stopped_at)))),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Making room: full memtables become immutable, a new log begins.
+//!
+//! Only the leader of the write queue comes here, so no write is in flight and every
+//! record of the old log is in a memtable that is now immutable or still current.
+//!
+//! A family whose memtable is empty does not need the old log: its log number moves to
+//! the new one. A family that wrote little and long ago does: when all logs together
+//! pass `max_total_wal_size`, the families that hold back the oldest log are switched,
+//! however small their memtables are. So an idle family never pins the log.
+
+use super::{DbCore, FamilyState, ImmutableMemTable, State};
+use crate::background_error::Reason;
+use crate::column_family::{SuperVersion, new_memtable};
+use ferrock_base::{FileNumber, Result};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// More logs than this are not kept either: thousands of tiny ones exhaust inodes and make the next open slow.
+const MAX_LIVE_LOGS: usize = 64;
+
+impl DbCore {
+    /// Bytes that all logs together may have.
+    pub(crate) fn wal_limit_bytes(&self) -> u64 {
+        let configured = self.options.load().max_total_wal_size;
+        if configured > 0 {
+            return configured;
+        }
+        let families = self.families.load();
+        let buffers: u64 = families
+            .iter()
+            .map(|data| {
+                let options = data.options.load();
+                options.write_buffer_size as u64 * u64::try_from(options.max_write_buffer_number).unwrap_or(1)
+            })
+            .sum();
+        buffers.saturating_mul(4)
+    }
+
+    /// True when the logs grew past their limit, by size or by number. Looked at for every group, so it does not lock
+    /// unless the log is long enough to be worth it.
+    pub(crate) fn wal_limit_passed(&self) -> bool {
+        let Some(wal) = self.wal.try_lock() else { return false };
+        let (bytes, logs) = (wal.total_bytes(), wal.older_count());
+        drop(wal);
+        logs > 0 && (logs >= MAX_LIVE_LOGS || bytes > self.wal_limit_bytes())
+    }
+
+    /// Switches what is full, what holds back too much log, and what holds too much memory.
+    pub(crate) fn switch_full_memtables(self: &Arc<Self>) -> Result<()> {
+        let mut state = self.state.lock();
+        state.error.check()?;
+        self.is_room_needed.store(false, Ordering::Release);
+        let mut ids: Vec<u32> = Vec::new();
+        for family in state.families.values() {
+            if family.data.is_memtable_full.load(Ordering::Acquire) {
+                ids.push(family.data.id);
+            }
+        }
+        self.add_families_that_pin_the_log(&state, &mut ids);
+        self.add_largest_family_over_budget(&state, &mut ids);
+        ids.sort_unstable();
+        ids.dedup();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.switch_memtables(&mut state, &ids)?;
+        self.schedule(&mut state);
+        Ok(())
+    }
+
+    fn add_families_that_pin_the_log(&self, state: &State, ids: &mut Vec<u32>) {
+        let wal = self.wal.lock();
+        let (bytes, logs, oldest) = (wal.total_bytes(), wal.older_count(), wal.oldest());
+        drop(wal);
+        if logs == 0 || (logs < MAX_LIVE_LOGS && bytes <= self.wal_limit_bytes()) {
+            return;
+        }
+        for family in state.families.values() {
+            // What is immutable is on its way already.
+            if family.immutable.is_empty()
+                && family.memtable_log_number <= oldest
+                && !family.data.memtable.load().is_empty()
+            {
+                ids.push(family.data.id);
+            }
+        }
+    }
+
+    fn add_largest_family_over_budget(&self, state: &State, ids: &mut Vec<u32>) {
+        let budget = self.options.load().db_write_buffer_size;
+        if budget == 0 {
+            return;
+        }
+        let sizes = state.families.values().map(|family| {
+            let memtable = family.data.memtable.load();
+            (memtable.approximate_memory_bytes() as u64, family.data.id, memtable.is_empty())
+        });
+        let sizes: Vec<_> = sizes.collect();
+        if sizes.iter().map(|(bytes, ..)| bytes).sum::<u64>() >= budget
+            && let Some((_, id, false)) = sizes.iter().max()
+        {
+            ids.push(*id);
+        }
+    }
+
+    /// Makes the memtables of `ids` immutable and begins a new log when the current one has records. The caller leads
+    /// the write queue.
+    pub(crate) fn switch_memtables(&self, state: &mut State, ids: &[u32]) -> Result<()> {
+        let log_number = self.begin_log_if_used(state)?;
+        for (id, family) in &mut state.families {
+            let is_empty = family.data.memtable.load().is_empty();
+            if is_empty {
+                // Nothing of the older logs is missing from the tables but what waits in immutable memtables.
+                family.memtable_log_number = log_number;
+            }
+            if ids.contains(id) && !is_empty {
+                switch_family(family, log_number);
+                self.install_super_version(family, None);
+            }
+            family.data.is_memtable_full.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Returns the number of the log that the next records go to.
+    fn begin_log_if_used(&self, state: &mut State) -> Result<FileNumber> {
+        let mut wal = self.wal.lock();
+        if wal.is_current_empty() {
+            return Ok(wal.current_number());
+        }
+        let number = self.versions.new_file_number();
+        let result = wal.switch(number);
+        drop(wal);
+        if let Err(error) = result {
+            self.set_background_error_locked(state, Reason::Write, &error);
+            return Err(error);
+        }
+        Ok(number)
+    }
+
+    /// Gives readers the family as it is now; `version` when that changed too.
+    pub(crate) fn install_super_version(&self, family: &FamilyState, version: Option<Arc<crate::version::Version>>) {
+        let data = &family.data;
+        let version = version.unwrap_or_else(|| Arc::clone(&data.super_version.load().version));
+        data.super_version.install(Arc::new(SuperVersion {
+            memtable: data.memtable.load_full(),
+            immutable: family.immutable.iter().rev().map(|immutable| Arc::clone(&immutable.memtable)).collect(),
+            version,
+            options: data.options.load_full(),
+        }));
+    }
+}
+
+fn switch_family(family: &mut FamilyState, log_number: FileNumber) {
+    let data = &family.data;
+    let memtable = data.memtable.swap(new_memtable(&data.options.load()));
+    family.immutable.push_back(ImmutableMemTable { memtable, log_number_after: log_number, is_flushing: false });
+    family.memtable_log_number = log_number;
+    family.switched_count += 1;
+}

@@ -1,0 +1,231 @@
+//! Tables written by flush and compaction: one builder at a time, fed entry by entry,
+//! cut where the splitter says, with the range tombstones and the boundaries that belong
+//! to each output.
+
+use super::DbCore;
+use crate::column_family::ColumnFamilyData;
+use crate::compaction::iterator::{
+    CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
+};
+use crate::options::ColumnFamilyOptions;
+use ferrock_base::internal_key::{make_internal_key, sequence};
+use ferrock_base::range_tombstone::RangeTombstone;
+use ferrock_base::{FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
+use ferrock_format::file_name;
+use ferrock_format::version_edit::NewFile;
+use ferrock_table::{TableBuilder, TableBuilderParams};
+use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
+use std::sync::Arc;
+
+/// What the outputs of a job have in common.
+pub(crate) struct OutputPlan {
+    pub(crate) data: Arc<ColumnFamilyData>,
+    pub(crate) options: Arc<ColumnFamilyOptions>,
+    pub(crate) level: usize,
+    pub(crate) base_level: usize,
+    pub(crate) is_bottommost: bool,
+    pub(crate) epoch_number: u64,
+    /// Unix seconds of the oldest data; 0 = unknown.
+    pub(crate) oldest_ancestor_time: u64,
+    pub(crate) priority: IoPriority,
+}
+
+struct OpenOutput {
+    number: FileNumber,
+    builder: TableBuilder,
+    first: Vec<u8>,
+    last: Vec<u8>,
+    smallest_sequence: SequenceNumber,
+    largest_sequence: SequenceNumber,
+}
+
+/// Writes the outputs of one job.
+pub(crate) struct TableOutput<'a> {
+    core: &'a DbCore,
+    plan: &'a OutputPlan,
+    order: InternalComparator,
+    surviving: Vec<RangeTombstone>,
+    open: Option<OpenOutput>,
+    /// Boundary with the output before.
+    lower: Option<Vec<u8>>,
+    pub(crate) files: Vec<NewFile>,
+    /// Numbers reserved, also of files that were not finished.
+    pub(crate) numbers: Vec<FileNumber>,
+    pub(crate) entries_written: u64,
+}
+
+impl<'a> TableOutput<'a> {
+    pub(crate) fn new(core: &'a DbCore, plan: &'a OutputPlan, surviving: Vec<RangeTombstone>) -> Self {
+        Self {
+            core,
+            plan,
+            order: plan.data.comparator.clone(),
+            surviving,
+            open: None,
+            lower: None,
+            files: Vec::new(),
+            numbers: Vec::new(),
+            entries_written: 0,
+        }
+    }
+
+    /// Writes everything that `input` has left.
+    pub(crate) fn write_all<I: InternalIterator, D: DeeperLevels>(
+        &mut self,
+        input: &mut CompactionIterator<I, D>,
+        mut splitter: OutputSplitter,
+    ) -> Result<()> {
+        let mut counter = 0u32;
+        while input.valid() {
+            counter = counter.wrapping_add(1);
+            if counter.is_multiple_of(1024) {
+                self.core.closing_error()?;
+            }
+            let size = self.open.as_ref().map_or(0, |open| open.builder.estimated_file_size().max(1));
+            if splitter.should_cut_before(input.key(), size) {
+                self.finish_open(Some(input.key()))?;
+            }
+            self.add(input.key(), input.value())?;
+            input.next();
+        }
+        input.status()?;
+        if self.open.is_none() && !self.surviving.is_empty() {
+            // Tombstones behind the last entry, or nothing but tombstones.
+            self.finish_tombstones()?;
+        }
+        self.finish_open(None)
+    }
+
+    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let number = sequence(key);
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => OpenOutput {
+                first: key.to_vec(),
+                last: Vec::new(),
+                smallest_sequence: number,
+                largest_sequence: number,
+                ..self.begin()?
+            },
+        };
+        let result = open.builder.add(key, value);
+        open.last.clear();
+        open.last.extend_from_slice(key);
+        open.smallest_sequence = open.smallest_sequence.min(number);
+        open.largest_sequence = open.largest_sequence.max(number);
+        self.open = Some(open);
+        self.entries_written += 1;
+        result
+    }
+
+    fn begin(&mut self) -> Result<OpenOutput> {
+        let core = self.core;
+        let number = core.versions.new_file_number();
+        core.state.lock().pending_outputs.insert(number.0);
+        self.numbers.push(number);
+        let options = core.options.load();
+        let path = core.path.join(file_name::table(number));
+        let mut file = core.file_system.create_writable(
+            &path,
+            &WritableOptions {
+                purpose: WritePurpose::Table,
+                direct: options.use_direct_io_for_flush_and_compaction,
+                bytes_per_sync: options.bytes_per_sync,
+                buffer_bytes: usize::try_from(options.writable_file_max_buffer_size).unwrap_or(1 << 20),
+                ..WritableOptions::default()
+            },
+        )?;
+        file.set_rate_limiter(options.components.rate_limiter.clone(), self.plan.priority);
+        let builder = TableBuilder::new(self.builder_params(number), file)?;
+        Ok(OpenOutput {
+            number,
+            builder,
+            first: Vec::new(),
+            last: Vec::new(),
+            smallest_sequence: SequenceNumber(u64::MAX),
+            largest_sequence: SequenceNumber(0),
+        })
+    }
+
+    fn builder_params(&self, number: FileNumber) -> TableBuilderParams {
+        let (core, plan) = (self.core, self.plan);
+        let options = &plan.options;
+        let (compression, compression_options) =
+            options.compression_for(plan.level, plan.base_level, plan.is_bottommost);
+        let mut params = TableBuilderParams::new(self.order.clone());
+        params.options = Arc::new(options.table.clone());
+        params.compression = compression;
+        params.compression_options = compression_options.clone();
+        params.prefix_extractor = options.prefix_extractor.clone();
+        params.filter_policy = options.filter_policy;
+        params.build_filter = !(plan.is_bottommost && options.optimize_filters_for_hits);
+        params.column_family_id = u64::from(plan.data.id);
+        params.column_family_name = plan.data.name.clone().into_bytes();
+        params.level = i32::try_from(plan.level).unwrap_or(i32::MAX);
+        params.creation_time = plan.oldest_ancestor_time;
+        params.file_creation_time = core.clock.unix_seconds();
+        params.db_id = core.db_id.clone();
+        params.db_session_id = core.session_id.clone();
+        params.file_number = number.0;
+        params.merge_operator_name = options.merge_operator.as_ref().map(|operator| operator.name().to_owned());
+        params
+    }
+
+    /// Ends the open output before `next`, the first key of the one to come, or for good.
+    fn finish_open(&mut self, next: Option<&[u8]>) -> Result<()> {
+        let Some(mut open) = self.open.take() else { return Ok(()) };
+        let upper = next.map(|next| boundary_between(&self.order, &open.last, next));
+        let points = (!open.last.is_empty()).then_some((&open.first[..], &open.last[..]));
+        let contents = output_contents(&self.order, &self.surviving, points, self.lower.as_deref(), upper.as_deref());
+        for tombstone in &contents.tombstones {
+            let start = make_internal_key(&tombstone.start, tombstone.sequence, ValueType::RangeDeletion);
+            open.builder.add_range_tombstone(&start, &tombstone.end)?;
+            open.smallest_sequence = open.smallest_sequence.min(tombstone.sequence);
+            open.largest_sequence = open.largest_sequence.max(tombstone.sequence);
+        }
+        self.entries_written += contents.tombstones.len() as u64;
+        self.lower = upper;
+        let (Some(smallest), Some(largest)) = (contents.smallest, contents.largest) else {
+            open.builder.abandon();
+            return Ok(());
+        };
+        let summary = open.builder.finish()?;
+        let plan = self.plan;
+        self.files.push(NewFile {
+            level: u32::try_from(plan.level).unwrap_or(u32::MAX),
+            number: open.number,
+            size_bytes: summary.file_size,
+            smallest,
+            largest,
+            smallest_seqno: open.smallest_sequence,
+            largest_seqno: open.largest_sequence,
+            oldest_ancester_time_secs: plan.oldest_ancestor_time,
+            file_creation_time_secs: self.core.clock.unix_seconds(),
+            unique_id: manifest_unique_id(summary.unique_id),
+            epoch_number: Some(plan.epoch_number),
+            tail_size_bytes: summary.tail_size,
+            ..NewFile::default()
+        });
+        Ok(())
+    }
+
+    /// An output without entries for tombstones that no output with entries covers.
+    fn finish_tombstones(&mut self) -> Result<()> {
+        let is_left = {
+            let contents = output_contents(&self.order, &self.surviving, None, self.lower.as_deref(), None);
+            !contents.is_empty()
+        };
+        if is_left {
+            let open = self.begin()?;
+            self.open = Some(open);
+        }
+        Ok(())
+    }
+}
+
+/// The unique id as the MANIFEST has it; all zeros are none.
+fn manifest_unique_id(bytes: [u8; 16]) -> Option<[u64; 2]> {
+    let (low, high) = bytes.split_at(8);
+    let words = [low, high].map(|half| half.try_into().map_or(0, u64::from_le_bytes));
+    (words != [0, 0]).then_some(words)
+}

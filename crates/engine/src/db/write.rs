@@ -1,0 +1,397 @@
+//! Writing: one leader a time takes a group of batches to the log and to the memtables.
+//!
+//! ```text
+//! leader: check errors, stalls, full memtables -> collect -> number -> log (-> sync) -> insert -> publish -> verdicts
+//! ```
+//!
+//! The sequence number is published after the inserts: a reader sees a batch whole or
+//! not at all, and never one that is not in the log.
+
+use super::DbCore;
+use crate::background_error::Reason;
+use crate::column_family::FamilyMap;
+use crate::options::WriteOptions;
+use crate::write::controller::StallCondition;
+use crate::write::insert::{InsertMode, Inserter, Target};
+use crate::write::queue::{LeaderGuard, Member, Role};
+use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
+use ferrock_format::write_batch::{Record, WriteBatch};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// A leader with a batch of at most this size takes at most this much more, so that a small write does not wait long.
+const SMALL_BATCH_BYTES: usize = 128 << 10;
+/// Groups from this size on are inserted by their members in parallel; below it, waking them costs more.
+const PARALLEL_INSERT_BYTES: usize = 16 << 10;
+
+/// What a writer brings to the queue.
+pub(crate) enum WriteRequest {
+    /// A batch to write.
+    Batch {
+        batch: WriteBatch,
+        options: WriteOptions,
+        /// Given by the leader.
+        first: SequenceNumber,
+    },
+    /// To be alone: nobody writes while the one who brought this leads.
+    Exclusive,
+}
+
+/// What the members of a group share while they insert in parallel.
+pub(crate) struct WriteGroup {
+    families: Arc<FamilyMap>,
+    ignore_missing: bool,
+    left: AtomicUsize,
+    error: Mutex<Option<Error>>,
+    finished: Condvar,
+}
+
+impl WriteGroup {
+    fn insert(&self, core: &DbCore, request: &WriteRequest) {
+        // Counted down also when the insert panics: the leader must not wait forever.
+        struct CountDown<'a>(&'a WriteGroup);
+        impl Drop for CountDown<'_> {
+            fn drop(&mut self) {
+                let guard = self.0.error.lock();
+                if self.0.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    self.0.finished.notify_one();
+                }
+                drop(guard);
+            }
+        }
+        let _count = CountDown(self);
+        if let WriteRequest::Batch { batch, first, .. } = request
+            && let Err(error) =
+                core.insert_batch(&self.families, batch, *first, InsertMode::Concurrent, self.ignore_missing)
+        {
+            self.error.lock().get_or_insert(error);
+        }
+    }
+
+    fn wait(&self) -> Result<()> {
+        let mut error = self.error.lock();
+        while self.left.load(Ordering::Acquire) > 0 {
+            self.finished.wait(&mut error);
+        }
+        error.take().map_or(Ok(()), Err)
+    }
+}
+
+impl DbCore {
+    /// Writes a batch atomically.
+    pub(crate) fn write(self: &Arc<Self>, batch: WriteBatch, options: &WriteOptions) -> Result<()> {
+        self.check_open()?;
+        self.check_batch(&batch, options)?;
+        let request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0) };
+        match self.queue.join(request) {
+            Role::Leader(guard, request) => self.lead(&guard, request),
+            Role::Insert(request, group, inserter) => {
+                group.insert(self, &request);
+                inserter.wait()
+            }
+            Role::Verdict(verdict) => verdict,
+        }
+    }
+
+    /// Runs `work` while nobody writes.
+    pub(crate) fn exclusively<R>(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) -> R) -> Result<R> {
+        match self.queue.join(WriteRequest::Exclusive) {
+            Role::Leader(_guard, _) => Ok(work(self)),
+            Role::Verdict(verdict) => Err(verdict
+                .err()
+                .unwrap_or_else(|| Error::new(ErrorKind::Aborted, "an exclusive section was taken for a write"))),
+            Role::Insert(..) => Err(Error::new(ErrorKind::Aborted, "an exclusive section was taken for a write")),
+        }
+    }
+
+    /// Refuses what could fail after the log has it: unknown families, inverted ranges, merges without operator.
+    fn check_batch(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
+        if batch.is_simple() && !batch.has_merge() && !batch.has_delete_range() {
+            return Ok(());
+        }
+        let families = self.families.load();
+        let mut last = None;
+        for record in batch.iter() {
+            let record = record?;
+            let Some(id) = record.column_family() else {
+                if matches!(record, Record::LogData(_) | Record::Noop) {
+                    continue;
+                }
+                return Err(Error::not_supported("two-phase commit records in a batch"));
+            };
+            let data = match families.get(id) {
+                Some(data) => data,
+                None if options.ignore_missing_column_families => continue,
+                None => {
+                    return Err(Error::invalid_argument(format!(
+                        "column family {id} in the batch does not exist; it may have been dropped"
+                    )));
+                }
+            };
+            if matches!(record, Record::Merge { .. }) && last != Some(id) {
+                if data.options.load().merge_operator.is_none() {
+                    return Err(Error::not_supported(format!(
+                        "merge into column family {}: open it with a merge_operator",
+                        data.name
+                    )));
+                }
+                last = Some(id);
+            }
+            if let Record::DeleteRange { begin, end, .. } = record
+                && data.comparator.user().compare(begin, end).is_gt()
+            {
+                let (begin, end) = (begin.escape_ascii(), end.escape_ascii());
+                return Err(Error::invalid_argument(format!("delete_range: begin {begin} is behind end {end}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn lead(
+        self: &Arc<Self>,
+        guard: &LeaderGuard<'_, WriteRequest, WriteGroup>,
+        mut request: WriteRequest,
+    ) -> Result<()> {
+        let WriteRequest::Batch { batch, options, .. } = &request else { return Ok(()) };
+        let options = *options;
+        self.make_room(&options, batch.byte_size())?;
+        let mut members: Vec<Member<WriteRequest, WriteGroup>> = Vec::new();
+        let group_bytes = self.collect_group(guard, batch.byte_size(), &options, &mut members);
+
+        let families = self.families.load_full();
+        let first = SequenceNumber(self.visible_sequence.load(Ordering::Acquire) + 1);
+        let count = number_batches(&mut request, &mut members, first);
+        let mut verdict = Ok(());
+        if !options.disable_wal {
+            verdict = self.append_group(&request, &members, first, count, options.sync);
+        }
+        if verdict.is_ok() {
+            let in_parallel = !members.is_empty()
+                && group_bytes >= PARALLEL_INSERT_BYTES
+                && self.options.load().allow_concurrent_memtable_write;
+            verdict = if in_parallel {
+                self.insert_in_parallel(families, &request, &mut members, options.ignore_missing_column_families)
+            } else {
+                self.insert_alone(&families, &request, &members, options.ignore_missing_column_families)
+            };
+            verdict = verdict.inspect_err(|error| self.set_background_error(Reason::Write, error));
+        }
+        if verdict.is_ok() {
+            // The last number given; a group of log data alone takes none.
+            self.visible_sequence.store(first.0 - 1 + count, Ordering::Release);
+        }
+        for member in members {
+            member.finish(verdict.clone());
+        }
+        verdict
+    }
+
+    fn collect_group(
+        &self,
+        guard: &LeaderGuard<'_, WriteRequest, WriteGroup>,
+        leader_bytes: usize,
+        options: &WriteOptions,
+        members: &mut Vec<Member<WriteRequest, WriteGroup>>,
+    ) -> usize {
+        let bound = usize::try_from(self.options.load().max_write_batch_group_size_bytes).unwrap_or(usize::MAX);
+        let limit = if leader_bytes <= SMALL_BATCH_BYTES.min(bound / 8) { leader_bytes + bound / 8 } else { bound };
+        let mut total = leader_bytes;
+        guard.collect(members, |work| match work {
+            WriteRequest::Exclusive => false,
+            WriteRequest::Batch { batch, options: own, .. } => {
+                let fits = (!own.sync || options.sync)
+                    && own.disable_wal == options.disable_wal
+                    && own.ignore_missing_column_families == options.ignore_missing_column_families
+                    && total + batch.byte_size() <= limit;
+                if fits {
+                    total += batch.byte_size();
+                }
+                fits
+            }
+        });
+        total
+    }
+
+    /// One record for the whole group: the batches' records behind one header.
+    fn append_group(
+        &self,
+        request: &WriteRequest,
+        members: &[Member<WriteRequest, WriteGroup>],
+        first: SequenceNumber,
+        count: u64,
+        sync: bool,
+    ) -> Result<()> {
+        let count = u32::try_from(count)
+            .map_err(|_| Error::invalid_argument("a write group of more than 2^32 records; write smaller batches"))?;
+        let header = WriteBatch::encode_header(first, count);
+        let batches = std::iter::once(request).chain(members.iter().filter_map(Member::work));
+        let records = batches.filter_map(|work| match work {
+            WriteRequest::Batch { batch, .. } => Some(batch.records()),
+            WriteRequest::Exclusive => None,
+        });
+        let mut wal = self.wal.lock();
+        let appended = if members.is_empty() {
+            let own = match request {
+                WriteRequest::Batch { batch, .. } => batch.records(),
+                WriteRequest::Exclusive => &[],
+            };
+            wal.append(&[&header, own])
+        } else {
+            let parts: Vec<&[u8]> = std::iter::once(&header[..]).chain(records).collect();
+            wal.append(&parts)
+        };
+        let result = appended.and_then(|()| if sync { wal.sync() } else { Ok(()) });
+        drop(wal);
+        result.inspect_err(|error| self.set_background_error(Reason::Write, error))
+    }
+
+    fn insert_alone(
+        &self,
+        families: &FamilyMap,
+        request: &WriteRequest,
+        members: &[Member<WriteRequest, WriteGroup>],
+        ignore_missing: bool,
+    ) -> Result<()> {
+        for work in std::iter::once(request).chain(members.iter().filter_map(Member::work)) {
+            if let WriteRequest::Batch { batch, first, .. } = work {
+                self.insert_batch(families, batch, *first, InsertMode::Exclusive, ignore_missing)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn insert_in_parallel(
+        &self,
+        families: Arc<FamilyMap>,
+        request: &WriteRequest,
+        members: &mut [Member<WriteRequest, WriteGroup>],
+        ignore_missing: bool,
+    ) -> Result<()> {
+        let group = Arc::new(WriteGroup {
+            families,
+            ignore_missing,
+            left: AtomicUsize::new(members.len() + 1),
+            error: Mutex::new(None),
+            finished: Condvar::new(),
+        });
+        self.statistics.parallel_groups.fetch_add(1, Ordering::Relaxed);
+        members.iter_mut().for_each(|member| member.let_insert(Arc::clone(&group)));
+        group.insert(self, request);
+        group.wait()
+    }
+
+    /// Inserts a numbered batch and marks memtables that became full.
+    pub(crate) fn insert_batch(
+        &self,
+        families: &FamilyMap,
+        batch: &WriteBatch,
+        first: SequenceNumber,
+        mode: InsertMode,
+        ignore_missing: bool,
+    ) -> Result<()> {
+        let mut touched: [Option<u32>; 4] = [None; 4];
+        let mut overflow = false;
+        let mut inserter = Inserter::new(mode, first, |id| {
+            let Some(data) = families.get(id) else {
+                return if ignore_missing { Ok(Target::Skip) } else { Err(missing_family(id)) };
+            };
+            match touched.iter_mut().find(|slot| slot.is_none() || **slot == Some(id)) {
+                Some(slot) => *slot = Some(id),
+                None => overflow = true,
+            }
+            Ok(Target::MemTable(Arc::clone(data), data.memtable.load_full()))
+        });
+        inserter.insert_all(batch.iter())?;
+        drop(inserter);
+        if overflow {
+            families.iter().for_each(|data| self.note_memtable_size(data));
+        } else {
+            touched
+                .into_iter()
+                .flatten()
+                .filter_map(|id| families.get(id))
+                .for_each(|data| self.note_memtable_size(data));
+        }
+        Ok(())
+    }
+
+    fn note_memtable_size(&self, data: &crate::column_family::ColumnFamilyData) {
+        let memtable = data.memtable.load();
+        if memtable.approximate_memory_bytes() >= data.options.load().write_buffer_size
+            && !data.is_memtable_full.swap(true, Ordering::AcqRel)
+        {
+            self.is_room_needed.store(true, Ordering::Release);
+        }
+    }
+
+    /// What stands between a leader and its write: an error, a stall, a full memtable, too much log.
+    fn make_room(self: &Arc<Self>, options: &WriteOptions, bytes: usize) -> Result<()> {
+        if self.has_background_error.load(Ordering::Acquire) {
+            self.state.lock().error.check()?;
+        }
+        if self.wal_limit_passed() || self.is_room_needed.load(Ordering::Acquire) {
+            self.switch_full_memtables()?;
+        }
+        loop {
+            match self.controller.condition() {
+                StallCondition::Normal => return Ok(()),
+                StallCondition::Delayed => {
+                    let delay = self.controller.delay(&*self.clock, bytes as u64);
+                    if delay.is_zero() {
+                        return Ok(());
+                    }
+                    if options.no_slowdown {
+                        return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
+                    }
+                    self.statistics.stall_us.fetch_add(delay.as_micros() as u64, Ordering::Relaxed);
+                    self.clock.sleep(delay);
+                    return Ok(());
+                }
+                StallCondition::Stopped => {
+                    if options.no_slowdown {
+                        return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
+                    }
+                    self.wait_while_stopped()?;
+                }
+            }
+        }
+    }
+
+    fn wait_while_stopped(self: &Arc<Self>) -> Result<()> {
+        let before = self.clock.monotonic_us();
+        let mut state = self.state.lock();
+        let mut result = Ok(());
+        while result.is_ok() && self.controller.condition() == StallCondition::Stopped {
+            // The time limit is a safety net: every change of the condition notifies.
+            self.changed.wait_for(&mut state, Duration::from_millis(500));
+            result = state.error.check().and_then(|()| self.check_open());
+        }
+        drop(state);
+        let waited = self.clock.monotonic_us().saturating_sub(before);
+        self.statistics.stall_us.fetch_add(waited, Ordering::Relaxed);
+        result
+    }
+}
+
+/// Gives every batch of the group its first sequence number; returns how many numbers the group takes.
+fn number_batches(
+    request: &mut WriteRequest,
+    members: &mut [Member<WriteRequest, WriteGroup>],
+    first: SequenceNumber,
+) -> u64 {
+    let mut next = first;
+    for work in std::iter::once(request).chain(members.iter_mut().filter_map(Member::work_mut)) {
+        if let WriteRequest::Batch { batch, first, .. } = work {
+            *first = next;
+            next = next.plus(u64::from(batch.count()));
+        }
+    }
+    next.0 - first.0
+}
+
+#[cold]
+fn missing_family(id: u32) -> Error {
+    Error::new(ErrorKind::ColumnFamilyDropped, format!("column family {id} was dropped while the batch was written"))
+}

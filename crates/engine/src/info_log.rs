@@ -1,0 +1,197 @@
+//! The LOG: what the engine did, in lines a person can read. Bounded: by default
+//! 64 MiB a file and `keep_log_file_num` files.
+//!
+//! ```text
+//! 2026/01/31-12:00:00.123456 [WARN] compaction: ...
+//! LOG               the current file
+//! LOG.old.<micros>  earlier ones
+//! ```
+//!
+//! Logging never fails an operation: a LOG that cannot be written is given up.
+
+use crate::options::InfoLogLevel;
+use ferrock_base::clock::Clock;
+use ferrock_format::file_name;
+use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
+use parking_lot::Mutex;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the LOG goes and how much of it is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct InfoLogOptions {
+    pub(crate) level: InfoLogLevel,
+    pub(crate) max_file_bytes: u64,
+    pub(crate) keep_files: usize,
+}
+
+struct State {
+    file: Option<Box<dyn WritableFile>>,
+    options: InfoLogOptions,
+}
+
+/// Writes the LOG. Shared by all parts of a database.
+pub(crate) struct InfoLog {
+    file_system: Arc<dyn FileSystem>,
+    directory: PathBuf,
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+}
+
+impl fmt::Debug for InfoLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InfoLog").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+impl InfoLog {
+    /// Begins a new LOG in `directory`; an earlier one is renamed.
+    pub(crate) fn open(
+        file_system: Arc<dyn FileSystem>,
+        directory: &Path,
+        clock: Arc<dyn Clock>,
+        options: InfoLogOptions,
+    ) -> Arc<Self> {
+        let log = Self {
+            file_system,
+            directory: directory.to_path_buf(),
+            clock,
+            state: Mutex::new(State { file: None, options }),
+        };
+        log.roll(&mut log.state.lock());
+        Arc::new(log)
+    }
+
+    /// A LOG that goes nowhere: read-only databases write nothing.
+    pub(crate) fn none(file_system: Arc<dyn FileSystem>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let options = InfoLogOptions { level: InfoLogLevel::Fatal, max_file_bytes: 0, keep_files: 0 };
+        Arc::new(Self {
+            file_system,
+            directory: PathBuf::new(),
+            clock,
+            state: Mutex::new(State { file: None, options }),
+        })
+    }
+
+    pub(crate) fn set_level(&self, level: InfoLogLevel) {
+        self.state.lock().options.level = level;
+    }
+
+    pub(crate) fn info(&self, message: impl FnOnce() -> String) {
+        self.write(InfoLogLevel::Info, "", message);
+    }
+
+    pub(crate) fn warn(&self, message: impl FnOnce() -> String) {
+        self.write(InfoLogLevel::Warn, "[WARN] ", message);
+    }
+
+    pub(crate) fn error(&self, message: impl FnOnce() -> String) {
+        self.write(InfoLogLevel::Error, "[ERROR] ", message);
+    }
+
+    fn write(&self, level: InfoLogLevel, tag: &str, message: impl FnOnce() -> String) {
+        let mut state = self.state.lock();
+        if state.file.is_none() || (level as u8) < (state.options.level as u8) {
+            return;
+        }
+        let line = format!("{} {tag}{}\n", timestamp(self.clock.unix_us()), message());
+        let limit = state.options.max_file_bytes;
+        if state.file.as_ref().is_some_and(|file| file.size() + line.len() as u64 > limit) {
+            self.roll(&mut state);
+        }
+        if let Some(file) = &mut state.file
+            && file.append(line.as_bytes()).and_then(|()| file.flush()).is_err()
+        {
+            state.file = None;
+        }
+    }
+
+    fn roll(&self, state: &mut State) {
+        if let Some(mut file) = state.file.take() {
+            let _ = file.close();
+        }
+        let path = self.directory.join(file_name::INFO_LOG);
+        if self.file_system.exists(&path).unwrap_or(false) {
+            let old = self.directory.join(file_name::old_info_log(self.clock.unix_us()));
+            let _ = self.file_system.rename(&path, &old);
+        }
+        self.remove_old(state.options.keep_files);
+        let options = WritableOptions { buffer_bytes: 0, ..WritableOptions::for_purpose(WritePurpose::Other) };
+        state.file = self.file_system.create_writable(&path, &options).ok();
+    }
+
+    /// Removes the oldest files beyond the number kept (the file about to be begun counts).
+    fn remove_old(&self, keep_files: usize) {
+        let Ok(children) = self.file_system.children(&self.directory) else { return };
+        let mut old: Vec<(u64, String)> = children
+            .into_iter()
+            .filter_map(|name| {
+                let micros = name.strip_prefix("LOG.old.")?.parse().ok()?;
+                Some((micros, name))
+            })
+            .collect();
+        old.sort_unstable();
+        let excess = (old.len() + 1).saturating_sub(keep_files.max(1));
+        for (_, name) in old.into_iter().take(excess) {
+            let _ = self.file_system.remove_file(&self.directory.join(name));
+        }
+    }
+}
+
+/// `YYYY/MM/DD-HH:MM:SS.micros` in UTC.
+fn timestamp(unix_us: u64) -> String {
+    let (seconds, micros) = (unix_us / 1_000_000, unix_us % 1_000_000);
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil_from_days(days);
+    format!("{year:04}/{month:02}/{day:02}-{:02}:{:02}:{:02}.{micros:06}", second / 3600, second / 60 % 60, second % 60)
+}
+
+/// Gregorian date of a day since 1970, by the era arithmetic in which years begin in March.
+fn civil_from_days(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrock_base::clock::ManualClock;
+    use ferrock_vfs::{MemoryFileSystem, read_file};
+    use std::time::Duration;
+
+    #[test]
+    fn dates() {
+        assert_eq!(timestamp(0), "1970/01/01-00:00:00.000000");
+        assert_eq!(timestamp(1_709_208_000_000_001), "2024/02/29-12:00:00.000001");
+        assert_eq!(timestamp(1_798_761_599_000_000), "2026/12/31-23:59:59.000000");
+    }
+
+    #[test]
+    fn the_log_is_bounded_in_size_and_number() {
+        let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let directory = Path::new("/db");
+        file_system.create_dir_all(directory).unwrap();
+        let clock = Arc::new(ManualClock::new(1_000_000));
+        let options = InfoLogOptions { level: InfoLogLevel::Warn, max_file_bytes: 400, keep_files: 3 };
+        let log = InfoLog::open(Arc::clone(&file_system), directory, Arc::clone(&clock) as Arc<dyn Clock>, options);
+        for number in 0..100 {
+            log.info(|| panic!("below the level: not even formatted"));
+            log.warn(|| format!("line {number}"));
+            clock.advance(Duration::from_secs(1));
+        }
+        let names = file_system.children(directory).unwrap();
+        assert_eq!(names.len(), 3, "{names:?}");
+        for name in names {
+            assert!(file_system.file_size(&directory.join(name)).unwrap() <= 400);
+        }
+        let text = read_file(&*file_system, &directory.join("LOG")).unwrap();
+        assert!(String::from_utf8(text).unwrap().ends_with("[WARN] line 99\n"));
+    }
+}

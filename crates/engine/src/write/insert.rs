@@ -1,0 +1,99 @@
+//! From the records of a batch to the memtables, in the write path and in recovery.
+//!
+//! Numbering: the first counted record gets the batch's sequence number, every further
+//! one the next. A range deletion with equal ends is counted in the header but neither
+//! inserted nor numbered, as RocksDB has it: later records of its batch come one early.
+
+use crate::column_family::ColumnFamilyData;
+use ferrock_base::{Error, ErrorKind, Result, SequenceNumber, ValueType};
+use ferrock_format::write_batch::{Record, WriteBatchIter};
+use ferrock_memtable::MemTable;
+use std::sync::Arc;
+
+/// How entries enter the memtable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InsertMode {
+    /// This thread alone inserts.
+    Exclusive,
+    /// Other threads insert at the same time.
+    Concurrent,
+}
+
+/// Where the records of a family go.
+pub(crate) enum Target {
+    /// Into this memtable.
+    MemTable(Arc<ColumnFamilyData>, Arc<MemTable>),
+    /// Nowhere: the family is gone, or already has them in its tables. They keep their sequence numbers.
+    Skip,
+}
+
+/// Remembers the target of the family last seen: most batches have one family.
+pub(crate) struct Inserter<F> {
+    find: F,
+    mode: InsertMode,
+    last: Option<(u32, Target)>,
+    next: SequenceNumber,
+}
+
+impl<F: FnMut(u32) -> Result<Target>> Inserter<F> {
+    pub(crate) fn new(mode: InsertMode, first: SequenceNumber, find: F) -> Self {
+        Self { find, mode, last: None, next: first }
+    }
+
+    /// The sequence number that the next counted record gets.
+    pub(crate) fn next_sequence(&self) -> SequenceNumber {
+        self.next
+    }
+
+    /// Inserts every record of a batch.
+    pub(crate) fn insert_all(&mut self, records: WriteBatchIter<'_>) -> Result<()> {
+        for record in records {
+            self.insert(&record?)?;
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, record: &Record<'_>) -> Result<()> {
+        let Some((family, value_type, key, value)) = record.as_entry() else {
+            return unsupported_marker(record);
+        };
+        let find = &mut self.find;
+        if self.last.as_ref().is_none_or(|(id, _)| *id != family) {
+            self.last = Some((family, find(family)?));
+        }
+        let Some((_, Target::MemTable(data, memtable))) = &self.last else {
+            self.next = self.next.plus(1);
+            return Ok(());
+        };
+        if value_type == ValueType::RangeDeletion {
+            match data.comparator.user().compare(key, value) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => return Ok(()),
+                std::cmp::Ordering::Greater => return Err(inverted_range(key, value)),
+            }
+        }
+        match self.mode {
+            InsertMode::Exclusive => memtable.add(self.next, value_type, key, value)?,
+            InsertMode::Concurrent => memtable.add_concurrent(self.next, value_type, key, value)?,
+        }
+        self.next = self.next.plus(1);
+        Ok(())
+    }
+}
+
+#[cold]
+fn inverted_range(begin: &[u8], end: &[u8]) -> Error {
+    let (begin, end) = (begin.escape_ascii(), end.escape_ascii());
+    Error::invalid_argument(format!("delete_range: begin {begin} is behind end {end}"))
+}
+
+/// Markers carry no data. Those of two-phase commit change what the data means, so they are refused.
+fn unsupported_marker(record: &Record<'_>) -> Result<()> {
+    match record {
+        Record::LogData(_) | Record::Noop => Ok(()),
+        _ => Err(Error::new(
+            ErrorKind::NotSupported,
+            "the log holds prepared transactions: open the database with two-phase commit, finish them, and try again",
+        )),
+    }
+}

@@ -1,0 +1,277 @@
+//! The write-ahead log of a database: one open file, and the older ones that are
+//! still needed.
+//!
+//! ```text
+//! 000011.log  closed, not synced      |  sync() makes them durable first,
+//! 000014.log  closed, synced          |  oldest to newest, then the current one,
+//! 000019.log  current                 v  then the directory entry
+//! ```
+//!
+//! Invariants:
+//! - After an error in an append or a sync nothing is appended to that file again (a
+//!   record may be cut); the database goes on in a new one after `resume`.
+//! - `sync` returns only when every byte appended before it is durable, in whichever
+//!   file it is.
+//! - A file leaves the list when no column family needs it any more.
+
+use ferrock_base::{Error, FileNumber, Result};
+use ferrock_format::file_name;
+use ferrock_format::log::{HeaderFamily, LogWriter};
+use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How logs are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WalOptions {
+    /// Records stay in the process until `flush`.
+    pub(crate) manual_flush: bool,
+    /// Reserve space and append through a mapping.
+    pub(crate) allow_fallocate: bool,
+    pub(crate) bytes_per_sync: u64,
+    /// Bytes that a log is expected to reach: what to reserve.
+    pub(crate) expected_bytes: u64,
+}
+
+#[derive(Debug)]
+struct OpenLog {
+    number: FileNumber,
+    file: Box<dyn WritableFile>,
+    writer: LogWriter,
+    /// Records encoded and not yet handed to the file.
+    pending: Vec<u8>,
+    is_synced: bool,
+    has_failed: bool,
+}
+
+impl OpenLog {
+    fn size_bytes(&self) -> u64 {
+        self.file.size() + self.pending.len() as u64
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.pending.is_empty() {
+            return self.file.flush();
+        }
+        let result = self.file.append(&self.pending).and_then(|()| self.file.flush());
+        self.has_failed |= result.is_err();
+        self.pending.clear();
+        result
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        if self.is_synced {
+            return Ok(());
+        }
+        self.flush()?;
+        let result = self.file.sync();
+        self.has_failed |= result.is_err();
+        self.is_synced = result.is_ok();
+        result
+    }
+}
+
+/// A log that is still needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LiveLog {
+    pub(crate) number: FileNumber,
+    pub(crate) size_bytes: u64,
+}
+
+/// The logs of an open database.
+#[derive(Debug)]
+pub(crate) struct Wal {
+    file_system: Arc<dyn FileSystem>,
+    directory: PathBuf,
+    options: WalOptions,
+    current: Option<OpenLog>,
+    /// Switched away from, not durable yet; oldest first.
+    unsynced: VecDeque<OpenLog>,
+    /// Every log still needed but the current one, oldest first.
+    older: VecDeque<LiveLog>,
+    is_directory_synced: bool,
+}
+
+impl Wal {
+    pub(crate) fn new(file_system: Arc<dyn FileSystem>, directory: PathBuf, options: WalOptions) -> Self {
+        Self {
+            file_system,
+            directory,
+            options,
+            current: None,
+            unsynced: VecDeque::new(),
+            older: VecDeque::new(),
+            is_directory_synced: true,
+        }
+    }
+
+    /// Counts a log that recovery left alive.
+    pub(crate) fn keep_recovered(&mut self, log: LiveLog) {
+        self.older.push_back(log);
+    }
+
+    /// Number of the log being written.
+    pub(crate) fn current_number(&self) -> FileNumber {
+        self.current.as_ref().map_or(FileNumber(0), |log| log.number)
+    }
+
+    /// True when nothing was written to the current log.
+    pub(crate) fn is_current_empty(&self) -> bool {
+        self.current.as_ref().is_some_and(|log| log.size_bytes() == 0 && !log.has_failed)
+    }
+
+    /// True when the current log must not be appended to any more.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.current.as_ref().is_none_or(|log| log.has_failed)
+    }
+
+    /// Bytes of all logs still needed.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        let older: u64 = self.older.iter().map(|log| log.size_bytes).sum();
+        older + self.current.as_ref().map_or(0, OpenLog::size_bytes)
+    }
+
+    /// Every log still needed, oldest first.
+    pub(crate) fn live(&self) -> Vec<LiveLog> {
+        let current = self.current.as_ref().map(|log| LiveLog { number: log.number, size_bytes: log.size_bytes() });
+        self.older.iter().copied().chain(current).collect()
+    }
+
+    /// Logs still needed besides the current one.
+    pub(crate) fn older_count(&self) -> usize {
+        self.older.len()
+    }
+
+    /// Number of the oldest log still needed.
+    pub(crate) fn oldest(&self) -> FileNumber {
+        self.older.front().map_or_else(|| self.current_number(), |log| log.number)
+    }
+
+    /// Goes on in a new log.
+    pub(crate) fn switch(&mut self, number: FileNumber) -> Result<()> {
+        let path = self.directory.join(file_name::log(number));
+        let options = WritableOptions {
+            purpose: WritePurpose::Log,
+            direct: false,
+            preallocate_bytes: if self.options.allow_fallocate { self.options.expected_bytes } else { 0 },
+            bytes_per_sync: self.options.bytes_per_sync,
+            buffer_bytes: 0,
+            mapped_append: self.options.allow_fallocate,
+        };
+        // What waits in the old log goes out first: a later record must not survive a crash that this one does not.
+        if let Some(log) = &mut self.current
+            && !log.has_failed
+        {
+            log.flush()?;
+        }
+        let file = self.file_system.create_writable(&path, &options)?;
+        self.is_directory_synced = false;
+        let log = OpenLog {
+            number,
+            file,
+            writer: LogWriter::new(number, HeaderFamily::Legacy),
+            pending: Vec::new(),
+            is_synced: false,
+            has_failed: false,
+        };
+        if let Some(mut old) = self.current.replace(log) {
+            self.older.push_back(LiveLog { number: old.number, size_bytes: old.size_bytes() });
+            if old.has_failed || old.is_synced {
+                // A failed log is left as it is: what was acknowledged from it is flushed before writes go on.
+                let _ = old.file.close();
+            } else {
+                self.unsynced.push_back(old);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends one record made of `parts`. It survives a crash of the process (unless flushing is manual), and a crash
+    /// of the machine after [`sync`](Self::sync).
+    pub(crate) fn append(&mut self, parts: &[&[u8]]) -> Result<()> {
+        let Some(log) = &mut self.current else { return Err(no_log()) };
+        if log.has_failed {
+            return Err(Error::new(
+                ferrock_base::ErrorKind::Io,
+                format!("log {:06} failed earlier and takes no more records", log.number.0),
+            ));
+        }
+        log.is_synced = false;
+        log.writer.encode_record(parts, &mut log.pending);
+        if self.options.manual_flush {
+            return Ok(());
+        }
+        let result = log.file.append(&log.pending);
+        log.pending.clear();
+        log.has_failed |= result.is_err();
+        result
+    }
+
+    /// Hands everything to the operating system.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.current.as_mut().map_or(Ok(()), OpenLog::flush)
+    }
+
+    /// Makes everything appended durable.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        self.sync_closed()?;
+        if let Some(log) = &mut self.current {
+            log.sync()?;
+        }
+        self.sync_directory()
+    }
+
+    /// Makes the logs that were switched away from durable.
+    pub(crate) fn sync_closed(&mut self) -> Result<()> {
+        if self.unsynced.is_empty() {
+            return Ok(());
+        }
+        while let Some(log) = self.unsynced.front_mut() {
+            log.sync()?;
+            if let Some(mut log) = self.unsynced.pop_front() {
+                log.file.close()?;
+            }
+        }
+        self.sync_directory()
+    }
+
+    fn sync_directory(&mut self) -> Result<()> {
+        if !self.is_directory_synced {
+            self.file_system.sync_dir(&self.directory)?;
+            self.is_directory_synced = true;
+        }
+        Ok(())
+    }
+
+    /// Forgets the logs before `number` and returns their numbers: nobody needs them.
+    pub(crate) fn release_before(&mut self, number: FileNumber) -> Vec<FileNumber> {
+        let mut released = Vec::new();
+        while let Some(log) = self.older.front().copied().filter(|log| log.number < number) {
+            self.older.pop_front();
+            self.unsynced.retain(|open| open.number != log.number);
+            released.push(log.number);
+        }
+        released
+    }
+
+    /// Closes the current log for good.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        let mut result = Ok(());
+        while let Some(mut log) = self.unsynced.pop_front() {
+            result = result.and(log.flush()).and(log.file.close());
+        }
+        if let Some(mut log) = self.current.take() {
+            if !log.has_failed {
+                result = result.and(log.flush());
+            }
+            result = result.and(log.file.close());
+        }
+        result
+    }
+}
+
+#[cold]
+fn no_log() -> Error {
+    Error::new(ferrock_base::ErrorKind::ShutdownInProgress, "the log is closed")
+}

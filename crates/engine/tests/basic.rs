@@ -1,0 +1,52 @@
+//! The journeys of a database, end to end: write, read, flush, compact, reopen.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+use ferrock::{Db, DbOptions, ReadOptions, WriteBatch, WriteOptions};
+
+fn create() -> DbOptions {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options
+}
+
+fn scan(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut out = Vec::new();
+    let mut iter = db.iter(&ReadOptions::default());
+    iter.seek_to_first();
+    while iter.valid() {
+        out.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.next();
+    }
+    iter.status().unwrap();
+    out
+}
+
+#[test]
+fn what_is_written_is_read_across_flush_compaction_and_reopening() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    let db = Db::open(&path, create()).unwrap();
+    for number in 0..2000u32 {
+        db.put(format!("key{number:06}").as_bytes(), format!("value{number}").as_bytes()).unwrap();
+    }
+    db.flush().unwrap();
+    for number in (0..2000u32).step_by(2) {
+        db.delete(format!("key{number:06}").as_bytes()).unwrap();
+    }
+    assert_eq!(scan(&db).len(), 1000);
+    db.flush().unwrap();
+    assert_eq!(scan(&db).len(), 1000);
+    db.compact_range(None, None).unwrap();
+    assert_eq!(scan(&db).len(), 1000);
+    let mut batch = WriteBatch::new();
+    batch.put(b"zzz", b"last").unwrap();
+    db.write(batch, &WriteOptions::synced()).unwrap();
+    assert_eq!(db.get(b"key000001").unwrap().as_deref(), Some(&b"value1"[..]));
+    assert!(db.get(b"key000002").unwrap().is_none());
+    db.close().unwrap();
+    for _ in 0..3 {
+        let db = Db::open(&path, create()).unwrap();
+        assert_eq!(scan(&db).len(), 1001);
+        assert_eq!(db.get(b"zzz").unwrap().as_deref(), Some(&b"last"[..]));
+    }
+}
