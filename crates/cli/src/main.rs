@@ -1,2 +1,131 @@
-//! The `ferrock` command-line tool.
-fn main() {}
+//! The `ferrock` command-line tool: a thin layer over the public API of the engine.
+//!
+//! ```text
+//! main.rs     arguments -> subcommand -> exit code        output.rs   tables, JSON, progress, units: shared by all
+//! demo/       load, kill -9, recover, verify, compact     digest/     what a database holds, as hashes
+//! ```
+//!
+//! Exit codes are part of the interface: 0 all is well, 1 the data is not what it must
+//! be, 2 the work could not be done (a database that does not open, a full disk), 64
+//! the command line is wrong. Results go to standard output, everything else to
+//! standard error, so that `--json` can be piped.
+#![warn(missing_docs)]
+
+mod demo;
+mod digest;
+mod hex;
+mod output;
+
+use clap::{Parser, Subcommand};
+use std::fmt;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  ferrock demo                            load a million keys, kill -9, recover, verify, compact
+  ferrock demo --keys 100000 --json       the same, smaller, for a program to read
+  ferrock digest /var/lib/app/db          what a database holds: counts and SHA-256 per column family
+  ferrock digest before | diff - <(ferrock digest after)
+                                          did a migration keep everything?
+
+Exit codes:
+  0   all is well
+  1   the data is not what it must be (damage found, a key lost)
+  2   the work could not be done (the database does not open, no space, no permission)
+  64  the command line is wrong
+
+`ferrock help COMMAND` explains a command, with examples.";
+
+/// Ferrock: an LSM key-value engine in pure Rust that reads and writes RocksDB's own files.
+#[derive(Debug, Parser)]
+#[command(name = "ferrock", version, about, after_help = EXAMPLES, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Load a temporary database, kill it, recover, verify, compact, and show what it cost.
+    Demo(demo::DemoArgs),
+    /// Print count, bytes and SHA-256 of everything a database holds, without writing to it.
+    Digest(digest::DigestArgs),
+    /// The process that `demo` kills.
+    #[command(hide = true)]
+    DemoWriter(demo::WriterArgs),
+}
+
+/// How a command ended, when it ran to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Good,
+    BadData,
+    NotDone,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(match outcome {
+            Outcome::Good => 0,
+            Outcome::BadData => 1,
+            Outcome::NotDone => 2,
+        })
+    }
+}
+
+/// Why a command did not run to its end.
+#[derive(Debug)]
+enum Failure {
+    /// The command line is wrong.
+    Usage(String),
+    /// The engine or a file refused.
+    Engine(ferrock::Error),
+    /// A pipe or a child process failed.
+    Io(&'static str, std::io::Error),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) => write!(f, "{message}\nTry `ferrock --help`."),
+            Self::Engine(error) => write!(f, "{error}"),
+            Self::Io(what, error) => write!(f, "{what}: {error}"),
+        }
+    }
+}
+
+impl From<ferrock::Error> for Failure {
+    fn from(error: ferrock::Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+type Result<T> = std::result::Result<T, Failure>;
+
+/// sysexits' EX_USAGE; 2, clap's own choice, means here that the work could not be done.
+const USAGE: u8 = 64;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe is the reader's choice.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
+    let result = match cli.command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Digest(args) => digest::run(&args),
+        Command::DemoWriter(args) => demo::run_writer(&args),
+    };
+    match result {
+        Ok(outcome) => outcome.into(),
+        // `ferrock digest db | head -1` is not an error.
+        Err(Failure::Io(_, error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::complain(&failure.to_string());
+            if matches!(failure, Failure::Usage(_)) { ExitCode::from(USAGE) } else { Outcome::NotDone.into() }
+        }
+    }
+}

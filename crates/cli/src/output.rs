@@ -1,0 +1,110 @@
+//! What every command shows with: results as tables or JSON on standard output, progress and complaints on standard
+//! error.
+//!
+//! Progress bars appear on a terminal only; a log file or a program sees none of them.
+
+use crate::{Failure, Result};
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+/// Prints one line of the result.
+pub(crate) fn say(line: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").map_err(|error| Failure::Io("standard output", error))
+}
+
+/// Prints the result as JSON.
+pub(crate) fn say_json(value: &Value) -> Result<()> {
+    say(&format!("{value:#}"))
+}
+
+/// Tells a person what is wrong.
+pub(crate) fn complain(message: &str) {
+    // Nobody is left to tell when standard error is closed.
+    let _ = writeln!(std::io::stderr().lock(), "ferrock: {message}");
+}
+
+/// Tells a person what is going on.
+pub(crate) fn note(message: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{message}");
+}
+
+/// An empty table; every column but the first `left_columns` is aligned to the right.
+pub(crate) fn table(header: &[&str], left_columns: usize) -> Table {
+    let mut table = Table::new();
+    table.load_preset(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
+    for column in table.column_iter_mut().skip(left_columns) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// A bar over `total` keys, or nothing at all when nobody looks.
+pub(crate) fn progress(what: &'static str, total: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{msg:<28} [{bar:40}] {human_pos:>11} / {human_len} keys  {per_sec}");
+    let bar = ProgressBar::new(total).with_message(what);
+    style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style.progress_chars("=> ")))
+}
+
+/// Bytes as a person reads them.
+pub(crate) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = count as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{count} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
+
+/// A number with its thousands apart.
+pub(crate) fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A time as a person reads it.
+pub(crate) fn seconds(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_for_people() {
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(5 << 40), "5.0 TiB");
+        assert_eq!(bytes(u64::MAX), "16777216.0 TiB");
+        assert_eq!(
+            ["0", "999", "1,000", "1,234,567"],
+            [0, 999, 1000, 1_234_567].map(number).each_ref().map(String::as_str)
+        );
+        assert_eq!(seconds(Duration::from_millis(1234)), "1.23 s");
+    }
+
+    #[test]
+    fn a_table_has_its_header_and_rows() {
+        let mut table = table(&["level", "files"], 1);
+        table.add_row(["L0", "3"]);
+        let text = table.to_string();
+        assert!(text.contains("level") && text.contains("L0") && text.contains('3'), "{text}");
+    }
+}
