@@ -273,8 +273,10 @@ impl TableBuilder {
 }
 
 fn count_stored(properties: &mut TableProperties, stored: Stored) {
-    if stored == Stored::Rejected {
-        properties.num_data_blocks_compression_rejected += 1;
+    match stored {
+        Stored::Compressed => {}
+        Stored::Rejected => properties.num_data_blocks_compression_rejected += 1,
+        Stored::Raw => properties.num_data_blocks_compression_bypassed += 1,
     }
 }
 
