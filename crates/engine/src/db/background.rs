@@ -95,6 +95,26 @@ impl DbCore {
         }
     }
 
+    /// Dumps the statistics into the LOG when their period is over. Asked after every job: an idle database has nothing
+    /// new to say.
+    pub(crate) fn dump_stats_if_due(&self) {
+        let period_us = u64::from(self.options.load().stats_dump_period_sec) * 1_000_000;
+        let now = self.clock.monotonic_us();
+        let last = self.last_stats_dump_us.load(Ordering::Relaxed);
+        if period_us == 0 || now.saturating_sub(last) < period_us {
+            return;
+        }
+        let is_mine = self.last_stats_dump_us.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if is_mine {
+            for data in self.families.load().iter() {
+                if let Some(stats) = self.property(data, "cfstats") {
+                    self.info_log.info(|| stats);
+                }
+            }
+            self.info_log.info(|| self.db_stats());
+        }
+    }
+
     /// Tells the writers how far behind flush and compaction of a family are.
     pub(crate) fn update_stall_condition(&self, family: &FamilyState, options: &ColumnFamilyOptions) {
         let version = Arc::clone(&family.data.super_version.load().version);

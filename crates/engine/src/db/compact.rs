@@ -121,6 +121,7 @@ impl DbCore {
             self.listeners.iter().for_each(|listener| listener.on_background_error(&error));
         }
         self.delete_obsolete_files();
+        self.dump_stats_if_due();
     }
 
     /// Runs a compaction and installs its outputs. The inputs stay marked.

@@ -44,6 +44,7 @@ impl DbCore {
         }
         self.changed.notify_all();
         drop(state);
+        self.dump_stats_if_due();
         match result {
             Ok(Some(event)) => self.listeners.iter().for_each(|listener| listener.on_flush_completed(&event)),
             Ok(None) => {}

@@ -140,6 +140,8 @@ pub(crate) struct DbCore {
     pub(crate) is_closing: AtomicBool,
     pub(crate) has_unlogged_writes: AtomicBool,
     pub(crate) statistics: Statistics,
+    /// When statistics were last dumped into the LOG, in monotonic microseconds.
+    pub(crate) last_stats_dump_us: AtomicU64,
     pub(crate) option_notes: Vec<String>,
     lock: Mutex<Option<Box<dyn FileLock>>>,
 }

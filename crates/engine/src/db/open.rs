@@ -238,9 +238,8 @@ impl Opener {
             }
             self.file_system.create_dir_all(&self.path)?;
             // The directory itself is an entry of its parent.
-            if let Some(parent) = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                self.file_system.sync_dir(parent)?;
-            }
+            let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            self.file_system.sync_dir(parent.unwrap_or(Path::new(".")))?;
         }
         self.file_system.lock_file(&self.path.join(file_name::LOCK))
     }
@@ -302,6 +301,7 @@ impl Opener {
         is_read_only: bool,
     ) -> Arc<DbCore> {
         let components = &self.options.components;
+        let clock = components.clock();
         let block_cache = components.block_cache.clone().unwrap_or_else(|| {
             TableBlockCache::new(ferrock_cache::CacheOptions {
                 capacity_bytes: DEFAULT_BLOCK_CACHE_BYTES,
@@ -320,7 +320,8 @@ impl Opener {
             path: self.path.clone(),
             is_read_only,
             file_system: Arc::clone(&self.file_system),
-            clock: components.clock(),
+            last_stats_dump_us: AtomicU64::new(clock.monotonic_us()),
+            clock,
             spawner: components.spawner(),
             block_cache,
             open_tables: Arc::new(OpenTables::new(self.options.max_open_files)),

@@ -94,7 +94,7 @@ impl Db {
 }
 
 impl DbCore {
-    fn property(&self, data: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
+    pub(crate) fn property(&self, data: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
         let name = name.strip_prefix("rocksdb.").unwrap_or(name);
         let pinned = data.super_version.load();
         let level = |prefix: &str| name.strip_prefix(prefix).and_then(|digits| digits.parse::<usize>().ok());
@@ -225,7 +225,7 @@ impl DbCore {
         out
     }
 
-    fn db_stats(&self) -> String {
+    pub(crate) fn db_stats(&self) -> String {
         let s = &self.statistics;
         let get = Statistics::get;
         let mut out = String::from("\n** DB Stats **\n");

@@ -11,6 +11,7 @@ use super::DbCore;
 use crate::background_error::Reason;
 use crate::column_family::FamilyMap;
 use crate::options::WriteOptions;
+use crate::statistics::Statistics;
 use crate::write::controller::StallCondition;
 use crate::write::insert::{InsertMode, Inserter, Target};
 use crate::write::queue::{LeaderGuard, Member, Role};
@@ -83,6 +84,9 @@ impl DbCore {
     /// Writes a batch atomically.
     pub(crate) fn write(self: &Arc<Self>, batch: WriteBatch, options: &WriteOptions) -> Result<()> {
         self.check_open()?;
+        if options.sync && options.disable_wal {
+            return Err(Error::invalid_argument("Sync writes has to enable WAL."));
+        }
         self.check_batch(&batch, options)?;
         let request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0) };
         match self.queue.join(request) {
@@ -164,7 +168,9 @@ impl DbCore {
         let first = SequenceNumber(self.visible_sequence.load(Ordering::Acquire) + 1);
         let count = number_batches(&mut request, &mut members, first);
         let mut verdict = Ok(());
-        if !options.disable_wal {
+        if options.disable_wal {
+            self.has_unlogged_writes.store(true, Ordering::Release);
+        } else {
             verdict = self.append_group(&request, &members, first, count, options.sync);
         }
         if verdict.is_ok() {
@@ -182,10 +188,25 @@ impl DbCore {
             // The last number given; a group of log data alone takes none.
             self.visible_sequence.store(first.0 - 1 + count, Ordering::Release);
         }
+        self.note_group(members.len() as u64 + 1, count, group_bytes as u64, &options);
         for member in members {
             member.finish(verdict.clone());
         }
         verdict
+    }
+
+    fn note_group(&self, batches: u64, keys: u64, bytes: u64, options: &WriteOptions) {
+        let statistics = &self.statistics;
+        Statistics::add(&statistics.write_groups, 1);
+        Statistics::add(&statistics.batches_written, batches);
+        Statistics::add(&statistics.keys_written, keys);
+        Statistics::add(&statistics.bytes_written, bytes);
+        if !options.disable_wal {
+            Statistics::add(&statistics.wal_bytes, bytes);
+        }
+        if options.sync {
+            Statistics::add(&statistics.wal_syncs, 1);
+        }
     }
 
     fn collect_group(
@@ -324,6 +345,15 @@ impl DbCore {
         {
             self.is_room_needed.store(true, Ordering::Release);
         }
+        let budget = self.options.load().db_write_buffer_size;
+        if budget > 0 && self.memtable_bytes() >= budget {
+            self.is_room_needed.store(true, Ordering::Release);
+        }
+    }
+
+    /// Bytes of the memtables that are being written.
+    pub(crate) fn memtable_bytes(&self) -> u64 {
+        self.families.load().iter().map(|data| data.memtable.load().approximate_memory_bytes() as u64).sum()
     }
 
     /// What stands between a leader and its write: an error, a stall, a full memtable, too much log.

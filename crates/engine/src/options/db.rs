@@ -98,8 +98,6 @@ option_table! {
         fixed max_log_file_size: u64 = 0;
         /// Seconds between two dumps of statistics into the LOG; 0: none.
         mutable stats_dump_period_sec: u32 = 600;
-        /// Over a strict block cache limit a read fails, as in RocksDB, instead of reading past the cache.
-        own_fixed fail_reads_over_cache_limit: bool = false;
     }
 }
 

@@ -288,7 +288,6 @@ mod tests {
     fn options_survive_the_file() {
         let mut db = DbOptions::default();
         db.max_background_jobs = 7;
-        db.fail_reads_over_cache_limit = true;
         let mut family = ColumnFamilyOptions::default();
         family.write_buffer_size = 1 << 20;
         family.compression = CompressionType::Zstd;
@@ -298,7 +297,6 @@ mod tests {
         family.table.block_size = 8192;
         let families = vec![("default".to_owned(), family), ("we:ird #1".to_owned(), ColumnFamilyOptions::default())];
         let text = to_file(&db, &families).format().unwrap();
-        assert!(text.contains("# ferrock: fail_reads_over_cache_limit=true"), "{text}");
         let loaded = from_file(&OptionsFile::parse(text.as_bytes()).unwrap());
         assert_eq!(loaded.notes, Vec::<String>::new());
         assert_eq!(loaded.db.settings, db.settings);

@@ -52,8 +52,6 @@ pub enum ManualChoice {
 }
 
 /// The steps that compact the user keys `[begin, end]`, in order, by what the levels hold now.
-///
-/// In a family that is not compacted by levels there is one step: everything into the deepest level with data.
 #[must_use]
 pub fn manual_steps(
     version: &Version,
@@ -121,7 +119,11 @@ pub fn pick_manual(input: &PickerInput<'_>, request: &ManualRequest<'_>) -> Manu
         is_level_0_trivial_move: false,
     };
     match complete(input, seed) {
-        Some(choice) => ManualChoice::Compact { choice: Box::new(choice), next_begin },
+        Some(choice) => {
+            // The choice may have taken more files than were asked for.
+            let taken = choice.inputs.first().map_or(&[][..], |inputs| &inputs.files);
+            ManualChoice::Compact { next_begin: self::next_begin(input, request, taken), choice: Box::new(choice) }
+        }
         None => ManualChoice::Conflict,
     }
 }

@@ -91,7 +91,7 @@ fn parse_file(words: &[&str]) -> NewFile {
     file.smallest = make_internal_key(smallest.as_bytes(), file.largest_seqno, ValueType::Value);
     file.largest = match largest.strip_suffix('!') {
         Some(end) => make_internal_key(end.as_bytes(), MAX_SEQUENCE_NUMBER, ValueType::RangeDeletion),
-        None => make_internal_key(largest.as_bytes(), SequenceNumber(0), ValueType::Value),
+        None => make_internal_key(largest.as_bytes(), file.largest_seqno, ValueType::Value),
     };
     file
 }
@@ -124,7 +124,8 @@ fn run(input: &str) -> String {
         match words[0] {
             "scores" => {
                 for LevelScore { level, score } in compaction_scores(&version, &script.options) {
-                    writeln!(out, "L{level} {score:.3} target {}", show_size(version.targets().max_bytes(level))).unwrap();
+                    writeln!(out, "L{level} {score:.3} target {}", show_size(version.targets().max_bytes(level)))
+                        .unwrap();
                 }
                 writeln!(out, "base L{} needs {}", version.base_level(), needs_compaction(&input)).unwrap();
             }
@@ -162,7 +163,12 @@ fn run(input: &str) -> String {
     out
 }
 
-fn started(version: &Arc<Version>, start_level: usize, output_level: usize, inputs: Vec<LevelInputs>) -> CompactionChoice {
+fn started(
+    version: &Arc<Version>,
+    start_level: usize,
+    output_level: usize,
+    inputs: Vec<LevelInputs>,
+) -> CompactionChoice {
     CompactionChoice {
         reason: CompactionReason::LevelMaxLevelSize,
         version: Arc::clone(version),

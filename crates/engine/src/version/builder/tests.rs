@@ -86,7 +86,7 @@ fn what_breaks_the_rules_is_corruption() {
     let one = edit(vec![file(0, 1, ("a", 1), ("b", 2))]);
     let mut short = file(0, 2, ("a", 1), ("b", 2));
     short.smallest.truncate(7);
-    let same_epoch = NewFile { epoch_number: Some(1), ..file(0, 5, ("b", 1), ("c", 2)) };
+    let same_epoch = NewFile { epoch_number: Some(1), ..file(0, 5, ("b", 3), ("c", 2)) };
     let blob = |number| VersionEdit {
         blob_file_additions: vec![BlobFileAddition {
             number: FileNumber(number),
