@@ -302,6 +302,28 @@ mod tests {
         assert!(!source.covered_until(&order, &key(9, 1), SequenceNumber(10), &mut target));
     }
 
+    #[test]
+    fn leaps_and_outputs_end_at_the_files_boundaries() {
+        let order = InternalComparator::default();
+        let list = fragments(&[(1, 20, 9)]);
+        let source = RangeTombstoneSource::truncated(list.clone(), &key(5, 3), &key(12, 4));
+        let mut target = Vec::new();
+        assert!(source.covered_until(&order, &key(8, 1), SequenceNumber(10), &mut target));
+        assert_eq!(target, truncation_limit(&key(12, 4)));
+        assert!(source.covered_from(&order, &key(8, 1), SequenceNumber(10), &mut target));
+        assert_eq!(target, key(5, 3));
+        let mut clipped = Vec::new();
+        clip_to_file(&list, &key(5, 3), &key(12, 4), &mut clipped);
+        assert_eq!(clipped, [RangeTombstone { start: vec![5], end: vec![12], sequence: SequenceNumber(9) }]);
+        clipped.clear();
+        clip_to_file(&list, &key(20, 3), &key(30, 4), &mut clipped);
+        assert!(clipped.is_empty());
+        let at = |user: u8| covering_sequence_in_file(&list, &key(5, 3), &key(12, 4), &[user], SequenceNumber(10));
+        assert_eq!([4, 5, 12, 13].map(|user| at(user).is_some()), [false, true, true, false]);
+        let sentinel = make_internal_key(&[12], MAX_SEQUENCE_NUMBER, ValueType::RangeDeletion);
+        assert!(covering_sequence_in_file(&list, &key(5, 3), &sentinel, &[12], SequenceNumber(10)).is_none());
+    }
+
     proptest! {
         #[test]
         fn the_cursor_never_changes_an_answer(
