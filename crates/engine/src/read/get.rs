@@ -79,6 +79,14 @@ impl<'a, P: Pin> GetContext<'a, P> {
         !matches!(self.state, LookupState::NotFound | LookupState::Merging)
     }
 
+    /// True when, after a source was asked in full, the older ones need not be: a range tombstone over the key hides all
+    /// that they can have.
+    #[inline]
+    #[must_use]
+    pub fn is_done_after_source(&self) -> bool {
+        self.is_done() || self.covering.is_some()
+    }
+
     /// Takes note of the newest range tombstone of the next source over the key (visible to the reader, truncated to
     /// the file). To be called before the source's entries are added.
     #[inline]
@@ -252,6 +260,17 @@ mod tests {
         let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", None);
         assert!(context.add(SequenceNumber(1), T::Merge, b"x", || None));
         assert_eq!(context.finish().unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[test]
+    fn a_covering_tombstone_ends_the_search_after_its_source() {
+        let operator = StringAppend::default();
+        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", Some(&operator));
+        context.add_covering_tombstone(Some(SequenceNumber(5)));
+        assert!(!context.is_done(), "the source's own entries may be newer");
+        assert!(context.add(SequenceNumber(7), T::Merge, b"x", || None));
+        assert!(context.is_done_after_source());
+        assert_eq!(context.finish().unwrap().unwrap(), b"x");
     }
 
     #[test]
