@@ -27,6 +27,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+#[cfg(test)]
+mod tests;
+
 /// The open tables of a database.
 #[derive(Debug)]
 pub struct OpenTables {

@@ -53,7 +53,7 @@ impl BlobFileMetadata {
     /// The garbage so far, as one record; `None` without any.
     #[must_use]
     pub fn garbage(&self) -> Option<BlobFileGarbage> {
-        (self.garbage_blob_count > 0).then(|| BlobFileGarbage {
+        (self.garbage_blob_count > 0).then_some(BlobFileGarbage {
             number: self.addition.number,
             garbage_blob_count: self.garbage_blob_count,
             garbage_blob_bytes: self.garbage_blob_bytes,

@@ -41,9 +41,8 @@ fn candidates<'a>(
     let deepest = input.version.deepest_non_empty_level().unwrap_or(0);
     input.version.files().filter(move |(level, file)| {
         let goes_down = matches!(reason, CompactionReason::FilesMarkedForCompaction | CompactionReason::Ttl);
-        !file.is_being_compacted()
-            && !(goes_down && *level > 0 && *level == deepest)
-            && is_due(input, reason, *level, file)
+        let is_at_its_end = goes_down && *level > 0 && *level == deepest;
+        !is_at_its_end && !file.is_being_compacted() && is_due(input, reason, *level, file)
     })
 }
 

@@ -72,20 +72,15 @@ impl VersionSet {
         let mut builders: BTreeMap<u32, (Arc<ColumnFamilyOptions>, VersionBuilder)> = BTreeMap::new();
         for edit in edits.iter().filter(|edit| !matches!(edit.column_family_change, Some(ColumnFamilyChange::Add(_)))) {
             let id = edit.column_family;
-            if !builders.contains_key(&id) {
-                let family = self.family(id).ok_or_else(|| dropped(id))?;
-                // An edit without files needs no new version.
-                if !changes_tree(edit) {
-                    continue;
-                }
-                builders.insert(id, (Arc::clone(&family.options), VersionBuilder::new(family.current)));
+            let family = self.family(id).ok_or_else(|| dropped(id))?;
+            if !changes_tree(edit) {
+                continue;
             }
-            if let Some((_, builder)) = builders.get_mut(&id) {
-                if edit.is_wal_manipulation() && changes_tree(edit) {
-                    return Err(Error::invalid_argument("an edit must not change both files and tracked WALs"));
-                }
-                builder.apply(edit)?;
+            if edit.is_wal_manipulation() {
+                return Err(Error::invalid_argument("an edit must not change both files and tracked WALs"));
             }
+            let new_builder = || (Arc::clone(&family.options), VersionBuilder::new(Arc::clone(&family.current)));
+            builders.entry(id).or_insert_with(new_builder).1.apply(edit)?;
         }
         let mut versions = BTreeMap::new();
         for (id, (options, builder)) in builders {

@@ -89,9 +89,9 @@ impl Replay {
                 self.add_family(id, name.clone());
             }
             Some(ColumnFamilyChange::Drop) => {
-                if id == 0 || self.families.remove(&id).is_none() {
-                    return Err(Error::corruption(format!("column family {id} is dropped, but does not exist")));
-                }
+                let dropped = if id == 0 { None } else { self.families.remove(&id) };
+                dropped
+                    .ok_or_else(|| Error::corruption(format!("column family {id} is dropped, but does not exist")))?;
             }
             None => {}
         }

@@ -31,6 +31,12 @@ fn open(file_system: &Arc<dyn FileSystem>, names: &[&str]) -> Result<VersionSet>
     open_with(file_system, DbOptions::default(), names, RecoverMode::ReadWrite)
 }
 
+fn size_limits(max_manifest_file_size: u64, max_manifest_space_amp_pct: i32) -> DbOptions {
+    let settings =
+        crate::options::DbSettings { max_manifest_file_size, max_manifest_space_amp_pct, ..Default::default() };
+    DbOptions { settings, ..DbOptions::default() }
+}
+
 fn new_database() -> Arc<dyn FileSystem> {
     let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     file_system.create_dir_all(Path::new(DB)).unwrap();
@@ -332,9 +338,7 @@ fn a_failed_write_leaves_everything_as_it_was_and_the_next_one_begins_anew() {
         let fault_system = Arc::new(FaultInjectionFileSystem::new(new_database()));
         let file_system: Arc<dyn FileSystem> = Arc::clone(&fault_system) as _;
         // Every change begins a new MANIFEST, so that each operation of a switch can fail.
-        let mut db_options = DbOptions::default();
-        db_options.max_manifest_file_size = 1;
-        db_options.max_manifest_space_amp_pct = 0;
+        let db_options = size_limits(1, 0);
         let version_set = open_with(&file_system, db_options, &["default"], RecoverMode::ReadWrite).unwrap();
         let first = new_file(&version_set, 0, "a..m", 5);
         version_set.log_and_apply(vec![adding(0, first)]).unwrap();
@@ -361,9 +365,7 @@ fn a_failed_write_leaves_everything_as_it_was_and_the_next_one_begins_anew() {
 #[test]
 fn a_manifest_is_replaced_when_it_has_grown() {
     let file_system = new_database();
-    let mut db_options = DbOptions::default();
-    db_options.max_manifest_file_size = 1000;
-    db_options.max_manifest_space_amp_pct = 100;
+    let db_options = size_limits(1000, 100);
     let version_set = open_with(&file_system, db_options, &["default"], RecoverMode::ReadWrite).unwrap();
     let mut manifests = Vec::new();
     for sequence in 0..200 {
