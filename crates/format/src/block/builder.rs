@@ -1,5 +1,6 @@
 //! Writes key/value blocks.
 
+use super::entry::shared_prefix;
 use ferrock_base::coding::{put_fixed32, put_varint32, varint_len};
 
 /// How a block is written.
@@ -156,20 +157,4 @@ impl BlockBuilder {
     pub fn memory_bytes(&self) -> usize {
         self.buffer.capacity() + self.restarts.capacity() * 4 + self.last_key.capacity()
     }
-}
-
-/// Length of the common prefix, eight bytes at a time.
-#[inline]
-fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
-    let (chunks_a, _) = a.as_chunks::<8>();
-    let (chunks_b, _) = b.as_chunks::<8>();
-    let mut length = 0;
-    for (left, right) in chunks_a.iter().zip(chunks_b) {
-        let difference = u64::from_le_bytes(*left) ^ u64::from_le_bytes(*right);
-        if difference != 0 {
-            return length + difference.trailing_zeros() as usize / 8;
-        }
-        length += 8;
-    }
-    length + a[length..].iter().zip(&b[length..]).take_while(|(left, right)| left == right).count()
 }

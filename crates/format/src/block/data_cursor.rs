@@ -7,7 +7,7 @@
 //! Going back costs one scan of a restart interval, whose entries are kept, so that the next steps back are free.
 
 use super::data::DataBlock;
-use super::entry::{EntryHeader, bad_entry, decode_header, range};
+use super::entry::{EntryHeader, bad_entry, decode_header, range, shared_prefix};
 use super::hash_index::Bucket;
 use super::key_buffer::KeyBuffer;
 use ferrock_base::coding::get_varint32;
@@ -134,9 +134,94 @@ impl DataBlockCursor {
     /// Goes to the first entry at or after the internal key `target`.
     pub fn seek(&mut self, block: &DataBlock, comparator: &InternalComparator, target: &[u8]) {
         let Some(restart) = self.find_restart(block, comparator, target) else { return };
+        if comparator.user().is_bytewise() && self.scan_bytewise(block, restart, target) {
+            return;
+        }
         self.go_to_restart(block, restart);
         self.advance(block);
         self.skip_smaller(block, comparator, target);
+    }
+
+    /// Goes from a restart whose key is smaller (or the first one) to the first entry at or after `target` without putting
+    /// any key together. False when that is not possible here: nothing is known then.
+    ///
+    /// `matched` counts the leading bytes that the user key before has in common with the target's. As that key is
+    /// smaller, an entry that shares more than those bytes with it is smaller too; any other entry begins with the
+    /// shared bytes of the *target* and only its suffix has to be compared. So the found key is put together from the
+    /// target and one suffix.
+    fn scan_bytewise(&mut self, block: &DataBlock, restart: usize, target: &[u8]) -> bool {
+        let layout = block.layout();
+        if layout.has_separate_values || self.global_sequence.is_some() {
+            return false;
+        }
+        self.go_to_restart(block, restart);
+        let Some(entries) = block.bytes().get(..layout.entries_end) else { return false };
+        let wanted = user_key(target);
+        let (mut matched, mut previous_length) = (0, 0);
+        loop {
+            let at = self.next_at;
+            if at >= entries.len() {
+                self.at = at;
+                return true;
+            }
+            let Some(header) = decode_header(entries, at) else { return false };
+            let key_end = header.end + header.non_shared;
+            let Some(suffix) = entries.get(header.end..key_end) else { return false };
+            let Some(length) = (header.shared + header.non_shared).checked_sub(TRAILER_SIZE) else { return false };
+            if at >= self.next_restart_at {
+                if at > self.next_restart_at || header.shared != 0 {
+                    return false;
+                }
+                self.restart_index += 1;
+                self.next_restart_at = layout.restart(block.bytes(), self.restart_index + 1);
+            }
+            self.at = at;
+            self.next_at = key_end + header.value_length;
+            if self.next_at > entries.len() {
+                return false;
+            }
+            if header.shared > matched {
+                let is_possible = header.shared <= previous_length + TRAILER_SIZE;
+                if matched >= previous_length || matched >= length || !is_possible {
+                    return false;
+                }
+                previous_length = length;
+                continue;
+            }
+            let Some(rest) = suffix.get(..header.non_shared.wrapping_sub(TRAILER_SIZE)) else { return false };
+            let rest_wanted = &wanted[header.shared..];
+            let common = shared_prefix(rest, rest_wanted);
+            let is_smaller = match (rest.get(common), rest_wanted.get(common)) {
+                (Some(byte), Some(wanted)) => byte < wanted,
+                (None, Some(_)) => true,
+                (Some(_), None) => false,
+                (None, None) => trailer(suffix) > trailer(target),
+            };
+            if !is_smaller {
+                self.take_found(header, suffix, target, at, entries.len());
+                return true;
+            }
+            matched = header.shared + common;
+            previous_length = length;
+        }
+    }
+
+    /// Puts the cursor on the entry that [`scan_bytewise`](Self::scan_bytewise) found.
+    #[inline]
+    fn take_found(&mut self, header: EntryHeader, suffix: &[u8], target: &[u8], at: usize, limit: usize) {
+        let Some(value) = range(header.end + header.non_shared, header.value_length, limit) else {
+            return self.fail(bad_entry("lengths reach beyond the entries", at));
+        };
+        self.value = Span { start: value.start, end: value.end };
+        if header.shared == 0 {
+            self.key_in_block = true;
+            self.key = Span { start: header.end, end: header.end + header.non_shared };
+        } else {
+            self.key_in_block = false;
+            self.buffer.set(&target[..header.shared]);
+            self.buffer.replace_tail(header.shared, suffix);
+        }
+        self.check_key(suffix, at);
     }
 
     /// Goes to the last entry at or before `target`.

@@ -73,3 +73,19 @@ pub(super) fn range(start: usize, length: usize, limit: usize) -> Option<std::op
 pub(super) fn checked_range(start: usize, length: usize, limit: usize, what: &str) -> Result<std::ops::Range<usize>> {
     range(start, length, limit).ok_or_else(|| bad_entry(what, start))
 }
+
+/// Length of the common prefix, eight bytes at a time.
+#[inline]
+pub(super) fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
+    let (chunks_a, _) = a.as_chunks::<8>();
+    let (chunks_b, _) = b.as_chunks::<8>();
+    let mut length = 0;
+    for (left, right) in chunks_a.iter().zip(chunks_b) {
+        let difference = u64::from_le_bytes(*left) ^ u64::from_le_bytes(*right);
+        if difference != 0 {
+            return length + difference.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    length + a[length..].iter().zip(&b[length..]).take_while(|(left, right)| left == right).count()
+}
