@@ -288,7 +288,7 @@ impl Opener {
         versions.set_db_id(id.clone());
         if self.options.write_identity_file && on_file.as_ref() != Some(&id) {
             let temp = self.path.join(file_name::temp(FileNumber(0)));
-            write_file_atomically(&*self.file_system, &temp, &path, id.as_bytes())?;
+            write_file_atomically(&*self.file_system, &path, &temp, id.as_bytes())?;
         }
         Ok(())
     }
@@ -414,17 +414,17 @@ impl DbCore {
         self.state.lock().families = states;
     }
 
-    /// Opens every table, or as many as may be open. Errors of single tables count with `paranoid_checks` alone.
+    /// Opens every table when all may stay open; otherwise tables are opened as they are needed. Errors of single tables count with `paranoid_checks` alone.
     fn open_tables(&self) -> Result<()> {
         let options = self.options.load();
+        if options.max_open_files >= 0 {
+            return Ok(());
+        }
         let families = self.families.load();
         let mut files: Vec<(Arc<TableCache>, Arc<crate::version::FileMetadata>)> = Vec::new();
         for data in families.iter() {
             let version = Arc::clone(&data.super_version.load().version);
             files.extend(version.files().map(|(_, file)| (Arc::clone(&data.table_cache), Arc::clone(file))));
-        }
-        if let Ok(bound) = usize::try_from(options.max_open_files) {
-            files.truncate(bound);
         }
         let threads = usize::try_from(options.max_file_opening_threads).unwrap_or(1);
         match open_all(&*self.spawner, threads, files) {

@@ -22,6 +22,6 @@ impl DbCore {
         let text = to_file(&self.options.load(), &families).format()?;
         let temp = self.path.join(file_name::options_temp(self.versions.new_file_number()));
         let path = self.path.join(file_name::options(self.versions.new_file_number()));
-        write_file_atomically(&*self.file_system, &temp, &path, text.as_bytes())
+        write_file_atomically(&*self.file_system, &path, &temp, text.as_bytes())
     }
 }

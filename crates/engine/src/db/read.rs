@@ -6,6 +6,7 @@
 use super::sources::{Child, table_level_iterator};
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
+use crate::iterator::range_tombstones::covering_sequence_in_file;
 use crate::iterator::{
     ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, RangeTombstoneSource, SourceIterator,
 };
@@ -121,12 +122,15 @@ fn search_tables(
         for file in pinned.version.files_for_user_key(level, lookup) {
             let table = table_for_read(&data.table_cache, file, options)?;
             if let Some(tombstones) = table.range_tombstones() {
-                context.add_covering_tombstone(tombstones.max_covering_sequence(lookup.user_key(), sequence));
+                let (smallest, largest) = (&file.smallest, &file.largest);
+                let covering =
+                    covering_sequence_in_file(tombstones, smallest, largest, lookup.user_key(), sequence);
+                context.add_covering_tombstone(covering);
             }
             table.get(&table_options, lookup, &mut |entry, value, block| {
                 context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
             })?;
-            if context.is_done() {
+            if context.is_done_after_source() {
                 return Ok(());
             }
         }
@@ -173,7 +177,8 @@ fn multi_get_level(
         };
         if let Some(tombstones) = table.range_tombstones() {
             for &index in &members {
-                let covering = tombstones.max_covering_sequence(lookups[index].user_key(), sequence);
+                let key = lookups[index].user_key();
+                let covering = covering_sequence_in_file(tombstones, &file.smallest, &file.largest, key, sequence);
                 contexts[index].add_covering_tombstone(covering);
             }
         }

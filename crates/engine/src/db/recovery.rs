@@ -218,8 +218,9 @@ impl LogRecovery<'_> {
             })
         });
         inserter.insert_all(batch.iter())?;
+        let next = first.plus(u64::from(batch.count()));
+        progress.next = if *has_seen_record { progress.next.max(next) } else { next };
         *has_seen_record = true;
-        progress.next = progress.next.max(first.plus(u64::from(batch.count())));
         let last = SequenceNumber(progress.next.0 - 1);
         progress.outcome.last_sequence = progress.outcome.last_sequence.max(Some(last));
         Ok(Taken::Yes)
