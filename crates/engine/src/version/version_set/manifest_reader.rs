@@ -1,7 +1,14 @@
 //! Reads the records of a MANIFEST: framing, decoding, atomic groups.
+//!
+//! A crash may cut the last record, so an end that is no whole record is passed over. But a changed length in the header
+//! of any record looks the same: what it claims reaches past the end. Taken for a cut, it would silently bring back an
+//! old tree, and the tables of the newer one would count as obsolete. So the end counts as a cut only when no intact
+//! record lies behind it.
 
+use ferrock_base::checksum::{crc32c, mask_crc};
+use ferrock_base::coding::get_fixed32;
 use ferrock_base::{Error, Result};
-use ferrock_format::log::{BlockSource, LogEvent, LogReader};
+use ferrock_format::log::{BLOCK_SIZE_BYTES, BlockSource, LEGACY_HEADER_SIZE_BYTES, LogEvent, LogReader};
 use ferrock_format::version_edit::{AtomicGroupBuffer, VersionEdit};
 use ferrock_vfs::{FileSystem, SequentialFile, SequentialOptions};
 use std::path::{Path, PathBuf};
@@ -22,17 +29,19 @@ impl BlockSource for FileSource {
 }
 
 /// The edits of a MANIFEST, one committed group after the other.
-pub(super) struct ManifestReader {
+pub(super) struct ManifestReader<'a> {
+    file_system: &'a dyn FileSystem,
     path: PathBuf,
     reader: LogReader<FileSource>,
     group: AtomicGroupBuffer,
     scratch: Vec<u8>,
 }
 
-impl ManifestReader {
-    pub(super) fn open(file_system: &dyn FileSystem, path: &Path) -> Result<Self> {
+impl<'a> ManifestReader<'a> {
+    pub(super) fn open(file_system: &'a dyn FileSystem, path: &Path) -> Result<Self> {
         let file = file_system.open_sequential(path, &SequentialOptions::default())?;
         Ok(Self {
+            file_system,
             path: path.to_path_buf(),
             reader: LogReader::manifest(FileSource(file)),
             group: AtomicGroupBuffer::new(),
@@ -55,7 +64,7 @@ impl ManifestReader {
                 LogEvent::Corruption { offset, what, .. } => {
                     return Err(at(Error::corruption(what), &self.path, offset));
                 }
-                LogEvent::OldRecord { .. } | LogEvent::End => return Ok(None),
+                LogEvent::OldRecord { .. } | LogEvent::End => return self.check_end().map(|()| None),
             };
             let edits = self.group.push(edit).map_err(|error| at(error, &self.path, offset))?;
             if !edits.is_empty() {
@@ -64,9 +73,58 @@ impl ManifestReader {
         }
     }
 
+    /// What follows the last whole record is the beginning of one, or space that was reserved.
+    fn check_end(&self) -> Result<()> {
+        let end = self.reader.last_record_end();
+        let mut source = FileSource(self.file_system.open_sequential(&self.path, &SequentialOptions::default())?);
+        let block_start = end - end % BLOCK_SIZE_BYTES as u64;
+        source.0.skip(block_start)?;
+        let mut block = vec![0; BLOCK_SIZE_BYTES];
+        let mut position = usize::try_from(end - block_start).unwrap_or(0);
+        let mut offset = block_start;
+        let mut first_damaged = None;
+        loop {
+            let length = source.read_block(&mut block)?;
+            let content = &block[..length];
+            while position < length {
+                match intact_record(content.get(position..).unwrap_or_default()) {
+                    Some(size) if first_damaged.is_none() => position += size,
+                    Some(_) => {
+                        let damaged = first_damaged.unwrap_or(offset);
+                        let what = "a record is damaged, and intact ones follow it";
+                        return Err(at(Error::corruption(what), &self.path, damaged));
+                    }
+                    // The last bytes of a block are too few for a header.
+                    None if first_damaged.is_none() && BLOCK_SIZE_BYTES - position < LEGACY_HEADER_SIZE_BYTES => break,
+                    None => {
+                        first_damaged.get_or_insert(offset + position as u64);
+                        position += 1;
+                    }
+                }
+            }
+            offset += length as u64;
+            // Damage that does not reach the end of the file is reported by the log reader; one block more is enough.
+            if length < BLOCK_SIZE_BYTES || first_damaged.is_some_and(|damaged| damaged + 2 * (length as u64) < offset)
+            {
+                return Ok(());
+            }
+            position = 0;
+        }
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// The size of the record that begins here, when its checksum says so.
+fn intact_record(bytes: &[u8]) -> Option<usize> {
+    let header = bytes.get(..LEGACY_HEADER_SIZE_BYTES)?;
+    let length = usize::from(u16::from_le_bytes([header[4], header[5]]));
+    // Full, first, middle, last.
+    let is_record = (1..=4).contains(&header[6]) && length > 0;
+    let covered = bytes.get(6..LEGACY_HEADER_SIZE_BYTES + length).filter(|_| is_record)?;
+    (get_fixed32(header, 0) == Some(mask_crc(crc32c(covered)))).then_some(LEGACY_HEADER_SIZE_BYTES + length)
 }
 
 /// Names the place of an error in a record.
