@@ -29,7 +29,10 @@ fn entries() -> Entries {
         .map(|index| {
             let key = format!("key{:03}", index / 2);
             let sequence = SequenceNumber(100 - index);
-            (make_internal_key(key.as_bytes(), sequence, ValueType::Value), format!("value{index}").repeat(3).into_bytes())
+            (
+                make_internal_key(key.as_bytes(), sequence, ValueType::Value),
+                format!("value{index}").repeat(3).into_bytes(),
+            )
         })
         .collect()
 }
@@ -37,7 +40,8 @@ fn entries() -> Entries {
 fn build(format_version: u32, checksum: ChecksumType, compression: CompressionType) -> (Arc<dyn FileSystem>, Vec<u8>) {
     let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     let mut params = TableBuilderParams::new(InternalComparator::default());
-    let options = BlockBasedTableOptions { format_version, checksum, block_size: 150, ..BlockBasedTableOptions::default() };
+    let options =
+        BlockBasedTableOptions { format_version, checksum, block_size: 150, ..BlockBasedTableOptions::default() };
     params.options = Arc::new(options);
     params.compression = compression;
     params.filter_policy = FilterPolicy::bloom(10.0);
@@ -84,7 +88,10 @@ fn check_damaged(file_system: &Arc<dyn FileSystem>, bytes: &[u8], has_checksums:
                         let expected = |key: &[u8]| -> Entries {
                             entries().into_iter().filter(|(other, _)| user_key(other) == user_key(key)).collect()
                         };
-                        assert!(gets.iter().zip(entries()).all(|(got, (key, _))| *got == expected(&key)), "{what}: gets");
+                        assert!(
+                            gets.iter().zip(entries()).all(|(got, (key, _))| *got == expected(&key)),
+                            "{what}: gets"
+                        );
                         assert_eq!(covering, Some(50), "{what}");
                     }
                     None
