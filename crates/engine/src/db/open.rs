@@ -41,6 +41,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Bytes of the block cache that a database gets when its options name none.
 const DEFAULT_BLOCK_CACHE_BYTES: usize = 32 << 20;
+/// Of `max_open_files`, so many are set aside for logs, the MANIFEST and the like.
+const DESCRIPTORS_FOR_OTHER_FILES: usize = 10;
 /// Name of the family that always exists.
 const DEFAULT: &str = version_set::DEFAULT_COLUMN_FAMILY;
 
@@ -414,17 +416,22 @@ impl DbCore {
         self.state.lock().families = states;
     }
 
-    /// Opens every table when all may stay open; otherwise tables are opened as they are needed. Errors of single tables count with `paranoid_checks` alone.
+    /// Opens every table when all may stay open; otherwise a quarter of what may be open, as RocksDB does: the newest of
+    /// each level, from the top. The others are opened as they are needed. Errors of single tables count with `paranoid_checks` alone.
     fn open_tables(&self) -> Result<()> {
         let options = self.options.load();
-        if options.max_open_files >= 0 {
-            return Ok(());
-        }
         let families = self.families.load();
         let mut files: Vec<(Arc<TableCache>, Arc<crate::version::FileMetadata>)> = Vec::new();
         for data in families.iter() {
             let version = Arc::clone(&data.super_version.load().version);
-            files.extend(version.files().map(|(_, file)| (Arc::clone(&data.table_cache), Arc::clone(file))));
+            for level in 0..version.num_levels() {
+                let mut own = version.level(level).to_vec();
+                own.sort_by_key(|file| std::cmp::Reverse(file.number));
+                files.extend(own.into_iter().map(|file| (Arc::clone(&data.table_cache), file)));
+            }
+        }
+        if let Ok(bound) = usize::try_from(options.max_open_files) {
+            files.truncate(bound.saturating_sub(DESCRIPTORS_FOR_OTHER_FILES) / 4);
         }
         let threads = usize::try_from(options.max_file_opening_threads).unwrap_or(1);
         match open_all(&*self.spawner, threads, files) {
