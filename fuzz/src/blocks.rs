@@ -188,7 +188,10 @@ pub fn decompress(data: &[u8]) {
         return;
     }
     let options = CompressionOptions { level: i32::from(selector >> 6) * 3, ..CompressionOptions::default() };
-    let Ok(mut compressor) = Compressor::new(compression_type, &options, dictionary.as_ref().map(Dictionary::bytes)) else { return };
+    let Ok(mut compressor) = Compressor::new(compression_type, &options, dictionary.as_ref().map(Dictionary::bytes))
+    else {
+        return;
+    };
     let mut stored = Vec::new();
     if compressor.compress(payload, &mut stored) {
         assert_eq!(decode(&stored).expect("decode what was encoded"), payload);

@@ -9,10 +9,12 @@
 //! Selecting an option takes a byte from the *front* of the input, so that seeds stay readable: `option byte, payload`.
 
 mod blocks;
+pub mod database;
 mod records;
 pub mod repair;
 
 pub use blocks::{block_data, block_index, decompress, filter, footer, properties};
+pub use database::{db_open, manifest, table, wal};
 pub use records::{file_name, log_reader, options_file, values, version_edit, write_batch};
 
 /// Takes the option byte off the front.

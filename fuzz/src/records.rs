@@ -66,7 +66,9 @@ pub fn write_batch(data: &[u8]) {
             Record::Delete { column_family, key } => copy.delete_cf(column_family, key).is_ok(),
             Record::SingleDelete { column_family, key } => copy.single_delete_cf(column_family, key).is_ok(),
             Record::Merge { column_family, key, operand } => copy.merge_cf(column_family, key, operand).is_ok(),
-            Record::BlobIndex { column_family, key, index } => copy.put_blob_index_cf(column_family, key, index).is_ok(),
+            Record::BlobIndex { column_family, key, index } => {
+                copy.put_blob_index_cf(column_family, key, index).is_ok()
+            }
             Record::LogData(blob) => copy.put_log_data(blob).is_ok(),
             _ => false,
         };

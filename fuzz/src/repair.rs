@@ -25,3 +25,13 @@ pub fn log_checksums(log: &mut [u8]) {
         }
     }
 }
+
+/// Says in the footer of a block-based table of format_version 1 to 5 that blocks have no checksums.
+pub fn no_table_checksums(table: &mut [u8]) {
+    const FOOTER_SIZE: usize = 53;
+    let Some(footer_at) = table.len().checked_sub(FOOTER_SIZE) else { return };
+    let footer = &mut table[footer_at..];
+    if matches!(footer[FOOTER_SIZE - 12..FOOTER_SIZE - 8], [1..=5, 0, 0, 0]) {
+        footer[0] = 0;
+    }
+}

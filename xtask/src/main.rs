@@ -80,7 +80,7 @@ const TASKS: &[Task] = &[
         name: "model-long",
         arguments: "[operations]",
         what: "the engine against a BTreeMap, for many operations",
-        more: "Default 10000000. Sets FERROCK_MODEL_OPERATIONS and PROPTEST_CASES for the model tests of the engine.",
+        more: "Default 10000000, from a random seed. A failure names its seed: FERROCK_MODEL_SEED=n repeats it.",
         run: tasks::model_long,
     },
     Task {

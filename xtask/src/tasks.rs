@@ -65,9 +65,10 @@ pub(crate) fn crash(arguments: &[String]) -> Outcome {
 pub(crate) fn model_long(arguments: &[String]) -> Outcome {
     let operations = number(arguments, 10_000_000)?;
     let mut test = cargo(&["test", "--release", "-p", "ferrock", "--test", "model", "--", "--include-ignored"]);
-    test.env("FERROCK_MODEL_OPERATIONS", operations.to_string());
-    // About a thousand operations make a case.
-    test.env("PROPTEST_CASES", (operations / 1000).max(1).to_string());
+    test.env("FERROCK_MODEL_OPS", operations.to_string());
+    if std::env::var_os("FERROCK_MODEL_SEED").is_none() {
+        test.env("FERROCK_MODEL_SEED", "random");
+    }
     run(test)
 }
 

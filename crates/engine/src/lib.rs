@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 mod background_error;
+mod blob;
 mod column_family;
 mod compaction;
 mod db;
@@ -25,3 +26,7 @@ pub use ferrock_format::write_batch::WriteBatch;
 pub use listener::{CompactionEvent, EventListener, FlushEvent};
 pub use options::{ColumnFamilyOptions, CompactRangeOptions, DbOptions, FlushOptions, ReadOptions, WriteOptions};
 pub use snapshot::Snapshot;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExamples;
