@@ -288,6 +288,9 @@ mod tests {
         let new = make_internal_key(b"k", SequenceNumber(9), ValueType::Value);
         let old = make_internal_key(b"k", SequenceNumber(8), ValueType::Value);
         assert_eq!(order.compare(&new, &old), Ordering::Less);
-        assert_eq!(order.compare(&old, &make_internal_key(b"k\0", SequenceNumber(9), ValueType::Value)), Ordering::Less);
+        assert_eq!(
+            order.compare(&old, &make_internal_key(b"k\0", SequenceNumber(9), ValueType::Value)),
+            Ordering::Less
+        );
     }
 }

@@ -123,7 +123,8 @@ impl LookupKey {
     #[inline]
     #[must_use]
     pub fn new(user_key: &[u8], sequence: SequenceNumber) -> Self {
-        let mut key = Self { length: user_key.len() + TRAILER_SIZE, inline: [0; INLINE_KEY + TRAILER_SIZE], heap: Vec::new() };
+        let mut key =
+            Self { length: user_key.len() + TRAILER_SIZE, inline: [0; INLINE_KEY + TRAILER_SIZE], heap: Vec::new() };
         let trailer = pack_trailer(sequence, ValueType::FOR_SEEK).to_le_bytes();
         if user_key.len() <= INLINE_KEY {
             key.inline[..user_key.len()].copy_from_slice(user_key);

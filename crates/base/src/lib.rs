@@ -6,8 +6,8 @@
 pub mod checksum;
 pub mod clock;
 pub mod coding;
-pub mod comparator;
 pub mod compaction_filter;
+pub mod comparator;
 pub mod error;
 pub mod hash;
 pub mod internal_key;

@@ -53,7 +53,8 @@ impl MergeOperator for UInt64Add {
         "UInt64AddOperator"
     }
     fn full_merge(&self, _key: &[u8], existing: Option<&[u8]>, operands: &[&[u8]], out: &mut Vec<u8>) -> bool {
-        let sum = operands.iter().fold(existing.map_or(0, read_u64), |sum, operand| sum.wrapping_add(read_u64(operand)));
+        let sum =
+            operands.iter().fold(existing.map_or(0, read_u64), |sum, operand| sum.wrapping_add(read_u64(operand)));
         out.extend_from_slice(&sum.to_le_bytes());
         true
     }
@@ -162,7 +163,11 @@ pub fn built_in(text: &str) -> Result<Option<Arc<dyn MergeOperator>>> {
         }
         "MaxOperator" | "max" => Some(Arc::new(Max)),
         "PutOperator" | "put" | "put_v1" => Some(Arc::new(Put)),
-        _ => return Err(Error::not_supported(format!("merge operator {id} is not built in: open with one of that name"))),
+        _ => {
+            return Err(Error::not_supported(format!(
+                "merge operator {id} is not built in: open with one of that name"
+            )));
+        }
     })
 }
 

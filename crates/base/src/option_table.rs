@@ -123,6 +123,7 @@ pub struct OptionFlags {
 impl OptionFlags {
     /// Reads the mutability word of a table row.
     #[must_use]
+    #[expect(clippy::panic, reason = "it is evaluated when the table is compiled")]
     pub const fn from_word(word: &str) -> Self {
         match word.as_bytes() {
             b"fixed" => Self { is_mutable: false, is_own: false },

@@ -55,7 +55,8 @@ impl PrefixExtractor {
     /// The built-in extractor with this name or alias (`fixed:4`, `rocksdb.FixedPrefix.4`, ...); `nullptr` is none.
     pub fn built_in(text: &str) -> Result<Option<Self>> {
         let text = text.trim();
-        let text = text.strip_prefix("{id=").and_then(|rest| rest.strip_suffix('}')).unwrap_or(text).trim_end_matches(';');
+        let text =
+            text.strip_prefix("{id=").and_then(|rest| rest.strip_suffix('}')).unwrap_or(text).trim_end_matches(';');
         let number = |digits: &str| {
             let parsed = digits.parse::<usize>();
             parsed.map_err(|_| Error::invalid_argument(format!("prefix extractor {text}: {digits} is not a length")))
