@@ -140,7 +140,7 @@ pub(crate) fn thread_ordinal() -> usize {
     use std::sync::atomic::AtomicUsize;
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
-        static ORDINAL: usize = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        static ORDINAL: usize = NEXT.fetch_add(1, Ordering::Relaxed);
     }
     ORDINAL.try_with(|ordinal| *ordinal).unwrap_or(0)
 }

@@ -73,12 +73,14 @@ impl OpenTables {
 
     /// Tables open in a bounded cache.
     #[must_use]
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.shards.iter().flatten().map(|shard| shard.read().slots.len()).sum()
     }
 
     /// True when a bounded cache has no table.
     #[must_use]
+    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -288,6 +290,7 @@ impl TableCache {
     }
 
     /// Forgets the table of a file that is to be deleted.
+    #[cfg(test)]
     pub fn evict(&self, number: FileNumber) {
         self.params.open_tables.evict(number);
     }

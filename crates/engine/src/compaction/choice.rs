@@ -2,7 +2,9 @@
 
 use crate::version::boundary::BoundaryRange;
 use crate::version::{FileMetadata, Version};
-use ferrock_base::{Comparator, FileNumber};
+use ferrock_base::Comparator;
+#[cfg(test)]
+use ferrock_base::FileNumber;
 use std::sync::Arc;
 
 /// Why a compaction was chosen.
@@ -160,6 +162,7 @@ impl RunningCompactions {
 
     /// Compactions that are running.
     #[must_use]
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.running.len()
     }
@@ -186,6 +189,7 @@ impl RunningCompactions {
 
     /// Numbers of all busy files.
     #[must_use]
+    #[cfg(test)]
     pub fn busy_files(&self) -> Vec<FileNumber> {
         self.running.iter().flat_map(|running| running.files.iter().map(|file| file.number)).collect()
     }

@@ -186,10 +186,11 @@ impl DbCore {
         }
         self.info_log.info(|| {
             format!(
-                "[{}] compaction {}: {} from L{} to L{}, {} files in, {} files out, {written} bytes, {us} us{}",
+                "[{}] compaction {}: {} (score {:.2}) from L{} to L{}, {} files in, {} files out, {written} bytes, {us} us{}",
                 job.data.name,
                 job.job_id,
                 job.choice.reason.name(),
+                job.choice.score,
                 job.choice.start_level,
                 job.choice.output_level,
                 event.input_files.len(),
@@ -287,7 +288,6 @@ impl DbCore {
     }
 
     /// Children, range tombstones, and how many entries the inputs hold (`None` where a table does not say).
-    #[expect(clippy::type_complexity, reason = "three results that are used once, side by side")]
     fn open_inputs(
         &self,
         data: &Arc<ColumnFamilyData>,
@@ -310,7 +310,7 @@ impl DbCore {
                     sources.push(RangeTombstoneSource::truncated(Arc::clone(fragments), &file.smallest, &file.largest));
                 }
                 if inputs.level == 0 {
-                    let iter = SourceIterator::new(table.iter(read_options.clone()), data.comparator.clone(), None);
+                    let iter = SourceIterator::new(table.iter(read_options), data.comparator.clone(), None);
                     children.push(ChildIterator::Table(iter));
                 }
             }
@@ -319,7 +319,7 @@ impl DbCore {
                     Arc::clone(&data.table_cache),
                     inputs.files.clone(),
                     data.comparator.clone(),
-                    read_options.clone(),
+                    read_options,
                     None,
                     None,
                 );

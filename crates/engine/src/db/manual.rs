@@ -236,7 +236,6 @@ impl DbCore {
     }
 
     /// Waits until the next piece of a manual compaction can run, and marks its files.
-    #[expect(clippy::type_complexity, reason = "a job and where the next one begins")]
     fn start_manual_piece(
         &self,
         data: &Arc<ColumnFamilyData>,

@@ -22,7 +22,7 @@ use ferrock_format::log::{BlockSource, LogEvent, LogReader, WalRecoveryMode};
 use ferrock_format::write_batch::WriteBatchRef;
 use ferrock_vfs::{FileSystem, SequentialFile, SequentialOptions};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A family as recovery sees it.
@@ -121,7 +121,7 @@ impl LogRecovery<'_> {
 
     fn read_log(
         &self,
-        path: &PathBuf,
+        path: &Path,
         number: FileNumber,
         families: &BTreeMap<u32, RecoveringFamily>,
         progress: &mut Progress,

@@ -44,7 +44,7 @@ impl LevelSource for LevelTables {
         let file = self.files.get(index).ok_or_else(|| ferrock_base::Error::corruption("a level has no such file"))?;
         let table = self.cache.get(file)?;
         let tombstones = table.range_tombstones().cloned();
-        Ok(OpenedTable { iter: table.iter(self.options.clone()), tombstones })
+        Ok(OpenedTable { iter: table.iter(self.options), tombstones })
     }
 }
 

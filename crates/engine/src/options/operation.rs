@@ -100,6 +100,7 @@ pub enum BottommostLevelCompaction {
 
 /// How to compact by hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Default)]
 pub struct CompactRangeOptions {
     /// Move the result to the lowest level that can hold it.
     pub change_level: bool,
@@ -111,13 +112,3 @@ pub struct CompactRangeOptions {
     pub exclusive_manual_compaction: bool,
 }
 
-impl Default for CompactRangeOptions {
-    fn default() -> Self {
-        Self {
-            change_level: false,
-            target_level: None,
-            bottommost_level_compaction: BottommostLevelCompaction::default(),
-            exclusive_manual_compaction: false,
-        }
-    }
-}

@@ -27,6 +27,7 @@ impl BlobFileMetadata {
 
     /// Its number.
     #[must_use]
+    #[cfg(test)]
     pub fn number(&self) -> FileNumber {
         self.addition.number
     }

@@ -37,6 +37,7 @@ pub struct BoundaryRange {
 impl BoundaryRange {
     /// Everything.
     #[must_use]
+    #[cfg(test)]
     pub fn all() -> Self {
         Self::default()
     }

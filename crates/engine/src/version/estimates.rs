@@ -3,7 +3,6 @@
 use super::Version;
 use super::boundary::BoundaryRange;
 use crate::options::{ColumnFamilySettings, CompactionStyle};
-use std::fmt::Write;
 
 impl Version {
     /// Bytes that compactions must rewrite until every level is within its target: level 0 if it is due, then for every
@@ -81,21 +80,4 @@ impl Version {
         u64::try_from(scaled).unwrap_or(u64::MAX)
     }
 
-    /// Bytes of all tables.
-    #[must_use]
-    pub fn total_size_bytes(&self) -> u64 {
-        (0..self.num_levels()).fold(0, |sum, level| sum.saturating_add(self.level_size_bytes(level)))
-    }
-
-    /// The property `rocksdb.levelstats`.
-    #[must_use]
-    pub fn level_stats(&self) -> String {
-        let mut out = String::from("Level Files Size(MB)\n--------------------\n");
-        for (level, summary) in self.level_summaries().into_iter().enumerate() {
-            let megabytes = summary.size_bytes as f64 / 1_048_576.0;
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "{level:3} {:8} {megabytes:8.0}", summary.num_files);
-        }
-        out
-    }
 }

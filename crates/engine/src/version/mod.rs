@@ -27,10 +27,8 @@ pub mod version_set;
 
 pub use builder::VersionBuilder;
 pub use file_metadata::{FileMetadata, FileStatistics};
-pub use level_targets::LevelTargets;
 pub(crate) use level_targets::multiply;
-pub use lookup::FilesForUserKey;
 pub use overlap::KeyNotBeyondLevel;
 pub(crate) use version::total_size_bytes;
-pub use version::{AccumulatedStatistics, LevelFiles, LevelSummary, Version};
-pub use version_set::{FamilyToOpen, FamilyView, LiveFiles, RecoverMode, VersionSet};
+pub use version::Version;
+pub use version_set::{FamilyToOpen, VersionSet};

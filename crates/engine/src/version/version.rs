@@ -90,6 +90,7 @@ impl Version {
     /// The files of every level.
     #[inline]
     #[must_use]
+    #[cfg(test)]
     pub fn levels(&self) -> &[LevelFiles] {
         &self.levels
     }
@@ -133,6 +134,7 @@ impl Version {
 
     /// True when no level has a file.
     #[must_use]
+    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.levels.iter().all(|files| files.is_empty())
     }

@@ -5,6 +5,7 @@
 //! each re-evaluation the rate follows the debt: it falls when the debt did not shrink
 //! and rises when it did, so that writers glide instead of stopping.
 
+use crate::compaction::picker::stall::{DelayTrend, next_delayed_rate};
 use ferrock_base::clock::Clock;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -23,8 +24,8 @@ pub(crate) enum StallCondition {
     Stopped,
 }
 
-/// Slowest rate that a delay comes down to.
-const MIN_RATE_BYTES_PER_SECOND: u64 = 16 << 10;
+/// A delay that ends leaves the rate this much higher.
+const RECOVERY_FACTOR: f64 = 1.4;
 /// The bucket is refilled this often.
 const REFILL_US: u64 = 1000;
 
@@ -88,18 +89,16 @@ impl WriteController {
         let mut state = self.state.lock();
         let (before, debt_before) = state.debts.insert(column_family, (condition, debt_bytes)).unwrap_or_default();
         if condition == StallCondition::Delayed {
-            let factor = if before == StallCondition::Stopped || near_stop {
-                0.6
-            } else if before == StallCondition::Normal {
-                1.0
-            } else if debt_bytes >= debt_before {
-                0.8
-            } else {
-                1.25
+            let trend = DelayTrend {
+                is_near_stop: before == StallCondition::Stopped || near_stop,
+                is_debt_growing: debt_bytes >= debt_before,
             };
-            state.scale_rate(factor);
+            // The first delay begins at the rate that the last one left.
+            if before != StallCondition::Normal || near_stop {
+                state.rate = next_delayed_rate(state.rate, state.max_rate, trend);
+            }
         } else if condition == StallCondition::Normal && before != StallCondition::Normal {
-            state.scale_rate(1.4);
+            state.rate = ((state.rate as f64 * RECOVERY_FACTOR) as u64).min(state.max_rate);
         }
         self.publish(&state);
     }
@@ -143,13 +142,6 @@ impl WriteController {
         let wait_us = u64::try_from(missing * 1_000_000 / rate).unwrap_or(u64::MAX).clamp(REFILL_US, 60_000_000);
         state.next_refill_us = state.next_refill_us.max(now) + wait_us;
         Duration::from_micros(state.next_refill_us - now)
-    }
-}
-
-impl State {
-    fn scale_rate(&mut self, factor: f64) {
-        let scaled = (self.rate as f64 * factor) as u64;
-        self.rate = scaled.clamp(MIN_RATE_BYTES_PER_SECOND.min(self.max_rate), self.max_rate);
     }
 }
 

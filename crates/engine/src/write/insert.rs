@@ -40,11 +40,6 @@ impl<F: FnMut(u32) -> Result<Target>> Inserter<F> {
         Self { find, mode, last: None, next: first }
     }
 
-    /// The sequence number that the next counted record gets.
-    pub(crate) fn next_sequence(&self) -> SequenceNumber {
-        self.next
-    }
-
     /// Inserts every record of a batch.
     pub(crate) fn insert_all(&mut self, records: WriteBatchIter<'_>) -> Result<()> {
         for record in records {

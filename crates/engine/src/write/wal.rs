@@ -121,11 +121,6 @@ impl Wal {
         self.current.as_ref().is_some_and(|log| log.size_bytes() == 0 && !log.has_failed)
     }
 
-    /// True when the current log must not be appended to any more.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.current.as_ref().is_none_or(|log| log.has_failed)
-    }
-
     /// Bytes of all logs still needed.
     pub(crate) fn total_bytes(&self) -> u64 {
         let older: u64 = self.older.iter().map(|log| log.size_bytes).sum();
@@ -133,6 +128,7 @@ impl Wal {
     }
 
     /// Every log still needed, oldest first.
+    #[cfg(test)]
     pub(crate) fn live(&self) -> Vec<LiveLog> {
         let current = self.current.as_ref().map(|log| LiveLog { number: log.number, size_bytes: log.size_bytes() });
         self.older.iter().copied().chain(current).collect()

@@ -26,7 +26,9 @@ mod tests;
 mod triggers;
 
 pub use manual::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
-pub use score::{LevelScore, compaction_scores};
+#[cfg(test)]
+pub use score::LevelScore;
+pub use score::compaction_scores;
 
 use super::choice::{CompactionChoice, RunningCompactions};
 use crate::options::{ColumnFamilyOptions, CompactionStyle};

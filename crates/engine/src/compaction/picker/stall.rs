@@ -71,24 +71,6 @@ pub fn stall_condition(settings: &ColumnFamilySettings, input: &StallInput) -> S
     StallCondition::Normal
 }
 
-/// True when compactions should get more threads before it comes to a stall.
-#[must_use]
-pub fn needs_speedup(settings: &ColumnFamilySettings, input: &StallInput, bottommost_level_size_bytes: u64) -> bool {
-    if settings.disable_auto_compactions {
-        return false;
-    }
-    let trigger = i64::from(settings.level0_file_num_compaction_trigger);
-    let slowdown = i64::from(settings.level0_slowdown_writes_trigger);
-    let files = i64::try_from(input.num_level_0_files).unwrap_or(i64::MAX);
-    let fast_from = if slowdown < 0 { i64::MAX } else { (2 * trigger).min(trigger + (slowdown - trigger) / 4) };
-    if settings.compaction_style == CompactionStyle::Level && files >= fast_from {
-        return true;
-    }
-    let soft = settings.soft_pending_compaction_bytes_limit;
-    let by_size = (bottommost_level_size_bytes / 8).max(settings.max_bytes_for_level_base.saturating_mul(2));
-    soft > 0 && input.compaction_needed_bytes >= (soft / 4).min(by_size)
-}
-
 /// How the delayed rate changes each time the condition is evaluated while writers are delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayTrend {

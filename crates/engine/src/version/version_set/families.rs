@@ -22,12 +22,6 @@ impl VersionSet {
         self.state.lock().families.get(&id).map(Family::view)
     }
 
-    /// A family by name.
-    #[must_use]
-    pub fn family_by_name(&self, name: &str) -> Option<FamilyView> {
-        self.state.lock().families.values().find(|family| family.name == name).map(Family::view)
-    }
-
     /// The tables of a family.
     #[must_use]
     pub fn current(&self, id: u32) -> Option<Arc<Version>> {

@@ -31,6 +31,7 @@ impl VersionSet {
 
     /// As [`log_and_apply`](Self::log_and_apply), with all edits or none surviving a crash. Families must not be added
     /// or dropped this way.
+    #[cfg(test)]
     pub fn log_and_apply_atomic(&self, mut edits: Vec<VersionEdit>) -> Result<()> {
         if edits.iter().any(VersionEdit::is_column_family_manipulation) {
             return Err(Error::invalid_argument("a column family cannot be added or dropped in an atomic group"));

@@ -26,7 +26,7 @@ mod snapshot_records;
 #[cfg(test)]
 mod tests;
 
-pub use family::{FamilyToOpen, FamilyView};
+pub use family::FamilyToOpen;
 pub use recover::{RecoverMode, list_column_families};
 
 use super::Version;
@@ -39,11 +39,13 @@ use ferrock_vfs::FileSystem;
 use manifest_writer::ManifestWriter;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+#[cfg(test)]
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-pub use current::{exists, read_current};
+pub use current::exists;
 
 /// Name of the family that always exists.
 pub const DEFAULT_COLUMN_FAMILY: &str = "default";
@@ -102,6 +104,7 @@ pub struct LiveFiles {
 impl VersionSet {
     /// Directory of the database.
     #[must_use]
+    #[cfg(test)]
     pub fn db_path(&self) -> &Path {
         &self.db_path
     }
@@ -167,6 +170,7 @@ impl VersionSet {
 
     /// WALs recorded by a database that tracks them, with their synced sizes.
     #[must_use]
+    #[cfg(test)]
     pub fn tracked_wals(&self) -> BTreeMap<FileNumber, Option<u64>> {
         self.state.lock().tracked_wals.clone()
     }
@@ -185,12 +189,14 @@ impl VersionSet {
 
     /// Path of the MANIFEST that CURRENT points to.
     #[must_use]
+    #[cfg(test)]
     pub fn manifest_path(&self) -> PathBuf {
         self.db_path.join(file_name::manifest(self.manifest_number()))
     }
 
     /// Bytes of the MANIFEST being written; 0 before the first change.
     #[must_use]
+    #[cfg(test)]
     pub fn manifest_size_bytes(&self) -> u64 {
         self.manifest.lock().writer.as_ref().map_or(0, ManifestWriter::size_bytes)
     }
