@@ -1,26 +1,65 @@
 //! Counters of an open database: relaxed, added to at most once per operation, group or job.
 
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters of one database since it was opened.
-#[derive(Debug, Default)]
-pub(crate) struct Statistics {
-    pub(crate) write_groups: AtomicU64,
-    pub(crate) parallel_groups: AtomicU64,
-    pub(crate) batches_written: AtomicU64,
-    pub(crate) keys_written: AtomicU64,
-    pub(crate) bytes_written: AtomicU64,
-    pub(crate) wal_bytes: AtomicU64,
-    pub(crate) wal_syncs: AtomicU64,
-    pub(crate) stall_us: AtomicU64,
-    pub(crate) flushes: AtomicU64,
-    pub(crate) flush_bytes: AtomicU64,
-    pub(crate) flush_us: AtomicU64,
-    pub(crate) compactions: AtomicU64,
-    pub(crate) trivial_moves: AtomicU64,
-    pub(crate) compaction_read_bytes: AtomicU64,
-    pub(crate) compaction_write_bytes: AtomicU64,
-    pub(crate) compaction_us: AtomicU64,
+/// Declares the counters once, as fields and as the names under which they are printed.
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counters of one database since it was opened.
+        #[derive(Debug, Default)]
+        pub(crate) struct Statistics {
+            $($(#[$doc])* pub(crate) $name: AtomicU64,)*
+        }
+
+        impl Statistics {
+            /// Every counter as a line `name=value`, for programs.
+            pub(crate) fn to_lines(&self) -> String {
+                let mut out = String::new();
+                $(let _ = writeln!(out, "{}={}", stringify!($name), Self::get(&self.$name));)*
+                out
+            }
+        }
+    };
+}
+
+counters! {
+    /// Groups of batches that went to the log together.
+    write_groups,
+    /// Groups whose members inserted in parallel.
+    parallel_groups,
+    /// Batches.
+    batches_written,
+    /// Records of batches.
+    keys_written,
+    /// Bytes of batches.
+    bytes_written,
+    /// Bytes of batches that went to the log.
+    wal_bytes,
+    /// Syncs of the log that writers asked for.
+    wal_syncs,
+    /// Time spent appending to the log and syncing it; sampled.
+    wal_us,
+    /// Time spent inserting into memtables; sampled.
+    memtable_us,
+    /// Time for which writers were slowed down or stopped.
+    stall_us,
+    /// Flush jobs.
+    flushes,
+    /// Bytes of tables that flushes wrote.
+    flush_bytes,
+    /// Time of flush jobs.
+    flush_us,
+    /// Compaction jobs that rewrote tables.
+    compactions,
+    /// Compactions that only moved tables.
+    trivial_moves,
+    /// Bytes of the input tables.
+    compaction_read_bytes,
+    /// Bytes of the output tables.
+    compaction_write_bytes,
+    /// Time of compaction jobs.
+    compaction_us,
 }
 
 impl Statistics {
@@ -32,5 +71,18 @@ impl Statistics {
     #[inline]
     pub(crate) fn get(counter: &AtomicU64) -> u64 {
         counter.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_printed_by_name() {
+        let statistics = Statistics::default();
+        Statistics::add(&statistics.flushes, 3);
+        let lines = statistics.to_lines();
+        assert!(lines.lines().any(|line| line == "flushes=3") && lines.contains("stall_us=0\n"), "{lines}");
     }
 }

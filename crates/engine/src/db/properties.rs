@@ -65,6 +65,9 @@ pub const TEXT_PROPERTIES: &[&str] = &[
     "compression-ratio-at-levelN",
     "options-statistics",
     "block-cache-entry-stats",
+    "ferrock.statistics",
+    "ferrock.io",
+    "ferrock.options-without-effect",
 ];
 
 impl Db {
@@ -119,6 +122,7 @@ impl DbCore {
             }
             "block-cache-entry-stats" => Some(self.cache_stats()),
             "ferrock.options-without-effect" | "options-without-effect" => Some(self.option_notes.join("\n")),
+            "ferrock.statistics" => Some(self.statistics.to_lines()),
             "ferrock.io" => Some(format!("{:#?}", self.file_system.counters().snapshot())),
             _ => self.int_property(data, name).map(|value| value.to_string()),
         }

@@ -14,6 +14,7 @@ use crate::options::WriteOptions;
 use crate::statistics::Statistics;
 use crate::write::controller::StallCondition;
 use crate::write::insert::{InsertMode, Inserter, Target};
+use crate::write::timer::GroupTimer;
 use crate::write::queue::{LeaderGuard, Member, Role};
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
 use ferrock_format::write_batch::{Record, WriteBatch};
@@ -167,11 +168,15 @@ impl DbCore {
         let families = self.families.load_full();
         let first = SequenceNumber(self.visible_sequence.load(Ordering::Acquire) + 1);
         let count = number_batches(&mut request, &mut members, first);
+        let statistics = &self.statistics;
+        let group_number = Statistics::get(&statistics.write_groups);
+        let mut timer = GroupTimer::start(&*self.clock, group_number, group_bytes, options.sync);
         let mut verdict = Ok(());
         if options.disable_wal {
             self.has_unlogged_writes.store(true, Ordering::Release);
         } else {
             verdict = self.append_group(&request, &members, first, count, options.sync);
+            timer.lap(&statistics.wal_us);
         }
         if verdict.is_ok() {
             let in_parallel = !members.is_empty()
@@ -183,6 +188,7 @@ impl DbCore {
                 self.insert_alone(&families, &request, &members, options.ignore_missing_column_families)
             };
             verdict = verdict.inspect_err(|error| self.set_background_error(Reason::Write, error));
+            timer.lap(&statistics.memtable_us);
         }
         if verdict.is_ok() {
             // The last number given; a group of log data alone takes none.

@@ -4,4 +4,5 @@
 pub(crate) mod controller;
 pub(crate) mod insert;
 pub(crate) mod queue;
+pub(crate) mod timer;
 pub(crate) mod wal;
