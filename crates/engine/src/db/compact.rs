@@ -21,7 +21,7 @@ use crate::statistics::Statistics;
 use crate::version::{KeyNotBeyondLevel, Version};
 use ferrock_base::compaction_filter::FilterContext;
 use ferrock_base::{Error, FileNumber, Result};
-use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
+use ferrock_format::version_edit::{BlobFileGarbage, DeletedFile, NewFile, VersionEdit};
 use ferrock_table::TableReadOptions;
 use ferrock_vfs::IoPriority;
 use std::sync::Arc;
@@ -33,6 +33,16 @@ pub(crate) struct CompactionJob {
     pub(crate) running: RunningId,
     pub(crate) job_id: u64,
     pub(crate) is_manual: bool,
+}
+
+/// What a job has made.
+#[derive(Default)]
+struct Written {
+    files: Vec<NewFile>,
+    /// Numbers reserved, also of files that were not finished.
+    numbers: Vec<FileNumber>,
+    /// Records of blob files that no output refers to any more.
+    garbage: Vec<BlobFileGarbage>,
 }
 
 /// What lies below the output of a job.
@@ -130,8 +140,8 @@ impl DbCore {
         let before = self.clock.monotonic_us();
         let mut event = compaction_event(job);
         self.listeners.iter().for_each(|listener| listener.on_compaction_begin(&event));
-        let (files, numbers) = if job.choice.is_trivial_move {
-            (moved_files(&job.choice), Vec::new())
+        let Written { files, numbers, garbage } = if job.choice.is_trivial_move {
+            Written { files: moved_files(&job.choice), ..Written::default() }
         } else {
             self.write_compaction(job)?
         };
@@ -144,6 +154,7 @@ impl DbCore {
                 .map(|(level, file)| DeletedFile { level: level as u32, number: file.number })
                 .collect(),
             new_files: files,
+            blob_file_garbages: garbage,
             compact_cursors: job
                 .choice
                 .next_compact_cursor
@@ -200,7 +211,7 @@ impl DbCore {
         });
     }
 
-    fn write_compaction(&self, job: &CompactionJob) -> Result<(Vec<NewFile>, Vec<FileNumber>)> {
+    fn write_compaction(&self, job: &CompactionJob) -> Result<Written> {
         let (data, choice) = (&job.data, &job.choice);
         let options = data.options.load_full();
         let plan = OutputPlan {
@@ -234,6 +245,7 @@ impl DbCore {
         let iterator_options = CompactionIteratorOptions {
             stripes: SnapshotStripes::new(self.snapshots.sequences()),
             merge_operator: options.merge_operator.clone(),
+            blobs: Some(self.blobs_for_job(data.id, Arc::clone(&choice.version))),
             compaction_filter: options.compaction_filter.clone().map(|filter| (filter, filter_context)),
             bottommost: choice.is_bottommost,
             ..CompactionIteratorOptions::new(data.comparator.clone(), Vec::new())
@@ -244,6 +256,7 @@ impl DbCore {
         let splitter = self.splitter(data, choice);
         let mut result = output.write_all(&mut input, splitter);
         let (files, numbers) = (std::mem::take(&mut output.files), std::mem::take(&mut output.numbers));
+        let garbage = input.blobs_read().garbage(&output.blobs_written, &choice.version);
         drop(output);
         let dropped = input.dropped();
         if result.is_ok()
@@ -258,7 +271,7 @@ impl DbCore {
         }
         result = result.and_then(|()| files.iter().try_for_each(|file| self.verify_new_table(data, file)));
         match result {
-            Ok(()) => Ok((files, numbers)),
+            Ok(()) => Ok(Written { files, numbers, garbage }),
             Err(error) => {
                 self.discard_outputs(&numbers);
                 Err(error)

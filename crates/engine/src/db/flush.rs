@@ -8,6 +8,7 @@ use super::sources::Child;
 use super::table_output::{OutputPlan, TableOutput};
 use super::{DbCore, State};
 use crate::background_error::Reason;
+use crate::blob::FetchBlob;
 use crate::column_family::ColumnFamilyData;
 use crate::compaction::iterator::{
     CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
@@ -157,9 +158,15 @@ impl DbCore {
         let tombstones = CompactionRangeTombstones::new(data.comparator.clone(), sources);
         let filter_context =
             FilterContext { is_bottommost: false, is_manual: false, column_family_id: data.id, output_level: 0 };
+        // Logs may hold references to values that were written to blob files at once.
+        let blobs = self
+            .versions
+            .current(data.id)
+            .map(|version| -> Arc<dyn FetchBlob> { self.blobs_for_job(data.id, version) });
         let iterator_options = CompactionIteratorOptions {
             stripes: SnapshotStripes::new(self.snapshots.sequences()),
             merge_operator: options.merge_operator.clone(),
+            blobs,
             compaction_filter: options.compaction_filter.clone().map(|filter| (filter, filter_context)),
             ..CompactionIteratorOptions::new(data.comparator.clone(), Vec::new())
         };

@@ -35,6 +35,7 @@ mod table_output;
 mod write;
 
 use crate::background_error::{BackgroundError, Reason};
+use crate::blob::{BlobSource, OwnedBlobView};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::compaction::choice::RunningCompactions;
 use crate::info_log::InfoLog;
@@ -43,7 +44,7 @@ use crate::options::{ColumnFamilyOptions, DbOptions, ReadOptions, WriteOptions};
 use crate::snapshot::{Snapshot, SnapshotList};
 use crate::statistics::Statistics;
 use crate::table_cache::{OpenTables, TableCache, TableCacheParams};
-use crate::version::VersionSet;
+use crate::version::{Version, VersionSet};
 use crate::write::controller::WriteController;
 use crate::write::queue::WriteQueue;
 use crate::write::wal::Wal;
@@ -53,7 +54,7 @@ use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, SequenceNumber};
 use ferrock_format::write_batch::WriteBatch;
 use ferrock_memtable::MemTable;
-use ferrock_table::TableBlockCache;
+use ferrock_table::{ReadTier, TableBlockCache};
 use ferrock_vfs::{FileLock, FileSystem, RandomAccessOptions};
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -118,6 +119,8 @@ pub(crate) struct DbCore {
     pub(crate) spawner: Arc<dyn Spawner>,
     pub(crate) block_cache: Arc<TableBlockCache>,
     pub(crate) open_tables: Arc<OpenTables>,
+    /// The open blob files of all families.
+    pub(crate) blob_source: Arc<BlobSource>,
     pub(crate) info_log: Arc<InfoLog>,
     pub(crate) listeners: Vec<Arc<dyn EventListener>>,
     pub(crate) db_id: String,
@@ -181,14 +184,21 @@ impl DbCore {
             table_options: Arc::new(options.table.clone()),
             block_cache: (!options.table.no_block_cache).then(|| Arc::clone(&self.block_cache)),
             prefix_extractor: options.prefix_extractor.clone(),
-            file_options: RandomAccessOptions {
-                direct: db.use_direct_reads,
-                mmap: db.allow_mmap_reads && !db.use_direct_reads,
-                advise_random: db.advise_random_on_open,
-            },
+            file_options: file_options(&db),
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
             open_tables: Arc::clone(&self.open_tables),
         }))
+    }
+
+    /// What the entries of a version have in blob files, for a job in the background.
+    pub(crate) fn blobs_for_job(&self, column_family_id: u32, version: Arc<Version>) -> Arc<OwnedBlobView> {
+        Arc::new(OwnedBlobView {
+            source: Arc::clone(&self.blob_source),
+            version,
+            column_family_id,
+            verify_checksums: true,
+            read_tier: ReadTier::All,
+        })
     }
 
     pub(crate) fn visible(&self) -> SequenceNumber {
@@ -198,6 +208,15 @@ impl DbCore {
     pub(crate) fn default_family(&self) -> Result<Arc<ColumnFamilyData>> {
         let families = self.families.load();
         families.get(0).cloned().ok_or_else(|| Error::corruption("the database has no default column family"))
+    }
+}
+
+/// How tables and blob files are opened for reading.
+fn file_options(options: &DbOptions) -> RandomAccessOptions {
+    RandomAccessOptions {
+        direct: options.use_direct_reads,
+        mmap: options.allow_mmap_reads && !options.use_direct_reads,
+        advise_random: options.advise_random_on_open,
     }
 }
 

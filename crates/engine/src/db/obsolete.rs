@@ -5,6 +5,7 @@
 //! again after the next flush or compaction, and at the latest when the database opens.
 
 use super::DbCore;
+use crate::blob::has_footer;
 use crate::version::obsolete::{NeededFiles, obsolete_files};
 use ferrock_base::FileNumber;
 use ferrock_format::file_name::{self, FileKind};
@@ -23,8 +24,12 @@ impl DbCore {
         };
         for name in obsolete_files(&listing, &needed) {
             let parsed = file_name::parse(name);
-            if let Some(parsed) = parsed.filter(|parsed| parsed.kind == FileKind::Table) {
-                self.open_tables.evict(parsed.number);
+            match parsed.map(|parsed| (parsed.kind, parsed.number)) {
+                Some((FileKind::Table, number)) => self.open_tables.evict(number),
+                // Its writer crashed before it could record the file, and tables or logs may refer to it.
+                Some((FileKind::Blob, _)) if !has_footer(&*self.file_system, &self.path.join(name)) => continue,
+                Some((FileKind::Blob, number)) => self.blob_source.evict(number),
+                _ => {}
             }
             match self.file_system.remove_file(&self.path.join(name)) {
                 Ok(()) => self.info_log.info(|| format!("removed {name}")),

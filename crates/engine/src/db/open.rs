@@ -13,6 +13,7 @@
 use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
 use super::{Db, DbCore, FamilyState, State};
 use crate::background_error::BackgroundError;
+use crate::blob::BlobSource;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::compaction::choice::RunningCompactions;
 use crate::info_log::{InfoLog, InfoLogOptions};
@@ -327,6 +328,12 @@ impl Opener {
             spawner: components.spawner(),
             block_cache,
             open_tables: Arc::new(OpenTables::new(self.options.max_open_files)),
+            blob_source: Arc::new(BlobSource::new(
+                Arc::clone(&self.file_system),
+                self.path.clone(),
+                super::file_options(&self.options),
+                self.options.max_open_files,
+            )),
             info_log,
             listeners: components.listeners.clone(),
             db_id: versions.db_id().unwrap_or_default(),

@@ -5,6 +5,7 @@
 
 use super::sources::{Child, table_level_iterator};
 use super::{Db, DbCore};
+use crate::blob::{BlobView, OwnedBlobView};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::iterator::range_tombstones::covering_sequence_in_file;
 use crate::iterator::{
@@ -15,6 +16,7 @@ use crate::read::{GetContext, MultiGetBatch, PinnedValue};
 use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
 use crate::table_cache::{TableCache, TableRef};
+use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
 use ferrock_table::{BlockPin, TableReadOptions};
 use std::sync::Arc;
@@ -50,7 +52,8 @@ impl DbCore {
         let pinned = data.super_version.pin(thread_ordinal());
         let sequence = self.sequence_for(options);
         let lookup = LookupKey::new(key, sequence);
-        let mut context = GetContext::new(key, pinned.options.merge_operator.as_deref());
+        let blobs = self.blob_view(data.id, &pinned.version, options);
+        let mut context = GetContext::new(key, pinned.options.merge_operator.as_deref()).with_blobs(&blobs);
         search_memtables(&pinned, &lookup, sequence, &mut context);
         if !context.is_done()
             && let Err(error) = search_tables(data, &pinned, &lookup, sequence, options, &mut context)
@@ -58,6 +61,17 @@ impl DbCore {
             context.fail(error);
         }
         context.finish()
+    }
+
+    #[inline]
+    fn blob_view<'a>(&'a self, column_family_id: u32, version: &'a Version, options: &ReadOptions) -> BlobView<'a> {
+        BlobView {
+            source: &self.blob_source,
+            version,
+            column_family_id,
+            verify_checksums: options.verify_checksums,
+            read_tier: options.read_tier,
+        }
     }
 
     /// The values of many keys of one family, in the order of `keys`.
@@ -70,7 +84,9 @@ impl DbCore {
         let pinned = data.super_version.pin(thread_ordinal());
         let sequence = self.sequence_for(options);
         let operator = pinned.options.merge_operator.as_deref();
-        let mut batch: MultiGetBatch<'_, BlockPin> = MultiGetBatch::new(data.comparator.user(), keys, operator);
+        let blobs = self.blob_view(data.id, &pinned.version, options);
+        let mut batch: MultiGetBatch<'_, BlockPin> =
+            MultiGetBatch::new(data.comparator.user(), keys, operator, Some(&blobs));
         for context in batch.pending() {
             let lookup = LookupKey::new(context.user_key(), sequence);
             search_memtables(&pinned, &lookup, sequence, context);
@@ -96,6 +112,13 @@ impl DbCore {
             lower_bound: options.lower_bound.clone(),
             upper_bound: options.upper_bound.clone(),
             merge_operator: pinned.options.merge_operator.clone(),
+            blobs: Some(Arc::new(OwnedBlobView {
+                source: Arc::clone(&self.blob_source),
+                version: Arc::clone(&pinned.version),
+                column_family_id: data.id,
+                verify_checksums: options.verify_checksums,
+                read_tier: options.read_tier,
+            })),
             prefix_extractor: pinned.options.prefix_extractor.clone(),
             prefix_same_as_start: options.prefix_same_as_start,
             max_sequential_skip_in_iterations: pinned.options.max_sequential_skip_in_iterations,
@@ -213,7 +236,7 @@ fn children(data: &Arc<ColumnFamilyData>, pinned: &SuperVersion, options: &ReadO
         let tombstones = table
             .range_tombstones()
             .map(|fragments| RangeTombstoneSource::truncated(Arc::clone(fragments), &file.smallest, &file.largest));
-        let iter = table.iter(table_options.clone());
+        let iter = table.iter(table_options);
         children.push(ChildIterator::Table(SourceIterator::new(iter, order.clone(), tombstones)));
     }
     for level in 1..pinned.version.num_levels() {
@@ -224,7 +247,7 @@ fn children(data: &Arc<ColumnFamilyData>, pinned: &SuperVersion, options: &ReadO
             Arc::clone(&data.table_cache),
             pinned.version.level(level).to_vec(),
             order.clone(),
-            table_options.clone(),
+            table_options,
             options.lower_bound.clone(),
             options.upper_bound.clone(),
         )));
@@ -442,7 +465,7 @@ impl Db {
         Ok(core.snapshots.take(core.clock.unix_seconds(), || sequence))
     }
 
-    /// Reads every block of every table and verifies its checksum.
+    /// Reads every block of every table and every record of every blob file and verifies their checksums.
     pub fn verify_checksum(&self) -> Result<()> {
         let core = self.core();
         let readahead = core.options.load().compaction_readahead_size;
@@ -451,6 +474,7 @@ impl Db {
             for (_, file) in pinned.version.files() {
                 data.table_cache.get(file)?.verify_checksums(readahead)?;
             }
+            core.blob_view(data.id, &pinned.version, &ReadOptions::default()).verify_all()?;
         }
         Ok(())
     }

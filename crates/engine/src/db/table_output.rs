@@ -3,14 +3,15 @@
 //! to each output.
 
 use super::DbCore;
+use crate::blob::{BlobFlow, for_each_reference};
 use crate::column_family::ColumnFamilyData;
 use crate::compaction::iterator::{
     CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
 };
 use crate::options::ColumnFamilyOptions;
-use ferrock_base::internal_key::{make_internal_key, sequence};
+use ferrock_base::internal_key::{make_internal_key, sequence, trailer};
 use ferrock_base::range_tombstone::RangeTombstone;
-use ferrock_base::{FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
+use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
 use ferrock_table::{TableBuilder, TableBuilderParams};
@@ -37,6 +38,8 @@ struct OpenOutput {
     last: Vec<u8>,
     smallest_sequence: SequenceNumber,
     largest_sequence: SequenceNumber,
+    /// Smallest number of a blob file that an entry refers to.
+    oldest_blob_file: Option<FileNumber>,
 }
 
 /// Writes the outputs of one job.
@@ -52,6 +55,8 @@ pub(crate) struct TableOutput<'a> {
     /// Numbers reserved, also of files that were not finished.
     pub(crate) numbers: Vec<FileNumber>,
     pub(crate) entries_written: u64,
+    /// References into blob files among the entries written.
+    pub(crate) blobs_written: BlobFlow,
 }
 
 impl<'a> TableOutput<'a> {
@@ -66,6 +71,7 @@ impl<'a> TableOutput<'a> {
             files: Vec::new(),
             numbers: Vec::new(),
             entries_written: 0,
+            blobs_written: BlobFlow::default(),
         }
     }
 
@@ -108,7 +114,8 @@ impl<'a> TableOutput<'a> {
                 ..self.begin()?
             },
         };
-        let result = open.builder.add(key, value);
+        let noted = self.note_references(&mut open, key, value);
+        let result = noted.and_then(|()| open.builder.add(key, value));
         open.last.clear();
         open.last.extend_from_slice(key);
         open.smallest_sequence = open.smallest_sequence.min(number);
@@ -116,6 +123,20 @@ impl<'a> TableOutput<'a> {
         self.open = Some(open);
         self.entries_written += 1;
         result
+    }
+
+    #[inline]
+    fn note_references(&mut self, open: &mut OpenOutput, key: &[u8], value: &[u8]) -> Result<()> {
+        let Some(value_type) = ValueType::from_u8(trailer(key) as u8) else { return Ok(()) };
+        for_each_reference(value_type, value, |reference| {
+            if reference.file_number.0 == 0 {
+                return Err(Error::not_supported("moving values that lie in blob records of their own table"));
+            }
+            self.blobs_written.add(key, reference);
+            let oldest = open.oldest_blob_file.get_or_insert(reference.file_number);
+            *oldest = reference.file_number.min(*oldest);
+            Ok(())
+        })
     }
 
     fn begin(&mut self) -> Result<OpenOutput> {
@@ -144,6 +165,7 @@ impl<'a> TableOutput<'a> {
             last: Vec::new(),
             smallest_sequence: SequenceNumber(u64::MAX),
             largest_sequence: SequenceNumber(0),
+            oldest_blob_file: None,
         })
     }
 
@@ -199,6 +221,7 @@ impl<'a> TableOutput<'a> {
             largest,
             smallest_seqno: open.smallest_sequence,
             largest_seqno: open.largest_sequence,
+            oldest_blob_file_number: open.oldest_blob_file,
             oldest_ancester_time_secs: plan.oldest_ancestor_time,
             file_creation_time_secs: self.core.clock.unix_seconds(),
             unique_id: manifest_unique_id(summary.unique_id),

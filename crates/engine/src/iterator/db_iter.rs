@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! forward     the inner iterator stands ON the current entry             key and value are borrowed from it
+//!             or, for a value in a blob file, ON it                      the key is borrowed, the value saved
 //!             or, after a merge, BEHIND the merged versions              key and value are saved
 //! backward    the inner iterator stands BEFORE every version of the key  key and value are saved
 //! ```
@@ -13,7 +14,8 @@
 //! The iterator owns everything it needs: `owner` keeps memtables and tables alive and is dropped last.
 
 use super::merging::{MergingIterator, TombstoneIterator};
-use crate::read::merge::{MergeBase, blob_not_supported, entity_value, full_merge, timed_put_value};
+use crate::blob::FetchBlob;
+use crate::read::merge::{MergeBase, full_merge, visible_value};
 use crate::read::pinned::{PinValue, PinnedValue};
 use ferrock_base::comparator::Comparator;
 use ferrock_base::internal_key::{ParsedInternalKey, append_internal_key, user_key};
@@ -22,6 +24,7 @@ use ferrock_base::merge::MergeOperator;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_base::{Error, Result};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,6 +45,8 @@ pub struct DbIteratorOptions {
     pub upper_bound: Option<Vec<u8>>,
     /// Combines merge operands.
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// Fetches values that are in blob files.
+    pub blobs: Option<Arc<dyn FetchBlob>>,
     /// Takes the prefix that [`prefix_same_as_start`](Self::prefix_same_as_start) goes by.
     pub prefix_extractor: Option<PrefixExtractor>,
     /// The iterator ends where the prefix of the key it was placed at ends.
@@ -60,6 +65,7 @@ impl DbIteratorOptions {
             lower_bound: None,
             upper_bound: None,
             merge_operator: None,
+            blobs: None,
             prefix_extractor: None,
             prefix_same_as_start: false,
             max_sequential_skip_in_iterations: 8,
@@ -73,6 +79,8 @@ enum Position {
     Invalid,
     /// Forward, in the inner iterator; the range is the user's part of the inner value.
     Inner(Range<usize>),
+    /// Forward, in the inner iterator; the value was fetched into `saved_value`.
+    InnerFetched,
     /// Forward, saved; the inner iterator is at or before the key's remaining versions, or behind them.
     SavedForward,
     /// Backward, saved; the inner iterator is before the key.
@@ -93,7 +101,8 @@ pub struct DbIterator<I, O> {
     prefix: Option<Vec<u8>>,
     target: Vec<u8>,
     error: Option<Error>,
-    owner: O,
+    /// Held for what it keeps alive.
+    _owner: O,
 }
 
 impl<I: TombstoneIterator, O> DbIterator<I, O> {
@@ -112,16 +121,18 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             prefix: None,
             target: Vec::new(),
             error: None,
-            owner,
+            _owner: owner,
         }
     }
 
     /// What the iterator keeps alive.
+    #[cfg(test)]
     pub fn owner(&self) -> &O {
-        &self.owner
+        &self._owner
     }
 
     /// What the iterator shows.
+    #[cfg(test)]
     pub fn options(&self) -> &DbIteratorOptions {
         &self.options
     }
@@ -136,7 +147,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     #[inline]
     pub fn key(&self) -> &[u8] {
         match self.position {
-            Position::Inner(_) => user_key(self.inner.key()),
+            Position::Inner(_) | Position::InnerFetched => user_key(self.inner.key()),
             Position::Invalid => &[],
             Position::SavedForward | Position::SavedBackward => &self.saved_key,
         }
@@ -148,7 +159,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         match &self.position {
             Position::Inner(range) => self.inner.value().get(range.clone()).unwrap_or_default(),
             Position::Invalid => &[],
-            Position::SavedForward | Position::SavedBackward => &self.saved_value,
+            Position::InnerFetched | Position::SavedForward | Position::SavedBackward => &self.saved_value,
         }
     }
 
@@ -240,7 +251,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     pub fn next(&mut self) {
         match self.position {
             Position::Invalid => {}
-            Position::Inner(_) => {
+            Position::Inner(_) | Position::InnerFetched => {
                 self.save_inner_key();
                 self.inner.next();
                 self.find_forward(true);
@@ -257,7 +268,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     pub fn prev(&mut self) {
         match self.position {
             Position::Invalid => return,
-            Position::Inner(_) => {
+            Position::Inner(_) | Position::InnerFetched => {
                 self.save_inner_key();
                 self.seek_before_saved_key();
             }
@@ -419,11 +430,27 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             self.save_inner_key();
             self.merge_forward().map(|()| Position::SavedForward)
         } else {
-            visible_part(value_type, self.inner.value()).map(Position::Inner)
+            self.show_inner(value_type)
         };
         match settled {
             Ok(position) => self.position = position,
             Err(error) => self.fail(error),
+        }
+    }
+
+    /// Shows the value under the inner iterator: where it lies, or fetched.
+    fn show_inner(&mut self, value_type: ValueType) -> Result<Position> {
+        let stored = self.inner.value();
+        match visible_value(user_key(self.inner.key()), value_type, stored, self.options.blobs.as_deref())? {
+            Cow::Borrowed([]) => Ok(Position::Inner(0..0)),
+            Cow::Borrowed(part) => {
+                let start = part.as_ptr() as usize - stored.as_ptr() as usize;
+                Ok(Position::Inner(start..start + part.len()))
+            }
+            Cow::Owned(fetched) => {
+                self.saved_value = fetched;
+                Ok(Position::InnerFetched)
+            }
         }
     }
 
@@ -440,9 +467,10 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             }
             if parsed.value_type != ValueType::Merge {
                 self.operands.reverse();
-                let value = self.inner.value();
-                let base = MergeBase::Value(&value[visible_part(parsed.value_type, value)?]);
-                return merge_operands(&self.options, &self.saved_key, base, &self.operands, &mut self.saved_value);
+                let (key, blobs) = (&self.saved_key, self.options.blobs.as_deref());
+                let existing = visible_value(key, parsed.value_type, self.inner.value(), blobs)?;
+                let base = MergeBase::Value(&existing);
+                return merge_operands(&self.options, key, base, &self.operands, &mut self.saved_value);
             }
             self.operands.push(self.inner.value().to_vec());
             self.inner.next();
@@ -488,7 +516,8 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// True when the key is live, with its value in `saved_value`.
     fn resolve_backward(&mut self) -> Result<bool> {
         self.operands.clear();
-        // The newest base so far: its value is in `saved_value`.
+        // The newest base so far: what is stored of it is in `saved_value`. What it means matters only when it turns out
+        // to be what the key's value is made of.
         let mut base: Option<ValueType> = None;
         let mut walked = 0;
         while self.inner.valid() {
@@ -515,18 +544,16 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                     base = Some(parsed.value_type);
                     self.operands.clear();
                     self.saved_value.clear();
-                    // What a blob reference means matters only when it turns out to be the newest version.
-                    if parsed.value_type != ValueType::BlobIndex {
-                        let value = self.inner.value();
-                        self.saved_value.extend_from_slice(&value[visible_part(parsed.value_type, value)?]);
-                    }
+                    self.saved_value.extend_from_slice(self.inner.value());
                 }
             }
             self.inner.prev();
         }
         self.inner.status()?;
-        if base == Some(ValueType::BlobIndex) {
-            return Err(blob_not_supported());
+        if let Some(value_type) = base.filter(|value_type| *value_type != ValueType::Value) {
+            let stored = std::mem::take(&mut self.saved_value);
+            let blobs = self.options.blobs.as_deref();
+            self.saved_value = visible_value(&self.saved_key, value_type, &stored, blobs)?.into_owned();
         }
         if self.operands.is_empty() {
             return Ok(base.is_some());
@@ -562,10 +589,10 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             self.merge_forward()?;
             return Ok(true);
         }
-        let value = self.inner.value();
-        let part = visible_part(parsed.value_type, value)?;
+        let (stored, blobs) = (self.inner.value(), self.options.blobs.as_deref());
+        let visible = visible_value(parsed.user_key, parsed.value_type, stored, blobs)?;
         self.saved_value.clear();
-        self.saved_value.extend_from_slice(&value[part]);
+        self.saved_value.extend_from_slice(&visible);
         Ok(true)
     }
 }
@@ -579,22 +606,6 @@ fn merge_operands(
 ) -> Result<()> {
     let operands: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
     full_merge(options.merge_operator.as_deref(), key, base, &operands, out)
-}
-
-/// The part of a stored value that a plain read shows.
-fn visible_part(value_type: ValueType, stored: &[u8]) -> Result<Range<usize>> {
-    let visible = match value_type {
-        ValueType::Value => stored,
-        ValueType::ValuePreferredSeqno => timed_put_value(stored)?,
-        ValueType::WideColumnEntity => entity_value(stored)?,
-        ValueType::BlobIndex => return Err(blob_not_supported()),
-        other => return Err(Error::corruption(format!("entry of unexpected type {other:?}"))),
-    };
-    if visible.is_empty() {
-        return Ok(0..0);
-    }
-    let start = visible.as_ptr() as usize - stored.as_ptr() as usize;
-    Ok(start..start + visible.len())
 }
 
 #[cfg(test)]

@@ -10,11 +10,13 @@
 //! context says that it has seen enough. A source is never newer than one before it, so the tombstones collected so far
 //! are all that can hide an entry.
 
-use super::merge::{MergeBase, blob_not_supported, entity_value, full_merge, timed_put_value};
+use super::merge::{MergeBase, full_merge, visible_value};
 use super::pinned::{Pin, PinnedValue};
+use crate::blob::FetchBlob;
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::types::{SequenceNumber, ValueType};
 use ferrock_base::{Error, Result};
+use std::borrow::Cow;
 
 /// How far a lookup has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,7 @@ pub enum LookupState {
 pub struct GetContext<'a, P: Pin> {
     user_key: &'a [u8],
     merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
+    blobs: Option<&'a dyn FetchBlob>,
     state: LookupState,
     covering: Option<SequenceNumber>,
     value: Option<PinnedValue<P>>,
@@ -52,12 +55,20 @@ impl<'a, P: Pin> GetContext<'a, P> {
         Self {
             user_key,
             merge_operator,
+            blobs: None,
             state: LookupState::NotFound,
             covering: None,
             value: None,
             operands: Vec::new(),
             error: None,
         }
+    }
+
+    /// Fetches values that are in blob files from `blobs`.
+    #[inline]
+    #[must_use]
+    pub fn with_blobs(self, blobs: &'a dyn FetchBlob) -> Self {
+        Self { blobs: Some(blobs), ..self }
     }
 
     /// The key looked up.
@@ -68,6 +79,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
 
     /// How far the lookup has come.
     #[must_use]
+    #[cfg(test)]
     pub fn state(&self) -> LookupState {
         self.state
     }
@@ -96,6 +108,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
 
     /// The newest range tombstone over the key so far.
     #[must_use]
+    #[cfg(test)]
     pub fn covering_tombstone(&self) -> Option<SequenceNumber> {
         self.covering
     }
@@ -145,22 +158,14 @@ impl<'a, P: Pin> GetContext<'a, P> {
     }
 
     fn add_base(&mut self, value_type: ValueType, value: &[u8], pin: impl FnOnce() -> Option<P>) -> Result<()> {
-        let base = match value_type {
-            ValueType::Value => MergeBase::Value(value),
-            ValueType::ValuePreferredSeqno => MergeBase::Value(timed_put_value(value)?),
-            ValueType::WideColumnEntity => MergeBase::Entity(value),
-            ValueType::BlobIndex => return Err(blob_not_supported()),
-            other => return Err(Error::corruption(format!("entry of unexpected type {other:?}"))),
-        };
+        let visible = visible_value(self.user_key, value_type, value, self.blobs)?;
         if self.state == LookupState::Merging {
-            return self.merge(base);
+            return self.merge(MergeBase::Value(&visible));
         }
-        let visible = match base {
-            MergeBase::None => &[],
-            MergeBase::Value(value) => value,
-            MergeBase::Entity(entity) => entity_value(entity)?,
-        };
-        self.value = Some(PinnedValue::new(visible, pin()));
+        self.value = Some(match visible {
+            Cow::Borrowed(visible) => PinnedValue::new(visible, pin()),
+            Cow::Owned(fetched) => PinnedValue::Owned(fetched),
+        });
         self.state = LookupState::Found;
         Ok(())
     }

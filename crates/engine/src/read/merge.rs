@@ -1,18 +1,18 @@
 //! Full merges: operands over what they found below them.
 
+use crate::blob::FetchBlob;
 use ferrock_base::merge::MergeOperator;
-use ferrock_base::{Error, Result};
+use ferrock_base::{Error, Result, ValueType};
 use ferrock_format::wide_column::{decode_entity, default_column, encode_entity};
+use std::borrow::Cow;
 
 /// What lies under the operands of a merge.
 #[derive(Clone, Copy, Debug)]
 pub enum MergeBase<'a> {
     /// Nothing: a tombstone or the end of history.
     None,
-    /// A plain value.
+    /// What a plain read shows of the entry below: see [`visible_value`].
     Value(&'a [u8]),
-    /// An entity: operators work on its default column.
-    Entity(&'a [u8]),
 }
 
 /// The operator, or the error of a merge without one.
@@ -46,7 +46,7 @@ fn run(
 /// Folds `operands`, oldest first, over `base` into the value that a plain read returns.
 ///
 /// # Errors
-/// `InvalidArgument` without an operator, `Corruption` when the operator fails or an entity is malformed.
+/// `InvalidArgument` without an operator, `Corruption` when the operator fails.
 pub fn full_merge(
     operator: Option<&dyn MergeOperator>,
     key: &[u8],
@@ -58,50 +58,73 @@ pub fn full_merge(
     match base {
         MergeBase::None => run(operator, key, None, operands, out),
         MergeBase::Value(value) => run(operator, key, Some(value), operands, out),
-        MergeBase::Entity(entity) => run(operator, key, Some(entity_value(entity)?), operands, out),
     }
 }
 
-/// What a plain read of an entity returns: its default column, or nothing at all but an empty value.
+/// What a plain read shows of an entry that is neither a tombstone nor an operand. Of an entity that is its default
+/// column, or an empty value when it has none. Borrowed from `stored` unless it lies in a blob file.
 ///
 /// # Errors
-/// `Corruption` when the bytes are no entity, `NotSupported` when the column is in a blob file.
-pub fn entity_value(entity: &[u8]) -> Result<&[u8]> {
-    match default_column(entity)? {
-        None => Ok(&[]),
-        Some(column) if column.is_blob_index => Err(blob_not_supported()),
-        Some(column) => Ok(column.value),
+/// `Corruption` when the bytes are not what the type promises, and what fetching a blob reports.
+pub fn visible_value<'v>(
+    key: &[u8],
+    value_type: ValueType,
+    stored: &'v [u8],
+    blobs: Option<&dyn FetchBlob>,
+) -> Result<Cow<'v, [u8]>> {
+    match value_type {
+        ValueType::Value => Ok(Cow::Borrowed(stored)),
+        ValueType::ValuePreferredSeqno => timed_put_value(stored).map(Cow::Borrowed),
+        ValueType::BlobIndex => fetch(key, stored, blobs).map(Cow::Owned),
+        ValueType::WideColumnEntity => match default_column(stored)? {
+            None => Ok(Cow::Borrowed(&[])),
+            Some(column) if column.is_blob_index => fetch(key, column.value, blobs).map(Cow::Owned),
+            Some(column) => Ok(Cow::Borrowed(column.value)),
+        },
+        other => Err(Error::corruption(format!("entry of unexpected type {other:?}"))),
     }
 }
 
-/// Folds `operands`, oldest first, over the default column of `entity` into a new entity; the other columns stay.
+#[cold]
+fn fetch(key: &[u8], index: &[u8], blobs: Option<&dyn FetchBlob>) -> Result<Vec<u8>> {
+    match blobs {
+        Some(blobs) => blobs.fetch(key, index),
+        None => Err(Error::not_supported("value in a blob file, and blob files are out of reach here")),
+    }
+}
+
+/// Folds `operands`, oldest first, over the default column of `entity` into a new entity; the other columns stay, those
+/// in blob files inline.
 ///
 /// # Errors
-/// As [`full_merge`]; `NotSupported` for an entity with columns in blob files.
+/// As [`full_merge`] and [`visible_value`].
 pub fn full_merge_entity(
     operator: Option<&dyn MergeOperator>,
     key: &[u8],
     entity: &[u8],
     operands: &[&[u8]],
+    blobs: Option<&dyn FetchBlob>,
 ) -> Result<Vec<u8>> {
     let operator = require_operator(operator)?;
-    let columns = decode_entity(entity)?;
-    if columns.iter().any(|column| column.is_blob_index) {
-        return Err(blob_not_supported());
+    let decoded = decode_entity(entity)?;
+    let mut columns: Vec<(&[u8], Cow<'_, [u8]>)> = Vec::with_capacity(decoded.len() + 1);
+    for column in decoded {
+        let value = match column.is_blob_index {
+            true => Cow::Owned(fetch(key, column.value, blobs)?),
+            false => Cow::Borrowed(column.value),
+        };
+        columns.push((column.name, value));
     }
-    let existing = columns.first().filter(|column| column.name.is_empty()).map_or(&[][..], |column| column.value);
-    let mut merged = Vec::new();
-    run(operator, key, Some(existing), operands, &mut merged)?;
-    let mut pairs: Vec<(&[u8], &[u8])> = vec![(b"", &merged)];
-    pairs.extend(columns.iter().filter(|column| !column.name.is_empty()).map(|column| (column.name, column.value)));
+    if columns.first().is_none_or(|(name, _)| !name.is_empty()) {
+        columns.insert(0, (&[], Cow::Borrowed(&[])));
+    }
+    if let Some((_, default)) = columns.first_mut() {
+        let mut merged = Vec::new();
+        run(operator, key, Some(default), operands, &mut merged)?;
+        *default = Cow::Owned(merged);
+    }
+    let pairs: Vec<(&[u8], &[u8])> = columns.iter().map(|(name, value)| (*name, &**value)).collect();
     encode_entity(&pairs)
-}
-
-/// Values in blob files cannot be read yet.
-#[cold]
-#[must_use]
-pub fn blob_not_supported() -> Error {
-    Error::not_supported("value in a blob file")
 }
 
 /// The value of a timed put without the eight bytes behind it.
@@ -126,10 +149,11 @@ mod tests {
     fn an_entity_without_default_column_counts_as_having_an_empty_one() {
         let operator = StringAppend::default();
         let entity = encode_entity(&[(b"col", b"v")]).unwrap();
-        let merged = full_merge_entity(Some(&operator), b"k", &entity, &[b"x"]).unwrap();
+        let merged = full_merge_entity(Some(&operator), b"k", &entity, &[b"x"], None).unwrap();
         assert_eq!(merged, encode_entity(&[(b"", b",x"), (b"col", b"v")]).unwrap());
         let mut out = Vec::new();
-        full_merge(Some(&operator), b"k", MergeBase::Entity(&entity), &[b"x"], &mut out).unwrap();
+        let base = visible_value(b"k", ValueType::WideColumnEntity, &entity, None).unwrap();
+        full_merge(Some(&operator), b"k", MergeBase::Value(&base), &[b"x"], &mut out).unwrap();
         assert_eq!(out, b",x");
     }
 

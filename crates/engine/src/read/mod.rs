@@ -5,7 +5,6 @@ pub mod merge;
 pub mod multi_get;
 pub mod pinned;
 
-pub use get::{GetContext, LookupState};
-pub use merge::{MergeBase, full_merge, full_merge_entity};
+pub use get::GetContext;
 pub use multi_get::MultiGetBatch;
-pub use pinned::{NoPin, Pin, PinValue, PinnedValue};
+pub use pinned::PinnedValue;

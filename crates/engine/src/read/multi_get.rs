@@ -2,6 +2,7 @@
 
 use super::get::GetContext;
 use super::pinned::{Pin, PinnedValue};
+use crate::blob::FetchBlob;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::{Error, Result};
@@ -15,12 +16,13 @@ pub struct MultiGetBatch<'a, P: Pin> {
 }
 
 impl<'a, P: Pin> MultiGetBatch<'a, P> {
-    /// Begins the lookup of `keys`, which come in any order.
+    /// Begins the lookup of `keys`, which come in any order. Values in blob files come from `blobs`.
     #[must_use]
     pub fn new(
         order: &Comparator,
         keys: &[&'a [u8]],
         merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
+        blobs: Option<&'a dyn FetchBlob>,
     ) -> Self {
         let mut sorted: Vec<usize> = (0..keys.len()).collect();
         sorted.sort_by(|&a, &b| order.compare(keys[a], keys[b]));
@@ -28,7 +30,8 @@ impl<'a, P: Pin> MultiGetBatch<'a, P> {
         let mut slots = vec![0; keys.len()];
         for index in sorted {
             if contexts.last().is_none_or(|last| !order.equal(last.user_key(), keys[index])) {
-                contexts.push(GetContext::new(keys[index], merge_operator));
+                let context = GetContext::new(keys[index], merge_operator);
+                contexts.push(blobs.into_iter().fold(context, GetContext::with_blobs));
             }
             slots[index] = contexts.len() - 1;
         }
@@ -47,6 +50,7 @@ impl<'a, P: Pin> MultiGetBatch<'a, P> {
     }
 
     /// Ends every unfinished lookup with `error`.
+    #[cfg(test)]
     pub fn fail(&mut self, error: &Error) {
         self.pending().for_each(|context| context.fail(error.clone()));
     }
@@ -68,7 +72,7 @@ mod tests {
     #[test]
     fn results_come_in_the_callers_order() {
         let keys: [&[u8]; 4] = [b"c", b"a", b"b", b"c"];
-        let mut batch = MultiGetBatch::<Arc<Vec<u8>>>::new(&Comparator::Bytewise, &keys, None);
+        let mut batch = MultiGetBatch::<Arc<Vec<u8>>>::new(&Comparator::Bytewise, &keys, None, None);
         let asked: Vec<&[u8]> = batch.pending().map(|context| context.user_key()).collect();
         assert_eq!(asked, [&b"a"[..], b"b", b"c"]);
         for context in batch.pending() {

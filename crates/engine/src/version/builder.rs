@@ -217,7 +217,8 @@ impl VersionBuilder {
         let oldest_linked = linked.iter().min().copied();
         let mut blob_files = self.blob_files.clone().unwrap_or_else(|| self.base.blob_files().clone());
         blob_files.retain(|number, blob_file| {
-            let is_below_all = oldest_linked.is_some_and(|oldest| *number < oldest);
+            // No table refers to a file below the smallest of the oldest references.
+            let is_below_all = oldest_linked.is_none_or(|oldest| *number < oldest);
             linked.contains(number) || !(blob_file.is_all_garbage() || is_below_all)
         });
         if settings.force_consistency_checks {

@@ -1,6 +1,7 @@
 //! What a compaction iterator has to be told, and what it reports.
 
 use super::stripes::SnapshotStripes;
+use crate::blob::FetchBlob;
 use ferrock_base::compaction_filter::{CompactionFilter, FilterContext};
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::merge::MergeOperator;
@@ -16,9 +17,11 @@ pub trait DeeperLevels {
 }
 
 /// The output is all that is left of its key range.
+#[cfg(test)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NothingDeeper;
 
+#[cfg(test)]
 impl DeeperLevels for NothingDeeper {
     fn key_not_exists_beyond_output_level(&mut self, _user_key: &[u8]) -> bool {
         true
@@ -52,6 +55,9 @@ pub struct CompactionIteratorOptions {
     pub earliest_write_conflict_snapshot: SequenceNumber,
     /// Combines merge operands.
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// Fetches values in blob files, for merges over them and for the filter. Without it operands over a reference stay
+    /// as they are, and the filter is not asked.
+    pub blobs: Option<Arc<dyn FetchBlob>>,
     /// The caller's say, with where it runs.
     pub compaction_filter: Option<(Arc<dyn CompactionFilter>, FilterContext)>,
     /// No deeper level, and no file outside of the job in the output level or above that is older, overlaps the job.
@@ -75,6 +81,7 @@ impl CompactionIteratorOptions {
             stripes: SnapshotStripes::new(snapshots),
             earliest_write_conflict_snapshot: MAX_SEQUENCE_NUMBER,
             merge_operator: None,
+            blobs: None,
             compaction_filter: None,
             bottommost: false,
             preserve_sequence_after: MAX_SEQUENCE_NUMBER,

@@ -11,7 +11,7 @@
 use super::context::DeeperLevels;
 use super::rules::{CompactionIterator, OutputValue};
 use super::stripes::is_below_stripe;
-use crate::read::merge::{MergeBase, full_merge, full_merge_entity, require_operator, timed_put_value};
+use crate::read::merge::{MergeBase, full_merge, full_merge_entity, require_operator, visible_value};
 use ferrock_base::Result;
 use ferrock_base::compaction_filter::FilterDecision;
 use ferrock_base::internal_key::{make_internal_key, user_key};
@@ -46,7 +46,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         }
         match end {
             RunEnd::Base(base_type) => self.merge_with_base(base_type, stripe, &operands),
-            RunEnd::Key if self.options.bottommost => self.write_merged(MergeBase::None, &operands),
+            RunEnd::Key if self.options.bottommost => self.write_merged(None, &operands),
             RunEnd::Key | RunEnd::Stripe | RunEnd::Skipped => self.merge_partially(operands),
         }
     }
@@ -108,33 +108,38 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
     fn merge_with_base(&mut self, base_type: ValueType, stripe: SequenceNumber, operands: &Operands) -> Result<bool> {
         let (sequence, _) = self.parse_input()?;
         let deleted = base_type.is_point_tombstone() || self.tombstones.deletes(self.input.key(), sequence, stripe);
-        if !deleted && base_type == ValueType::BlobIndex {
+        if !deleted && base_type == ValueType::BlobIndex && self.options.blobs.is_none() {
             // The value is out of reach here: the operands stay, and so must what they are over.
             self.has_current_user_key = false;
             return self.merge_partially(operands.clone());
         }
         let value = self.input.value().to_vec();
         self.advance();
-        match base_type {
-            _ if deleted => self.write_merged(MergeBase::None, operands),
-            ValueType::WideColumnEntity => self.write_merged(MergeBase::Entity(&value), operands),
-            ValueType::ValuePreferredSeqno => self.write_merged(MergeBase::Value(timed_put_value(&value)?), operands),
-            _ => self.write_merged(MergeBase::Value(&value), operands),
+        if deleted {
+            return self.write_merged(None, operands);
         }
+        self.write_merged(Some((base_type, &value)), operands)
     }
 
-    fn write_merged(&mut self, base: MergeBase<'_>, operands: &Operands) -> Result<bool> {
+    /// Writes the operands folded over `base`, an entry's type and what is stored of it.
+    fn write_merged(&mut self, base: Option<(ValueType, &[u8])>, operands: &Operands) -> Result<bool> {
         let Some((newest, _)) = operands.first() else { return Ok(false) };
         let list: Vec<&[u8]> = operands.iter().rev().map(|(_, operand)| operand.as_slice()).collect();
-        let operator = self.options.merge_operator.as_deref();
-        let value_type = if let MergeBase::Entity(entity) = base {
-            self.buffer = full_merge_entity(operator, &self.current_user_key, entity, &list)?;
-            ValueType::WideColumnEntity
-        } else {
-            full_merge(operator, &self.current_user_key, base, &list, &mut self.buffer)?;
-            ValueType::Value
-        };
-        self.key = make_internal_key(&self.current_user_key, *newest, value_type);
+        let (operator, blobs) = (self.options.merge_operator.as_deref(), self.options.blobs.as_deref());
+        let key = &self.current_user_key;
+        let mut value_type = ValueType::Value;
+        match base {
+            None => full_merge(operator, key, MergeBase::None, &list, &mut self.buffer)?,
+            Some((ValueType::WideColumnEntity, entity)) => {
+                self.buffer = full_merge_entity(operator, key, entity, &list, blobs)?;
+                value_type = ValueType::WideColumnEntity;
+            }
+            Some((base_type, stored)) => {
+                let existing = visible_value(key, base_type, stored, blobs)?;
+                full_merge(operator, key, MergeBase::Value(&existing), &list, &mut self.buffer)?;
+            }
+        }
+        self.key = make_internal_key(key, *newest, value_type);
         self.value = OutputValue::Buffer;
         self.at_next = true;
         Ok(true)

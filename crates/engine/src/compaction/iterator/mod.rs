@@ -15,8 +15,10 @@ mod rules;
 mod stripes;
 pub mod tombstones;
 
-pub use context::{CompactionIteratorOptions, DeeperLevels, DroppedEntries, NothingDeeper, UnknownDeeper};
-pub use output_split::{Grandparent, OutputContents, OutputSplitter, boundary_between, output_contents};
+#[cfg(test)]
+pub use context::NothingDeeper;
+pub use context::{CompactionIteratorOptions, DeeperLevels, UnknownDeeper};
+pub use output_split::{Grandparent, OutputSplitter, boundary_between, output_contents};
 pub use rules::CompactionIterator;
 pub use stripes::SnapshotStripes;
 pub use tombstones::CompactionRangeTombstones;

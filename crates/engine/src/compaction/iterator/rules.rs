@@ -18,6 +18,7 @@
 use super::context::{CompactionIteratorOptions, DeeperLevels, DroppedEntries};
 use super::stripes::is_below_stripe;
 use super::tombstones::CompactionRangeTombstones;
+use crate::blob::BlobFlow;
 use crate::read::merge::timed_put_value;
 use ferrock_base::compaction_filter::FilterDecision;
 use ferrock_base::internal_key::{
@@ -46,6 +47,7 @@ pub struct CompactionIterator<I, D> {
     pub(super) tombstones: CompactionRangeTombstones,
     pub(super) deeper: D,
     pub(super) dropped: DroppedEntries,
+    blobs_read: BlobFlow,
     error: Option<Error>,
 
     valid: bool,
@@ -80,6 +82,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             tombstones,
             deeper,
             dropped: DroppedEntries::default(),
+            blobs_read: BlobFlow::default(),
             error: None,
             valid: false,
             key: Vec::new(),
@@ -138,6 +141,11 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
     /// What was read and dropped so far.
     pub fn dropped(&self) -> &DroppedEntries {
         &self.dropped
+    }
+
+    /// The references into blob files among what was read so far.
+    pub(crate) fn blobs_read(&self) -> &BlobFlow {
+        &self.blobs_read
     }
 
     /// The range tombstones to write.
@@ -200,8 +208,11 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         self.dropped.input_key_bytes += key.len() as u64;
         self.dropped.input_value_bytes += value.len() as u64;
         self.last_trailer = Some(trailer(key));
-        let deletion = ValueType::from_u8(trailer(key) as u8).is_some_and(ValueType::is_point_tombstone);
-        self.dropped.input_deletions += u64::from(deletion);
+        if let Some(value_type) = ValueType::from_u8(trailer(key) as u8) {
+            self.dropped.input_deletions += u64::from(value_type.is_point_tombstone());
+            // Whoever writes a malformed reference says so; one that is dropped does no harm.
+            self.blobs_read.add_entry(key, value_type, value).ok();
+        }
         self.input.next();
     }
 
@@ -296,11 +307,17 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
     /// Asks the compaction filter about the newest value of a key. `None`: the input was moved on.
     fn filter_value(&mut self, sequence: SequenceNumber, value_type: ValueType) -> Result<Option<ValueType>> {
         let Some((filter, context)) = &self.options.compaction_filter else { return Ok(Some(value_type)) };
-        // Blob references and entities need more than a value to be judged, so they stay.
-        if value_type != ValueType::Value {
-            return Ok(Some(value_type));
-        }
-        let decision = filter.filter(context, &self.current_user_key, ValueType::Value, self.input.value());
+        let fetched;
+        let value = match (value_type, &self.options.blobs) {
+            (ValueType::Value, _) => self.input.value(),
+            (ValueType::BlobIndex, Some(blobs)) => {
+                fetched = blobs.fetch(&self.current_user_key, self.input.value())?;
+                &fetched
+            }
+            // Entities need more than a value to be judged, so they stay.
+            _ => return Ok(Some(value_type)),
+        };
+        let decision = filter.filter(context, &self.current_user_key, ValueType::Value, value);
         match decision {
             FilterDecision::Keep => Ok(Some(value_type)),
             FilterDecision::ChangeValue(value) => {

@@ -49,6 +49,7 @@ impl CompactionRangeTombstones {
     /// True when the inputs have none.
     #[inline]
     #[must_use]
+    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.sources.is_empty()
     }

@@ -216,12 +216,12 @@ impl VersionSet {
         let mut current = HashSet::new();
         for family in state.families.values() {
             current.extend(family.current.files().map(|(_, file)| file.number));
-            live.blob_files.extend(family.current.blob_files().keys().copied());
+            live.blob_files.extend(blob_files_of(&family.current));
         }
         state.versions.retain(|version| {
             let Some(version) = version.upgrade() else { return false };
             live.tables.extend(version.files().map(|(_, file)| file.number));
-            live.blob_files.extend(version.blob_files().keys().copied());
+            live.blob_files.extend(blob_files_of(&version));
             true
         });
         live.zombie_tables = live.tables.difference(&current).copied().collect();
@@ -230,6 +230,12 @@ impl VersionSet {
         live.blob_files.extend(&state.uncertain_files);
         live
     }
+}
+
+/// The blob files of a version, with those that only its tables name.
+fn blob_files_of(version: &Version) -> impl Iterator<Item = FileNumber> + '_ {
+    let named = version.files().filter_map(|(_, file)| file.oldest_blob_file_number);
+    version.blob_files().keys().copied().chain(named)
 }
 
 impl State {

@@ -1,0 +1,174 @@
+//! The open blob files of a database, and what a reader of one version sees of them.
+
+use super::FetchBlob;
+use super::file_reader::{BlobFileReader, FooterRule, read_footer};
+use crate::version::Version;
+use ferrock_base::{Error, ErrorKind, FileNumber, Result};
+use ferrock_format::blob_index::{BlobIndex, BlobReference};
+use ferrock_format::file_name;
+use ferrock_table::ReadTier;
+use ferrock_vfs::{FileSystem, RandomAccessOptions};
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Files kept open when `max_open_files` sets no bound: blob files are large, so few of them hold a lot.
+const UNBOUNDED_OPEN_FILES: usize = 512;
+
+/// Opens blob files and keeps a bounded number of them open. A file in use when its turn to be closed comes is closed by
+/// its last user.
+#[derive(Debug)]
+pub(crate) struct BlobSource {
+    file_system: Arc<dyn FileSystem>,
+    directory: PathBuf,
+    options: RandomAccessOptions,
+    capacity: usize,
+    open: RwLock<HashMap<FileNumber, Slot>>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    reader: Arc<BlobFileReader>,
+    was_used: AtomicBool,
+}
+
+impl BlobSource {
+    /// The blob files in `directory`. At most `max_open_files` are open at once; negative: as many as is sensible.
+    pub(crate) fn new(
+        file_system: Arc<dyn FileSystem>,
+        directory: PathBuf,
+        options: RandomAccessOptions,
+        max_open_files: i32,
+    ) -> Self {
+        let capacity = usize::try_from(max_open_files).unwrap_or(UNBOUNDED_OPEN_FILES).clamp(1, UNBOUNDED_OPEN_FILES);
+        Self { file_system, directory, options, capacity, open: RwLock::default() }
+    }
+
+    /// The open file.
+    pub(crate) fn get(
+        &self,
+        number: FileNumber,
+        column_family_id: u32,
+        rule: FooterRule,
+    ) -> Result<Arc<BlobFileReader>> {
+        if let Some(slot) = self.open.read().get(&number) {
+            slot.was_used.store(true, Ordering::Relaxed);
+            return Ok(Arc::clone(&slot.reader));
+        }
+        // Opened without the lock: two readers may both do it, and the first one's is kept.
+        let file = self.file_system.open_random_access(&self.path(number), &self.options)?;
+        let reader = Arc::new(BlobFileReader::open(file, column_family_id, rule)?);
+        let mut open = self.open.write();
+        if let Some(slot) = open.get(&number) {
+            return Ok(Arc::clone(&slot.reader));
+        }
+        while open.len() >= self.capacity {
+            let unused = open.iter().find(|(_, slot)| !slot.was_used.swap(false, Ordering::Relaxed));
+            let victim = unused.or_else(|| open.iter().next()).map(|(number, _)| *number);
+            victim.and_then(|victim| open.remove(&victim));
+        }
+        open.insert(number, Slot { reader: Arc::clone(&reader), was_used: AtomicBool::new(false) });
+        Ok(reader)
+    }
+
+    /// Closes a file that is to be deleted.
+    pub(crate) fn evict(&self, number: FileNumber) {
+        self.open.write().remove(&number);
+    }
+
+    /// Files open now.
+    #[cfg(test)]
+    pub(super) fn open_files(&self) -> usize {
+        self.open.read().len()
+    }
+
+    fn path(&self, number: FileNumber) -> PathBuf {
+        self.directory.join(file_name::blob(number))
+    }
+}
+
+/// True when the file was closed properly. A file that cannot be read counts as one without a footer.
+pub(crate) fn has_footer(file_system: &dyn FileSystem, path: &Path) -> bool {
+    let file = file_system.open_random_access(path, &RandomAccessOptions::default());
+    file.and_then(|file| read_footer(&*file)).is_ok()
+}
+
+/// The blob files as a reader of one version sees them. Borrows everything: made anew for every lookup.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlobView<'a> {
+    pub(crate) source: &'a BlobSource,
+    pub(crate) version: &'a Version,
+    pub(crate) column_family_id: u32,
+    pub(crate) verify_checksums: bool,
+    pub(crate) read_tier: ReadTier,
+}
+
+impl BlobView<'_> {
+    fn fetch_reference(&self, user_key: &[u8], reference: &BlobReference) -> Result<Vec<u8>> {
+        let number = reference.file_number;
+        if number.0 == 0 {
+            return Err(Error::not_supported("value in a blob record of its own table"));
+        }
+        if self.read_tier == ReadTier::BlockCacheOnly {
+            return Err(Error::new(
+                ErrorKind::Incomplete,
+                "the value is in a blob file and the read may not touch files",
+            ));
+        }
+        let is_known = self.version.blob_files().contains_key(&number);
+        let rule = if is_known { FooterRule::Required } else { FooterRule::Optional };
+        let reader = self.source.get(number, self.column_family_id, rule).map_err(|error| {
+            if is_known || !error.is_not_found() {
+                return error;
+            }
+            Error::corruption("Invalid blob file number: a reference names a file that does not exist")
+                .in_file(self.source.path(number))
+                .at_offset(reference.offset)
+        })?;
+        reader.read(user_key, reference, self.verify_checksums)
+    }
+
+    /// Verifies every record of every file of the version.
+    pub(crate) fn verify_all(&self) -> Result<()> {
+        let mut numbers = self.version.blob_files().keys();
+        numbers.try_for_each(|number| {
+            self.source.get(*number, self.column_family_id, FooterRule::Required)?.verify_checksums()
+        })
+    }
+}
+
+impl FetchBlob for BlobView<'_> {
+    #[cold]
+    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
+        let of_key = |error: Error| error.context(&format!("value of key {}", user_key.escape_ascii()));
+        match BlobIndex::decode(index).map_err(of_key)? {
+            BlobIndex::Inlined { value, .. } => Ok(value.to_vec()),
+            BlobIndex::Reference { reference, .. } => self.fetch_reference(user_key, &reference),
+        }
+    }
+}
+
+/// A [`BlobView`] that owns what it needs, for iterators and compactions.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnedBlobView {
+    pub(crate) source: Arc<BlobSource>,
+    pub(crate) version: Arc<Version>,
+    pub(crate) column_family_id: u32,
+    pub(crate) verify_checksums: bool,
+    pub(crate) read_tier: ReadTier,
+}
+
+impl FetchBlob for OwnedBlobView {
+    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
+        let view = BlobView {
+            source: &self.source,
+            version: &self.version,
+            column_family_id: self.column_family_id,
+            verify_checksums: self.verify_checksums,
+            read_tier: self.read_tier,
+        };
+        view.fetch(user_key, index)
+    }
+}
