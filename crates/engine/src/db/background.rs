@@ -145,6 +145,7 @@ impl DbCore {
         loop {
             let is_busy = state.running_flushes > 0
                 || state.running_compactions > 0
+                || state.running_cleanups > 0
                 || (state.error.standing().is_none()
                     && !self.is_closing.load(Ordering::Acquire)
                     && state.families.values().any(needs_flush));
@@ -175,7 +176,11 @@ impl DbCore {
         }
         let mut state = self.state.lock();
         self.changed.notify_all();
-        while state.running_flushes > 0 || state.running_compactions > 0 || state.running_manual > 0 {
+        while state.running_flushes > 0
+            || state.running_compactions > 0
+            || state.running_manual > 0
+            || state.running_cleanups > 0
+        {
             self.changed.wait(&mut state);
         }
         drop(state);

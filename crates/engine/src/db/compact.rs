@@ -126,12 +126,15 @@ impl DbCore {
             }
             Err(error) => self.set_background_error_locked(&mut state, Reason::Compaction, error),
         }
+        let cleans_up = self.begin_cleanup(&mut state);
         self.changed.notify_all();
         drop(state);
+        if cleans_up {
+            self.clean_up();
+        }
         if let Err(error) = result {
             self.listeners.iter().for_each(|listener| listener.on_background_error(&error));
         }
-        self.delete_obsolete_files();
         self.dump_stats_if_due();
     }
 

@@ -106,6 +106,8 @@ pub(crate) struct State {
     pub(crate) running_compactions: usize,
     /// Manual jobs that wait for their turn or run.
     pub(crate) running_manual: usize,
+    /// Threads that remove obsolete files.
+    pub(crate) running_cleanups: usize,
     pub(crate) next_job_id: u64,
 }
 

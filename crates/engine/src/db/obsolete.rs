@@ -4,18 +4,40 @@
 //! Tables that a reader still holds (zombies) stay until it lets go; they are looked for
 //! again after the next flush or compaction, and at the latest when the database opens.
 
-use super::DbCore;
+use super::{DbCore, State};
 use crate::blob::has_footer;
 use crate::version::obsolete::{NeededFiles, obsolete_files};
 use ferrock_base::FileNumber;
 use ferrock_format::file_name::{self, FileKind};
+use std::sync::atomic::Ordering;
 
 impl DbCore {
     /// Lists the directory and removes what is not needed. Failures are only logged: a file that stays costs space.
     pub(crate) fn delete_obsolete_files(&self) {
-        if self.is_read_only {
-            return;
+        let is_begun = self.begin_cleanup(&mut self.state.lock());
+        if is_begun {
+            self.clean_up();
         }
+    }
+
+    /// Announces a clean-up, which closing then waits for: once the lock of the directory is given up, the files there may
+    /// be another opener's. False when it is too late.
+    pub(crate) fn begin_cleanup(&self, state: &mut State) -> bool {
+        if self.is_read_only || self.is_closing.load(Ordering::Acquire) {
+            return false;
+        }
+        state.running_cleanups += 1;
+        true
+    }
+
+    /// What was announced by [`begin_cleanup`](Self::begin_cleanup).
+    pub(crate) fn clean_up(&self) {
+        self.delete_unneeded_files();
+        self.state.lock().running_cleanups -= 1;
+        self.changed.notify_all();
+    }
+
+    fn delete_unneeded_files(&self) {
         // What is needed is taken before the directory is listed: a file made in between is newer.
         let needed = self.needed_files();
         let listing = match self.file_system.children(&self.path) {

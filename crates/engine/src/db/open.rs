@@ -348,6 +348,7 @@ impl Opener {
                 running_flushes: 0,
                 running_compactions: 0,
                 running_manual: 0,
+                running_cleanups: 0,
                 next_job_id: 1,
             }),
             changed: Condvar::new(),
