@@ -191,6 +191,10 @@ impl IndexCursor {
         comparator: &InternalComparator,
         target: &[u8],
     ) {
+        // A table of range tombstones alone has an index with one restart and no entry at it.
+        if block.is_empty() {
+            return;
+        }
         let candidates = match heads {
             Some(heads) => heads.candidates(user_key(target)),
             None => 0..block.layout.restart_count,
