@@ -164,16 +164,26 @@ impl DbCore {
 
     /// Enters, or deepens, the background-error state. The caller must not hold `state`.
     pub(crate) fn set_background_error(&self, reason: Reason, error: &Error) {
-        let mut state = self.state.lock();
-        self.set_background_error_locked(&mut state, reason, error);
+        let has_changed = self.note_background_error(&mut self.state.lock(), reason, error);
+        if has_changed {
+            self.listeners.iter().for_each(|listener| listener.on_background_error(error));
+        }
     }
 
+    /// As [`set_background_error`](Self::set_background_error); the listeners are the caller's business.
     pub(crate) fn set_background_error_locked(&self, state: &mut State, reason: Reason, error: &Error) {
-        if state.error.set(reason, error) {
+        self.note_background_error(state, reason, error);
+    }
+
+    /// Returns true when the state changed.
+    fn note_background_error(&self, state: &mut State, reason: Reason, error: &Error) -> bool {
+        let has_changed = state.error.set(reason, error);
+        if has_changed {
             self.has_background_error.store(true, Ordering::Release);
             self.info_log.error(|| format!("writes stop after a failed {reason:?}: {error}"));
         }
         self.changed.notify_all();
+        has_changed
     }
 
     /// The cache through which the tables of a family are opened.

@@ -239,12 +239,26 @@ impl Opener {
             if !self.options.create_if_missing {
                 return Err(does_not_exist(&self.path));
             }
-            self.file_system.create_dir_all(&self.path)?;
-            // The directory itself is an entry of its parent.
-            let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            self.file_system.sync_dir(parent.unwrap_or(Path::new(".")))?;
+            self.create_directory()?;
         }
         self.file_system.lock_file(&self.path.join(file_name::LOCK))
+    }
+
+    /// Creates the directory, with its missing parents, durably: each is an entry of the one above.
+    fn create_directory(&self) -> Result<()> {
+        let mut parents = Vec::new();
+        let mut directory = self.path.as_path();
+        loop {
+            let parent = directory.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+            let Some(parent) = parent else { break };
+            parents.push(parent);
+            if self.file_system.exists(parent)? {
+                break;
+            }
+            directory = parent;
+        }
+        self.file_system.create_dir_all(&self.path)?;
+        parents.into_iter().rev().try_for_each(|parent| self.file_system.sync_dir(parent))
     }
 
     fn create_or_check(&self) -> Result<()> {

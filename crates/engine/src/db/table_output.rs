@@ -99,7 +99,12 @@ impl<'a> TableOutput<'a> {
             // Tombstones behind the last entry, or nothing but tombstones.
             self.finish_tombstones()?;
         }
-        self.finish_open(None)
+        self.finish_open(None)?;
+        if self.files.is_empty() {
+            return Ok(());
+        }
+        // The MANIFEST must not name a table whose directory entry a crash could take away.
+        self.core.file_system.sync_dir(&self.core.path)
     }
 
     fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {

@@ -50,7 +50,17 @@ impl OpenLog {
         self.file.size() + self.pending.len() as u64
     }
 
+    /// A file that failed once is in an unknown state: a later sync that succeeds would prove nothing.
+    fn check(&self) -> Result<()> {
+        if !self.has_failed {
+            return Ok(());
+        }
+        let what = format!("log {:06} failed earlier and takes no more records", self.number.0);
+        Err(Error::new(ferrock_base::ErrorKind::Io, what))
+    }
+
     fn flush(&mut self) -> Result<()> {
+        self.check()?;
         if self.pending.is_empty() {
             return self.file.flush();
         }
@@ -162,6 +172,8 @@ impl Wal {
             log.flush()?;
         }
         let file = self.file_system.create_writable(&path, &options)?;
+        // What a failed log held is flushed to tables before writes go on.
+        self.unsynced.retain(|log| !log.has_failed);
         self.is_directory_synced = false;
         let log = OpenLog {
             number,
@@ -187,12 +199,7 @@ impl Wal {
     /// of the machine after [`sync`](Self::sync).
     pub(crate) fn append(&mut self, parts: &[&[u8]]) -> Result<()> {
         let Some(log) = &mut self.current else { return Err(no_log()) };
-        if log.has_failed {
-            return Err(Error::new(
-                ferrock_base::ErrorKind::Io,
-                format!("log {:06} failed earlier and takes no more records", log.number.0),
-            ));
-        }
+        log.check()?;
         log.is_synced = false;
         log.writer.encode_record(parts, &mut log.pending);
         if self.options.manual_flush {
