@@ -37,5 +37,24 @@ pub trait FetchBlob: Debug + Send + Sync {
     fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>>;
 }
 
+/// A source of values for the tests of iterators and lookups.
+#[cfg(test)]
+pub(crate) mod fake {
+    use super::{FetchBlob, Result};
+
+    /// Makes values up: `blob of <key> at <index>`. The index `bad` cannot be fetched.
+    #[derive(Debug)]
+    pub(crate) struct FakeBlobs;
+
+    impl FetchBlob for FakeBlobs {
+        fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
+            if index == b"bad" {
+                return Err(ferrock_base::Error::corruption("bad blob"));
+            }
+            Ok([b"blob of ", user_key, b" at ", index].concat())
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,6 @@
 use crate::version::boundary::BoundaryRange;
 use crate::version::{FileMetadata, Version};
 use ferrock_base::Comparator;
-#[cfg(test)]
-use ferrock_base::FileNumber;
 use std::sync::Arc;
 
 /// Why a compaction was chosen.
@@ -160,13 +158,6 @@ impl RunningCompactions {
         });
     }
 
-    /// Compactions that are running.
-    #[must_use]
-    #[cfg(test)]
-    pub fn len(&self) -> usize {
-        self.running.len()
-    }
-
     /// True when none is running.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -185,12 +176,5 @@ impl RunningCompactions {
         self.running
             .iter()
             .any(|running| running.output_level == level && running.range.overlaps_range(comparator, range))
-    }
-
-    /// Numbers of all busy files.
-    #[must_use]
-    #[cfg(test)]
-    pub fn busy_files(&self) -> Vec<FileNumber> {
-        self.running.iter().flat_map(|running| running.files.iter().map(|file| file.number)).collect()
     }
 }

@@ -249,7 +249,8 @@ impl Opener {
         let mut parents = Vec::new();
         let mut directory = self.path.as_path();
         loop {
-            let parent = directory.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+            let parent =
+                directory.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
             let Some(parent) = parent else { break };
             parents.push(parent);
             if self.file_system.exists(parent)? {

@@ -146,8 +146,7 @@ fn search_tables(
             let table = table_for_read(&data.table_cache, file, options)?;
             if let Some(tombstones) = table.range_tombstones() {
                 let (smallest, largest) = (&file.smallest, &file.largest);
-                let covering =
-                    covering_sequence_in_file(tombstones, smallest, largest, lookup.user_key(), sequence);
+                let covering = covering_sequence_in_file(tombstones, smallest, largest, lookup.user_key(), sequence);
                 context.add_covering_tombstone(covering);
             }
             table.get(&table_options, lookup, &mut |entry, value, block| {

@@ -125,18 +125,6 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         }
     }
 
-    /// What the iterator keeps alive.
-    #[cfg(test)]
-    pub fn owner(&self) -> &O {
-        &self._owner
-    }
-
-    /// What the iterator shows.
-    #[cfg(test)]
-    pub fn options(&self) -> &DbIteratorOptions {
-        &self.options
-    }
-
     /// True when the iterator is on an entry.
     #[inline]
     pub fn valid(&self) -> bool {

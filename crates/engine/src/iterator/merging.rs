@@ -54,11 +54,6 @@ impl<I> SourceIterator<I> {
         let tombstones = tombstones.filter(|source| !source.fragments().is_empty());
         Self { iter, order, tombstones }
     }
-
-    /// The entries' iterator.
-    pub fn inner(&self) -> &I {
-        &self.iter
-    }
 }
 
 impl<I: InternalIterator> InternalIterator for SourceIterator<I> {
@@ -212,12 +207,6 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             tombstones: false,
             scratch: Vec::new(),
         }
-    }
-
-    /// The children, newest first.
-    #[must_use]
-    pub fn children(&self) -> &[I] {
-        &self.children
     }
 
     /// The child that the iterator stands on.

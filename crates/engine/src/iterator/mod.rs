@@ -19,7 +19,7 @@ pub mod range_tombstones;
 pub use child::ChildIterator;
 pub use db_iter::{DbIterator, DbIteratorOptions};
 pub use level::{LevelIterator, LevelSource, OpenedTable};
-pub use merging::{MergingIterator, SourceIterator, TombstoneIterator};
+pub use merging::{MergingIterator, SourceIterator};
 pub use range_tombstones::RangeTombstoneSource;
 
 #[cfg(test)]

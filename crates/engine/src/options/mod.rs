@@ -14,14 +14,14 @@ pub use column_family::{
 };
 pub use components::Components;
 pub use db::{DbOptions, DbSettings, InfoLogLevel};
-pub use operation::{
-    BottommostLevelCompaction, CompactRangeOptions, FlushOptions, ReadOptions, ReadTier, WriteOptions,
-};
-pub use passthrough::Passthrough;
 pub use ferrock_base::compaction_filter::CompactionFilter;
 pub use ferrock_base::merge::MergeOperator;
 pub use ferrock_base::prefix::PrefixExtractor;
 pub use ferrock_format::compression::CompressionType;
 pub use ferrock_format::filter::FilterPolicy;
 pub use ferrock_format::log::WalRecoveryMode;
+pub use operation::{
+    BottommostLevelCompaction, CompactRangeOptions, FlushOptions, ReadOptions, ReadTier, WriteOptions,
+};
+pub use passthrough::Passthrough;
 pub use persist::{LoadedOptions, from_file, load_latest, to_file};

@@ -99,8 +99,7 @@ pub enum BottommostLevelCompaction {
 }
 
 /// How to compact by hand.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[derive(Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct CompactRangeOptions {
     /// Move the result to the lowest level that can hold it.
     pub change_level: bool,
@@ -111,4 +110,3 @@ pub struct CompactRangeOptions {
     /// No automatic compaction runs at the same time.
     pub exclusive_manual_compaction: bool,
 }
-

@@ -77,13 +77,6 @@ impl<'a, P: Pin> GetContext<'a, P> {
         self.user_key
     }
 
-    /// How far the lookup has come.
-    #[must_use]
-    #[cfg(test)]
-    pub fn state(&self) -> LookupState {
-        self.state
-    }
-
     /// True when older sources cannot change the result.
     #[inline]
     #[must_use]
@@ -104,13 +97,6 @@ impl<'a, P: Pin> GetContext<'a, P> {
     #[inline]
     pub fn add_covering_tombstone(&mut self, sequence: Option<SequenceNumber>) {
         self.covering = self.covering.max(sequence);
-    }
-
-    /// The newest range tombstone over the key so far.
-    #[must_use]
-    #[cfg(test)]
-    pub fn covering_tombstone(&self) -> Option<SequenceNumber> {
-        self.covering
     }
 
     /// Adds the next older entry of the key. `pin` keeps `value` alive where the source can; it is asked only for

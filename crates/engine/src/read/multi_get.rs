@@ -3,9 +3,11 @@
 use super::get::GetContext;
 use super::pinned::{Pin, PinnedValue};
 use crate::blob::FetchBlob;
+#[cfg(test)]
+use ferrock_base::Error;
+use ferrock_base::Result;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::merge::MergeOperator;
-use ferrock_base::{Error, Result};
 
 /// The lookups of a batch in key order. Duplicate keys are looked up once.
 #[derive(Debug)]

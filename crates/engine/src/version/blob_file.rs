@@ -4,7 +4,7 @@
 //! separate large values. A blob file leaves the version (there is no record for it) when all of it is garbage and no
 //! table names it as its oldest.
 
-use ferrock_base::{Error, FileNumber, Result};
+use ferrock_base::{Error, Result};
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage};
 
 /// One blob file of a version.
@@ -23,13 +23,6 @@ impl BlobFileMetadata {
     #[must_use]
     pub fn new(addition: BlobFileAddition) -> Self {
         Self { addition, garbage_blob_count: 0, garbage_blob_bytes: 0 }
-    }
-
-    /// Its number.
-    #[must_use]
-    #[cfg(test)]
-    pub fn number(&self) -> FileNumber {
-        self.addition.number
     }
 
     /// Counts more garbage. More than there is in the file is corruption.

@@ -35,13 +35,6 @@ pub struct BoundaryRange {
 }
 
 impl BoundaryRange {
-    /// Everything.
-    #[must_use]
-    #[cfg(test)]
-    pub fn all() -> Self {
-        Self::default()
-    }
-
     /// The range of user keys `[begin, end]`; `None` is without bound.
     #[must_use]
     pub fn of_user_keys(begin: Option<&[u8]>, end: Option<&[u8]>) -> Self {

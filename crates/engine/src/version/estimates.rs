@@ -79,5 +79,4 @@ impl Version {
         let scaled = u128::from(keys) * u128::from(num_files) / u128::from(known.num_files);
         u64::try_from(scaled).unwrap_or(u64::MAX)
     }
-
 }

@@ -29,14 +29,6 @@ impl Version {
             is_sorted: level > 0,
         }
     }
-
-    /// Index of the first file of a sorted level whose largest key is not before `internal_key`.
-    #[must_use]
-    #[cfg(test)]
-    pub fn first_file_reaching(&self, level: usize, internal_key: &[u8]) -> usize {
-        let comparator = self.comparator();
-        self.level(level).partition_point(|file| comparator.compare(&file.largest, internal_key).is_lt())
-    }
 }
 
 /// Iterator of [`Version::files_for_user_key`].

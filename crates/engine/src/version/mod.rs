@@ -29,6 +29,6 @@ pub use builder::VersionBuilder;
 pub use file_metadata::{FileMetadata, FileStatistics};
 pub(crate) use level_targets::multiply;
 pub use overlap::KeyNotBeyondLevel;
-pub(crate) use version::total_size_bytes;
 pub use version::Version;
+pub(crate) use version::total_size_bytes;
 pub use version_set::{FamilyToOpen, VersionSet};

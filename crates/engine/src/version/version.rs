@@ -87,14 +87,6 @@ impl Version {
         self.levels.len()
     }
 
-    /// The files of every level.
-    #[inline]
-    #[must_use]
-    #[cfg(test)]
-    pub fn levels(&self) -> &[LevelFiles] {
-        &self.levels
-    }
-
     /// The files of a level; none for a level that does not exist.
     #[inline]
     #[must_use]
@@ -130,13 +122,6 @@ impl Version {
     #[must_use]
     pub fn num_files(&self) -> usize {
         self.levels.iter().map(|files| files.len()).sum()
-    }
-
-    /// True when no level has a file.
-    #[must_use]
-    #[cfg(test)]
-    pub fn is_empty(&self) -> bool {
-        self.levels.iter().all(|files| files.is_empty())
     }
 
     /// The deepest level that has files.

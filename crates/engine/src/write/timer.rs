@@ -50,7 +50,7 @@ mod tests {
     fn small_groups_are_sampled_and_large_ones_counted_in_full() {
         let clock = ManualClock::new(5);
         let counter = AtomicU64::new(0);
-        let mut time = |group_number, bytes, syncs| {
+        let time = |group_number, bytes, syncs| {
             let mut timer = GroupTimer::start(&clock, group_number, bytes, syncs);
             clock.advance(Duration::from_micros(3));
             timer.lap(&counter);

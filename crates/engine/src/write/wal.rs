@@ -137,13 +137,6 @@ impl Wal {
         older + self.current.as_ref().map_or(0, OpenLog::size_bytes)
     }
 
-    /// Every log still needed, oldest first.
-    #[cfg(test)]
-    pub(crate) fn live(&self) -> Vec<LiveLog> {
-        let current = self.current.as_ref().map(|log| LiveLog { number: log.number, size_bytes: log.size_bytes() });
-        self.older.iter().copied().chain(current).collect()
-    }
-
     /// Logs still needed besides the current one.
     pub(crate) fn older_count(&self) -> usize {
         self.older.len()

@@ -322,7 +322,5 @@ fn stall_conditions() {
     assert_eq!(next_delayed_rate(1 << 20, 16 << 20, trend(false, false)), 1_310_720);
     assert_eq!(next_delayed_rate(16 << 20, 16 << 20, trend(false, false)), 16 << 20);
     assert_eq!(next_delayed_rate(1, 16 << 20, trend(true, false)), 16 << 10);
-    assert!(needs_speedup(&settings, &StallInput { num_level_0_files: 8, ..StallInput::default() }, 0));
-    assert!(!needs_speedup(&settings, &StallInput { num_level_0_files: 7, ..StallInput::default() }, 0));
     assert!(is_near_stop(&settings, &StallInput { num_level_0_files: 34, ..StallInput::default() }));
 }

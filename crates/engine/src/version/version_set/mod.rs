@@ -102,13 +102,6 @@ pub struct LiveFiles {
 }
 
 impl VersionSet {
-    /// Directory of the database.
-    #[must_use]
-    #[cfg(test)]
-    pub fn db_path(&self) -> &Path {
-        &self.db_path
-    }
-
     /// A number for a new file.
     pub fn new_file_number(&self) -> FileNumber {
         FileNumber(self.next_file_number.fetch_add(1, Ordering::Relaxed))
@@ -192,13 +185,6 @@ impl VersionSet {
     #[cfg(test)]
     pub fn manifest_path(&self) -> PathBuf {
         self.db_path.join(file_name::manifest(self.manifest_number()))
-    }
-
-    /// Bytes of the MANIFEST being written; 0 before the first change.
-    #[must_use]
-    #[cfg(test)]
-    pub fn manifest_size_bytes(&self) -> u64 {
-        self.manifest.lock().writer.as_ref().map_or(0, ManifestWriter::size_bytes)
     }
 
     /// Versions that are current or that a reader still holds.

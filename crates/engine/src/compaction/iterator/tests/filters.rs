@@ -25,10 +25,20 @@ impl CompactionFilter for ByValue {
 }
 
 fn run(entries: &[(&str, u64, ValueType, &str)], snapshots: &[u64], bottommost: bool) -> Vec<String> {
+    run_with(Arc::new(ByValue), entries, snapshots, bottommost)
+}
+
+fn run_with(
+    filter: Arc<dyn CompactionFilter>,
+    entries: &[(&str, u64, ValueType, &str)],
+    snapshots: &[u64],
+    bottommost: bool,
+) -> Vec<String> {
     let order = InternalComparator::default();
     let context = FilterContext { is_bottommost: bottommost, is_manual: false, column_family_id: 7, output_level: 1 };
     let options = CompactionIteratorOptions {
-        compaction_filter: Some((Arc::new(ByValue), context)),
+        compaction_filter: Some((filter, context)),
+        blobs: Some(Arc::new(crate::blob::fake::FakeBlobs)),
         bottommost,
         ..options(snapshots)
     };
@@ -54,6 +64,24 @@ fn run(entries: &[(&str, u64, ValueType, &str)], snapshots: &[u64], bottommost: 
 
 const PUT: ValueType = ValueType::Value;
 const MERGE: ValueType = ValueType::Merge;
+
+#[test]
+fn the_filter_sees_what_a_reference_refers_to() {
+    #[derive(Debug)]
+    struct DropsBlobs;
+    impl CompactionFilter for DropsBlobs {
+        fn name(&self) -> &str {
+            "test.DropsBlobs"
+        }
+        fn filter(&self, _: &FilterContext, _: &[u8], kind: ValueType, value: &[u8]) -> FilterDecision {
+            assert_eq!(kind, ValueType::Value);
+            if value == b"blob of a at 1" { FilterDecision::Remove } else { FilterDecision::Keep }
+        }
+    }
+    let filter = |kind| run_with(Arc::new(DropsBlobs), &[("a", 3, kind, "1"), ("b", 2, kind, "1")], &[], false);
+    assert_eq!(filter(ValueType::BlobIndex), ["a@3 Deletion ", "b@2 BlobIndex 1"]);
+    assert_eq!(filter(PUT), ["a@3 Value 1", "b@2 Value 1"]);
+}
 
 #[test]
 fn decisions_change_the_newest_value() {

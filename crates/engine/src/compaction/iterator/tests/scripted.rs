@@ -113,8 +113,46 @@ fn merges_over_an_entity_stay_an_entity() {
 }
 
 #[test]
-fn operands_over_a_blob_reference_wait() {
+fn operands_over_a_blob_reference_wait_when_it_is_out_of_reach() {
     assert_eq!(flush("k@1:b=ref k@2:m=a k@3:m=b", &[]), "k@3:m=a,b k@1:b=ref");
+}
+
+#[test]
+fn operands_over_a_blob_reference_are_folded_over_its_value() {
+    let run = |script: &str, snapshots: &[u64]| {
+        let blobs: Option<Arc<dyn crate::blob::FetchBlob>> = Some(Arc::new(crate::blob::fake::FakeBlobs));
+        let mut iter =
+            iterator(parse(script), &[], UnknownDeeper, CompactionIteratorOptions { blobs, ..options(snapshots) });
+        let out = drain(&mut iter);
+        iter.status().map(|()| show(&out))
+    };
+    assert_eq!(run("k@1:b=r k@2:m=a k@3:m=b l@4:b=s", &[]).unwrap(), "k@3:p=blob of k at r,a,b l@4:b=s");
+    assert_eq!(run("k@1:b=r k@2:m=a k@3:m=b", &[1]).unwrap(), "k@3:m=a,b k@1:b=r", "a snapshot between them");
+    assert_eq!(run("k@1:b=bad k@2:p=v", &[]).unwrap(), "k@2:p=v", "what is hidden is not fetched");
+    assert!(run("k@1:b=bad k@2:m=a", &[]).unwrap_err().is_corruption());
+}
+
+#[test]
+fn references_read_are_counted_whatever_becomes_of_them() {
+    let reference = |number: u64, size_bytes: u64| {
+        let file_number = ferrock_base::FileNumber(number);
+        ferrock_format::blob_index::BlobReference { file_number, offset: 100, size_bytes, compression: 0 }.encode()
+    };
+    let key = |key: &str, at, kind| make_internal_key(key.as_bytes(), SequenceNumber(at), kind);
+    let entries = vec![
+        (key("a", 3, ValueType::BlobIndex), reference(5, 10)),
+        (key("a", 1, ValueType::BlobIndex), reference(5, 20)),
+        (key("bb", 4, ValueType::Deletion), Vec::new()),
+        (key("bb", 2, ValueType::BlobIndex), reference(6, 30)),
+        (key("c", 5, ValueType::BlobIndex), reference(5, 40)),
+    ];
+    let mut counted = crate::blob::BlobFlow::default();
+    for (key, value) in &entries {
+        counted.add_entry(key, ParsedInternalKey::parse(key).unwrap().value_type, value).unwrap();
+    }
+    let mut iter = iterator(entries, &[], UnknownDeeper, options(&[]));
+    assert_eq!(drain(&mut iter).len(), 3);
+    assert_eq!(*iter.blobs_read(), counted);
 }
 
 /// Refuses partial merges.

@@ -5,6 +5,7 @@ use super::super::super::merging::SourceIterator;
 use super::super::super::model::fragmented;
 use super::super::super::range_tombstones::RangeTombstoneSource;
 use super::*;
+use crate::blob::fake::FakeBlobs;
 use crate::read::pinned::Pin;
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::iterator::VecIterator;
@@ -74,6 +75,65 @@ fn entities_and_timed_puts_show_their_value() {
         }
         assert_eq!(values, ["default", "", "timed", "default,x"]);
     }
+}
+
+#[test]
+fn blob_values_are_fetched_in_both_directions() {
+    let list = [
+        ("a", 1, ValueType::BlobIndex, &b"1"[..]),
+        ("b", 3, ValueType::Merge, b"x"),
+        ("b", 2, ValueType::BlobIndex, b"2"),
+        ("c", 5, PUT, b"y"),
+        ("c", 4, ValueType::BlobIndex, b"bad"),
+        ("d", 6, ValueType::BlobIndex, b"6"),
+    ];
+    let wanted = ["blob of a at 1", "blob of b at 2,x", "y", "blob of d at 6"];
+    // A small bound takes the way of keys with many versions.
+    for max_sequential_skip_in_iterations in [1, 8] {
+        let blobs: Option<Arc<dyn FetchBlob>> = Some(Arc::new(FakeBlobs));
+        let options = DbIteratorOptions { blobs, max_sequential_skip_in_iterations, ..options(9) };
+        let mut iter = over(&list, options);
+        let mut seen = Vec::new();
+        iter.seek_to_first();
+        while iter.valid() {
+            seen.push((iter.key().to_vec(), String::from_utf8(iter.value().to_vec()).unwrap()));
+            assert_eq!(iter.pin_value(), iter.value());
+            iter.next();
+        }
+        iter.status().unwrap();
+        assert_eq!(seen.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>(), wanted);
+        let mut backward = Vec::new();
+        iter.seek_to_last();
+        while iter.valid() {
+            backward.push((iter.key().to_vec(), String::from_utf8(iter.value().to_vec()).unwrap()));
+            iter.prev();
+        }
+        iter.status().unwrap();
+        backward.reverse();
+        assert_eq!(backward, seen);
+        iter.seek(b"d");
+        iter.prev();
+        assert_eq!((iter.key(), iter.value()), (&b"c"[..], &b"y"[..]));
+        iter.prev();
+        iter.next();
+        iter.next();
+        assert_eq!((iter.key(), iter.value()), (&b"d"[..], &b"blob of d at 6"[..]));
+    }
+}
+
+#[test]
+fn a_blob_that_cannot_be_fetched_ends_the_iteration() {
+    let list = [("a", 1, PUT, &b"x"[..]), ("b", 2, ValueType::BlobIndex, b"bad"), ("c", 3, PUT, b"y")];
+    let blobs: Option<Arc<dyn FetchBlob>> = Some(Arc::new(FakeBlobs));
+    let mut iter = over(&list, DbIteratorOptions { blobs, ..options(9) });
+    iter.seek_to_first();
+    iter.next();
+    assert!(!iter.valid() && iter.status().unwrap_err().is_corruption());
+    iter.seek_to_last();
+    iter.prev();
+    assert!(!iter.valid() && iter.status().unwrap_err().is_corruption());
+    iter.seek(b"c");
+    assert!(iter.valid() && iter.status().is_ok());
 }
 
 #[test]
