@@ -1,0 +1,16 @@
+//! Faults of the world: a full disk, a failed sync, missing rights, a second opener, bits that change. Each failure says
+//! what to do, reads go on, nothing acknowledged is lost, and `resume` leads back.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and start processes"
+)]
+
+mod damage;
+mod mounts;
+mod no_space;
+mod opening;
+mod rig;
+mod sync;
