@@ -146,8 +146,13 @@ impl<'a> TableOutput<'a> {
 
     fn begin(&mut self) -> Result<OpenOutput> {
         let core = self.core;
-        let number = core.versions.new_file_number();
-        core.state.lock().pending_outputs.insert(number.0);
+        let number = {
+            // Under the lock: a clean-up in between would take the file for an orphan.
+            let mut state = core.state.lock();
+            let number = core.versions.new_file_number();
+            state.pending_outputs.insert(number.0);
+            number
+        };
         self.numbers.push(number);
         let options = core.options.load();
         let path = core.path.join(file_name::table(number));
