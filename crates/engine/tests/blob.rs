@@ -1,0 +1,441 @@
+//! Databases with blob files that RocksDB wrote: read, written to, compacted, reopened, damaged.
+//!
+//! Beside the contents it is checked that the books are right: what the MANIFEST says of each blob file is compared with
+//! the references that the live tables really hold, and with the files that are really there.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
+
+#[path = "golden/archive.rs"]
+#[allow(dead_code, reason = "the archive serves the golden tests too")]
+mod archive;
+
+use archive::GoldenDatabase;
+use ferrock::options::BottommostLevelCompaction;
+use ferrock::{ColumnFamily, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch, WriteOptions};
+use ferrock_base::internal_key::ParsedInternalKey;
+use ferrock_base::iterator::InternalIterator;
+use ferrock_base::{Comparator, InternalComparator, ValueType};
+use ferrock_format::blob_index::BlobReference;
+use ferrock_format::log::{LogEvent, LogReader, SliceSource};
+use ferrock_format::version_edit::VersionEdit;
+use ferrock_format::wide_column::decode_entity;
+use ferrock_table::{TableReadOptions, TableReader, TableReaderParams};
+use ferrock_vfs::{RandomAccessOptions, default_file_system};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn with_blobs() -> Vec<&'static GoldenDatabase> {
+    let has_blobs = |database: &&GoldenDatabase| database.files().keys().any(|name| name.ends_with(".blob"));
+    let databases: Vec<_> = archive::databases().iter().filter(has_blobs).collect();
+    assert_eq!(databases.len(), 10);
+    databases
+}
+
+fn database(name: &str) -> &'static GoldenDatabase {
+    with_blobs().into_iter().find(|database| database.name == name).unwrap()
+}
+
+fn open(path: &Path) -> (Db, Vec<ColumnFamily>) {
+    Db::open_with_latest_options(path, DbOptions::default()).unwrap()
+}
+
+fn open_read_only(path: &Path) -> (Db, Vec<ColumnFamily>) {
+    Db::open_read_only(path, DbOptions::default(), None).unwrap()
+}
+
+fn scan(db: &Db, family: &ColumnFamily) -> Map {
+    let mut map = Map::new();
+    let mut iter = db.iter_cf(family, &ReadOptions::default());
+    iter.seek_to_first();
+    while iter.valid() {
+        map.insert(iter.key().to_vec(), iter.value().to_vec());
+        iter.next();
+    }
+    iter.status().unwrap();
+    map
+}
+
+/// Every way of reading gives `wanted`.
+fn check(what: &str, db: &Db, family: &ColumnFamily, wanted: &Map) {
+    let options = ReadOptions::default();
+    assert!(scan(db, family) == *wanted, "{what}: forward");
+    let mut backward = Vec::new();
+    let mut iter = db.iter_cf(family, &options);
+    iter.seek_to_last();
+    while iter.valid() {
+        backward.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.prev();
+    }
+    iter.status().unwrap();
+    backward.reverse();
+    assert!(backward.into_iter().eq(wanted.clone()), "{what}: backward");
+    let keys: Vec<&[u8]> = wanted.keys().map(Vec::as_slice).collect();
+    for (got, (key, value)) in db.multi_get_cf(family, &options, &keys).into_iter().zip(wanted) {
+        assert_eq!(got.unwrap().unwrap(), value, "{what}: multi_get {}", key.escape_ascii());
+        assert_eq!(db.get_cf(family, &options, key).unwrap().unwrap(), value, "{what}: get {}", key.escape_ascii());
+    }
+}
+
+fn compact(db: &Db, family: &ColumnFamily) {
+    let options = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    db.compact_range_cf(family, None, None, &options).unwrap();
+}
+
+// --- the books -----------------------------------------------------------------------------------------------------
+
+/// What the MANIFEST says.
+#[derive(Debug, Default)]
+struct Books {
+    /// Blob file -> records and bytes that are not garbage.
+    blobs: BTreeMap<u64, (u64, u64)>,
+    /// Table -> the oldest blob file it refers to.
+    tables: BTreeMap<u64, Option<u64>>,
+}
+
+fn read_books(path: &Path) -> Books {
+    let current = fs::read_to_string(path.join("CURRENT")).unwrap();
+    let manifest = fs::read(path.join(current.trim())).unwrap();
+    let mut reader = LogReader::manifest(SliceSource(&manifest));
+    let (mut books, mut scratch) = (Books::default(), Vec::new());
+    while let LogEvent::Record { data, .. } = reader.read_record(&mut scratch).unwrap() {
+        let edit = VersionEdit::decode(data).unwrap();
+        for deleted in &edit.deleted_files {
+            books.tables.remove(&deleted.number.0);
+        }
+        for file in &edit.new_files {
+            books.tables.insert(file.number.0, file.oldest_blob_file_number.map(|number| number.0));
+        }
+        for blob in &edit.blob_file_additions {
+            books.blobs.insert(blob.number.0, (blob.total_blob_count, blob.total_blob_bytes));
+        }
+        for garbage in &edit.blob_file_garbages {
+            let (count, bytes) = books.blobs.get_mut(&garbage.number.0).unwrap();
+            *count = count.checked_sub(garbage.garbage_blob_count).unwrap();
+            *bytes = bytes.checked_sub(garbage.garbage_blob_bytes).unwrap();
+        }
+    }
+    books.blobs.retain(|_, (count, _)| *count > 0);
+    books
+}
+
+/// References in a table: file -> records and bytes.
+fn references(path: &Path, table: u64) -> BTreeMap<u64, (u64, u64)> {
+    let file_system = default_file_system();
+    let file = path.join(format!("{table:06}.sst"));
+    let file = file_system.open_random_access(&file, &RandomAccessOptions::default()).unwrap();
+    let order = InternalComparator::new(Comparator::Bytewise);
+    let reader = TableReader::open(TableReaderParams::new(file, Arc::clone(&file_system), order)).unwrap();
+    let mut found: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    let mut iter = reader.iter(TableReadOptions::default());
+    iter.seek_to_first();
+    while iter.valid() {
+        let key = ParsedInternalKey::parse(iter.key()).unwrap();
+        let indexes: Vec<&[u8]> = match key.value_type {
+            ValueType::BlobIndex => vec![iter.value()],
+            ValueType::WideColumnEntity => {
+                let columns = decode_entity(iter.value()).unwrap();
+                columns.into_iter().filter(|column| column.is_blob_index).map(|column| column.value).collect()
+            }
+            _ => Vec::new(),
+        };
+        for index in indexes {
+            let reference = BlobReference::decode(index).unwrap();
+            let (count, bytes) = found.entry(reference.file_number.0).or_default();
+            *count += 1;
+            *bytes += 32 + key.user_key.len() as u64 + reference.size_bytes;
+        }
+        iter.next();
+    }
+    iter.status().unwrap();
+    found
+}
+
+/// Compares MANIFEST and tables. `unlisted` blob files are known to no MANIFEST.
+fn check_books(what: &str, path: &Path, unlisted: &BTreeSet<u64>) {
+    let books = read_books(path);
+    let mut found: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for (table, oldest) in &books.tables {
+        let references = references(path, *table);
+        assert_eq!(*oldest, references.keys().next().copied(), "{what}: oldest blob file of table {table}");
+        for (file, (count, bytes)) in references {
+            let sum = found.entry(file).or_default();
+            *sum = (sum.0 + count, sum.1 + bytes);
+        }
+    }
+    found.retain(|number, _| !unlisted.contains(number));
+    assert_eq!(books.blobs, found, "{what}: live records by blob file, in the MANIFEST and in the tables");
+}
+
+/// Compares MANIFEST and directory. Only true while no old reader is around.
+fn check_directory(what: &str, path: &Path, unlisted: &BTreeSet<u64>) {
+    let wanted: BTreeSet<u64> = read_books(path).blobs.keys().copied().chain(unlisted.iter().copied()).collect();
+    assert_eq!(blob_files(path), wanted, "{what}: blob files in the directory");
+}
+
+fn blob_files(path: &Path) -> BTreeSet<u64> {
+    let names = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter_map(|name| name.strip_suffix(".blob").map(|number| number.parse().unwrap())).collect()
+}
+
+/// Blob files that a crashed writer has left without telling the MANIFEST.
+fn unlisted(path: &Path) -> BTreeSet<u64> {
+    let listed: BTreeSet<u64> = read_books(path).blobs.keys().copied().collect();
+    blob_files(path).difference(&listed).copied().collect()
+}
+
+// --- tests ---------------------------------------------------------------------------------------------------------
+
+fn digest(map: &Map) -> String {
+    let mut hash = Sha256::new();
+    for part in map.iter().flat_map(|(key, value)| [key, value]) {
+        hash.update(u32::try_from(part.len()).unwrap().to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn compacting_keeps_every_value_and_the_books() {
+    for database in with_blobs() {
+        let name = &database.name;
+        let unpacked = database.unpack();
+        let path = unpacked.path();
+        let unlisted = unlisted(&path);
+        assert_eq!(!unlisted.is_empty(), name.contains("direct-write"), "{name}");
+        let mut wanted = BTreeMap::new();
+        for round in 0..2 {
+            let (db, families) = open(&path);
+            check_books(&format!("{name}: opened"), &path, &unlisted);
+            for family in &families {
+                let map = wanted.entry(family.name().to_owned()).or_insert_with(|| scan(&db, family)).clone();
+                let expected = database.expect["column_families"].as_array().unwrap().iter();
+                let expected = expected.clone().find(|expected| expected["name"] == family.name()).unwrap();
+                assert_eq!(digest(&map), expected["scan"]["sha256"].as_str().unwrap(), "{name}");
+                check(&format!("{name}: opened"), &db, family, &map);
+                compact(&db, family);
+                check(&format!("{name}: compacted"), &db, family, &map);
+            }
+            db.verify_checksum().unwrap();
+            drop(families);
+            db.close().unwrap();
+            check_books(&format!("{name}: round {round}"), &path, &unlisted);
+            check_directory(&format!("{name}: round {round}"), &path, &unlisted);
+        }
+    }
+}
+
+/// Overwrites, deletes and merges over what is in blob files.
+fn change(db: &Db, family: &ColumnFamily, map: &mut Map, can_merge: bool, round: usize) {
+    let keys: Vec<Vec<u8>> = map.keys().cloned().collect();
+    let mut batch = WriteBatch::new();
+    let id = family.id();
+    for (index, key) in keys.iter().enumerate() {
+        match (index + round) % 7 {
+            0 => {
+                let value = format!("new value {index}").into_bytes();
+                batch.put_cf(id, key, &value).unwrap();
+                map.insert(key.clone(), value);
+            }
+            2 => {
+                batch.delete_cf(id, key).unwrap();
+                map.remove(key);
+            }
+            4 if can_merge => {
+                batch.merge_cf(id, key, b"operand").unwrap();
+                let value = map.get_mut(key).unwrap();
+                value.extend_from_slice(b",operand");
+            }
+            _ => {}
+        }
+    }
+    db.write(batch, &WriteOptions::default()).unwrap();
+    let (begin, end) = (&keys[keys.len() / 2], &keys[keys.len() / 2 + 20]);
+    db.delete_range_cf(family, begin, end, &WriteOptions::default()).unwrap();
+    map.retain(|key, _| key < begin || key >= end);
+}
+
+#[test]
+fn changes_over_blob_values_are_right_and_leave_garbage() {
+    for database in with_blobs() {
+        let name = &database.name;
+        let unpacked = database.unpack();
+        let path = unpacked.path();
+        let unlisted = unlisted(&path);
+        let expected = &database.expect["column_families"][0];
+        let can_merge = expected["merge_operator"] == "StringAppendOperator";
+        let (mut db, mut families) = open(&path);
+        let mut map = scan(&db, &families[0]);
+        let original = map.clone();
+        let snapshot = db.snapshot();
+        let mut old = db.iter_cf(&families[0], &ReadOptions::default());
+        old.seek_to_first();
+        for round in 0..2 {
+            change(&db, &families[0], &mut map, can_merge, round);
+            check(&format!("{name}: in memory"), &db, &families[0], &map);
+            db.flush_cf(&families[0], &FlushOptions::default()).unwrap();
+            check(&format!("{name}: flushed"), &db, &families[0], &map);
+            compact(&db, &families[0]);
+            check(&format!("{name}: compacted"), &db, &families[0], &map);
+            check_books(&format!("{name}: changed"), &path, &unlisted);
+            let at = ReadOptions { snapshot: Some(snapshot.clone()), ..ReadOptions::default() };
+            for (key, value) in original.iter().step_by(3) {
+                assert_eq!(db.get_cf(&families[0], &at, key).unwrap().unwrap(), value, "{name}: at the snapshot");
+            }
+        }
+        drop(snapshot);
+        compact(&db, &families[0]);
+        check(&format!("{name}: without the snapshot"), &db, &families[0], &map);
+        // The iterator is older than all of this and keeps what it reads from.
+        for (key, value) in &original {
+            assert_eq!((old.key(), old.value()), (&key[..], &value[..]), "{name}: an old iterator");
+            old.next();
+        }
+        old.status().unwrap();
+        drop(old);
+        drop(families);
+        db.close().unwrap();
+        (db, families) = open(&path);
+        check_books(&format!("{name}: reopened"), &path, &unlisted);
+        check_directory(&format!("{name}: reopened"), &path, &unlisted);
+        check(&format!("{name}: reopened"), &db, &families[0], &map);
+    }
+}
+
+#[test]
+fn blob_files_go_when_nothing_refers_to_them() {
+    let database = database("r7.8-blob-plain");
+    let unpacked = database.unpack();
+    let path = unpacked.path();
+    let (db, families) = open(&path);
+    let family = &families[0];
+    let before = blob_files(&path);
+    assert!(before.len() > 3);
+    db.delete_range_cf(family, b"", b"\xff", &WriteOptions::default()).unwrap();
+    db.put_cf(family, b"left", b"over", &WriteOptions::default()).unwrap();
+    db.flush_cf(family, &FlushOptions::default()).unwrap();
+    compact(&db, family);
+    assert_eq!(blob_files(&path), BTreeSet::new());
+    assert_eq!(read_books(&path).blobs, BTreeMap::new());
+    drop(families);
+    db.close().unwrap();
+    let (db, families) = open(&path);
+    assert_eq!(scan(&db, &families[0]), Map::from([(b"left".to_vec(), b"over".to_vec())]));
+}
+
+/// Reads everything; a value is right or its read fails with the file and the offset. Returns the failures.
+fn read_damaged(path: &Path, wanted: &Map, blob_file: &str) -> usize {
+    let (db, families) = open_read_only(path);
+    let keys: Vec<&[u8]> = wanted.keys().map(Vec::as_slice).collect();
+    let mut failures = 0;
+    let mut check = |result: ferrock::Result<Option<ferrock::PinnedSlice>>, value: &Vec<u8>| match result {
+        Ok(read) => assert_eq!(read.unwrap(), value),
+        Err(error) => {
+            let text = error.to_string();
+            assert!(error.is_corruption() && text.contains(blob_file) && text.contains("offset "), "{text}");
+            failures += 1;
+        }
+    };
+    for (result, value) in
+        db.multi_get_cf(&families[0], &ReadOptions::default(), &keys).into_iter().zip(wanted.values())
+    {
+        check(result, value);
+    }
+    let failed_gets = failures;
+    let mut iter = db.iter_cf(&families[0], &ReadOptions::default());
+    iter.seek_to_first();
+    while iter.valid() {
+        assert_eq!(wanted.get(iter.key()).unwrap(), iter.value());
+        iter.next();
+    }
+    assert_eq!(iter.status().is_err(), failed_gets > 0, "a scan fails when a lookup does");
+    assert!(failed_gets == 0 || db.verify_checksum().is_err(), "verification finds what lookups find");
+    failed_gets
+}
+
+#[test]
+fn a_damaged_record_is_an_error_and_never_a_wrong_value() {
+    for (name, blob_file, step) in [("r7.8-blob-plain", "000019.blob", 61), ("r7.8-blob-compressed", "", 37)] {
+        let database = database(name);
+        let unpacked = database.unpack();
+        let path = unpacked.path();
+        let smallest = database.files().iter().filter(|(name, _)| name.ends_with(".blob")).min_by_key(|(_, f)| f.len());
+        let blob_file = if blob_file.is_empty() { smallest.unwrap().0.as_str() } else { blob_file };
+        let (db, families) = open_read_only(&path);
+        let wanted = scan(&db, &families[0]);
+        drop((db, families));
+        let intact = &database.files()[blob_file];
+        let mut failures = 0;
+        for position in (0..intact.len()).step_by(step) {
+            let mut damaged = intact.clone();
+            damaged[position] ^= 0x10;
+            fs::write(path.join(blob_file), &damaged).unwrap();
+            failures += read_damaged(&path, &wanted, blob_file);
+        }
+        assert!(failures > 3, "{name}: {failures} failures");
+        for length in [0, 20, 62, intact.len() / 2, intact.len() - 1] {
+            fs::write(path.join(blob_file), &intact[..length]).unwrap();
+            assert!(read_damaged(&path, &wanted, blob_file) > 0, "{name}: cut at {length}");
+        }
+        fs::write(path.join(blob_file), intact).unwrap();
+        assert_eq!(read_damaged(&path, &wanted, blob_file), 0);
+    }
+}
+
+#[test]
+fn a_compaction_that_cannot_read_a_merge_base_fails_and_loses_nothing() {
+    let database = database("r7.8-blob-plain");
+    let unpacked = database.unpack();
+    let path = unpacked.path();
+    let (db, families) = open(&path);
+    let family = &families[0];
+    let map = scan(&db, family);
+    let in_blobs: Vec<&Vec<u8>> = map.iter().filter(|(_, value)| value.len() > 200).map(|(key, _)| key).collect();
+    for key in &in_blobs {
+        db.merge_cf(family, key, b"x", &WriteOptions::default()).unwrap();
+    }
+    db.flush_cf(family, &FlushOptions::default()).unwrap();
+    for number in blob_files(&path) {
+        let file = path.join(format!("{number:06}.blob"));
+        let mut damaged = fs::read(&file).unwrap();
+        damaged[200] ^= 1;
+        fs::write(&file, damaged).unwrap();
+    }
+    let options = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    let error = db.compact_range_cf(family, None, None, &options).unwrap_err();
+    assert!(error.is_corruption() && error.to_string().contains(".blob"), "{error}");
+    let readable = in_blobs.iter().filter(|key| db.get_cf(family, &ReadOptions::default(), key).is_ok()).count();
+    assert!(readable > in_blobs.len() / 2 && readable < in_blobs.len(), "{readable} of {}", in_blobs.len());
+}
+
+#[test]
+fn a_missing_blob_file_is_told_by_the_reads_that_need_it() {
+    let database = database("r7.8-blob-plain");
+    let unpacked = database.unpack();
+    let path = unpacked.path();
+    let (db, families) = open_read_only(&path);
+    let wanted = scan(&db, &families[0]);
+    drop((db, families));
+    fs::remove_file(path.join("000019.blob")).unwrap();
+    let (db, families) = open_read_only(&path);
+    let mut failures = 0;
+    for (key, value) in &wanted {
+        match db.get_cf(&families[0], &ReadOptions::default(), key) {
+            Ok(read) => assert_eq!(read.unwrap(), value),
+            Err(error) => {
+                assert!(error.to_string().contains("000019.blob"), "{error}");
+                failures += 1;
+            }
+        }
+    }
+    assert!(failures > 0 && failures < wanted.len());
+}
