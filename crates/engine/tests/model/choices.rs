@@ -1,0 +1,194 @@
+//! Options that an open may have, as texts: a case that fails shrinks to the few that matter, and prints them readably.
+
+use crate::model::Order;
+use ferrock::options::{BottommostCompression, CompressionType, FilterPolicy, PrefixExtractor};
+use ferrock::{ColumnFamilyOptions, DbOptions};
+use ferrock_cache::CacheOptions;
+use ferrock_table::TableBlockCache;
+
+/// Of the whole database.
+pub const DATABASE: &[&str] = &[
+    "max_open_files=1",
+    "max_open_files=10",
+    "max_background_jobs=1",
+    "max_background_jobs=8",
+    "max_manifest_file_size=1",
+    "max_manifest_file_size=4096",
+    "max_manifest_space_amp_pct=0",
+    "max_total_wal_size=1",
+    "max_total_wal_size=100000",
+    "avoid_flush_during_recovery=true",
+    "manual_wal_flush=true",
+    "allow_fallocate=false",
+    "allow_concurrent_memtable_write=false",
+    "db_write_buffer_size=100000",
+    "use_direct_reads=true",
+    "use_direct_io_for_flush_and_compaction=true",
+    "max_write_batch_group_size_bytes=1",
+    "writable_file_max_buffer_size=4096",
+    "compaction_readahead_size=0",
+    "compaction_readahead_size=1",
+    "max_file_opening_threads=1",
+    "write_dbid_to_manifest=false",
+    "max_log_file_size=100",
+    "keep_log_file_num=1",
+    "wal_recovery_mode=kTolerateCorruptedTailRecords",
+    "wal_recovery_mode=kAbsoluteConsistency",
+    "wal_recovery_mode=kSkipAnyCorruptedRecords",
+    "cache=0",
+    "cache=1000",
+    "cache=30000",
+    "cache=30000,strict",
+];
+
+/// Of a column family and its tables.
+pub const FAMILY: &[&str] = &[
+    "write_buffer_size=131072",
+    "write_buffer_size=1048576",
+    "max_write_buffer_number=6",
+    "min_write_buffer_number_to_merge=2",
+    "arena_block_size=1",
+    "arena_block_size=4096",
+    "memtable_prefix_bloom_size_ratio=0.1",
+    "memtable_whole_key_filtering=true",
+    "level0_file_num_compaction_trigger=1",
+    "level0_file_num_compaction_trigger=2",
+    "level0_slowdown_writes_trigger=-1",
+    "level0_slowdown_writes_trigger=1",
+    "level0_stop_writes_trigger=5",
+    "max_bytes_for_level_base=1",
+    "max_bytes_for_level_base=20000",
+    "max_bytes_for_level_multiplier=1",
+    "max_bytes_for_level_multiplier=2",
+    "level_compaction_dynamic_level_bytes=false",
+    "target_file_size_base=1",
+    "target_file_size_base=4096",
+    "target_file_size_base=20000",
+    "target_file_size_multiplier=3",
+    "max_compaction_bytes=1",
+    "max_compaction_bytes=10000",
+    "disable_auto_compactions=true",
+    "compaction_pri=kByCompensatedSize",
+    "compaction_pri=kOldestLargestSeqFirst",
+    "compaction_pri=kOldestSmallestSeqFirst",
+    "compaction_pri=kRoundRobin",
+    "compression=kNoCompression",
+    "compression=kSnappyCompression",
+    "compression=kZlibCompression",
+    "compression=kBZip2Compression",
+    "compression=kLZ4HCCompression",
+    "compression=kZSTD",
+    "compression_per_level=kNoCompression:kSnappyCompression:kZSTD",
+    "compression_opts={level=1;max_dict_bytes=1024;}",
+    "compression_opts={level=9;max_dict_bytes=4096;zstd_max_train_bytes=16384;}",
+    "bottommost=kZSTD",
+    "optimize_filters_for_hits=true",
+    "max_sequential_skip_in_iterations=0",
+    "max_sequential_skip_in_iterations=1",
+    "format_version=2",
+    "format_version=3",
+    "format_version=4",
+    "format_version=5",
+    "format_version=6",
+    "checksum=kNoChecksum",
+    "checksum=kCRC32c",
+    "checksum=kxxHash",
+    "checksum=kxxHash64",
+    "block_size=1",
+    "block_size=100",
+    "block_size=1000",
+    "block_size=100000",
+    "block_size_deviation=0",
+    "block_size_deviation=100",
+    "block_restart_interval=1",
+    "block_restart_interval=3",
+    "block_restart_interval=1000000",
+    "index_block_restart_interval=3",
+    "index_block_restart_interval=1000000",
+    "use_delta_encoding=false",
+    "index_shortening=kNoShortening",
+    "index_shortening=kShortenSeparatorsAndSuccessor",
+    "index_block_search_type=kInterpolation",
+    "enable_index_compression=false",
+    "cache_index_and_filter_blocks=true",
+    "no_block_cache=true",
+    "whole_key_filtering=false",
+    "verify_compression=true",
+    "filter=bloom:1",
+    "filter=bloom:10",
+    "filter=bloom:40",
+    "extractor=fixed:1",
+    "extractor=fixed:4",
+    "extractor=capped:3",
+    "extractor=rocksdb.Noop",
+];
+
+/// Options that can change while the database is open.
+pub const MUTABLE: &[&str] = &[
+    "write_buffer_size=65536",
+    "write_buffer_size=262144",
+    "level0_file_num_compaction_trigger=1",
+    "level0_file_num_compaction_trigger=8",
+    "max_bytes_for_level_base=1",
+    "max_bytes_for_level_base=50000",
+    "target_file_size_base=1000",
+    "compression=kZSTD",
+    "compression=kNoCompression",
+    "block_size=500",
+    "format_version=4",
+    "disable_auto_compactions=true",
+    "disable_auto_compactions=false",
+    "max_sequential_skip_in_iterations=2",
+];
+
+fn split(choice: &str) -> (&str, &str) {
+    choice.split_once('=').unwrap()
+}
+
+/// Applies choices to the options of a database.
+pub fn database_options(choices: &[&'static str]) -> DbOptions {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.max_file_opening_threads = 2;
+    for (name, value) in choices.iter().map(|choice| split(choice)) {
+        if name == "cache" {
+            let (bytes, strict) = value.split_once(',').map_or((value, false), |(bytes, _)| (bytes, true));
+            options.components.block_cache = Some(TableBlockCache::new(CacheOptions {
+                capacity_bytes: bytes.parse().unwrap(),
+                strict_capacity_limit: strict,
+                ..CacheOptions::default()
+            }));
+        } else {
+            assert!(options.settings.set(name, value).unwrap(), "{name}");
+        }
+    }
+    options
+}
+
+/// Applies choices to the options of a column family.
+pub fn family_options(choices: &[&'static str], order: Order) -> ColumnFamilyOptions {
+    let mut options = ColumnFamilyOptions::default();
+    options.comparator = order.comparator();
+    options.write_buffer_size = 64 << 10;
+    options.arena_block_size = 4096;
+    options.target_file_size_base = 32 << 10;
+    options.max_bytes_for_level_base = 64 << 10;
+    for (name, value) in choices.iter().map(|choice| split(choice)) {
+        match name {
+            "filter" => {
+                options.filter_policy = FilterPolicy::bloom(value.strip_prefix("bloom:").unwrap().parse().unwrap())
+            }
+            // Keys of one prefix must be neighbours.
+            "extractor" if order == Order::LengthFirst => {}
+            "extractor" => options.prefix_extractor = PrefixExtractor::built_in(value).unwrap(),
+            "bottommost" => options.bottommost_compression = BottommostCompression(Some(CompressionType::Zstd)),
+            _ => {
+                let known = options.settings.set(name, value).unwrap() || options.table.set(name, value).unwrap();
+                assert!(known, "{name}");
+            }
+        }
+    }
+    options.level0_stop_writes_trigger =
+        options.level0_stop_writes_trigger.max(options.level0_file_num_compaction_trigger);
+    options
+}

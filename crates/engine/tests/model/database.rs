@@ -1,0 +1,551 @@
+//! Performs operations on a database and on its model, and compares.
+
+use crate::choices;
+use crate::keys;
+use crate::model::{FamilyModel, Merge, Order};
+use crate::operations::{Case, Change, Mutation, NewFamily, Operation};
+use crate::reads::{Held, compare_all};
+use crate::watchdog::Watchdog;
+use ferrock::options::{BottommostLevelCompaction, PrefixExtractor};
+use ferrock::{
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, Iter, ReadOptions, Snapshot,
+    WriteBatch, WriteOptions,
+};
+use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
+use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What went wrong, in words.
+pub type Check = Result<(), String>;
+
+const PATH: &str = "/db";
+const MAX_FAMILIES: usize = 5;
+const MAX_SNAPSHOTS: usize = 6;
+/// A value that merges made longer than this is put anew instead.
+const MAX_MERGED_BYTES: usize = 4000;
+
+/// Whether background work is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    Settled,
+    Busy,
+}
+
+/// What was done.
+#[derive(Default)]
+pub struct ModelStats {
+    pub cases: u64,
+    pub operations: u64,
+    pub mutations: u64,
+    pub keys_read: u64,
+    pub iterator_steps: u64,
+    pub flushes: u64,
+    pub compactions: u64,
+    pub opens: u64,
+    pub jobs: u64,
+}
+
+impl ModelStats {
+    pub fn add(&mut self, other: &Self) {
+        self.cases += other.cases;
+        self.operations += other.operations;
+        self.mutations += other.mutations;
+        self.keys_read += other.keys_read;
+        self.iterator_steps += other.iterator_steps;
+        self.flushes += other.flushes;
+        self.compactions += other.compactions;
+        self.opens += other.opens;
+        self.jobs += other.jobs;
+    }
+}
+
+impl fmt::Display for ModelStats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} operations in {} databases: {} keys written, {} read, {} iterator steps, {} opens, \
+             {} flushes and {} compactions by hand, {} background jobs",
+            self.operations,
+            self.cases,
+            self.mutations,
+            self.keys_read,
+            self.iterator_steps,
+            self.opens,
+            self.flushes,
+            self.compactions,
+            self.jobs,
+        )
+    }
+}
+
+/// Starts threads and counts them: a new one means that background work began.
+#[derive(Debug, Default)]
+struct CountingSpawner(AtomicU64);
+
+impl Spawner for CountingSpawner {
+    fn spawn(&self, name: &str, job: Job) -> ferrock::Result<Box<dyn Join>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        StdSpawner.spawn(name, job)
+    }
+}
+
+pub struct Family {
+    pub name: String,
+    pub handle: ColumnFamily,
+    pub model: Arc<FamilyModel>,
+    pub prefix_extractor: Option<PrefixExtractor>,
+    shape: NewFamily,
+}
+
+pub struct Taken {
+    pub snapshot: Snapshot,
+    pub models: Vec<(u32, Arc<FamilyModel>)>,
+}
+
+/// A database beside its model.
+pub struct Database<'a> {
+    file_system: MemoryFileSystem,
+    db: Option<Db>,
+    pub families: Vec<Family>,
+    pub snapshots: Vec<Taken>,
+    pub held: Vec<Held>,
+    pub key_space: u16,
+    pub stats: &'a mut ModelStats,
+    families_made: usize,
+    pace: Pace,
+    spawner: Arc<CountingSpawner>,
+    jobs_seen: u64,
+    /// Something was written that is in no log.
+    has_unlogged: bool,
+}
+
+/// One record of a batch.
+enum Write {
+    Put(Vec<u8>, Vec<u8>),
+    Delete(Vec<u8>),
+    SingleDelete(Vec<u8>),
+    Merge(Vec<u8>, Vec<u8>),
+    DeleteRange(Vec<u8>, Vec<u8>),
+}
+
+fn explain<T>(result: ferrock::Result<T>, what: &str) -> Result<T, String> {
+    result.map_err(|error| format!("{what}: {error}"))
+}
+
+impl<'a> Database<'a> {
+    /// Performs a whole case.
+    pub fn run(case: &Case, pace: Pace, stats: &'a mut ModelStats, watchdog: &Watchdog) -> Check {
+        stats.cases += 1;
+        let mut database = Database {
+            file_system: MemoryFileSystem::new(),
+            db: None,
+            families: Vec::new(),
+            snapshots: Vec::new(),
+            held: Vec::new(),
+            key_space: case.key_space,
+            stats,
+            families_made: 0,
+            pace,
+            spawner: Arc::default(),
+            jobs_seen: 0,
+            has_unlogged: false,
+        };
+        database.create(case)?;
+        for (index, operation) in case.operations.iter().enumerate() {
+            database.stats.operations += 1;
+            let result = database.perform(operation).and_then(|()| database.settle());
+            watchdog.tick();
+            result.map_err(|error| format!("operation {index} {operation:?}: {error}"))?;
+        }
+        let result = database.finish();
+        database.stats.jobs += database.spawner.0.load(Ordering::Relaxed);
+        result.map_err(|error| format!("at the end: {error}"))
+    }
+
+    pub fn db(&self) -> &Db {
+        self.db.as_ref().expect("the database is open between operations")
+    }
+
+    pub fn family_index(&self, family: u8) -> usize {
+        usize::from(family) % self.families.len()
+    }
+
+    fn database_options(&self, choices: &[&'static str]) -> DbOptions {
+        let mut options = choices::database_options(choices);
+        options.components.file_system = Some(Arc::new(self.file_system.clone()));
+        options.components.spawner = Some(Arc::clone(&self.spawner) as Arc<dyn Spawner>);
+        options
+    }
+
+    fn create(&mut self, case: &Case) -> Check {
+        self.stats.opens += 1;
+        let mut options = self.database_options(&case.database);
+        options.create_missing_column_families = true;
+        let mut descriptors = Vec::new();
+        for (index, shape) in case.families.iter().enumerate() {
+            let name = if index == 0 { "default".to_owned() } else { format!("family{index}") };
+            descriptors.push((name, family_options(shape)));
+        }
+        if descriptors.is_empty() {
+            return Err("a case has at least one family".to_owned());
+        }
+        self.families_made = descriptors.len();
+        let (db, handles) = explain(Db::open_cf(PATH, options, descriptors.clone()), "creating")?;
+        self.db = Some(db);
+        for ((handle, shape), (name, options)) in handles.into_iter().zip(&case.families).zip(descriptors) {
+            self.families.push(new_family(name, handle, shape, &options));
+        }
+        Ok(())
+    }
+
+    /// Lets background work end, where the pace asks for it.
+    fn settle(&mut self) -> Check {
+        if self.pace == Pace::Busy {
+            return Ok(());
+        }
+        loop {
+            let jobs = self.spawner.0.load(Ordering::Relaxed);
+            if jobs == self.jobs_seen {
+                return Ok(());
+            }
+            self.jobs_seen = jobs;
+            explain(self.db().wait_for_background_work(), "waiting")?;
+        }
+    }
+
+    fn perform(&mut self, operation: &Operation) -> Check {
+        match operation {
+            Operation::Write { mutation, sync, disable_wal } => self.write_one(mutation, *sync, *disable_wal),
+            Operation::Batch { mutations, sync } => self.write_batch(mutations, *sync),
+            Operation::Get { family, snapshot, target } => self.get(*family, *snapshot, target),
+            Operation::MultiGet { family, snapshot, targets } => self.multi_get(*family, *snapshot, targets),
+            Operation::Walk(walk) => self.walk(walk),
+            Operation::Scan { family, snapshot, backward } => self.scan(*family, *snapshot, *backward),
+            Operation::TakeSnapshot => self.take_snapshot(),
+            Operation::DropSnapshot(which) => {
+                if !self.snapshots.is_empty() {
+                    let which = usize::from(*which) % self.snapshots.len();
+                    self.snapshots.swap_remove(which);
+                }
+                Ok(())
+            }
+            Operation::HoldIterator(walk) => self.hold_iterator(walk),
+            Operation::StepHeld { which, steps } => {
+                let count = self.held.len().max(1);
+                self.stats.iterator_steps += steps.len() as u64;
+                self.held.get_mut(usize::from(*which) % count).map_or(Ok(()), |held| held.step(steps))
+            }
+            Operation::Flush { family, wait } => {
+                self.stats.flushes += 1;
+                let handle = self.families[self.family_index(*family)].handle.clone();
+                explain(self.db().flush_cf(&handle, &FlushOptions { wait: *wait }), "flush")
+            }
+            Operation::Compact { family, from, to, force, change_level } => {
+                self.compact(*family, *from, *to, *force, *change_level)
+            }
+            Operation::Wait => explain(self.db().wait_for_background_work(), "waiting"),
+            Operation::SyncWal => explain(self.db().sync_wal(), "sync_wal"),
+            Operation::SetOptions { family, choices } => self.set_options(*family, choices),
+            Operation::CreateFamily(shape) => self.create_family(shape),
+            Operation::DropFamily(family) => self.drop_family(*family),
+            Operation::Reopen { close, database, family_choices } => {
+                self.reopen(*close, database, family_choices.as_deref())
+            }
+            Operation::Kill { database } => self.kill(database),
+            Operation::VerifyChecksum => explain(self.db().verify_checksum(), "verify_checksum"),
+        }
+    }
+
+    /// Decides what a mutation does now, and does it to the model.
+    fn plan(&mut self, mutation: &Mutation) -> (usize, Option<Write>) {
+        let index = self.family_index(mutation.family);
+        let key_index = usize::from(mutation.key % self.key_space);
+        let key = keys::key(key_index).to_vec();
+        let model = Arc::make_mut(&mut self.families[index].model);
+        let existing = model.get(&key).map(<[u8]>::len);
+        if let Change::DeleteRange(length) = mutation.change {
+            let to = (key_index + usize::from(length)) % usize::from(self.key_space);
+            let (mut begin, mut end) = (key, keys::key(to).to_vec());
+            if model.order.compare(&begin, &end).is_gt() {
+                std::mem::swap(&mut begin, &mut end);
+            }
+            model.delete_range(&begin, &end);
+            return (index, Some(Write::DeleteRange(begin, end)));
+        }
+        if keys::is_single_delete(key_index) {
+            if existing.is_some() {
+                model.delete(&key);
+                return (index, Some(Write::SingleDelete(key)));
+            }
+            let Change::Put { seed, size } = mutation.change else { return (index, None) };
+            let value = make_value(model.merge, seed, size);
+            model.put(&key, &value);
+            return (index, Some(Write::Put(key, value)));
+        }
+        let write = match mutation.change {
+            Change::Put { seed, size } => Write::Put(key, make_value(model.merge, seed, size)),
+            Change::Delete => Write::Delete(key),
+            Change::Merge(number) if model.merge == Merge::None || existing.unwrap_or(0) > MAX_MERGED_BYTES => {
+                Write::Put(key, make_value(model.merge, number as u16, 8))
+            }
+            Change::Merge(number) => {
+                let operand = match model.merge {
+                    Merge::Add => u64::from(number).to_le_bytes().to_vec(),
+                    _ => (number % 100_000).to_string().into_bytes(),
+                };
+                Write::Merge(key, operand)
+            }
+            Change::DeleteRange(_) => unreachable!("handled above"),
+        };
+        match &write {
+            Write::Put(key, value) => model.put(key, value),
+            Write::Delete(key) | Write::SingleDelete(key) => model.delete(key),
+            Write::Merge(key, operand) => model.merge(key, operand),
+            Write::DeleteRange(..) => {}
+        }
+        (index, Some(write))
+    }
+
+    fn write_one(&mut self, mutation: &Mutation, sync: bool, disable_wal: bool) -> Check {
+        self.stats.mutations += 1;
+        let (index, Some(write)) = self.plan(mutation) else { return Ok(()) };
+        let options = WriteOptions { sync: sync && !disable_wal, disable_wal, ..WriteOptions::default() };
+        self.has_unlogged |= disable_wal;
+        let (db, family) = (self.db(), &self.families[index].handle);
+        let result = match write {
+            Write::Put(key, value) => db.put_cf(family, &key, &value, &options),
+            Write::Delete(key) => db.delete_cf(family, &key, &options),
+            Write::SingleDelete(key) => db.single_delete_cf(family, &key, &options),
+            Write::Merge(key, operand) => db.merge_cf(family, &key, &operand, &options),
+            Write::DeleteRange(begin, end) => db.delete_range_cf(family, &begin, &end, &options),
+        };
+        explain(result, "write")
+    }
+
+    fn write_batch(&mut self, mutations: &[Mutation], sync: bool) -> Check {
+        self.stats.mutations += mutations.len() as u64;
+        let mut batch = WriteBatch::new();
+        for mutation in mutations {
+            let (index, Some(write)) = self.plan(mutation) else { continue };
+            let id = self.families[index].handle.id();
+            let added = match write {
+                Write::Put(key, value) => batch.put_cf(id, &key, &value),
+                Write::Delete(key) => batch.delete_cf(id, &key),
+                Write::SingleDelete(key) => batch.single_delete_cf(id, &key),
+                Write::Merge(key, operand) => batch.merge_cf(id, &key, &operand),
+                Write::DeleteRange(begin, end) => batch.delete_range_cf(id, &begin, &end),
+            };
+            explain(added, "batch")?;
+        }
+        explain(self.db().write(batch, &WriteOptions { sync, ..WriteOptions::default() }), "write of a batch")
+    }
+
+    fn take_snapshot(&mut self) -> Check {
+        if self.snapshots.len() >= MAX_SNAPSHOTS {
+            self.snapshots.remove(0);
+        }
+        let snapshot = self.db().snapshot();
+        let models = self.families.iter().map(|family| (family.handle.id(), Arc::clone(&family.model))).collect();
+        self.snapshots.push(Taken { snapshot, models });
+        Ok(())
+    }
+
+    fn compact(&mut self, family: u8, from: Option<u16>, to: Option<u16>, force: u8, change_level: bool) -> Check {
+        self.stats.compactions += 1;
+        let index = self.family_index(family);
+        let key = |number: u16| keys::key(usize::from(number % self.key_space));
+        let (mut from, mut to) = (from.map(key), to.map(key));
+        let order = self.families[index].model.order;
+        if let (Some(begin), Some(end)) = (from, to)
+            && order.compare(begin, end).is_gt()
+        {
+            (from, to) = (to, from);
+        }
+        let options = CompactRangeOptions {
+            change_level,
+            target_level: None,
+            bottommost_level_compaction: match force {
+                0 => BottommostLevelCompaction::Skip,
+                1 => BottommostLevelCompaction::IfHaveCompactionFilter,
+                2 => BottommostLevelCompaction::Force,
+                _ => BottommostLevelCompaction::ForceOptimized,
+            },
+            exclusive_manual_compaction: force % 2 == 0,
+        };
+        explain(self.db().compact_range_cf(&self.families[index].handle, from, to, &options), "compact_range")
+    }
+
+    fn set_options(&mut self, family: u8, choices: &[&'static str]) -> Check {
+        let handle = self.families[self.family_index(family)].handle.clone();
+        let mut changes: Vec<(&str, &str)> = vec![("level0_stop_writes_trigger", "36")];
+        changes.extend(choices.iter().filter_map(|choice| choice.split_once('=')));
+        explain(self.db().set_options_cf(&handle, &changes), "set_options")
+    }
+
+    fn create_family(&mut self, shape: &NewFamily) -> Check {
+        if self.families.len() >= MAX_FAMILIES {
+            return Ok(());
+        }
+        // Names come back: what an earlier family of the name left must stay gone.
+        let name = format!("family{}", self.families_made % 7);
+        if self.families.iter().any(|family| family.name == name) {
+            self.families_made += 1;
+            let again = self.db().create_column_family(&name, family_options(shape));
+            return if again.is_err() { Ok(()) } else { Err(format!("{name} was created twice")) };
+        }
+        self.families_made += 1;
+        let options = family_options(shape);
+        let handle = explain(self.db().create_column_family(&name, options.clone()), "create_column_family")?;
+        self.families.push(new_family(name, handle, shape, &options));
+        Ok(())
+    }
+
+    fn drop_family(&mut self, family: u8) -> Check {
+        let index = self.family_index(family);
+        if index == 0 {
+            return Ok(());
+        }
+        let dropped = self.families.remove(index);
+        explain(self.db().drop_column_family(&dropped.handle), "drop_column_family")?;
+        if self.db().put_cf(&dropped.handle, b"key", b"value", &WriteOptions::default()).is_ok() {
+            return Err(format!("a write into {} was taken after its drop", dropped.name));
+        }
+        // The handle goes on reading what the family had.
+        let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+        let mut iter = self.db().iter_cf(&dropped.handle, &options);
+        iter.seek_to_first();
+        compare_all(&mut iter, dropped.model.iter(), Iter::next)
+            .map_err(|error| format!("{} after its drop: {error}", dropped.name))
+    }
+
+    fn reopen(&mut self, close: bool, database: &[&'static str], family_choices: Option<&[&'static str]>) -> Check {
+        self.snapshots.clear();
+        let db = self.db.take().expect("open between operations");
+        if close {
+            explain(db.close(), "close")?;
+        } else {
+            drop(db);
+        }
+        // Iterators live longer than the database.
+        let mut held = std::mem::take(&mut self.held);
+        for held in &mut held {
+            held.step(&[true, false, false]).map_err(|error| format!("after closing: {error}"))?;
+        }
+        drop(held);
+        self.has_unlogged = false;
+        self.open(database, family_choices)
+    }
+
+    fn kill(&mut self, database: &[&'static str]) -> Check {
+        self.snapshots.clear();
+        self.held.clear();
+        if std::mem::take(&mut self.has_unlogged) {
+            for family in &self.families {
+                explain(self.db().flush_cf(&family.handle, &FlushOptions::default()), "flush")?;
+            }
+        }
+        explain(self.db().flush_wal(false), "flush_wal")?;
+        let left = self.file_system.crash_clone(CrashPolicy::KeepAll);
+        // The old one ends on the old files.
+        self.db = None;
+        self.file_system = left;
+        self.open(database, None)
+    }
+
+    fn open(&mut self, database: &[&'static str], family_choices: Option<&[&'static str]>) -> Check {
+        self.stats.opens += 1;
+        let mut options = self.database_options(database);
+        options.create_if_missing = false;
+        for family in &mut self.families {
+            if let Some(choices) = family_choices {
+                family.shape.choices = choices.to_vec();
+            }
+        }
+        let listed = explain(Db::list_column_families(PATH, &options), "list_column_families")?;
+        let known: BTreeSet<&str> = self.families.iter().map(|family| &family.name[..]).collect();
+        if listed.iter().map(|name| &name[..]).collect::<BTreeSet<_>>() != known || listed.len() != known.len() {
+            return Err(format!("families {listed:?}, expected {known:?}"));
+        }
+        let descriptors: Vec<(String, ColumnFamilyOptions)> =
+            self.families.iter().map(|family| (family.name.clone(), family_options(&family.shape))).collect();
+        let (db, handles) = explain(Db::open_cf(PATH, options, descriptors.clone()), "open")?;
+        self.db = Some(db);
+        for ((family, handle), (_, options)) in self.families.iter_mut().zip(handles).zip(descriptors) {
+            family.handle = handle;
+            family.prefix_extractor = options.prefix_extractor;
+        }
+        self.scan_all()
+    }
+
+    fn scan_all(&mut self) -> Check {
+        (0..self.families.len()).try_for_each(|family| self.scan(family as u8, None, family % 2 == 1))
+    }
+
+    /// Everything once more, from the outside: read-only, with the options of the directory, and no file left behind.
+    fn finish(&mut self) -> Check {
+        self.scan_all()?;
+        self.reopen(true, &[], None)?;
+        explain(self.db().wait_for_background_work(), "waiting")?;
+        explain(self.db().verify_checksum(), "verify_checksum")?;
+        // Tables that a reader still held when they were replaced go with the next open.
+        self.reopen(true, &[], Some(&["disable_auto_compactions=true"]))?;
+        explain(self.db.take().expect("open").close(), "close")?;
+        if self.families.iter().any(|family| family.shape.order == Order::LengthFirst) {
+            return Ok(());
+        }
+        let (db, handles) = explain(Db::open_read_only(PATH, self.database_options(&[]), None), "open_read_only")?;
+        for family in &mut self.families {
+            let handle = handles.iter().find(|handle| handle.name() == family.name);
+            family.handle = handle.cloned().ok_or_else(|| format!("{} is not there", family.name))?;
+        }
+        let live: BTreeSet<u64> = db.live_files().iter().map(|file| file.number.0).collect();
+        self.db = Some(db);
+        self.scan_all()?;
+        let listing = explain(self.file_system.children(Path::new(PATH)), "listing")?;
+        let tables: BTreeSet<u64> = listing.iter().filter_map(|name| name.strip_suffix(".sst")?.parse().ok()).collect();
+        if tables == live { Ok(()) } else { Err(format!("tables {tables:?} in the directory, {live:?} in the tree")) }
+    }
+}
+
+fn family_options(shape: &NewFamily) -> ColumnFamilyOptions {
+    let mut options = choices::family_options(&shape.choices, shape.order);
+    options.num_levels = shape.num_levels;
+    options.merge_operator = match shape.merge {
+        Merge::None => None,
+        Merge::Add => Some(Arc::new(ferrock_base::merge::UInt64Add)),
+        Merge::Append => Some(Arc::new(ferrock_base::merge::StringAppend::new(","))),
+    };
+    options
+}
+
+fn new_family(name: String, handle: ColumnFamily, shape: &NewFamily, options: &ColumnFamilyOptions) -> Family {
+    Family {
+        name,
+        handle,
+        model: Arc::new(FamilyModel::new(shape.order, shape.merge)),
+        prefix_extractor: options.prefix_extractor.clone(),
+        shape: shape.clone(),
+    }
+}
+
+/// Bytes that say where they come from; half of them compress.
+fn make_value(merge: Merge, seed: u16, size: u16) -> Vec<u8> {
+    if merge == Merge::Add && size % 4 != 0 {
+        return u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes().to_vec();
+    }
+    let mut state = u32::from(seed).wrapping_mul(0x9e37_79b9) | 1;
+    let mut value = Vec::with_capacity(usize::from(size));
+    for index in 0..size {
+        if index % 16 < 8 {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+        }
+        value.push(if index % 16 < 8 { state as u8 } else { seed as u8 });
+    }
+    value
+}

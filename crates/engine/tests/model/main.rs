@@ -1,0 +1,124 @@
+//! The model test: random operations against the engine and against sorted maps, compared at every step.
+//!
+//! ```text
+//! choices.rs    options that an open may have, as `name=value` texts
+//! operations.rs what can happen, and how proptest makes it up
+//! model.rs      a column family as a sorted map
+//! keys.rs       the keys, and which of them are only ever removed by single delete
+//! database.rs   performs operations on both and compares
+//! reads.rs      gets and iterators
+//! reduce.rs     makes a failing case small
+//! watchdog.rs   a case that hangs is a failure with a list of operations, too
+//! ```
+//!
+//! `FERROCK_MODEL_OPS=n` sets how many operations are performed, `FERROCK_MODEL_SEED=n` (or `random`) from which seed.
+//! A failure is shrunk and printed with its seed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+#![allow(clippy::disallowed_methods, reason = "a test measures its own time and has its own threads")]
+
+mod choices;
+mod database;
+mod keys;
+mod model;
+mod operations;
+mod reads;
+mod reduce;
+mod watchdog;
+
+use database::{Database, ModelStats, Pace};
+use operations::Case;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Mutex;
+use std::time::Instant;
+use watchdog::Watchdog;
+
+/// Operations that the whole file performs when nothing else is asked for, over all its tests.
+const DEFAULT_OPERATIONS: u64 = 1_040_000;
+/// Operations of one case: one database from its creation to its end.
+const CASE_OPERATIONS: usize = 2000;
+const DEFAULT_SEED: u64 = 0x0fe7_70c4;
+
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|text| !text.is_empty())
+}
+
+fn wanted_operations() -> u64 {
+    environment("FERROCK_MODEL_OPS").map_or(DEFAULT_OPERATIONS, |text| text.replace('_', "").parse().unwrap())
+}
+
+fn seed() -> u64 {
+    match environment("FERROCK_MODEL_SEED").as_deref() {
+        None => DEFAULT_SEED,
+        Some("random") => {
+            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+            since.as_nanos() as u64
+        }
+        Some(text) => text.parse().unwrap(),
+    }
+}
+
+fn test_rng(seed: u64, shard: u64) -> TestRng {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes[8..16].copy_from_slice(&shard.to_le_bytes());
+    TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
+}
+
+fn run_shard(name: &str, shard: u64, shards: u64, pace: Pace) {
+    let (seed, wanted) = (seed(), wanted_operations() / shards);
+    let cases = wanted.div_ceil(CASE_OPERATIONS as u64).max(1);
+    let config = Config {
+        cases: u32::try_from(cases).unwrap(),
+        failure_persistence: None,
+        // `reduce` does it, in chunks.
+        max_shrink_iters: 0,
+        ..Config::default()
+    };
+    let stats = Mutex::new(ModelStats::default());
+    let watchdog = Watchdog::start(name, seed);
+    let attempt = |case: &Case, stats: &mut ModelStats| {
+        watchdog.begin(case);
+        let run = AssertUnwindSafe(|| Database::run(case, pace, stats, &watchdog));
+        std::panic::catch_unwind(run).unwrap_or_else(|panic| Err(format!("panicked: {}", panic_text(&*panic)))).err()
+    };
+    let started = Instant::now();
+    let mut runner = TestRunner::new_with_rng(config, test_rng(seed, shard));
+    let outcome = runner.run(&operations::case(CASE_OPERATIONS), |case: Case| {
+        let mut own = ModelStats::default();
+        let failure = attempt(&case, &mut own);
+        stats.lock().unwrap().add(&own);
+        failure.map_or(Ok(()), |reason| Err(TestCaseError::fail(reason)))
+    });
+    let stats = stats.into_inner().unwrap();
+    println!("{name}: seed {seed}: {stats}; {:.0?}", started.elapsed());
+    match outcome {
+        Ok(()) => assert!(stats.operations >= wanted, "{} operations of {wanted}", stats.operations),
+        Err(TestError::Fail(reason, case)) => {
+            eprintln!("{name}: FERROCK_MODEL_SEED={seed}: {reason}\nlooking for a smaller case");
+            let fails = |case: &Case| attempt(case, &mut ModelStats::default());
+            let (case, reason) = reduce::reduce(case, reason.to_string(), fails);
+            panic!("{name}: FERROCK_MODEL_SEED={seed}: {reason}\nsmallest case found:\n{case}")
+        }
+        Err(TestError::Abort(reason)) => panic!("{name}: FERROCK_MODEL_SEED={seed}: aborted: {reason}"),
+    }
+    watchdog.stop();
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+}
+
+/// After every operation that started background work, the work is waited for: a failure repeats.
+#[test]
+fn settled_database_agrees_with_its_model() {
+    run_shard("settled", 0, 2, Pace::Settled);
+}
+
+/// Flushes and compactions run beside the operations.
+#[test]
+fn busy_database_agrees_with_its_model() {
+    run_shard("busy", 1, 2, Pace::Busy);
+}

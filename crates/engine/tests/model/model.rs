@@ -1,0 +1,168 @@
+//! A column family as a sorted map. Slow, and obviously right.
+
+use ferrock::Comparator;
+use ferrock_base::comparator::CustomComparator;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Key orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As bytes.
+    Bytewise,
+    /// As bytes, downwards.
+    Reverse,
+    /// Short keys first: a comparator that the engine does not know.
+    LengthFirst,
+}
+
+impl Order {
+    pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Self::Bytewise => a.cmp(b),
+            Self::Reverse => b.cmp(a),
+            Self::LengthFirst => (a.len(), a).cmp(&(b.len(), b)),
+        }
+    }
+
+    pub fn comparator(self) -> Comparator {
+        match self {
+            Self::Bytewise => Comparator::Bytewise,
+            Self::Reverse => Comparator::ReverseBytewise,
+            Self::LengthFirst => Comparator::Custom(Arc::new(LengthFirst)),
+        }
+    }
+}
+
+struct LengthFirst;
+
+impl CustomComparator for LengthFirst {
+    fn name(&self) -> &str {
+        "test.LengthFirst"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        Order::LengthFirst.compare(a, b)
+    }
+}
+
+/// Merge operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    None,
+    Add,
+    Append,
+}
+
+impl Merge {
+    /// What a merge makes of a value.
+    pub fn apply(self, existing: Option<&[u8]>, operand: &[u8]) -> Vec<u8> {
+        let number = |bytes: &[u8]| <[u8; 8]>::try_from(bytes).map_or(0, u64::from_le_bytes);
+        match self {
+            Self::None => unreachable!("the family has no merge operator"),
+            Self::Add => existing.map_or(0, number).wrapping_add(number(operand)).to_le_bytes().to_vec(),
+            Self::Append => match existing {
+                Some(existing) => [existing, b",", operand].concat(),
+                None => operand.to_vec(),
+            },
+        }
+    }
+}
+
+/// A key with its order.
+#[derive(Clone, Debug)]
+struct Ordered {
+    order: Order,
+    bytes: Arc<[u8]>,
+}
+
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ordered {}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order.compare(&self.bytes, &other.bytes)
+    }
+}
+
+/// What a column family holds.
+#[derive(Clone, Debug)]
+pub struct FamilyModel {
+    pub order: Order,
+    pub merge: Merge,
+    map: BTreeMap<Ordered, Arc<[u8]>>,
+}
+
+/// A pair of the model.
+pub type Pair<'a> = (&'a [u8], &'a [u8]);
+
+impl FamilyModel {
+    pub fn new(order: Order, merge: Merge) -> Self {
+        Self { order, merge, map: BTreeMap::new() }
+    }
+
+    fn ordered(&self, key: &[u8]) -> Ordered {
+        Ordered { order: self.order, bytes: key.into() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        self.map.get(&self.ordered(key)).map(|value| &**value)
+    }
+
+    pub fn put(&mut self, key: &[u8], value: &[u8]) {
+        self.map.insert(self.ordered(key), value.into());
+    }
+
+    pub fn delete(&mut self, key: &[u8]) {
+        self.map.remove(&self.ordered(key));
+    }
+
+    pub fn merge(&mut self, key: &[u8], operand: &[u8]) {
+        let merged = self.merge.apply(self.get(key), operand);
+        self.put(key, &merged);
+    }
+
+    pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) {
+        if self.order.compare(begin, end).is_ge() {
+            return;
+        }
+        let doomed: Vec<Ordered> =
+            self.map.range(self.ordered(begin)..self.ordered(end)).map(|(key, _)| key.clone()).collect();
+        doomed.iter().for_each(|key| drop(self.map.remove(key)));
+    }
+
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Pair<'_>> {
+        self.map.iter().map(|(key, value)| (&*key.bytes, &**value))
+    }
+
+    /// The first pair behind `key`, or at it.
+    pub fn after(&self, key: &[u8], inclusive: bool) -> Option<Pair<'_>> {
+        let key = self.ordered(key);
+        let from = if inclusive { Bound::Included(key) } else { Bound::Excluded(key) };
+        self.map.range((from, Bound::Unbounded)).next().map(|(key, value)| (&*key.bytes, &**value))
+    }
+
+    /// The last pair before `key`, or at it.
+    pub fn before(&self, key: &[u8], inclusive: bool) -> Option<Pair<'_>> {
+        let key = self.ordered(key);
+        let to = if inclusive { Bound::Included(key) } else { Bound::Excluded(key) };
+        self.map.range((Bound::Unbounded, to)).next_back().map(|(key, value)| (&*key.bytes, &**value))
+    }
+}

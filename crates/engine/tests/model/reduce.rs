@@ -1,0 +1,132 @@
+//! Makes a failing case small: whole chunks of operations go first, so that a case of thousands shrinks in seconds.
+
+use crate::operations::{Case, Operation};
+use std::time::{Duration, Instant};
+
+/// How long to go on.
+const LIMIT: Duration = Duration::from_secs(45);
+
+/// The smallest case found that `fails` still says something about, and what it says.
+pub fn reduce(case: Case, reason: String, mut fails: impl FnMut(&Case) -> Option<String>) -> (Case, String) {
+    let until = Instant::now() + LIMIT;
+    let mut best = (case, reason);
+    let mut attempt = |best: &mut (Case, String), smaller: Case| {
+        if Instant::now() >= until {
+            return false;
+        }
+        let Some(reason) = fails(&smaller) else { return false };
+        *best = (smaller, reason);
+        true
+    };
+    loop {
+        let before = size(&best.0);
+        let mut chunk = best.0.operations.len().div_ceil(2).max(1);
+        loop {
+            let mut start = 0;
+            while start < best.0.operations.len() {
+                let mut smaller = best.0.clone();
+                let end = (start + chunk).min(smaller.operations.len());
+                smaller.operations.drain(start..end);
+                if !attempt(&mut best, smaller) {
+                    start = end;
+                }
+            }
+            if chunk == 1 {
+                break;
+            }
+            chunk = chunk.div_ceil(2);
+        }
+        for simpler in simplifications(&best.0) {
+            // Built from the best case as it was; one that was overtaken is tried again in the next round.
+            if size(&simpler) < size(&best.0) {
+                attempt(&mut best, simpler);
+            }
+        }
+        if size(&best.0) == before || Instant::now() >= until {
+            return best;
+        }
+    }
+}
+
+fn size(case: &Case) -> usize {
+    let inner = |operation: &Operation| match operation {
+        Operation::Batch { mutations, .. } => mutations.len(),
+        Operation::MultiGet { targets, .. } => targets.len(),
+        Operation::Walk(walk) | Operation::HoldIterator(walk) => {
+            walk.steps.len() + usize::from(walk.lower.is_some()) + usize::from(walk.upper.is_some())
+        }
+        Operation::StepHeld { steps, .. } => steps.len(),
+        Operation::SetOptions { choices, .. } => choices.len(),
+        Operation::CreateFamily(family) => family.choices.len(),
+        Operation::Reopen { database, family_choices, .. } => {
+            database.len() + family_choices.as_ref().map_or(0, |choices| choices.len() + 1)
+        }
+        Operation::Kill { database } => database.len(),
+        _ => 0,
+    };
+    let families: usize = case.families.iter().map(|family| family.choices.len() + 1).sum();
+    case.database.len() + families + case.operations.iter().map(|operation| inner(operation) + 1).sum::<usize>()
+}
+
+fn without<T: Clone>(list: &[T]) -> impl Iterator<Item = Vec<T>> {
+    (0..list.len()).map(|index| {
+        let mut shorter = list.to_vec();
+        shorter.remove(index);
+        shorter
+    })
+}
+
+fn simplifications(case: &Case) -> Vec<Case> {
+    let mut all = Vec::new();
+    all.extend(without(&case.database).map(|database| Case { database, ..case.clone() }));
+    if case.families.len() > 1 {
+        all.extend(without(&case.families).map(|families| Case { families, ..case.clone() }));
+    }
+    for index in 0..case.families.len() {
+        for choices in without(&case.families[index].choices) {
+            let mut simpler = case.clone();
+            simpler.families[index].choices = choices;
+            all.push(simpler);
+        }
+    }
+    for (index, operation) in case.operations.iter().enumerate() {
+        for simpler_operation in simpler_operations(operation) {
+            let mut simpler = case.clone();
+            simpler.operations[index] = simpler_operation;
+            all.push(simpler);
+        }
+    }
+    all
+}
+
+fn simpler_operations(operation: &Operation) -> Vec<Operation> {
+    match operation {
+        Operation::Batch { mutations, sync } => {
+            without(mutations).map(|mutations| Operation::Batch { mutations, sync: *sync }).collect()
+        }
+        Operation::Reopen { close, database, family_choices } => {
+            let reopen =
+                |database: Vec<_>, family_choices| Operation::Reopen { close: *close, database, family_choices };
+            let mut all: Vec<Operation> =
+                without(database).map(|database| reopen(database, family_choices.clone())).collect();
+            if let Some(choices) = family_choices {
+                all.push(reopen(database.clone(), None));
+                all.extend(without(choices).map(|choices| reopen(database.clone(), Some(choices))));
+            }
+            all
+        }
+        Operation::Walk(walk) => {
+            let mut all = vec![Operation::Walk(crate::operations::Walk { lower: None, ..walk.clone() })];
+            all.push(Operation::Walk(crate::operations::Walk { upper: None, ..walk.clone() }));
+            all.extend(
+                without(&walk.steps).map(|steps| Operation::Walk(crate::operations::Walk { steps, ..walk.clone() })),
+            );
+            all
+        }
+        Operation::CreateFamily(family) => without(&family.choices)
+            .map(|choices| Operation::CreateFamily(crate::operations::NewFamily { choices, ..family.clone() }))
+            .collect(),
+        Operation::Kill { database } => without(database).map(|database| Operation::Kill { database }).collect(),
+        _ => Vec::new(),
+    }
+}
