@@ -20,6 +20,9 @@ use ferrock_table::BlockBasedTableOptions;
 use ferrock_vfs::{FileSystem, read_file};
 use std::path::Path;
 
+/// Options that name an object; what cannot be had of them is said where they are read.
+const COMPONENTS: &[&str] = &["comparator", "merge_operator", "prefix_extractor", "compaction_filter", "table_factory"];
+
 /// Options read from an OPTIONS file.
 #[derive(Clone, Debug, Default)]
 pub struct LoadedOptions {
@@ -111,7 +114,8 @@ fn reset(table: &[OptionInfo], name: &str, set: impl FnOnce(&str, &str) -> Resul
 }
 
 fn report(notes: &mut Vec<String>, place: &str, scope: OptionScope, kept: &Passthrough, table: &[DefaultText]) {
-    for (name, value) in kept.iter().filter(|(name, _)| !is_deprecated(scope, name)) {
+    let is_said = |name: &str| is_deprecated(scope, name) || COMPONENTS.contains(&name);
+    for (name, value) in kept.iter().filter(|(name, _)| !is_said(name)) {
         let known = if table.iter().any(|(known, _)| *known == name) { "has no effect" } else { "is not known" };
         notes.push(format!("{place}: {name} = {value} {known}; it is kept in the OPTIONS file"));
     }
@@ -224,7 +228,7 @@ pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Op
         ..OptionsFile::default()
     };
     push_table(&mut file.db, super::DbSettings::TABLE, |name| db.settings.get(name));
-    push_kept(&mut file.db, &db.passthrough, passthrough::DB_OPTIONS);
+    push_kept(&mut file.db, &db.passthrough, &[passthrough::DB_OPTIONS]);
     for (name, options) in families {
         let mut section = Section::new();
         push_table(&mut section, super::ColumnFamilySettings::TABLE, |name| {
@@ -232,7 +236,11 @@ pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Op
             options.settings.get(name).filter(|value| name != "compression_per_level" || !value.is_empty())
         });
         push_components(&mut section, options);
-        push_kept(&mut section, &options.passthrough, passthrough::COLUMN_FAMILY_OPTIONS);
+        push_kept(
+            &mut section,
+            &options.passthrough,
+            &[passthrough::COLUMN_FAMILY_OPTIONS, passthrough::TABLE_OPTIONS],
+        );
         let mut table = Section::new();
         push_table(&mut table, BlockBasedTableOptions::TABLE, |name| options.table.get(name));
         table.push("filter_policy", options.filter_policy.to_string());
@@ -259,9 +267,16 @@ fn push_table(section: &mut Section, table: &[OptionInfo], get: impl Fn(&str) ->
     }
 }
 
-fn push_kept(section: &mut Section, kept: &Passthrough, table: &[DefaultText]) {
-    for (name, value) in kept.entries(table) {
+fn push_kept(section: &mut Section, kept: &Passthrough, tables: &[&[DefaultText]]) {
+    for (name, value) in kept.entries(tables[0]) {
         section.push(name, value);
+    }
+    // Names that no release up to ours knows would make RocksDB refuse the file: they are kept as comments.
+    let is_known = |name: &str| {
+        COMPONENTS.contains(&name) || tables.iter().any(|table| table.iter().any(|(known, _)| *known == name))
+    };
+    for (name, value) in kept.iter().filter(|(name, _)| !is_known(name)) {
+        section.push_extension(name, value);
     }
 }
 
@@ -319,7 +334,9 @@ mod tests {
         let family = loaded.column_family("default").unwrap();
         assert_eq!(family.num_levels, 7);
         let back = to_file(&loaded.db, &loaded.column_families).format().unwrap();
-        for kept in ["recycle_log_file_num=3", "merge_operator=MyOwn", "enable_blob_files=true"] {
+        for kept in
+            ["# ferrock: tomorrow=1", "recycle_log_file_num=3", "merge_operator=MyOwn", "enable_blob_files=true"]
+        {
             assert!(back.contains(kept), "{kept}");
         }
     }
