@@ -156,7 +156,8 @@ impl Demo {
                 Ok(())
             });
             bar.finish_and_clear();
-            result
+            // What is still in memory would be missing from the figures of the levels.
+            result.and_then(|()| Ok(db.flush()?))
         })?;
         phases.push(Phase::new("load the rest", time, workload.keys - present));
         cost.reads_per_get_before = self.sample_reads(db)?;

@@ -48,8 +48,17 @@ impl Unpacked {
 }
 
 impl GoldenDatabase {
+    /// On disk.
     pub fn unpack(&self) -> Unpacked {
-        let directory = tempfile::tempdir().unwrap();
+        self.unpack_into(tempfile::tempdir().unwrap())
+    }
+
+    /// In memory where the system offers such a directory: a course that writes syncs thousands of times.
+    pub fn unpack_for_writing(&self) -> Unpacked {
+        self.unpack_into(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap())
+    }
+
+    fn unpack_into(&self, directory: TempDir) -> Unpacked {
         fs::create_dir(directory.path().join("db")).unwrap();
         for (name, content) in &self.files {
             fs::write(directory.path().join("db").join(name), content).unwrap();

@@ -43,12 +43,12 @@ fn every_member_of_every_expectation_is_checked() {
 
 #[test]
 fn contents_are_what_rocksdb_read() {
-    course(143, is_supported, read::check);
+    course(142, is_supported, read::check);
 }
 
 #[test]
 fn contents_follow_what_is_written_to_them() {
-    course(143, is_supported, write::check);
+    course(142, is_supported, write::check);
 }
 
 #[test]
@@ -58,5 +58,5 @@ fn damaged_logs_obey_the_recovery_mode() {
 
 #[test]
 fn what_is_not_there_yet_says_so() {
-    course(26, |database| !is_supported(database), unsupported::check);
+    course(27, |database| !is_supported(database), unsupported::check);
 }

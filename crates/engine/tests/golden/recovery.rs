@@ -81,5 +81,6 @@ pub fn check(database: &GoldenDatabase, findings: &mut Findings) {
             (Outcome::Either, Err(error)) => findings.equal(&what, &error.kind().name(), &"Corruption"),
         }
     }
-    findings.check(opened >= 2, || format!("{} of 4 modes open {}", opened, text(&database.expect["damage"], "damage")));
+    findings
+        .check(opened >= 2, || format!("{} of 4 modes open {}", opened, text(&database.expect["damage"], "damage")));
 }

@@ -37,7 +37,11 @@ fn check_family(database: &GoldenDatabase, db: &Db, family: &ColumnFamily, wante
         match &got.status {
             Ok(()) if wanted[member]["status"] == "OK" => {
                 let hash = sha256_of_entries(&got.entries);
-                findings.equal(&format!("{}: {member}", family.name()), &hash.as_str(), &text(&wanted[member], "sha256"));
+                findings.equal(
+                    &format!("{}: {member}", family.name()),
+                    &hash.as_str(),
+                    &text(&wanted[member], "sha256"),
+                );
             }
             // Hash-indexed tables have no expectation backwards.
             Ok(()) if wanted[member].is_null() && wanted["scan"]["status"] == "OK" => {}

@@ -7,12 +7,14 @@ use crate::expect::{list, text};
 use crate::findings::Findings;
 use crate::read::mode;
 use ferrock::options::BottommostLevelCompaction;
-use ferrock::{ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, WriteBatch, WriteOptions, options};
+use ferrock::{
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, WriteBatch, WriteOptions, options,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 pub fn check(database: &GoldenDatabase, findings: &mut Findings) {
-    let unpacked = database.unpack();
+    let unpacked = database.unpack_for_writing();
     let path = unpacked.path();
     let opened = open(database, &path);
     if !database.opens() {
@@ -112,7 +114,9 @@ fn compare(what: &str, db: &Db, family: &ColumnFamily, model: &Model, findings: 
 
 fn difference(what: &str, got: &Entries, wanted: &Entries) -> String {
     let at = got.iter().zip(wanted).position(|(got, wanted)| got != wanted).unwrap_or(got.len().min(wanted.len()));
-    let show = |entries: &Entries| entries.get(at).map(|(key, value)| format!("{} = {} bytes", key.escape_ascii(), value.len()));
+    let show = |entries: &Entries| {
+        entries.get(at).map(|(key, value)| format!("{} = {} bytes", key.escape_ascii(), value.len()))
+    };
     let (here, there) = (show(got), show(wanted));
     format!("{what}: {} entries, wanted {}; entry {at} is {here:?}, wanted {there:?}", got.len(), wanted.len())
 }
@@ -209,12 +213,15 @@ fn check_damaged(db: &Db, families: &[ColumnFamily], findings: &mut Findings) {
     findings.ok("put", db.put_cf(family, b"key00000000/new", b"value", &options));
     findings.ok("flush", db.flush_cf(family, &ferrock::FlushOptions::default()));
     let read = || {
-        let get = |number: u32| db.get_cf(family, &ferrock::ReadOptions::default(), format!("key{number:08}").as_bytes());
+        let get =
+            |number: u32| db.get_cf(family, &ferrock::ReadOptions::default(), format!("key{number:08}").as_bytes());
         (0..25_000).map(get).map(|got| got.ok().map(|value| value.map(|value| value.to_vec()))).collect::<Vec<_>>()
     };
     let before = read();
-    let compaction =
-        CompactRangeOptions { bottommost_level_compaction: BottommostLevelCompaction::Force, ..CompactRangeOptions::default() };
+    let compaction = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
     let kind = db.compact_range_cf(family, None, None, &compaction).map_err(|error| error.kind());
     findings.equal("compaction of a damaged table", &kind, &Err(ErrorKind::Corruption));
     findings.check(read() == before, || "a failed compaction changed what is readable".to_owned());
