@@ -183,6 +183,7 @@ impl DbCore {
             self.update_stall_condition(family, &family.data.options.load());
         }
         drop(state);
+        self.open_new_tables(&job.data, event.output_files.iter().copied());
         self.note_compaction(job, &event, written, self.clock.monotonic_us().saturating_sub(before));
         self.listeners.iter().for_each(|listener| listener.on_compaction_completed(&event));
         Ok(())

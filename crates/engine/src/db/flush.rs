@@ -23,6 +23,7 @@ use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
 use ferrock_vfs::IoPriority;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -73,7 +74,7 @@ impl DbCore {
         let output = self.write_level_0(&data, &memtables)?;
         let file = output.files.first().cloned();
         if let Some(file) = &file {
-            self.verify_new_table(&data, file)?;
+            self.verify_new_table(&data, file).inspect_err(|_| self.discard_outputs(&output.numbers))?;
         }
         if self.families.load().len() > 1 {
             self.wal.lock().sync_closed().inspect_err(|error| self.set_background_error(Reason::Write, error))?;
@@ -94,6 +95,7 @@ impl DbCore {
         self.retire_memtables(&mut state, id, memtables.len());
         let released = self.release_logs(&mut state)?;
         drop(state);
+        self.open_new_tables(&data, file.as_slice().iter().map(|file| file.number));
         self.delete_logs(&released);
         let elapsed = self.clock.monotonic_us().saturating_sub(before);
         Ok(Some(self.note_flush(&data, file, memtables.len(), elapsed)))
@@ -196,6 +198,18 @@ impl DbCore {
     /// A table that cannot be opened must not replace the memtable it was made from.
     pub(crate) fn verify_new_table(&self, data: &ColumnFamilyData, file: &NewFile) -> Result<()> {
         data.table_cache.open(&FileMetadata::from(file.clone())).map(drop)
+    }
+
+    /// Opens tables that were just installed: estimates and the choice of compactions need to know what is in them. What
+    /// cannot be opened is reported to whoever reads it.
+    pub(crate) fn open_new_tables(&self, data: &ColumnFamilyData, numbers: impl Iterator<Item = FileNumber>) {
+        let Some(version) = self.versions.current(data.id) else { return };
+        let numbers: BTreeSet<FileNumber> = numbers.collect();
+        for (_, file) in version.files().filter(|(_, file)| numbers.contains(&file.number)) {
+            if let Err(error) = data.table_cache.get_ref(file) {
+                self.info_log.warn(|| format!("[{}] a new table: {error}", data.name));
+            }
+        }
     }
 
     /// Removes the files of a job that failed.

@@ -122,7 +122,7 @@ impl DbCore {
             }
             "block-cache-entry-stats" => Some(self.cache_stats()),
             "ferrock.options-without-effect" | "options-without-effect" => Some(self.option_notes.join("\n")),
-            "ferrock.statistics" => Some(self.statistics.to_lines()),
+            "ferrock.statistics" | "options-statistics" => Some(self.statistics.to_lines()),
             "ferrock.io" => Some(format!("{:#?}", self.file_system.counters().snapshot())),
             _ => self.int_property(data, name).map(|value| value.to_string()),
         }
