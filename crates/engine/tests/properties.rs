@@ -1,0 +1,247 @@
+//! Every property answers, under both forms of its name, and its value follows the state of the database.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+use ferrock::{
+    ColumnFamilyOptions, Db, DbOptions, FlushOptions, INTEGER_PROPERTIES, ReadOptions, TEXT_PROPERTIES, WriteOptions,
+};
+use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use std::sync::Arc;
+
+fn options() -> DbOptions {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.components.file_system = Some(Arc::new(MemoryFileSystem::new()) as Arc<dyn FileSystem>);
+    options
+}
+
+fn open_with(family: ColumnFamilyOptions) -> Db {
+    Db::open_cf("/db", options(), vec![("default".to_owned(), family)]).unwrap().0
+}
+
+fn open() -> Db {
+    let mut family = ColumnFamilyOptions::default();
+    family.disable_auto_compactions = true;
+    family.compression = ferrock::options::CompressionType::NoCompression;
+    open_with(family)
+}
+
+fn int(db: &Db, name: &str) -> u64 {
+    db.int_property(name).unwrap_or_else(|| panic!("{name} does not answer"))
+}
+
+fn text(db: &Db, name: &str) -> String {
+    db.property(name).unwrap_or_else(|| panic!("{name} does not answer"))
+}
+
+fn fill(db: &Db, begin: u32, end: u32) {
+    for number in begin..end {
+        db.put(format!("key{number:06}").as_bytes(), &[b'v'; 100]).unwrap();
+    }
+}
+
+#[test]
+fn every_name_answers_in_both_forms() {
+    let db = open();
+    fill(&db, 0, 100);
+    db.flush().unwrap();
+    let family = db.default_column_family().unwrap();
+    for name in INTEGER_PROPERTIES {
+        let long = format!("rocksdb.{name}");
+        let value = int(&db, name);
+        assert_eq!(db.int_property(&long), Some(value), "{long}");
+        assert_eq!(db.property(name), Some(value.to_string()), "{name}");
+        assert_eq!(db.property(&long), Some(value.to_string()), "{long}");
+        assert_eq!(db.int_property_cf(&family, name), Some(value), "{name}");
+    }
+    for name in TEXT_PROPERTIES {
+        let name = if name.ends_with("levelN") { name.replace('N', "0") } else { (*name).to_owned() };
+        let value = text(&db, &name);
+        assert!(!value.is_empty() || name == "ferrock.options-without-effect", "{name}");
+        assert_eq!(db.property(&format!("rocksdb.{name}")).map(|text| text.len()), Some(value.len()), "{name}");
+        assert!(db.property_cf(&family, &name).is_some(), "{name}");
+        let is_number = name.starts_with("num-files-at-level");
+        assert!(is_number || db.int_property(&name).is_none(), "{name} is no number");
+    }
+    for name in ["", "rocksdb.", "rocksdb.no-such", "num-files-at-level", "num-files-at-level99", "num-files-at-levelx"]
+    {
+        assert_eq!(db.property(name), None, "{name}");
+        assert_eq!(db.int_property(name), None, "{name}");
+    }
+}
+
+#[test]
+fn memtables() {
+    let db = open();
+    let empty = int(&db, "cur-size-all-mem-tables");
+    assert_eq!(int(&db, "num-entries-active-mem-table"), 0);
+    fill(&db, 0, 1000);
+    db.delete(b"key000001").unwrap();
+    assert_eq!(int(&db, "num-entries-active-mem-table"), 1001);
+    assert_eq!(int(&db, "num-deletes-active-mem-table"), 1);
+    assert!(int(&db, "cur-size-active-mem-table") > 100_000);
+    assert!(int(&db, "cur-size-all-mem-tables") > empty + 100_000);
+    assert!(int(&db, "size-all-mem-tables") >= int(&db, "cur-size-all-mem-tables"));
+    assert!((990..=1001).contains(&int(&db, "estimate-num-keys")));
+    // An iterator keeps the memtable that it reads.
+    let mut iter = db.iter(&ReadOptions::default());
+    iter.seek_to_first();
+    db.flush().unwrap();
+    assert_eq!(int(&db, "num-entries-active-mem-table"), 0);
+    assert_eq!(int(&db, "num-immutable-mem-table"), 0);
+    assert_eq!(int(&db, "num-entries-imm-mem-tables"), 0);
+    assert_eq!(int(&db, "num-deletes-imm-mem-tables"), 0);
+    assert_eq!(int(&db, "mem-table-flush-pending"), 0);
+    assert_eq!(int(&db, "num-running-flushes"), 0);
+    assert!(int(&db, "cur-size-all-mem-tables") <= empty + 5000);
+    assert!(iter.valid());
+}
+
+#[test]
+fn tables_and_levels() {
+    let db = open();
+    assert_eq!(int(&db, "total-sst-files-size"), 0);
+    for round in 0..3 {
+        fill(&db, round * 100, round * 100 + 200);
+        db.flush().unwrap();
+        assert_eq!(text(&db, "num-files-at-level0"), (round + 1).to_string());
+    }
+    let files: u64 = db.live_files().iter().map(|file| file.size_bytes).sum();
+    assert_eq!(int(&db, "total-sst-files-size"), files);
+    assert_eq!(int(&db, "live-sst-files-size"), files);
+    assert_eq!(int(&db, "estimate-num-keys"), 600);
+    assert!(int(&db, "estimate-table-readers-mem") > 0);
+    assert!(text(&db, "sstables").contains("--- level 0 ---") && text(&db, "sstables").contains("key000000"));
+    assert!(text(&db, "aggregated-table-properties").contains("600"), "{}", text(&db, "aggregated-table-properties"));
+    assert!(text(&db, "compression-ratio-at-level0").parse::<f64>().unwrap() > 0.5);
+    assert_eq!(text(&db, "compression-ratio-at-level3"), "-1.000000");
+    let number = int(&db, "current-super-version-number");
+    db.compact_range(None, None).unwrap();
+    assert!(int(&db, "current-super-version-number") > number);
+    assert_eq!(text(&db, "num-files-at-level0"), "0");
+    assert_eq!(text(&db, "num-files-at-level6"), "1");
+    assert_eq!(int(&db, "estimate-num-keys"), 400);
+    assert_eq!(int(&db, "base-level"), 6);
+    assert_eq!(int(&db, "live-non-bottommost-sst-files-size"), 0);
+    let live = int(&db, "estimate-live-data-size");
+    assert!(live > 0 && live <= int(&db, "total-sst-files-size"), "{live}");
+    assert!(text(&db, "levelstats").lines().any(|line| line.split_whitespace().take(2).eq(["6", "1"])));
+    let stats = text(&db, "stats");
+    assert!(stats.contains("Compaction Stats [default]") && stats.contains("DB Stats"), "{stats}");
+    assert!(stats.contains(&text(&db, "cfstats")[..40]));
+    db.verify_checksum().unwrap();
+}
+
+#[test]
+fn obsolete_files_are_counted_while_an_iterator_keeps_them() {
+    let db = open();
+    fill(&db, 0, 500);
+    db.flush().unwrap();
+    let before = int(&db, "total-sst-files-size");
+    let mut iter = db.iter(&ReadOptions::default());
+    iter.seek_to_first();
+    let versions = int(&db, "num-live-versions");
+    fill(&db, 0, 500);
+    db.compact_range(None, None).unwrap();
+    assert!(int(&db, "obsolete-sst-files-size") >= before);
+    assert!(int(&db, "num-live-versions") > versions);
+    drop(iter);
+    db.put(b"k", b"v").unwrap();
+    db.compact_range(None, None).unwrap();
+    assert_eq!(int(&db, "obsolete-sst-files-size"), 0);
+}
+
+#[test]
+fn snapshots() {
+    let db = open();
+    fill(&db, 0, 10);
+    assert_eq!(
+        (int(&db, "num-snapshots"), int(&db, "oldest-snapshot-sequence"), int(&db, "oldest-snapshot-time")),
+        (0, 0, 0)
+    );
+    let first = db.snapshot();
+    fill(&db, 10, 20);
+    let second = db.snapshot();
+    assert_eq!(int(&db, "num-snapshots"), 2);
+    assert_eq!(int(&db, "oldest-snapshot-sequence"), 10);
+    assert!(int(&db, "oldest-snapshot-time") > 1_500_000_000);
+    drop(first);
+    assert_eq!((int(&db, "num-snapshots"), int(&db, "oldest-snapshot-sequence")), (1, 20));
+    drop(second);
+    assert_eq!(int(&db, "num-snapshots"), 0);
+}
+
+#[test]
+fn compaction_and_stalls() {
+    let mut family = ColumnFamilyOptions::default();
+    family.disable_auto_compactions = true;
+    family.level0_file_num_compaction_trigger = 2;
+    family.level0_slowdown_writes_trigger = 3;
+    family.level0_stop_writes_trigger = 4;
+    let db = open_with(family);
+    let flush_one = || {
+        fill(&db, 0, 10);
+        db.flush().unwrap();
+    };
+    (0..3).for_each(|_| flush_one());
+    assert_eq!((int(&db, "compaction-pending"), int(&db, "is-write-stopped")), (0, 0));
+    assert_eq!(int(&db, "num-running-compactions"), 0);
+    let rate = int(&db, "actual-delayed-write-rate");
+    assert_eq!(rate, 0, "without automatic compactions nobody is slowed down");
+    assert!(int(&db, "estimate-pending-compaction-bytes") > 0);
+    let default = db.default_column_family().unwrap();
+    db.set_options_cf(&default, &[("disable_auto_compactions", "false")]).unwrap();
+    db.wait_for_background_work().unwrap();
+    assert_eq!((int(&db, "is-write-stopped"), int(&db, "actual-delayed-write-rate")), (0, 0));
+    assert_eq!(int(&db, "compaction-pending"), 0);
+    assert_eq!(text(&db, "num-files-at-level0"), "0");
+    assert_eq!(int(&db, "estimate-pending-compaction-bytes"), 0);
+}
+
+#[test]
+fn the_block_cache() {
+    let mut options = options();
+    options.components.block_cache = Some(ferrock_table::TableBlockCache::new(ferrock_cache::CacheOptions {
+        capacity_bytes: 1 << 20,
+        ..ferrock_cache::CacheOptions::default()
+    }));
+    let db = Db::open("/db", options).unwrap();
+    fill(&db, 0, 1000);
+    db.flush().unwrap();
+    assert_eq!(int(&db, "block-cache-capacity"), 1 << 20);
+    let before = int(&db, "block-cache-usage");
+    let mut iter = db.iter(&ReadOptions::default());
+    iter.seek_to_first();
+    while iter.valid() {
+        iter.next();
+    }
+    drop(iter);
+    assert!(int(&db, "block-cache-usage") > before + 10_000);
+    let unpinned = int(&db, "block-cache-pinned-usage");
+    let value = db.get(b"key000500").unwrap();
+    assert!(
+        value.as_ref().is_some_and(ferrock::PinnedSlice::is_pinned) || int(&db, "block-cache-pinned-usage") == unpinned
+    );
+    let mut iter = db.iter(&ReadOptions::default());
+    iter.seek_to_first();
+    assert!(int(&db, "block-cache-pinned-usage") > unpinned);
+    assert!(text(&db, "block-cache-entry-stats").contains("hits"), "{}", text(&db, "block-cache-entry-stats"));
+}
+
+#[test]
+fn logs_errors_and_families() {
+    let db = open();
+    assert_eq!((int(&db, "background-errors"), int(&db, "is-file-deletions-enabled")), (0, 1));
+    let before = int(&db, "min-log-number-to-keep");
+    fill(&db, 0, 10);
+    db.flush().unwrap();
+    assert!(int(&db, "min-log-number-to-keep") > before);
+    // Each family answers for itself.
+    let other = db.create_column_family("other", ColumnFamilyOptions::default()).unwrap();
+    db.put_cf(&other, b"k", b"v", &WriteOptions::default()).unwrap();
+    assert_eq!(db.int_property_cf(&other, "num-entries-active-mem-table"), Some(1));
+    assert_eq!(int(&db, "num-entries-active-mem-table"), 0);
+    db.flush_cf(&other, &FlushOptions::default()).unwrap();
+    assert_eq!(db.property_cf(&other, "num-files-at-level0").unwrap(), "1");
+    assert!(db.property_cf(&other, "cfstats").unwrap().contains("[other]"));
+    assert!(text(&db, "dbstats").contains("Flush: 2 jobs"), "{}", text(&db, "dbstats"));
+}
