@@ -31,8 +31,10 @@ fn path_text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
+type Entry<'a> = (&'a [u8], &'a [u8]);
+
 /// The canonical dump's hash.
-fn sha256_of_entries(entries: &[(&[u8], &[u8])]) -> String {
+fn sha256_of_entries(entries: &[Entry<'_>]) -> String {
     let mut hash = Sha256::new();
     for part in entries.iter().flat_map(|(key, value)| [key, value]) {
         hash.update(u32::try_from(part.len()).unwrap().to_le_bytes());
@@ -110,9 +112,10 @@ fn digest_as_json() {
     let output = ferrock(&["digest", path_text(&database), "--json", "--keys", path_text(&keys)]);
     assert_eq!(code(&output), 0, "{output:?}");
     let long_value = [7; 49];
-    let (k1, long): ((&[u8], &[u8]), (&[u8], &[u8])) = ((b"k1", b"v1"), (b"long", &long_value));
+    let k1: Entry = (b"k1", b"v1");
+    let long: Entry = (b"long", &long_value);
     let empty = json!({"status": "OK", "count": 0, "key_bytes": 0, "value_bytes": 0, "sha256": sha256_of_entries(&[])});
-    let scan = |entries: &[(&[u8], &[u8])], first: &str, last: &str| {
+    let scan = |entries: &[Entry<'_>], first: &str, last: &str| {
         json!({"status": "OK", "count": 2, "key_bytes": 6, "value_bytes": 51, "sha256": sha256_of_entries(entries),
                "first_key_hex": first, "last_key_hex": last})
     };
