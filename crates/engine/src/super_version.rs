@@ -17,7 +17,8 @@
 //!
 //! A slot belongs to no thread in particular. A thread that ends leaves at most the
 //! current SuperVersion behind, and dropping the column family empties all slots.
-//! Two threads on one slot are correct: one of them goes the slow way.
+//! Two threads on one slot are correct: one of them goes the slow way, and neither takes the other's outdated
+//! reference in the moment between its give-back and its second look, because taking compares the number too.
 
 use crate::sync::atomic::{AtomicU64, Ordering, fence};
 use crate::sync::{Slot, SwapCell};
@@ -86,9 +87,10 @@ impl<T> SuperVersionCell<T> {
     #[inline]
     pub(crate) fn pin(&self, thread: usize) -> Pinned<'_, T> {
         let slot = thread % self.slots.len();
+        // A slot that two threads share may for a moment hold what was current before: the number tells.
         let held = match self.slots[slot].0.take() {
-            Some(held) => held,
-            None => self.refill(),
+            Some(held) if held.number == self.number.load(Ordering::SeqCst) => held,
+            _ => self.refill(),
         };
         Pinned { cell: self, slot, held: Some(held) }
     }
