@@ -343,7 +343,7 @@ mod tests {
         assert_eq!((settings.0.level, settings.0.max_dict_bytes, settings.0.enabled), (9, 16384, true));
         assert_eq!(settings.format_option(), text);
         assert_eq!(CompressionSettings::parse_option("{level=x;}"), None);
-        assert_eq!(CompressionSettings::default().format_option().contains("level=32767"), true);
+        assert!(CompressionSettings::default().format_option().contains("level=32767"));
     }
 
     #[test]
