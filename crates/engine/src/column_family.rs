@@ -91,10 +91,13 @@ pub(crate) fn new_memtable(options: &ColumnFamilyOptions) -> Arc<MemTable> {
 pub(crate) struct FamilyMap {
     by_id: HashMap<u32, Arc<ColumnFamilyData>>,
     default: Option<Arc<ColumnFamilyData>>,
+    /// Grows with every change: what was checked against another generation must be checked again.
+    generation: u64,
 }
 
 impl FamilyMap {
     pub(crate) fn insert(&mut self, data: Arc<ColumnFamilyData>) {
+        self.generation += 1;
         if data.id == 0 {
             self.default = Some(Arc::clone(&data));
         }
@@ -102,12 +105,17 @@ impl FamilyMap {
     }
 
     pub(crate) fn remove(&mut self, id: u32) {
+        self.generation += 1;
         self.by_id.remove(&id);
     }
 
     #[inline]
     pub(crate) fn get(&self, id: u32) -> Option<&Arc<ColumnFamilyData>> {
         if id == 0 { self.default.as_ref() } else { self.by_id.get(&id) }
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
     }
 
     pub(crate) fn by_name(&self, name: &str) -> Option<&Arc<ColumnFamilyData>> {

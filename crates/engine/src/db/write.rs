@@ -36,6 +36,8 @@ pub(crate) enum WriteRequest {
         options: WriteOptions,
         /// Given by the leader.
         first: SequenceNumber,
+        /// Generation of the families that the batch was checked against.
+        checked: u64,
     },
     /// To be alone: nobody writes while the one who brought this leads.
     Exclusive,
@@ -88,8 +90,8 @@ impl DbCore {
         if options.sync && options.disable_wal {
             return Err(Error::invalid_argument("Sync writes has to enable WAL."));
         }
-        self.check_batch(&batch, options)?;
-        let request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0) };
+        let checked = self.check_batch(&batch, options)?;
+        let request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked };
         match self.queue.join(request) {
             Role::Leader(guard, request) => self.lead(&guard, request),
             Role::Insert(request, group, inserter) => {
@@ -112,11 +114,12 @@ impl DbCore {
     }
 
     /// Refuses what could fail after the log has it: unknown families, inverted ranges, merges without operator.
-    fn check_batch(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
-        if batch.is_simple() && !batch.has_merge() && !batch.has_delete_range() {
-            return Ok(());
-        }
+    /// Returns the generation of the families that were looked at.
+    fn check_batch(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<u64> {
         let families = self.families.load();
+        if batch.is_simple() {
+            return Ok(families.generation());
+        }
         let mut last = None;
         for record in batch.iter() {
             let record = record?;
@@ -151,7 +154,7 @@ impl DbCore {
                 return Err(Error::invalid_argument(format!("delete_range: begin {begin} is behind end {end}")));
             }
         }
-        Ok(())
+        Ok(families.generation())
     }
 
     fn lead(
@@ -159,13 +162,17 @@ impl DbCore {
         guard: &LeaderGuard<'_, WriteRequest, WriteGroup>,
         mut request: WriteRequest,
     ) -> Result<()> {
-        let WriteRequest::Batch { batch, options, .. } = &request else { return Ok(()) };
+        let WriteRequest::Batch { batch, options, checked, .. } = &request else { return Ok(()) };
         let options = *options;
         self.make_room(&options, batch.byte_size())?;
-        let mut members: Vec<Member<WriteRequest, WriteGroup>> = Vec::new();
-        let group_bytes = self.collect_group(guard, batch.byte_size(), &options, &mut members);
-
+        // Families come and go only while nobody leads: what holds now holds until the end of the group.
         let families = self.families.load_full();
+        if *checked != families.generation() {
+            self.check_batch(batch, &options)?;
+        }
+        let mut members: Vec<Member<WriteRequest, WriteGroup>> = Vec::new();
+        let group_bytes = self.collect_group(guard, batch.byte_size(), &options, families.generation(), &mut members);
+
         let first = SequenceNumber(self.visible_sequence.load(Ordering::Acquire) + 1);
         let count = number_batches(&mut request, &mut members, first);
         let statistics = &self.statistics;
@@ -220,6 +227,7 @@ impl DbCore {
         guard: &LeaderGuard<'_, WriteRequest, WriteGroup>,
         leader_bytes: usize,
         options: &WriteOptions,
+        generation: u64,
         members: &mut Vec<Member<WriteRequest, WriteGroup>>,
     ) -> usize {
         let bound = usize::try_from(self.options.load().max_write_batch_group_size_bytes).unwrap_or(usize::MAX);
@@ -227,8 +235,9 @@ impl DbCore {
         let mut total = leader_bytes;
         guard.collect(members, |work| match work {
             WriteRequest::Exclusive => false,
-            WriteRequest::Batch { batch, options: own, .. } => {
-                let fits = (!own.sync || options.sync)
+            WriteRequest::Batch { batch, options: own, checked, .. } => {
+                let fits = *checked == generation
+                    && (!own.sync || options.sync)
                     && own.disable_wal == options.disable_wal
                     && own.ignore_missing_column_families == options.ignore_missing_column_families
                     && total + batch.byte_size() <= limit;

@@ -28,13 +28,20 @@ pub struct WriteBatch {
     save_points: Vec<SavePoint>,
 }
 
-/// Which kinds of record a batch holds, one bit for each tag (in its short form).
+/// Which kinds of record a batch holds, one bit for each tag (in its short form), and one for families besides the
+/// default one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct RecordKinds(u32);
 
 impl RecordKinds {
     fn add(&mut self, kind: ValueType) {
         self.0 |= 1 << kind as u8;
+    }
+
+    fn add_family(&mut self, column_family: u32) {
+        if column_family != DEFAULT_COLUMN_FAMILY {
+            self.add(ValueType::ColumnFamilyValue);
+        }
     }
 
     fn has(self, kind: ValueType) -> bool {
@@ -83,7 +90,9 @@ impl WriteBatch {
         view.verify()?;
         let mut kinds = RecordKinds::default();
         for record in view.iter() {
-            kinds.add(kind_of(&record?));
+            let record = record?;
+            kinds.add(kind_of(&record));
+            kinds.add_family(record.column_family().unwrap_or(DEFAULT_COLUMN_FAMILY));
         }
         Ok(Self { rep, kinds, save_points: Vec::new() })
     }
@@ -175,7 +184,8 @@ impl WriteBatch {
         self.kinds.has(ValueType::RangeDeletion)
     }
 
-    /// True when the batch holds nothing but puts, deletions and log data: the records that need no second look.
+    /// True when the batch holds nothing but puts, deletions and log data for the default family: the records that need
+    /// no second look.
     #[must_use]
     pub fn is_simple(&self) -> bool {
         let simple = [ValueType::Value, ValueType::Deletion, ValueType::SingleDeletion, ValueType::LogData];
@@ -262,6 +272,7 @@ impl WriteBatch {
         if column_family == DEFAULT_COLUMN_FAMILY {
             self.rep.push(kind as u8);
         } else {
+            self.kinds.add_family(column_family);
             self.rep.push(in_family as u8);
             put_varint32(&mut self.rep, column_family);
         }
