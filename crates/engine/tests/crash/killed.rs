@@ -1,0 +1,123 @@
+//! A writer that dies by SIGKILL in the middle of its appends. What it was told to be written must be in the log, in
+//! every recovery mode: the log is appended to through a mapping, which the process leaves behind as it is.
+
+use ferrock::options::WalRecoveryMode;
+use ferrock::{Db, DbOptions, ReadOptions, WriteOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const DIRECTORY: &str = "FERROCK_KILLED_WRITER_DIRECTORY";
+const ROUNDS: u64 = 20;
+
+fn options() -> DbOptions {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options
+}
+
+fn value(number: u64) -> Vec<u8> {
+    // Small records, many to a block of the log, and a large one now and then that spans several.
+    let size = if number % 97 == 0 { 70_000 } else { number * 7 % 60 };
+    let mut value = number.to_le_bytes().to_vec();
+    value.extend((0..size).map(|index| (number + index) as u8));
+    value
+}
+
+/// Not a test of its own: the process that is killed. Without the variable it has nothing to do.
+#[test]
+fn killed_writer() {
+    let Ok(directory) = std::env::var(DIRECTORY) else { return };
+    let db = Db::open(directory, options()).unwrap();
+    let mut out = std::io::stdout();
+    for number in 0u64.. {
+        let sync = number % 500 == 499;
+        let family = db.default_column_family().unwrap();
+        let options = WriteOptions { sync, ..WriteOptions::default() };
+        db.put_cf(&family, format!("{number:010}").as_bytes(), &value(number), &options).unwrap();
+        // Acknowledged: from here on it may not be lost.
+        out.write_all(format!("\nack {number}\n").as_bytes()).unwrap();
+        out.flush().unwrap();
+    }
+}
+
+#[test]
+fn a_killed_writer_loses_nothing_it_was_told_is_written() {
+    let mut records = 0;
+    for round in 0..ROUNDS {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db");
+        let acknowledged = kill_a_writer(&path, round);
+        records += acknowledged;
+        for mode in WalRecoveryMode::ALL {
+            let copy = directory.path().join(mode.name());
+            copy_directory(&path, &copy);
+            check(&copy, mode, acknowledged).unwrap_or_else(|error| panic!("round {round}, {mode:?}: {error}"));
+        }
+    }
+    println!("{ROUNDS} writers killed after {records} records");
+}
+
+/// Starts a writer and kills it. Returns how many records it was told are written.
+fn kill_a_writer(path: &Path, round: u64) -> u64 {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "killed::killed_writer", "--nocapture"])
+        .env(DIRECTORY, path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let (started, wait_for_start) = std::sync::mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        let mut acknowledged = 0;
+        let mut line = Vec::new();
+        while out.read_until(b'\n', &mut line).unwrap() > 0 {
+            let text = std::str::from_utf8(&line).unwrap_or_default();
+            // A line that was cut says nothing.
+            if let Some(number) = text.strip_prefix("ack ").and_then(|rest| rest.strip_suffix('\n')) {
+                acknowledged = number.parse::<u64>().unwrap() + 1;
+                let _ = started.send(());
+            }
+            line.clear();
+        }
+        acknowledged
+    });
+    wait_for_start.recv_timeout(Duration::from_secs(60)).unwrap();
+    std::thread::sleep(Duration::from_micros(round * 7919 % 97 * 700));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap()
+}
+
+fn copy_directory(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+fn check(path: &Path, mode: WalRecoveryMode, acknowledged: u64) -> Result<(), String> {
+    let mut options = options();
+    options.create_if_missing = false;
+    options.wal_recovery_mode = mode;
+    let db = Db::open(path, options).map_err(|error| error.to_string())?;
+    let mut iter = db.iter(&ReadOptions::default());
+    let mut count = 0;
+    iter.seek_to_first();
+    while iter.valid() {
+        if iter.key() != format!("{count:010}").as_bytes() || iter.value() != value(count) {
+            return Err(format!("record {count} is {:?}", iter.key().escape_ascii().to_string()));
+        }
+        count += 1;
+        iter.next();
+    }
+    iter.status().map_err(|error| error.to_string())?;
+    // One more may have been written without the news of it getting out.
+    if count < acknowledged || count > acknowledged + 1 {
+        return Err(format!("{count} records, {acknowledged} acknowledged"));
+    }
+    db.put(b"after", b"recovery").map_err(|error| error.to_string())
+}
