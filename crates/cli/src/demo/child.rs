@@ -12,8 +12,6 @@ pub(super) struct Killed {
     /// Keys whose writes had returned.
     pub(super) acknowledged_keys: u64,
     pub(super) cost: Cost,
-    /// It was done before the kill came.
-    pub(super) finished_alone: bool,
 }
 
 /// Lets a child load, and sends it SIGKILL when half of the keys are acknowledged.
@@ -21,7 +19,7 @@ pub(super) fn load_and_kill(database: &Path, workload: &Workload) -> Result<Kill
     let mut child = Reaped(spawn(database, workload)?);
     let pipe = child.0.stdout.take().ok_or_else(|| failure("pipe", std::io::ErrorKind::BrokenPipe.into()))?;
     let bar = output::progress("load, kill -9 halfway", workload.keys);
-    let mut killed = Killed { acknowledged_keys: 0, cost: Cost::default(), finished_alone: false };
+    let mut killed = Killed { acknowledged_keys: 0, cost: Cost::default() };
     let mut is_alive = true;
     let mut lines = BufReader::new(pipe);
     let mut line = String::new();
@@ -36,20 +34,17 @@ pub(super) fn load_and_kill(database: &Path, workload: &Workload) -> Result<Kill
         } else if let Some(cost) = Cost::from_line(text) {
             killed.cost = cost;
         }
-        if is_alive && killed.acknowledged_keys >= workload.keys / 2 {
+        if is_alive && killed.acknowledged_keys >= workload.kill_at() {
             child.0.kill().map_err(|error| failure("kill the child", error))?;
             is_alive = false;
         }
     }
     bar.abandon();
     let status = child.0.wait().map_err(|error| failure("wait for the child", error))?;
-    killed.finished_alone = status.success();
     match status.code() {
         // An exit code means that it ended by itself, not by a signal.
-        Some(code) if code != 0 => {
-            Err(failure("the loading child", std::io::Error::other(format!("exit code {code}"))))
-        }
-        _ => Ok(killed),
+        Some(code) => Err(failure("the loading child", std::io::Error::other(format!("ended with exit code {code}")))),
+        None => Ok(killed),
     }
 }
 
@@ -62,7 +57,7 @@ fn spawn(database: &Path, workload: &Workload) -> Result<Child> {
         .args(["--keys", &workload.keys.to_string()])
         .args(["--value-size", &workload.value_size_bytes.to_string()])
         .args(["--seed", &workload.seed.to_string()])
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| failure("start the loading child", error))

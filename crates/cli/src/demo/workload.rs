@@ -11,6 +11,7 @@ use crate::Result;
 use ferrock::options::FilterPolicy;
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, WriteBatch, WriteOptions};
 use ferrock_base::random::Random;
+use std::ops::Range;
 
 /// Bytes of a key.
 pub(super) const KEY_SIZE_BYTES: usize = 16;
@@ -54,17 +55,32 @@ impl Workload {
         value.extend_from_within(..self.value_size_bytes - value.len());
     }
 
+    /// When so many keys are acknowledged, the child is killed.
+    pub(super) fn kill_at(&self) -> u64 {
+        self.keys / 2
+    }
+
+    /// The child goes no further, however late the kill comes. A whole number of batches.
+    pub(super) fn hold_at(&self) -> u64 {
+        (self.keys / 4 * 3).next_multiple_of(KEYS_PER_BATCH).min(self.keys)
+    }
+
     /// Bytes of all keys and values.
     pub(super) fn total_bytes(&self) -> u64 {
         self.keys * (KEY_SIZE_BYTES + self.value_size_bytes) as u64
     }
 
-    /// Writes the keys from `first` on, batch by batch, and reports after each how many are acknowledged.
-    pub(super) fn load(&self, db: &Db, first: u64, mut acknowledged: impl FnMut(u64) -> Result<()>) -> Result<()> {
-        let mut next = first;
+    /// Writes the keys of the indexes in `range`, batch by batch, and reports after each where the next one begins.
+    pub(super) fn load(
+        &self,
+        db: &Db,
+        range: Range<u64>,
+        mut acknowledged: impl FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
+        let mut next = range.start;
         let mut value = Vec::with_capacity(self.value_size_bytes);
-        while next < self.keys {
-            let end = (next + KEYS_PER_BATCH).min(self.keys);
+        while next < range.end {
+            let end = (next + KEYS_PER_BATCH).min(range.end);
             let mut batch = WriteBatch::new();
             for index in next..end {
                 self.fill_value(index, &mut value);
