@@ -39,6 +39,7 @@ pub struct LiveFile {
 impl Db {
     /// Flushes the default family and waits.
     pub fn flush(&self) -> Result<()> {
+        self.core().check_open()?;
         self.core().flush_families(&[0], true)
     }
 

@@ -122,6 +122,7 @@ impl DbCore {
             prefix_extractor: pinned.options.prefix_extractor.clone(),
             prefix_same_as_start: options.prefix_same_as_start,
             max_sequential_skip_in_iterations: pinned.options.max_sequential_skip_in_iterations,
+            max_skippable_internal_keys: options.max_skippable_internal_keys,
             ..DbIteratorOptions::new(data.comparator.user().clone(), sequence)
         };
         let owner = IterOwner { _super_version: pinned, _snapshot: options.snapshot.clone() };

@@ -23,7 +23,7 @@ use ferrock_base::iterator::InternalIterator;
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
-use ferrock_base::{Error, Result};
+use ferrock_base::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,6 +53,8 @@ pub struct DbIteratorOptions {
     pub prefix_same_as_start: bool,
     /// Hidden versions of a key that are walked over before the iterator seeks past them.
     pub max_sequential_skip_in_iterations: u64,
+    /// Hidden entries that one step may pass over before the iterator gives up with `Incomplete`; 0: no bound.
+    pub max_skippable_internal_keys: u64,
 }
 
 impl DbIteratorOptions {
@@ -69,6 +71,7 @@ impl DbIteratorOptions {
             prefix_extractor: None,
             prefix_same_as_start: false,
             max_sequential_skip_in_iterations: 8,
+            max_skippable_internal_keys: 0,
         }
     }
 }
@@ -345,6 +348,18 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.inner.seek(&self.target);
     }
 
+    /// True when one step passed over more hidden entries than it may; then the iterator has failed.
+    #[inline]
+    fn gives_up_after(&mut self, hidden: u64) -> bool {
+        let bound = self.options.max_skippable_internal_keys;
+        if bound == 0 || hidden <= bound {
+            return false;
+        }
+        let what = format!("more than {bound} hidden entries in one step (max_skippable_internal_keys)");
+        self.fail(Error::new(ErrorKind::Incomplete, what));
+        true
+    }
+
     #[cold]
     fn fail(&mut self, error: Error) {
         self.position = Position::Invalid;
@@ -362,7 +377,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// Finds the next live key from the inner position on. With `skipping`, entries of the saved key are hidden.
     fn find_forward(&mut self, mut skipping: bool) {
         self.position = Position::Invalid;
-        let (mut skipped, mut covered) = (0u64, 0u32);
+        let (mut skipped, mut covered, mut hidden) = (0u64, 0u32, 0u64);
         while self.inner.valid() {
             let parsed = match ParsedInternalKey::parse(self.inner.key()) {
                 Ok(parsed) => parsed,
@@ -374,6 +389,10 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             let (sequence, value_type) = (parsed.sequence, parsed.value_type);
             let same_key = (skipping || skipped > 0) && self.is_saved_key(parsed.user_key);
             if (skipping && same_key) || sequence > self.options.snapshot {
+                hidden += 1;
+                if self.gives_up_after(hidden) {
+                    return;
+                }
                 skipped = if same_key { skipped + 1 } else { 1 };
                 if !same_key {
                     self.save_inner_key();
@@ -395,6 +414,10 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                 return self.settle_forward(value_type);
             }
             covered = if deleted_by_range { covered + 1 } else { 0 };
+            hidden += 1;
+            if self.gives_up_after(hidden) {
+                return;
+            }
             self.save_inner_key();
             (skipping, skipped) = (true, 0);
             if covered > COVERED_BEFORE_LEAP {
@@ -473,7 +496,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// Finds the previous live key from the inner position on.
     fn find_backward(&mut self) {
         self.position = Position::Invalid;
-        let mut dead = 0u32;
+        let (mut dead, mut hidden) = (0u32, 0u64);
         while self.inner.valid() {
             let parsed = match ParsedInternalKey::parse(self.inner.key()) {
                 Ok(parsed) => parsed,
@@ -494,7 +517,13 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                     self.position = Position::SavedBackward;
                     return;
                 }
-                Ok(false) => dead += 1,
+                Ok(false) => {
+                    dead += 1;
+                    hidden += 1;
+                    if self.gives_up_after(hidden) {
+                        return;
+                    }
+                }
                 Err(error) => return self.fail(error),
             }
         }
