@@ -1,0 +1,586 @@
+//! What the public interface promises, in small: bounds, prefixes, tiers, empty and large keys, ranges, families, options.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+use ferrock::options::{CompressionType, FilterPolicy, MergeOperator, PrefixExtractor, ReadTier};
+use ferrock::{
+    ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, FlushOptions, Iter, ReadOptions, WriteBatch,
+    WriteOptions,
+};
+use ferrock_base::merge::StringAppend;
+use ferrock_vfs::{FileSystem, MemoryFileSystem, read_file, write_file_synced};
+use std::path::Path;
+use std::sync::Arc;
+
+fn options_on(file_system: &MemoryFileSystem) -> DbOptions {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.create_missing_column_families = true;
+    options.components.file_system = Some(Arc::new(file_system.clone()) as Arc<dyn FileSystem>);
+    options
+}
+
+fn open_with(family: ColumnFamilyOptions) -> Db {
+    Db::open_cf("/db", options_on(&MemoryFileSystem::new()), vec![("default".to_owned(), family)]).unwrap().0
+}
+
+fn open() -> Db {
+    open_with(ColumnFamilyOptions::default())
+}
+
+fn merging() -> ColumnFamilyOptions {
+    let mut options = ColumnFamilyOptions::default();
+    options.merge_operator = Some(Arc::new(StringAppend::new(",")) as Arc<dyn MergeOperator>);
+    options
+}
+
+fn forward(iter: &mut Iter) -> Vec<String> {
+    let mut keys = Vec::new();
+    while iter.valid() {
+        keys.push(String::from_utf8(iter.key().to_vec()).unwrap());
+        iter.next();
+    }
+    iter.status().unwrap();
+    keys
+}
+
+fn backward(iter: &mut Iter) -> Vec<String> {
+    let mut keys = Vec::new();
+    while iter.valid() {
+        keys.push(String::from_utf8(iter.key().to_vec()).unwrap());
+        iter.prev();
+    }
+    iter.status().unwrap();
+    keys
+}
+
+fn put_letters(db: &Db) {
+    for letter in ["a", "b", "c", "d", "e"] {
+        db.put(letter.as_bytes(), b"1").unwrap();
+    }
+}
+
+/// Runs a check on memtables, on a table of level 0, and on a compacted one.
+fn in_every_place(db: &Db, check: impl Fn(&Db)) {
+    check(db);
+    db.flush().unwrap();
+    check(db);
+    db.compact_range(None, None).unwrap();
+    check(db);
+}
+
+#[test]
+fn bounds() {
+    let db = open();
+    put_letters(&db);
+    in_every_place(&db, |db| {
+        let bounded = |lower: Option<&[u8]>, upper: Option<&[u8]>| {
+            let (lower_bound, upper_bound) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
+            db.iter(&ReadOptions { lower_bound, upper_bound, ..ReadOptions::default() })
+        };
+        let mut iter = bounded(Some(b"b"), Some(b"d"));
+        iter.seek_to_first();
+        assert_eq!(forward(&mut iter), ["b", "c"]);
+        iter.seek_to_last();
+        assert_eq!(backward(&mut iter), ["c", "b"]);
+        iter.seek(b"a");
+        assert_eq!(iter.key(), b"b", "a seek before the lower bound goes to it");
+        iter.seek(b"d");
+        assert!(!iter.valid(), "the upper bound is not included");
+        iter.seek_for_prev(b"e");
+        assert_eq!(iter.key(), b"c", "a backward seek behind the upper bound goes before it");
+        iter.seek_for_prev(b"a");
+        assert!(!iter.valid());
+        let mut iter = bounded(None, Some(b"bb"));
+        iter.seek_to_first();
+        assert_eq!(forward(&mut iter), ["a", "b"]);
+        let mut iter = bounded(Some(b"cc"), None);
+        iter.seek_to_last();
+        assert_eq!(backward(&mut iter), ["e", "d"]);
+        for (lower, upper) in [(b"d", b"b"), (b"c", b"c")] {
+            let mut iter = bounded(Some(lower), Some(upper));
+            iter.seek_to_first();
+            assert!(!iter.valid());
+            iter.seek_to_last();
+            assert!(!iter.valid());
+            iter.seek(b"c");
+            assert!(!iter.valid());
+            iter.status().unwrap();
+        }
+    });
+}
+
+#[test]
+fn seeks_and_changes_of_direction() {
+    let db = open();
+    put_letters(&db);
+    db.delete(b"c").unwrap();
+    in_every_place(&db, |db| {
+        let mut iter = db.iter(&ReadOptions::default());
+        assert!(!iter.valid(), "a new iterator has no position");
+        assert_eq!((iter.key(), iter.value()), (&b""[..], &b""[..]));
+        iter.next();
+        iter.prev();
+        assert!(!iter.valid());
+        iter.seek(b"bb");
+        assert_eq!(iter.key(), b"d");
+        iter.prev();
+        assert_eq!(iter.key(), b"b");
+        iter.next();
+        assert_eq!(iter.key(), b"d");
+        iter.next();
+        iter.next();
+        assert!(!iter.valid());
+        iter.seek_for_prev(b"c");
+        assert_eq!(iter.key(), b"b");
+        iter.seek_for_prev(b"");
+        assert!(!iter.valid());
+        iter.seek(b"");
+        assert_eq!(iter.key(), b"a");
+        iter.status().unwrap();
+    });
+}
+
+#[test]
+fn an_iterator_and_a_snapshot_see_one_moment() {
+    let db = open();
+    put_letters(&db);
+    let snapshot = db.snapshot();
+    let mut iter = db.iter(&ReadOptions::default());
+    db.put(b"b", b"2").unwrap();
+    db.delete(b"d").unwrap();
+    db.put(b"f", b"1").unwrap();
+    iter.seek_to_first();
+    assert_eq!(forward(&mut iter), ["a", "b", "c", "d", "e"]);
+    let at_snapshot = ReadOptions { snapshot: Some(snapshot.clone()), ..ReadOptions::default() };
+    in_every_place(&db, |db| {
+        assert_eq!(db.get_with(&at_snapshot, b"b").unwrap().as_deref(), Some(&b"1"[..]));
+        assert_eq!(db.get_with(&at_snapshot, b"d").unwrap().as_deref(), Some(&b"1"[..]));
+        assert!(db.get_with(&at_snapshot, b"f").unwrap().is_none());
+        assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+        let mut iter = db.iter(&at_snapshot);
+        iter.seek_to_last();
+        assert_eq!(backward(&mut iter), ["e", "d", "c", "b", "a"]);
+    });
+}
+
+#[test]
+fn prefix_seeks_and_total_order() {
+    let mut family = ColumnFamilyOptions::default();
+    family.prefix_extractor = Some(PrefixExtractor::Fixed(3));
+    family.filter_policy = FilterPolicy::bloom(10.0);
+    family.memtable_prefix_bloom_size_ratio = 0.1;
+    let db = open_with(family);
+    for key in ["aaa1", "aaa2", "bbb1", "ccc1", "ccc2", "zz"] {
+        db.put(key.as_bytes(), b"1").unwrap();
+    }
+    in_every_place(&db, |db| {
+        let mut iter = db.iter(&ReadOptions { prefix_same_as_start: true, ..ReadOptions::default() });
+        iter.seek(b"aaa");
+        assert_eq!(forward(&mut iter), ["aaa1", "aaa2"]);
+        iter.seek(b"bbb0");
+        assert_eq!(forward(&mut iter), ["bbb1"]);
+        iter.seek(b"bba");
+        assert!(!iter.valid());
+        let mut iter = db.iter(&ReadOptions { total_order_seek: true, ..ReadOptions::default() });
+        iter.seek(b"bba");
+        assert_eq!(forward(&mut iter), ["bbb1", "ccc1", "ccc2", "zz"]);
+        iter.seek(b"d");
+        assert_eq!(forward(&mut iter), ["zz"]);
+        iter.seek_to_first();
+        assert_eq!(forward(&mut iter).len(), 6);
+        // Within a prefix that exists a plain seek is right, also for keys out of the extractor's domain.
+        let mut iter = db.iter(&ReadOptions::default());
+        iter.seek(b"ccc2");
+        assert_eq!(iter.key(), b"ccc2");
+        iter.seek(b"zz");
+        assert_eq!(iter.key(), b"zz");
+        for key in ["aaa1", "ccc2", "zz"] {
+            assert!(db.get(key.as_bytes()).unwrap().is_some(), "{key}");
+        }
+        assert!(db.get(b"aaa3").unwrap().is_none() && db.get(b"q").unwrap().is_none());
+    });
+}
+
+#[test]
+fn the_cache_tier_answers_incomplete_instead_of_reading() {
+    let file_system = MemoryFileSystem::new();
+    let db = Db::open("/db", options_on(&file_system)).unwrap();
+    put_letters(&db);
+    db.flush().unwrap();
+    db.close().unwrap();
+    let db = Db::open("/db", options_on(&file_system)).unwrap();
+    db.put(b"in memory", b"2").unwrap();
+    let cached = ReadOptions { read_tier: ReadTier::BlockCacheOnly, ..ReadOptions::default() };
+    assert_eq!(db.get_with(&cached, b"in memory").unwrap().as_deref(), Some(&b"2"[..]));
+    assert_eq!(db.get_with(&cached, b"b").unwrap_err().kind(), ErrorKind::Incomplete);
+    let mut iter = db.iter(&cached);
+    iter.seek(b"b");
+    assert!(!iter.valid());
+    assert_eq!(iter.status().unwrap_err().kind(), ErrorKind::Incomplete);
+    let family = db.default_column_family().unwrap();
+    let results = db.multi_get_cf(&family, &cached, &[b"in memory", b"c"]);
+    assert!(results[0].is_ok());
+    assert_eq!(results[1].as_ref().unwrap_err().kind(), ErrorKind::Incomplete);
+    // A read that does not fill the cache changes nothing; one that does makes the next one complete.
+    db.get_with(&ReadOptions { fill_cache: false, ..ReadOptions::default() }, b"b").unwrap().unwrap();
+    assert_eq!(db.get_with(&cached, b"b").unwrap_err().kind(), ErrorKind::Incomplete);
+    db.get(b"b").unwrap().unwrap();
+    assert_eq!(db.get_with(&cached, b"b").unwrap().as_deref(), Some(&b"1"[..]));
+    iter.seek(b"b");
+    assert!(iter.valid());
+}
+
+#[test]
+fn pinned_values_outlive_everything() {
+    let mut family = ColumnFamilyOptions::default();
+    family.compression = CompressionType::Lz4;
+    let db = open_with(family);
+    let value = b"value".repeat(100);
+    db.put(b"k", &value).unwrap();
+    db.flush().unwrap();
+    let mut iter = db.iter(&ReadOptions::default());
+    iter.seek_to_first();
+    let pinned = iter.pin_value();
+    let got = db.get(b"k").unwrap().unwrap();
+    assert!(pinned.is_pinned() && got.is_pinned(), "a value in a cached block is not copied");
+    db.delete(b"k").unwrap();
+    db.compact_range(None, None).unwrap();
+    drop(iter);
+    db.close().unwrap();
+    assert_eq!(pinned.as_slice(), &value[..]);
+    assert_eq!(std::thread::spawn(move || got.into_vec()).join().unwrap(), value);
+}
+
+#[test]
+fn multi_get_keeps_the_order_and_answers_duplicates() {
+    let db = open_with(merging());
+    let family = db.default_column_family().unwrap();
+    put_letters(&db);
+    db.flush().unwrap();
+    db.merge_cf(&family, b"a", b"x", &WriteOptions::default()).unwrap();
+    db.delete(b"c").unwrap();
+    in_every_place(&db, |db| {
+        let keys: [&[u8]; 8] = [b"e", b"a", b"zz", b"c", b"a", b"", b"e", b"b"];
+        let got: Vec<Option<Vec<u8>>> =
+            db.multi_get(&keys).into_iter().map(|value| value.unwrap().map(|value| value.into_vec())).collect();
+        let expected: [Option<&[u8]>; 8] =
+            [Some(b"1"), Some(b"1,x"), None, None, Some(b"1,x"), None, Some(b"1"), Some(b"1")];
+        assert_eq!(got, expected.map(|value| value.map(<[u8]>::to_vec)));
+        assert!(db.multi_get(&[]).is_empty());
+    });
+}
+
+#[test]
+fn empty_and_odd_keys_and_values() {
+    let db = open_with(merging());
+    let family = db.default_column_family().unwrap();
+    let long = vec![0xff; 70_000];
+    let keys: [&[u8]; 6] = [b"", b"\0", b"\0\0", b"\xff", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff", &long];
+    for key in keys {
+        db.put(key, b"").unwrap();
+    }
+    in_every_place(&db, |db| {
+        for key in keys {
+            assert_eq!(db.get(key).unwrap().as_deref(), Some(&b""[..]), "{}", key.len());
+        }
+        let mut iter = db.iter(&ReadOptions::default());
+        iter.seek_to_first();
+        let mut found = Vec::new();
+        while iter.valid() {
+            found.push(iter.key().to_vec());
+            iter.next();
+        }
+        assert_eq!(found, keys);
+    });
+    db.merge_cf(&family, b"", b"m", &WriteOptions::default()).unwrap();
+    db.delete(b"\0").unwrap();
+    in_every_place(&db, |db| {
+        assert_eq!(db.get(b"").unwrap().as_deref(), Some(&b",m"[..]));
+        assert!(db.get(b"\0").unwrap().is_none());
+    });
+}
+
+#[test]
+fn values_larger_than_every_buffer() {
+    let mut family = ColumnFamilyOptions::default();
+    family.write_buffer_size = 64 << 10;
+    family.target_file_size_base = 64 << 10;
+    let file_system = MemoryFileSystem::new();
+    let open = || Db::open_cf("/db", options_on(&file_system), vec![("default".to_owned(), family.clone())]).unwrap().0;
+    let db = open();
+    let value =
+        |number: u8| (0..3_000_000u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 24) as u8 ^ number).collect();
+    let values: Vec<Vec<u8>> = (0..4).map(value).collect();
+    for (number, value) in values.iter().enumerate() {
+        db.put(format!("k{number}").as_bytes(), value).unwrap();
+    }
+    let check = |db: &Db| {
+        for (number, value) in values.iter().enumerate() {
+            assert!(db.get(format!("k{number}").as_bytes()).unwrap().as_deref() == Some(&value[..]));
+        }
+    };
+    check(&db);
+    drop(db);
+    let db = open();
+    in_every_place(&db, check);
+}
+
+#[test]
+fn delete_range_at_its_edges() {
+    let db = open();
+    let family = db.default_column_family().unwrap();
+    put_letters(&db);
+    let now = WriteOptions::default();
+    let error = db.delete_range_cf(&family, b"d", b"b", &now).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert!(error.to_string().contains("begin d") && error.to_string().contains("end b"), "{error}");
+    // A batch with such a range does nothing at all.
+    let mut batch = WriteBatch::new();
+    batch.put(b"x", b"1").unwrap();
+    batch.delete_range(b"d", b"b").unwrap();
+    assert!(db.write(batch, &now).is_err());
+    assert!(db.get(b"x").unwrap().is_none());
+    db.delete_range_cf(&family, b"b", b"b", &now).unwrap();
+    in_every_place(&db, |db| assert!(db.get(b"b").unwrap().is_some(), "an empty range removes nothing"));
+    db.delete_range_cf(&family, b"b", b"d", &now).unwrap();
+    db.put(b"c", b"again").unwrap();
+    in_every_place(&db, |db| {
+        assert!(db.get(b"b").unwrap().is_none());
+        assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"again"[..]));
+        assert!(db.get(b"d").unwrap().is_some(), "the end is not included");
+        let mut iter = db.iter(&ReadOptions::default());
+        iter.seek_to_first();
+        assert_eq!(forward(&mut iter), ["a", "c", "d", "e"]);
+        iter.seek_to_last();
+        assert_eq!(backward(&mut iter), ["e", "d", "c", "a"]);
+        iter.seek(b"b");
+        assert_eq!(iter.key(), b"c");
+    });
+    // Within a batch the order of the records counts.
+    let mut batch = WriteBatch::new();
+    batch.put(b"m1", b"1").unwrap();
+    batch.delete_range(b"m", b"n").unwrap();
+    batch.put(b"m2", b"1").unwrap();
+    db.write(batch, &now).unwrap();
+    assert!(db.get(b"m1").unwrap().is_none() && db.get(b"m2").unwrap().is_some());
+}
+
+#[test]
+fn merges_need_an_operator() {
+    let db = open();
+    let family = db.default_column_family().unwrap();
+    let error = db.merge_cf(&family, b"k", b"v", &WriteOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
+    assert!(error.to_string().contains("merge_operator"), "{error}");
+    assert!(db.get(b"k").unwrap().is_none());
+    db.put(b"k", b"1").unwrap();
+    // Operands written with an operator cannot be read without one, and stay.
+    let file_system = MemoryFileSystem::new();
+    let open = |family| Db::open_cf("/db", options_on(&file_system), vec![("default".to_owned(), family)]).unwrap().0;
+    let db = open(merging());
+    let family = db.default_column_family().unwrap();
+    db.merge_cf(&family, b"k", b"1", &WriteOptions::default()).unwrap();
+    db.merge_cf(&family, b"k", b"2", &WriteOptions::default()).unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+    let db = open(ColumnFamilyOptions::default());
+    assert!(db.get(b"k").is_err());
+    let mut iter = db.iter(&ReadOptions::default());
+    iter.seek_to_first();
+    assert!(!iter.valid() && iter.status().is_err());
+    db.close().unwrap();
+    let db = open(merging());
+    in_every_place(&db, |db| assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"1,2"[..])));
+}
+
+#[test]
+fn single_delete_removes_one_put() {
+    let db = open();
+    let family = db.default_column_family().unwrap();
+    db.put(b"k", b"v").unwrap();
+    db.flush().unwrap();
+    db.single_delete_cf(&family, b"k", &WriteOptions::default()).unwrap();
+    in_every_place(&db, |db| assert!(db.get(b"k").unwrap().is_none()));
+    assert_eq!(db.live_files().len(), 0, "the pair vanished");
+}
+
+#[test]
+fn writes_that_contradict_themselves() {
+    let db = open();
+    let mut batch = WriteBatch::new();
+    batch.put(b"k", b"v").unwrap();
+    let contradiction = WriteOptions { sync: true, disable_wal: true, ..WriteOptions::default() };
+    let error = db.write(batch.clone(), &contradiction).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert!(error.to_string().contains("WAL"), "{error}");
+    assert!(db.get(b"k").unwrap().is_none());
+    db.write(WriteBatch::new(), &WriteOptions::synced()).unwrap();
+    let before = db.latest_sequence_number();
+    db.write(batch, &WriteOptions::default()).unwrap();
+    assert_eq!(db.latest_sequence_number().0, before.0 + 1);
+}
+
+#[test]
+fn what_has_no_log_is_flushed_at_close() {
+    let file_system = MemoryFileSystem::new();
+    let db = Db::open("/db", options_on(&file_system)).unwrap();
+    let family = db.default_column_family().unwrap();
+    db.put_cf(&family, b"k", b"v", &WriteOptions { disable_wal: true, ..WriteOptions::default() }).unwrap();
+    db.close().unwrap();
+    let db = Db::open("/db", options_on(&file_system)).unwrap();
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"v"[..]));
+}
+
+#[test]
+fn families() {
+    let file_system = MemoryFileSystem::new();
+    let named =
+        |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), ColumnFamilyOptions::default())).collect();
+    let mut strict = options_on(&file_system);
+    strict.create_missing_column_families = false;
+    let error = Db::open_cf("/db", strict.clone(), named(&["default", "one"])).map(drop).unwrap_err();
+    assert!(
+        error.to_string().contains("one") && error.to_string().contains("create_missing_column_families"),
+        "{error}"
+    );
+    let (db, handles) = Db::open_cf("/db", options_on(&file_system), named(&["one", "default", "two"])).unwrap();
+    assert_eq!(handles.iter().map(ferrock::ColumnFamily::name).collect::<Vec<_>>(), ["one", "default", "two"]);
+    let now = WriteOptions::default();
+    for (number, handle) in handles.iter().enumerate() {
+        db.put_cf(handle, b"k", &[number as u8], &now).unwrap();
+    }
+    assert_eq!(
+        db.create_column_family("one", ColumnFamilyOptions::default()).unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    assert!(db.create_column_family("", ColumnFamilyOptions::default()).is_err());
+    let two = db.column_family("two").unwrap();
+    let mut iter = db.iter_cf(&two, &ReadOptions::default());
+    db.drop_column_family(&two).unwrap();
+    assert!(db.column_family("two").is_none());
+    // Writes are refused, reads of what is there go on.
+    let error = db.put_cf(&two, b"k", b"v", &now).unwrap_err();
+    assert!(error.to_string().contains("dropped"), "{error}");
+    let skipping = WriteOptions { ignore_missing_column_families: true, ..now };
+    let mut batch = WriteBatch::new();
+    batch.put_cf(two.id(), b"k", b"v").unwrap();
+    batch.put_cf(handles[0].id(), b"beside", b"v").unwrap();
+    assert!(db.write(batch.clone(), &now).is_err());
+    assert!(db.get_cf(&handles[0], &ReadOptions::default(), b"beside").unwrap().is_none(), "all or nothing");
+    db.write(batch, &skipping).unwrap();
+    assert!(db.get_cf(&handles[0], &ReadOptions::default(), b"beside").unwrap().is_some());
+    iter.seek_to_first();
+    assert_eq!(iter.value(), [2]);
+    assert!(
+        db.flush_cf(&two, &FlushOptions::default()).is_err() || db.get_cf(&two, &ReadOptions::default(), b"k").is_ok()
+    );
+    assert!(db.compact_range_cf(&two, None, None, &CompactRangeOptions::default()).is_err());
+    assert_eq!(db.drop_column_family(&two).unwrap_err().kind(), ErrorKind::ColumnFamilyDropped);
+    let default = db.default_column_family().unwrap();
+    assert_eq!(db.drop_column_family(&default).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    drop((db, handles, two, default, iter));
+    assert_eq!(Db::list_column_families("/db", &options_on(&file_system)).unwrap(), ["default", "one"]);
+    let error = Db::open("/db", options_on(&file_system)).unwrap_err();
+    assert!(error.to_string().contains("one"), "families that are not opened are named: {error}");
+    assert!(Db::open_cf("/db", options_on(&file_system), named(&["one"])).is_err(), "default must be named");
+    assert!(Db::open_cf("/db", options_on(&file_system), named(&["default", "one", "one"])).is_err());
+    // A name that is created again is a new family.
+    let (db, handles) = Db::open_cf("/db", options_on(&file_system), named(&["default", "one", "two"])).unwrap();
+    assert!(db.get_cf(&handles[2], &ReadOptions::default(), b"k").unwrap().is_none());
+    assert_eq!(db.get_cf(&handles[1], &ReadOptions::default(), b"k").unwrap().as_deref(), Some(&[0][..]));
+}
+
+#[test]
+fn options_are_checked_all_at_once() {
+    let mut options = options_on(&MemoryFileSystem::new());
+    options.max_background_jobs = 0;
+    options.max_open_files = -7;
+    let mut family = ColumnFamilyOptions::default();
+    family.num_levels = 0;
+    family.table.block_size = 0;
+    let error = Db::open_cf("/db", options, vec![("default".to_owned(), family)]).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    for name in ["max_background_jobs", "max_open_files", "num_levels", "block_size"] {
+        assert!(error.to_string().contains(name), "{name}: {error}");
+    }
+    let db = open();
+    let default = db.default_column_family().unwrap();
+    let error =
+        db.set_options_cf(&default, &[("num_levels", "3"), ("no_such", "1"), ("write_buffer_size", "1")]).unwrap_err();
+    for name in ["num_levels", "no_such", "write_buffer_size"] {
+        assert!(error.to_string().contains(name), "{name}: {error}");
+    }
+    let error = db.set_db_options(&[("create_if_missing", "true"), ("max_background_jobs", "x")]).unwrap_err();
+    assert!(
+        error.to_string().contains("create_if_missing") && error.to_string().contains("max_background_jobs"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_foreign_options_file_is_restored_with_notes() {
+    let file_system = MemoryFileSystem::new();
+    let mut family = merging();
+    family.write_buffer_size = 128 << 10;
+    family.table.block_size = 999;
+    let db = Db::open_cf("/db", options_on(&file_system), vec![("default".to_owned(), family)]).unwrap().0;
+    put_letters(&db);
+    db.close().unwrap();
+    let names = file_system.children(Path::new("/db")).unwrap();
+    let name = names.iter().rfind(|name| name.starts_with("OPTIONS-")).unwrap();
+    let path = Path::new("/db").join(name);
+    let text = String::from_utf8(read_file(&file_system, &path).unwrap()).unwrap();
+    let text = text
+        .replacen("recycle_log_file_num=0", "recycle_log_file_num=7", 1)
+        .replacen("max_background_jobs=2", "max_background_jobs=5", 1)
+        .replacen("compaction_filter=nullptr", "compaction_filter=SomebodysOwn", 1)
+        .replacen("index_type=kBinarySearch", "index_type=kHashSearch", 1);
+    write_file_synced(&file_system, &path, text.as_bytes()).unwrap();
+    let (db, handles) = Db::open_with_latest_options("/db", options_on(&file_system)).unwrap();
+    assert_eq!(handles.len(), 1);
+    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"1"[..]));
+    let notes = db.option_notes().join("\n");
+    for noted in ["recycle_log_file_num = 7", "SomebodysOwn", "index_type"] {
+        assert!(notes.contains(noted), "{noted} is not noted: {notes}");
+    }
+    db.merge_cf(&handles[0], b"c", b"x", &WriteOptions::default()).unwrap();
+    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"1,x"[..]));
+    // Its own new OPTIONS file has what the foreign one had.
+    let names = file_system.children(Path::new("/db")).unwrap();
+    let newest = names.iter().rfind(|name| name.starts_with("OPTIONS-")).unwrap();
+    assert_ne!(newest, name);
+    let written = String::from_utf8(read_file(&file_system, &Path::new("/db").join(newest)).unwrap()).unwrap();
+    for kept in ["recycle_log_file_num=7", "max_background_jobs=5", "block_size=999", "write_buffer_size=131072"] {
+        assert!(written.contains(kept), "{kept}");
+    }
+}
+
+#[test]
+fn an_iterator_gives_up_after_too_many_hidden_entries() {
+    let db = open();
+    for number in 0..100u32 {
+        db.put(&number.to_be_bytes(), b"v").unwrap();
+        db.delete(&number.to_be_bytes()).unwrap();
+    }
+    db.put(b"z", b"v").unwrap();
+    let mut iter = db.iter(&ReadOptions { max_skippable_internal_keys: 20, ..ReadOptions::default() });
+    iter.seek_to_first();
+    assert!(!iter.valid());
+    assert_eq!(iter.status().unwrap_err().kind(), ErrorKind::Incomplete);
+    let mut iter = db.iter(&ReadOptions { max_skippable_internal_keys: 1000, ..ReadOptions::default() });
+    iter.seek_to_first();
+    assert_eq!(iter.key(), b"z");
+}
+
+#[test]
+fn after_close_everything_answers_with_an_error() {
+    let db = open();
+    db.put(b"k", b"v").unwrap();
+    let other = db.clone();
+    db.close().unwrap();
+    assert_eq!(other.put(b"k", b"v").unwrap_err().kind(), ErrorKind::ShutdownInProgress);
+    assert!(other.flush().is_err());
+    assert!(other.compact_range(None, None).is_err());
+    assert_eq!(other.get(b"k").unwrap().as_deref(), Some(&b"v"[..]), "what is in memory can still be read");
+    other.close().unwrap();
+}
