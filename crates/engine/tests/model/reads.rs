@@ -194,7 +194,8 @@ impl Database<'_> {
                 options.prefix_same_as_start = true;
                 let key = target.bytes(self.key_space);
                 let prefix = extractor.prefix(&key).map(<[u8]>::to_vec);
-                options.total_order_seek = false;
+                // A key without prefix is sought in total order; filters know nothing of where it leads.
+                options.total_order_seek = prefix.is_none();
                 cursor.prefix = prefix.map(|prefix| (extractor, prefix));
             }
             (Some(_), _) => options.total_order_seek = true,
