@@ -93,9 +93,6 @@ pub(crate) fn run(args: &DigestArgs) -> Result<Outcome> {
     let report = match open(args, &*file_system) {
         Ok((db, families)) => {
             keys.check_families(families.iter().map(ferrock::ColumnFamily::name))?;
-            if !args.json {
-                db.option_notes().iter().for_each(|note| output::note(&format!("note: {note}")));
-            }
             DigestReport {
                 open: Ok(()),
                 latest_sequence_number: Some(db.latest_sequence_number().0),
