@@ -39,10 +39,10 @@ impl DbCore {
 
     fn schedule_flushes(self: &Arc<Self>, state: &mut State) {
         while state.running_flushes < self.flush_places() {
-            let Some(id) = state.families.values().find(|family| needs_flush(family)).map(|family| family.data.id)
-            else {
-                return;
-            };
+            // The one that has waited longest: a busy family must not keep an idle one, and with it the log, waiting.
+            let waiting = state.families.values().filter(|family| needs_flush(family));
+            let longest = waiting.min_by_key(|family| family.immutable.front().map(|first| first.log_number_after));
+            let Some(id) = longest.map(|family| family.data.id) else { return };
             state.running_flushes += 1;
             if let Some(family) = state.families.get_mut(&id) {
                 family.is_flush_running = true;

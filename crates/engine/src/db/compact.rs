@@ -68,7 +68,12 @@ impl DbCore {
     pub(crate) fn pick_compaction(&self, state: &mut State) -> Option<CompactionJob> {
         let now_secs = self.clock.unix_seconds();
         let oldest_snapshot = self.snapshots.oldest();
-        for family in state.families.values_mut() {
+        // Each time another family is asked first, so that none waits for ever behind a busy one.
+        let mut ids: Vec<u32> = state.families.keys().copied().collect();
+        let turn = usize::try_from(state.next_job_id).unwrap_or(0) % ids.len().max(1);
+        ids.rotate_left(turn);
+        for id in ids {
+            let Some(family) = state.families.get_mut(&id) else { continue };
             let options = family.data.options.load_full();
             if options.disable_auto_compactions || family.exclusive_manual {
                 continue;

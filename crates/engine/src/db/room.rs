@@ -116,6 +116,7 @@ impl DbCore {
             if ids.contains(id) && !is_empty {
                 switch_family(family, log_number);
                 self.install_super_version(family, None);
+                self.update_stall_condition(family, &family.data.options.load());
             }
             family.data.is_memtable_full.store(false, Ordering::Release);
         }
