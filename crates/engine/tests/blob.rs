@@ -317,6 +317,11 @@ fn blob_files_go_when_nothing_refers_to_them() {
     let family = &families[0];
     let before = blob_files(&path);
     assert!(before.len() > 3);
+    let property = |name: &str| db.int_property(name).unwrap();
+    let on_disk = |number: &u64| fs::metadata(path.join(format!("{number:06}.blob"))).unwrap().len();
+    assert_eq!(property("rocksdb.num-blob-files"), before.len() as u64);
+    assert_eq!(property("rocksdb.live-blob-file-size"), before.iter().map(on_disk).sum::<u64>());
+    assert!(property("rocksdb.live-blob-file-garbage-size") > 0);
     db.delete_range_cf(family, b"", b"\xff", &WriteOptions::default()).unwrap();
     db.put_cf(family, b"left", b"over", &WriteOptions::default()).unwrap();
     db.flush_cf(family, &FlushOptions::default()).unwrap();

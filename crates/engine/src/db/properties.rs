@@ -42,6 +42,10 @@ pub const INTEGER_PROPERTIES: &[&str] = &[
     "live-sst-files-size",
     "live-non-bottommost-sst-files-size",
     "obsolete-sst-files-size",
+    "num-blob-files",
+    "total-blob-file-size",
+    "live-blob-file-size",
+    "live-blob-file-garbage-size",
     "base-level",
     "estimate-pending-compaction-bytes",
     "actual-delayed-write-rate",
@@ -151,6 +155,11 @@ impl DbCore {
                 let bottom = version.deepest_non_empty_level().unwrap_or(0);
                 version.files().filter(|(level, _)| *level != bottom).map(|(_, file)| file.size_bytes).sum()
             }
+            "num-blob-files" => version.blob_files().len() as u64,
+            "total-blob-file-size" | "live-blob-file-size" => {
+                version.blob_files().values().map(|file| file.file_size_bytes()).sum()
+            }
+            "live-blob-file-garbage-size" => version.blob_files().values().map(|file| file.garbage_blob_bytes).sum(),
             "base-level" => version.base_level() as u64,
             "estimate-pending-compaction-bytes" => version.estimated_compaction_needed_bytes(&pinned.options),
             "num-snapshots" => self.snapshots.count() as u64,

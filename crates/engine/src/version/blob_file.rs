@@ -5,6 +5,7 @@
 //! table names it as its oldest.
 
 use ferrock_base::{Error, Result};
+use ferrock_format::blob_file::{BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE};
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage};
 
 /// One blob file of a version.
@@ -23,6 +24,12 @@ impl BlobFileMetadata {
     #[must_use]
     pub fn new(addition: BlobFileAddition) -> Self {
         Self { addition, garbage_blob_count: 0, garbage_blob_bytes: 0 }
+    }
+
+    /// Bytes of the whole file.
+    #[must_use]
+    pub fn file_size_bytes(&self) -> u64 {
+        self.addition.total_blob_bytes.saturating_add((BLOB_FILE_HEADER_SIZE + BLOB_FILE_FOOTER_SIZE) as u64)
     }
 
     /// Counts more garbage. More than there is in the file is corruption.
