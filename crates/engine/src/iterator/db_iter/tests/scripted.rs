@@ -143,11 +143,11 @@ fn a_blob_reference_is_an_error_unless_it_is_hidden() {
     iter.seek_to_first();
     iter.next();
     assert!(!iter.valid());
-    assert_eq!(iter.status().unwrap_err().kind(), ferrock_base::ErrorKind::NotSupported);
+    assert_eq!(iter.status().unwrap_err().kind(), ErrorKind::NotSupported);
     iter.seek_to_last();
     assert_eq!(iter.key(), b"c");
     iter.prev();
-    assert_eq!(iter.status().unwrap_err().kind(), ferrock_base::ErrorKind::NotSupported);
+    assert_eq!(iter.status().unwrap_err().kind(), ErrorKind::NotSupported);
     let list = [("b", 3, ValueType::Deletion, &b""[..]), ("b", 2, ValueType::BlobIndex, b"ref"), ("c", 3, PUT, b"y")];
     let mut iter = over(&list, options(9));
     iter.seek_to_first();
@@ -175,7 +175,7 @@ fn malformed_entries_are_errors_both_ways() {
     assert!(!iter.valid() && iter.status().unwrap_err().is_corruption());
     let mut iter = over(&[("k", 1, ValueType::Merge, b"x")], DbIteratorOptions { merge_operator: None, ..options(9) });
     iter.seek_to_last();
-    assert_eq!(iter.status().unwrap_err().kind(), ferrock_base::ErrorKind::InvalidArgument);
+    assert_eq!(iter.status().unwrap_err().kind(), ErrorKind::InvalidArgument);
 }
 
 #[test]
