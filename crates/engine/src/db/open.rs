@@ -44,6 +44,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 const DEFAULT_BLOCK_CACHE_BYTES: usize = 32 << 20;
 /// Of `max_open_files`, so many are set aside for logs, the MANIFEST and the like.
 const DESCRIPTORS_FOR_OTHER_FILES: usize = 10;
+/// Of a bounded table cache, no more than so many are opened at once with the database.
+const MOST_TABLES_AT_OPEN: usize = 16;
 /// Name of the family that always exists.
 const DEFAULT: &str = version_set::DEFAULT_COLUMN_FAMILY;
 
@@ -454,7 +456,7 @@ impl DbCore {
             }
         }
         if let Ok(bound) = usize::try_from(options.max_open_files) {
-            files.truncate(bound.saturating_sub(DESCRIPTORS_FOR_OTHER_FILES) / 4);
+            files.truncate((bound.saturating_sub(DESCRIPTORS_FOR_OTHER_FILES) / 4).min(MOST_TABLES_AT_OPEN));
         }
         let threads = usize::try_from(options.max_file_opening_threads).unwrap_or(1);
         match open_all(&*self.spawner, threads, files) {
@@ -531,10 +533,11 @@ impl DbCore {
             }
         }
         wal.switch(self.versions.new_file_number())?;
+        wal.set_last_logged(self.visible());
         if recovered.stopped_at.is_some() {
             // The next recovery finds here the sequence number at which this one stopped, and goes on.
-            let header = WriteBatch::encode_header(self.visible().plus(1), 0);
-            wal.append(&[&header])?;
+            let first = self.visible().plus(1);
+            wal.append(first, 0, &[&WriteBatch::encode_header(first, 0)])?;
             wal.sync()?;
         }
         Ok(())
