@@ -242,7 +242,12 @@ impl DbCore {
         let Some(needed) = needed.filter(|needed| *needed > self.versions.min_log_number_to_keep()) else {
             return Ok(Vec::new());
         };
-        let edit = VersionEdit { min_log_number_to_keep: Some(needed), ..VersionEdit::for_column_family(0) };
+        // Recovery must not miss what the released logs held, not even when it was of a family that is dropped.
+        let edit = VersionEdit {
+            min_log_number_to_keep: Some(needed),
+            last_sequence: Some(self.visible()),
+            ..VersionEdit::for_column_family(0)
+        };
         if let Err(error) = self.versions.log_and_apply(vec![edit]) {
             self.set_background_error_locked(state, Reason::Manifest, &error);
             return Err(error);

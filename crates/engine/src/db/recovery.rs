@@ -16,6 +16,7 @@
 use crate::column_family::ColumnFamilyData;
 use crate::info_log::InfoLog;
 use crate::write::insert::{InsertMode, Inserter, Target};
+use crate::write::wal;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::log::{BlockSource, LogEvent, LogReader, WalRecoveryMode};
@@ -74,7 +75,13 @@ struct Progress {
     /// The sequence number that the next record must have to continue without a gap.
     next: SequenceNumber,
     is_stopped: bool,
+    /// The log being read says where sequence numbers were left out: a gap that it does not announce is a loss.
+    announces_gaps: bool,
     outcome: RecoveredLogs,
+}
+
+fn missing(from: SequenceNumber, to: SequenceNumber) -> Error {
+    Error::corruption(format!("the records of sequence numbers {from} to {to}, written before, are missing"))
 }
 
 impl LogRecovery<'_> {
@@ -99,8 +106,12 @@ impl LogRecovery<'_> {
         last_sequence: SequenceNumber,
         mut when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>,
     ) -> Result<RecoveredLogs> {
-        let mut progress =
-            Progress { next: last_sequence.plus(1), is_stopped: false, outcome: RecoveredLogs::default() };
+        let mut progress = Progress {
+            next: last_sequence.plus(1),
+            is_stopped: false,
+            announces_gaps: false,
+            outcome: RecoveredLogs::default(),
+        };
         // Until a record was seen, every first sequence number continues.
         let mut has_seen_record = false;
         for number in self.log_numbers()? {
@@ -130,6 +141,7 @@ impl LogRecovery<'_> {
     ) -> Result<()> {
         let source = FileSource(self.file_system.open_sequential(path, &SequentialOptions::default())?);
         let mut reader = LogReader::new(source, number, self.mode);
+        progress.announces_gaps = false;
         let mut scratch = Vec::new();
         loop {
             let taken = match reader.read_record(&mut scratch)? {
@@ -208,6 +220,17 @@ impl LogRecovery<'_> {
                 "sequence number {first} after {}: the log goes back in time",
                 progress.next.0 - 1
             )));
+        }
+        if let Some(last) = wal::follows(&batch) {
+            progress.announces_gaps = true;
+            if last >= progress.next {
+                return Err(missing(progress.next, last));
+            }
+            progress.next = progress.next.max(first);
+            return Ok(Taken::Yes);
+        }
+        if progress.announces_gaps && first > progress.next {
+            return Err(missing(progress.next, SequenceNumber(first.0 - 1)));
         }
         let mut inserter = Inserter::new(InsertMode::Exclusive, first, |id| {
             Ok(match families.get(&id) {

@@ -273,10 +273,10 @@ impl DbCore {
                 WriteRequest::Batch { batch, .. } => batch.records(),
                 WriteRequest::Exclusive => &[],
             };
-            wal.append(&[&header, own])
+            wal.append(first, count, &[&header, own])
         } else {
             let parts: Vec<&[u8]> = std::iter::once(&header[..]).chain(records).collect();
-            wal.append(&parts)
+            wal.append(first, count, &parts)
         };
         let result = appended.and_then(|()| if sync { wal.sync() } else { Ok(()) });
         drop(wal);

@@ -13,14 +13,44 @@
 //! - `sync` returns only when every byte appended before it is durable, in whichever
 //!   file it is.
 //! - A file leaves the list when no column family needs it any more.
+//! - The first record of a file, and a record behind writes that went to no log, come behind a *follow record*: an empty
+//!   batch whose log data says up to which sequence number logs were written before. Without it a disk that keeps a
+//!   later unsynced write and loses an earlier one would leave a hole that looks like nothing: recovery would go on
+//!   behind it. Log data means nothing to other readers.
 
-use ferrock_base::{Error, FileNumber, Result};
+use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name;
 use ferrock_format::log::{HeaderFamily, LogWriter};
+use ferrock_format::write_batch::{Record, WriteBatch, WriteBatchRef};
 use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// What the log data of a follow record begins with; eight bytes of sequence number come behind it.
+const FOLLOWS: &[u8] = b"ferrock.follows:";
+
+/// The follow record before a batch at `first`, when logs were written up to `last`.
+fn follow_record(first: SequenceNumber, last: SequenceNumber) -> Result<Vec<u8>> {
+    let mut batch = WriteBatch::new();
+    batch.set_sequence(first);
+    batch.put_log_data(&[FOLLOWS, &last.0.to_le_bytes()].concat())?;
+    Ok(batch.into_data())
+}
+
+/// Up to which sequence number logs were written before a follow record; `None` for other batches.
+pub(crate) fn follows(batch: &WriteBatchRef<'_>) -> Option<SequenceNumber> {
+    if batch.count() > 0 {
+        return None;
+    }
+    match batch.iter().next() {
+        Some(Ok(Record::LogData(data))) => {
+            let last = data.strip_prefix(FOLLOWS)?.try_into().ok()?;
+            Some(SequenceNumber(u64::from_le_bytes(last)))
+        }
+        _ => None,
+    }
+}
 
 /// How logs are written.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +131,8 @@ pub(crate) struct Wal {
     /// Every log still needed but the current one, oldest first.
     older: VecDeque<LiveLog>,
     is_directory_synced: bool,
+    /// The newest sequence number that is in a log, or was made needless by a table.
+    last_logged: SequenceNumber,
 }
 
 impl Wal {
@@ -113,7 +145,13 @@ impl Wal {
             unsynced: VecDeque::new(),
             older: VecDeque::new(),
             is_directory_synced: true,
+            last_logged: SequenceNumber(0),
         }
+    }
+
+    /// Everything up to `last` was recovered.
+    pub(crate) fn set_last_logged(&mut self, last: SequenceNumber) {
+        self.last_logged = last;
     }
 
     /// Counts a log that recovery left alive.
@@ -188,13 +226,19 @@ impl Wal {
         Ok(())
     }
 
-    /// Appends one record made of `parts`. It survives a crash of the process (unless flushing is manual), and a crash
-    /// of the machine after [`sync`](Self::sync).
-    pub(crate) fn append(&mut self, parts: &[&[u8]]) -> Result<()> {
+    /// Appends one record made of `parts`: a batch of `count` sequence numbers from `first` on. It survives a crash of
+    /// the process (unless flushing is manual), and a crash of the machine after [`sync`](Self::sync).
+    pub(crate) fn append(&mut self, first: SequenceNumber, count: u32, parts: &[&[u8]]) -> Result<()> {
+        let needs_follow = self.is_current_empty() || first != self.last_logged.plus(1);
+        let last_logged = self.last_logged;
         let Some(log) = &mut self.current else { return Err(no_log()) };
         log.check()?;
         log.is_synced = false;
+        if needs_follow {
+            log.writer.encode_record(&[&follow_record(first, last_logged)?], &mut log.pending);
+        }
         log.writer.encode_record(parts, &mut log.pending);
+        self.last_logged = SequenceNumber(first.plus(u64::from(count)).0 - 1).max(last_logged);
         if self.options.manual_flush {
             return Ok(());
         }
