@@ -28,7 +28,7 @@ pub fn list_column_families(
     file_system: &dyn FileSystem,
     db_path: &Path,
 ) -> Result<Vec<(u32, String, Option<String>)>> {
-    let mut replay = Replay::new(&[]);
+    let mut replay = Replay::of_names();
     replay_manifest(file_system, db_path, &mut replay)?;
     Ok(replay.family_names())
 }
@@ -82,7 +82,10 @@ impl VersionSet {
         if !families.iter().any(|family| family.name == DEFAULT_COLUMN_FAMILY) {
             return Err(Error::invalid_argument("the column family \"default\" must be among those to open"));
         }
-        let mut replay = Replay::new(families);
+        // Twice: what an earlier family of the same name had must not meet the options of the one that lives.
+        let mut names = Replay::of_names();
+        replay_manifest(&*file_system, db_path, &mut names)?;
+        let mut replay = Replay::new(families, &names);
         let manifest_number = replay_manifest(&*file_system, db_path, &mut replay)?;
         let not_opened = replay.not_opened();
         if mode == RecoverMode::ReadWrite && !not_opened.is_empty() {

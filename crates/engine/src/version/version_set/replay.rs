@@ -25,7 +25,8 @@ struct ReplayedFamily {
 /// What the edits so far amount to.
 #[derive(Debug)]
 pub(super) struct Replay {
-    to_open: HashMap<String, Arc<ColumnFamilyOptions>>,
+    /// By id: a name may have belonged to several families.
+    to_open: HashMap<u32, Arc<ColumnFamilyOptions>>,
     families: BTreeMap<u32, ReplayedFamily>,
     scalars: State,
     has_log_number: bool,
@@ -43,8 +44,19 @@ pub(super) struct ReplayedManifest {
 }
 
 impl Replay {
-    pub(super) fn new(to_open: &[FamilyToOpen]) -> Self {
-        let to_open = to_open.iter().map(|family| (family.name.clone(), Arc::clone(&family.options))).collect();
+    /// Finds out which families there are.
+    pub(super) fn of_names() -> Self {
+        Self::by_id(HashMap::new())
+    }
+
+    /// Opens families; `names` has read the whole MANIFEST.
+    pub(super) fn new(to_open: &[FamilyToOpen], names: &Self) -> Self {
+        let wanted = |name: &str| to_open.iter().find(|family| family.name == name);
+        let live = names.families.iter();
+        Self::by_id(live.filter_map(|(&id, live)| Some((id, Arc::clone(&wanted(&live.name)?.options)))).collect())
+    }
+
+    fn by_id(to_open: HashMap<u32, Arc<ColumnFamilyOptions>>) -> Self {
         let mut replay = Self {
             to_open,
             families: BTreeMap::new(),
@@ -60,7 +72,7 @@ impl Replay {
     }
 
     fn add_family(&mut self, id: u32, name: String) {
-        let tree = self.to_open.get(&name).map(|options| {
+        let tree = self.to_open.get(&id).map(|options| {
             let family = Family::new(id, String::new(), Arc::clone(options), FileNumber(0));
             (Arc::clone(options), VersionBuilder::new(family.current))
         });
