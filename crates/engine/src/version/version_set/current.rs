@@ -29,6 +29,8 @@ pub fn read_current(file_system: &dyn FileSystem, db_path: &Path) -> Result<File
 
 /// Makes CURRENT name MANIFEST `number`: after a crash it names the old or the new one.
 pub(super) fn write_current(file_system: &dyn FileSystem, db_path: &Path, number: FileNumber) -> Result<()> {
+    // A disk may keep the rename and lose the entry of the file that CURRENT then names.
+    file_system.sync_dir(db_path)?;
     write_file_atomically(
         file_system,
         &db_path.join(file_name::CURRENT),
