@@ -89,22 +89,29 @@ impl OptionValue for CompressionSettings {
         Some(Self(options))
     }
     fn format_option(&self) -> String {
-        let o = &self.0;
-        format!(
-            "{{checksum={};max_dict_buffer_bytes={};enabled={};max_dict_bytes={};max_compressed_bytes_per_kb={};\
-             parallel_threads={};zstd_max_train_bytes={};level={};use_zstd_dict_trainer={};strategy={};window_bits={};}}",
-            o.checksum,
+        let (o, default) = (&self.0, CompressionOptions::default());
+        let mut text = String::from("{");
+        // Fields that 7.8 does not know, and would refuse, are written only when they say something.
+        if o.checksum != default.checksum {
+            text.push_str(&format!("checksum={};", o.checksum));
+        }
+        if o.max_compressed_bytes_per_kb != default.max_compressed_bytes_per_kb {
+            text.push_str(&format!("max_compressed_bytes_per_kb={};", o.max_compressed_bytes_per_kb));
+        }
+        text.push_str(&format!(
+            "max_dict_buffer_bytes={};enabled={};max_dict_bytes={};parallel_threads={};zstd_max_train_bytes={};level={};\
+             use_zstd_dict_trainer={};strategy={};window_bits={};}}",
             o.max_dict_buffer_bytes,
             o.enabled,
             o.max_dict_bytes,
-            o.max_compressed_bytes_per_kb,
             o.parallel_threads,
             o.zstd_max_train_bytes,
             o.level,
             o.use_zstd_dict_trainer,
             o.strategy,
             o.window_bits,
-        )
+        ));
+        text
     }
 }
 
@@ -336,8 +343,8 @@ mod tests {
 
     #[test]
     fn compression_settings_survive_their_text() {
-        let text = "{checksum=false;max_dict_buffer_bytes=0;enabled=true;max_dict_bytes=16384;\
-                    max_compressed_bytes_per_kb=896;parallel_threads=1;zstd_max_train_bytes=0;level=9;\
+        let text = "{checksum=true;max_compressed_bytes_per_kb=900;max_dict_buffer_bytes=0;enabled=true;\
+                    max_dict_bytes=16384;parallel_threads=1;zstd_max_train_bytes=0;level=9;\
                     use_zstd_dict_trainer=true;strategy=0;window_bits=-14;}";
         let settings = CompressionSettings::parse_option(text).unwrap();
         assert_eq!((settings.0.level, settings.0.max_dict_bytes, settings.0.enabled), (9, 16384, true));

@@ -96,13 +96,10 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("bottommost_file_compaction_delay", "0"),
     ("cf_allow_ingest_behind", "false"),
     ("compaction_filter_factory", "nullptr"),
-    (
-        "compaction_options_fifo",
-        "{use_kv_ratio_compaction=false;max_data_files_size=0;trivial_copy_buffer_size=4096;allow_trivial_copy_when_change_temperature=false;file_temperature_age_thresholds=;allow_compaction=false;age_for_warm=0;max_table_files_size=1073741824;}",
-    ),
+    ("compaction_options_fifo", "{allow_compaction=false;age_for_warm=0;max_table_files_size=1073741824;}"),
     (
         "compaction_options_universal",
-        "{reduce_file_locking=true;incremental=false;compression_size_percent=-1;allow_trivial_move=false;max_size_amplification_percent=200;max_merge_width=4294967295;stop_style=kCompactionStopStyleTotalSize;min_merge_width=2;max_read_amp=-1;size_ratio=1;}",
+        "{incremental=false;compression_size_percent=-1;allow_trivial_move=false;max_size_amplification_percent=200;max_merge_width=4294967295;stop_style=kCompactionStopStyleTotalSize;min_merge_width=2;size_ratio=1;}",
     ),
     ("compression_manager", "nullptr"),
     ("default_temperature", "kUnknown"),
@@ -148,6 +145,82 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
 pub const TABLE_OPTIONS: &[DefaultText] =
     &[("flush_block_policy_factory", "FlushBlockBySizePolicyFactory"), ("user_defined_index_factory", "nullptr")];
 
+/// Defaults as later releases write them, with fields that 7.8 does not know.
+const LATER_DEFAULTS: &[DefaultText] = &[
+    (
+        "compaction_options_fifo",
+        "{use_kv_ratio_compaction=false;max_data_files_size=0;trivial_copy_buffer_size=4096;allow_trivial_copy_when_change_temperature=false;file_temperature_age_thresholds=;allow_compaction=false;age_for_warm=0;max_table_files_size=1073741824;}",
+    ),
+    (
+        "compaction_options_universal",
+        "{reduce_file_locking=true;incremental=false;compression_size_percent=-1;allow_trivial_move=false;max_size_amplification_percent=200;max_merge_width=4294967295;stop_style=kCompactionStopStyleTotalSize;min_merge_width=2;max_read_amp=-1;size_ratio=1;}",
+    ),
+];
+
+/// Options that RocksDB 7.8 does not know. Its tools refuse an OPTIONS file with a name they do not know, so these are
+/// written only where they differ from their defaults: a database stays open to the releases that can read its tables.
+const NEWER_THAN_7_8: &[&str] = &[
+    "async_wal_precreate",
+    "background_close_inactive_wals",
+    "blob_compression_opts",
+    "blob_direct_write_partitions",
+    "block_protection_bytes_per_key",
+    "bottommost_file_compaction_delay",
+    "cf_allow_ingest_behind",
+    "compaction_verify_record_count",
+    "compression_manager",
+    "decouple_partitioned_filters",
+    "default_temperature",
+    "default_write_temperature",
+    "disallow_memtable_writes",
+    "enable_blob_direct_write",
+    "enforce_write_buffer_manager_during_recovery",
+    "fail_if_no_udi_on_open",
+    "fast_sst_open",
+    "follower_catchup_retry_count",
+    "follower_catchup_retry_wait_ms",
+    "follower_refresh_catchup_period_ms",
+    "index_block_search_type",
+    "max_compaction_trigger_wakeup_seconds",
+    "max_manifest_space_amp_pct",
+    "memtable_avg_op_scan_flush_trigger",
+    "memtable_batch_lookup_optimization",
+    "memtable_max_range_deletions",
+    "memtable_op_scan_flush_trigger",
+    "memtable_verify_per_key_checksum_on_seek",
+    "metadata_write_temperature",
+    "min_tombstones_for_range_conversion",
+    "open_files_async",
+    "optimize_manifest_for_recovery",
+    "paranoid_memory_checks",
+    "persist_user_defined_timestamps",
+    "prefix_seek_opt_in_only",
+    "read_io_executor_threads",
+    "read_triggered_compaction_threshold",
+    "reuse_manifest_on_open",
+    "separate_key_value_in_data_block",
+    "strict_max_successive_merges",
+    "super_block_alignment_size",
+    "super_block_alignment_space_overhead_ratio",
+    "target_file_size_is_upper_bound",
+    "track_and_verify_wals",
+    "uncache_aggressiveness",
+    "uniform_cv_threshold",
+    "use_delta_encoding",
+    "use_direct_io_for_compaction_reads",
+    "use_udi_as_primary_index",
+    "user_defined_index_factory",
+    "verify_manifest_content_on_close",
+    "verify_output_flags",
+    "wal_write_temperature",
+    "write_identity_file",
+];
+
+/// True when an option at its default is left out of an OPTIONS file.
+pub(crate) fn is_left_out(name: &str, value: &str, default: &str) -> bool {
+    value == default && NEWER_THAN_7_8.binary_search(&name).is_ok()
+}
+
 /// Values of options without effect that differ from their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passthrough {
@@ -158,7 +231,7 @@ impl Passthrough {
     /// Keeps what an OPTIONS file says; also names that no table lists.
     pub fn keep(&mut self, table: &[DefaultText], name: &str, text: &str) {
         let default = table.iter().find(|(known, _)| *known == name).map(|(_, default)| *default);
-        if default == Some(text.trim()) {
+        if default == Some(text.trim()) || LATER_DEFAULTS.contains(&(name, text.trim())) {
             self.values.remove(name);
         } else {
             self.values.insert(name.to_owned(), text.trim().to_owned());
@@ -196,6 +269,14 @@ impl Passthrough {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn newer_names_are_sorted_for_the_search() {
+        assert!(NEWER_THAN_7_8.is_sorted());
+        assert!(is_left_out("fast_sst_open", "false", "false"));
+        assert!(!is_left_out("fast_sst_open", "true", "false"));
+        assert!(!is_left_out("atomic_flush", "false", "false"));
+    }
 
     #[test]
     fn a_foreign_value_is_kept_and_a_callers_is_refused() {

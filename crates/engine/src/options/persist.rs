@@ -246,7 +246,10 @@ pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Op
         push_table(&mut table, BlockBasedTableOptions::TABLE, |name| options.table.get(name));
         table.push("filter_policy", options.filter_policy.to_string());
         for (name, value) in options.passthrough.entries(passthrough::TABLE_OPTIONS) {
-            table.push(name, value);
+            let known = passthrough::TABLE_OPTIONS.iter().find(|(known, _)| *known == name);
+            if !passthrough::is_left_out(name, value, known.map_or("", |(_, default)| default)) {
+                table.push(name, value);
+            }
         }
         file.column_families.push(ColumnFamilySection {
             name: name.clone(),
@@ -260,6 +263,9 @@ pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Op
 fn push_table(section: &mut Section, table: &[OptionInfo], get: impl Fn(&str) -> Option<String>) {
     for info in table {
         let Some(value) = get(info.name) else { continue };
+        if passthrough::is_left_out(info.name, &value, &(info.default_text)()) {
+            continue;
+        }
         if info.flags.is_own {
             section.push_extension(info.name, value);
         } else {
@@ -270,7 +276,10 @@ fn push_table(section: &mut Section, table: &[OptionInfo], get: impl Fn(&str) ->
 
 fn push_kept(section: &mut Section, kept: &Passthrough, tables: &[&[DefaultText]]) {
     for (name, value) in kept.entries(tables[0]) {
-        section.push(name, value);
+        let default = tables[0].iter().find(|(known, _)| *known == name).map_or("", |(_, default)| default);
+        if !passthrough::is_left_out(name, value, default) {
+            section.push(name, value);
+        }
     }
     // Names that no release up to ours knows would make RocksDB refuse the file: they are kept as comments.
     let is_known = |name: &str| {
