@@ -1,5 +1,11 @@
 //! What the public interface promises, in small: bounds, prefixes, tiers, empty and large keys, ranges, families, options.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking"
+)]
 
 use ferrock::options::{CompressionType, FilterPolicy, MergeOperator, PrefixExtractor, ReadTier};
 use ferrock::{

@@ -22,6 +22,7 @@ pub fn turn() -> MutexGuard<'static, ()> {
 
 /// How to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::enum_variant_names, reason = "the variants are how a directory is read")]
 pub enum Mode {
     ReadOnly,
     /// With the OPTIONS file of the directory.

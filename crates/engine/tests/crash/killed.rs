@@ -19,7 +19,7 @@ fn options() -> DbOptions {
 
 fn value(number: u64) -> Vec<u8> {
     // Small records, many to a block of the log, and a large one now and then that spans several.
-    let size = if number % 97 == 0 { 70_000 } else { number * 7 % 60 };
+    let size = if number.is_multiple_of(97) { 70_000 } else { number * 7 % 60 };
     let mut value = number.to_le_bytes().to_vec();
     value.extend((0..size).map(|index| (number + index) as u8));
     value

@@ -124,7 +124,7 @@ impl Point {
 
     /// A second crash in the middle of recovery.
     fn check_cut_recovery(&self, seed: u64) -> Result<Option<usize>, String> {
-        if self.operation % 4 != 0 {
+        if !self.operation.is_multiple_of(4) {
             return Ok(None);
         }
         let files = self.files.crash_clone(CrashPolicy::KeepAll);
@@ -248,7 +248,7 @@ fn check_writable(files: &MemoryFileSystem, opened: Opened, seed: u64) -> Result
         families.get_mut(handle.name()).unwrap().1.insert(b"after".to_vec(), b"recovery".to_vec());
     }
     db.write(batch, &WriteOptions::synced()).map_err(explain("write"))?;
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         db.flush_cf(&handles[0], &FlushOptions::default()).map_err(explain("flush"))?;
     }
     drop(handles);

@@ -67,7 +67,7 @@ fn a_really_full_disk_stops_writes_and_space_brings_them_back() {
         let value = number.to_le_bytes().repeat(250);
         let mut batch = WriteBatch::new();
         batch.put(&key, &value)?;
-        db.write(batch, &WriteOptions { sync: number % 16 == 0, ..WriteOptions::default() })?;
+        db.write(batch, &WriteOptions { sync: number.is_multiple_of(16), ..WriteOptions::default() })?;
         acknowledged.insert(key, value);
         Ok::<(), ferrock::Error>(())
     };

@@ -374,7 +374,7 @@ impl<'a> Database<'a> {
                 2 => BottommostLevelCompaction::Force,
                 _ => BottommostLevelCompaction::ForceOptimized,
             },
-            exclusive_manual_compaction: force % 2 == 0,
+            exclusive_manual_compaction: force.is_multiple_of(2),
         };
         explain(self.db().compact_range_cf(&self.families[index].handle, from, to, &options), "compact_range")
     }
@@ -534,7 +534,7 @@ fn new_family(name: String, handle: ColumnFamily, shape: &NewFamily, options: &C
 
 /// Bytes that say where they come from; half of them compress.
 fn make_value(merge: Merge, seed: u16, size: u16) -> Vec<u8> {
-    if merge == Merge::Add && size % 4 != 0 {
+    if merge == Merge::Add && !size.is_multiple_of(4) {
         return u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes().to_vec();
     }
     let mut state = u32::from(seed).wrapping_mul(0x9e37_79b9) | 1;
