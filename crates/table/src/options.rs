@@ -231,7 +231,7 @@ option_table! {
     }
 }
 
-/// A value that the writer does not have, and what it writes instead.
+/// A value that asks for something that is not built, and what happens instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedOption {
     /// The option.
@@ -244,7 +244,7 @@ pub struct UnsupportedOption {
 
 impl std::fmt::Display for UnsupportedOption {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} = {} is not written yet; the nearest form is {}", self.name, self.value, self.instead)
+        write!(f, "{} = {} is not built yet; the nearest form is {}", self.name, self.value, self.instead)
     }
 }
 
@@ -253,11 +253,38 @@ impl BlockBasedTableOptions {
     /// refuses them when its caller set them.
     #[must_use]
     pub fn unsupported_for_writing(&self) -> Vec<UnsupportedOption> {
-        let partitioned = self.index_type == IndexType::TwoLevelIndexSearch;
+        let defaults = Self::default();
         let no_index = self.user_defined_index_factory.is_empty() || self.user_defined_index_factory == "nullptr";
         let rows = [
             (self.index_type != IndexType::BinarySearch, "index_type", "kBinarySearch"),
-            (partitioned && self.partition_filters, "partition_filters", "one filter for the whole table"),
+            (self.partition_filters, "partition_filters", "one filter for the whole table"),
+            (self.metadata_block_size != defaults.metadata_block_size, "metadata_block_size", "no partitions"),
+            (
+                self.data_block_hash_table_util_ratio != defaults.data_block_hash_table_util_ratio,
+                "data_block_hash_table_util_ratio",
+                "no hash indexes",
+            ),
+            (!self.optimize_filters_for_memory, "optimize_filters_for_memory", "filters of exact size"),
+            (
+                self.index_block_search_type != defaults.index_block_search_type,
+                "index_block_search_type",
+                "bisection of index blocks",
+            ),
+            (
+                self.metadata_cache_options != defaults.metadata_cache_options,
+                "metadata_cache_options",
+                "nothing pinned in the cache",
+            ),
+            (
+                self.pin_l0_filter_and_index_blocks_in_cache,
+                "pin_l0_filter_and_index_blocks_in_cache",
+                "nothing pinned in the cache",
+            ),
+            (
+                self.super_block_alignment_space_overhead_ratio != defaults.super_block_alignment_space_overhead_ratio,
+                "super_block_alignment_space_overhead_ratio",
+                "data blocks without padding",
+            ),
             (
                 self.data_block_index_type != DataBlockIndexType::BinarySearch,
                 "data_block_index_type",

@@ -121,7 +121,9 @@ impl Db {
         }
         core.info_log.set_level(options.info_log_level);
         core.controller.set_max_rate(options.delayed_write_rate);
-        core.options.store(Arc::new(options));
+        let options = Arc::new(options);
+        core.versions.set_db_options(Arc::clone(&options));
+        core.options.store(options);
         core.schedule(&mut core.state.lock());
         core.write_options_file()
     }

@@ -516,7 +516,10 @@ impl DbCore {
         }
         if let Some(last) = recovered.last_sequence {
             self.raise_visible(last);
-            self.versions.advance_last_sequence(last);
+            // What is kept in logs may not be durable yet: the MANIFEST must not vouch for it.
+            if !keeps_memtables {
+                self.versions.advance_last_sequence(last);
+            }
         }
         if let Some((newest, _)) = recovered.logs.last() {
             self.versions.mark_file_number_used(*newest);
@@ -532,8 +535,8 @@ impl DbCore {
                 wal.keep_recovered(LiveLog { number, size_bytes });
             }
         }
-        wal.switch(self.versions.new_file_number())?;
         wal.set_last_logged(self.visible());
+        wal.switch(self.versions.new_file_number())?;
         if recovered.stopped_at.is_some() {
             // The next recovery finds here the sequence number at which this one stopped, and goes on.
             let first = self.visible().plus(1);
@@ -564,6 +567,10 @@ impl DbCore {
             }
             edits.push(edit);
         }
+        let written: Vec<(u32, Vec<FileNumber>)> = edits
+            .iter()
+            .map(|edit| (edit.column_family, edit.new_files.iter().map(|file| file.number).collect()))
+            .collect();
         self.versions.log_and_apply(edits)?;
         let mut state = self.state.lock();
         state.pending_outputs.clear();
@@ -573,6 +580,12 @@ impl DbCore {
                 family.memtable_log_number = current_log;
             }
             self.install_super_version(family, self.versions.current(family.data.id));
+        }
+        drop(state);
+        for (id, numbers) in written {
+            if let Some(data) = self.families.load().get(id) {
+                self.open_new_tables(data, numbers.into_iter());
+            }
         }
         Ok(())
     }

@@ -142,8 +142,7 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
 ];
 
 /// Options of block-based tables without effect.
-pub const TABLE_OPTIONS: &[DefaultText] =
-    &[("flush_block_policy_factory", "FlushBlockBySizePolicyFactory"), ("user_defined_index_factory", "nullptr")];
+pub const TABLE_OPTIONS: &[DefaultText] = &[];
 
 /// Defaults as later releases write them, with fields that 7.8 does not know.
 const LATER_DEFAULTS: &[DefaultText] = &[

@@ -108,7 +108,6 @@ pub const FAMILY: &[&str] = &[
     "use_delta_encoding=false",
     "index_shortening=kNoShortening",
     "index_shortening=kShortenSeparatorsAndSuccessor",
-    "index_block_search_type=kInterpolation",
     "enable_index_compression=false",
     "cache_index_and_filter_blocks=true",
     "no_block_cache=true",

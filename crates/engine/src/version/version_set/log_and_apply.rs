@@ -127,9 +127,10 @@ impl VersionSet {
     /// Bytes from which on a MANIFEST is replaced: the configured size, or a multiple of what it began with, so that a
     /// large tree does not rewrite its MANIFEST with every change.
     fn size_limit_bytes(&self, last_compacted_size_bytes: u64) -> u64 {
-        let percent = u64::try_from(self.options.max_manifest_space_amp_pct).unwrap_or(0).saturating_add(100);
+        let options = self.options.load();
+        let percent = u64::try_from(options.max_manifest_space_amp_pct).unwrap_or(0).saturating_add(100);
         let grown = u128::from(last_compacted_size_bytes) * u128::from(percent) / 100;
-        self.options.max_manifest_file_size.max(u64::try_from(grown).unwrap_or(u64::MAX))
+        options.max_manifest_file_size.max(u64::try_from(grown).unwrap_or(u64::MAX))
     }
 
     fn write_new_manifest(&self, manifest: &mut Manifest, edits: &mut [VersionEdit]) -> Result<()> {
@@ -138,7 +139,7 @@ impl VersionSet {
         let (records, max_column_family) = {
             let mut state = self.state.lock();
             state.pending_manifest_number = Some(number);
-            let records = snapshot_records(&state, self.options.write_dbid_to_manifest, self.last_sequence());
+            let records = snapshot_records(&state, self.options.load().write_dbid_to_manifest, self.last_sequence());
             (records, state.max_column_family)
         };
         if let Some(first) = edits.first_mut().filter(|_| max_column_family > 0) {

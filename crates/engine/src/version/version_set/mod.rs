@@ -37,6 +37,7 @@ use ferrock_format::file_name;
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_vfs::FileSystem;
 use manifest_writer::ManifestWriter;
+use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashSet};
 #[cfg(test)]
@@ -55,7 +56,7 @@ pub const DEFAULT_COLUMN_FAMILY: &str = "default";
 pub struct VersionSet {
     file_system: Arc<dyn FileSystem>,
     db_path: PathBuf,
-    options: Arc<DbOptions>,
+    options: ArcSwap<DbOptions>,
     is_read_only: bool,
     next_file_number: AtomicU64,
     last_sequence: AtomicU64,
@@ -166,6 +167,11 @@ impl VersionSet {
     #[cfg(test)]
     pub fn tracked_wals(&self) -> BTreeMap<FileNumber, Option<u64>> {
         self.state.lock().tracked_wals.clone()
+    }
+
+    /// Takes over options that changed while the database is open.
+    pub fn set_db_options(&self, options: Arc<DbOptions>) {
+        self.options.store(options);
     }
 
     /// Number of the MANIFEST that CURRENT points to.

@@ -9,6 +9,7 @@ use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_vfs::FileSystem;
+use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
@@ -97,7 +98,7 @@ impl VersionSet {
         let version_set = Self {
             file_system,
             db_path: db_path.to_path_buf(),
-            options,
+            options: ArcSwap::new(options),
             is_read_only: mode == RecoverMode::ReadOnly,
             next_file_number: AtomicU64::new(replayed.next_file_number),
             last_sequence: AtomicU64::new(replayed.last_sequence.0),
