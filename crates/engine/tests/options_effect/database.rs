@@ -1,0 +1,467 @@
+//! Options of a whole database, but for those about how files are asked for: `files.rs`.
+
+use crate::Effect::{self, Elsewhere, Shown};
+use crate::files;
+use crate::setup::{
+    DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, key, number, put, put_unlogged, wait_until,
+};
+use ferrock::{Db, ErrorKind, ReadOptions, WriteOptions};
+use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
+use ferrock_vfs::{FileSystem, write_file_synced};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+pub const EFFECTS: &[(&str, Effect)] = &[
+    ("create_if_missing", Shown(|| opens("create_if_missing", &["default"], false))),
+    ("error_if_exists", Shown(|| opens("error_if_exists", &["default"], true))),
+    ("create_missing_column_families", Shown(|| opens("create_missing_column_families", &["default", "new"], true))),
+    ("paranoid_checks", Shown(paranoid_checks)),
+    ("max_open_files", Shown(max_open_files)),
+    ("max_file_opening_threads", Shown(max_file_opening_threads)),
+    ("max_background_jobs", Shown(max_background_jobs)),
+    ("max_total_wal_size", Shown(max_total_wal_size)),
+    ("wal_recovery_mode", Shown(wal_recovery_mode)),
+    ("manual_wal_flush", Shown(manual_wal_flush)),
+    ("allow_fallocate", Shown(|| files::asked("allow_fallocate", ["true", "false"], "log: "))),
+    ("max_manifest_file_size", Shown(|| manifests("max_manifest_file_size", "max_manifest_space_amp_pct"))),
+    ("max_manifest_space_amp_pct", Shown(|| manifests("max_manifest_space_amp_pct", "max_manifest_file_size"))),
+    ("write_dbid_to_manifest", Shown(write_dbid_to_manifest)),
+    ("write_identity_file", Shown(write_identity_file)),
+    ("verify_sst_unique_id_in_manifest", Shown(verify_sst_unique_id_in_manifest)),
+    ("avoid_flush_during_recovery", Shown(avoid_flush_during_recovery)),
+    ("avoid_flush_during_shutdown", Shown(avoid_flush_during_shutdown)),
+    ("use_direct_reads", Shown(|| files::asked("use_direct_reads", ["false", "true"], "direct: true"))),
+    (
+        "use_direct_io_for_flush_and_compaction",
+        Shown(|| files::asked("use_direct_io_for_flush_and_compaction", ["false", "true"], "sst: WritableOptions")),
+    ),
+    ("allow_mmap_reads", Shown(|| files::asked("allow_mmap_reads", ["false", "true"], "mmap: true"))),
+    (
+        "advise_random_on_open",
+        Shown(|| files::asked("advise_random_on_open", ["true", "false"], "advise_random: false")),
+    ),
+    ("bytes_per_sync", Shown(|| files::asked("bytes_per_sync", ["0", "65536"], "bytes_per_sync: 65536"))),
+    ("wal_bytes_per_sync", Shown(|| files::asked("wal_bytes_per_sync", ["0", "65536"], "bytes_per_sync: 65536"))),
+    ("compaction_readahead_size", Shown(compaction_readahead_size)),
+    (
+        "writable_file_max_buffer_size",
+        Shown(|| files::asked("writable_file_max_buffer_size", ["1m", "65536"], "buffer_bytes: 65536")),
+    ),
+    ("delayed_write_rate", Shown(delayed_write_rate)),
+    ("allow_concurrent_memtable_write", Elsewhere("concurrency.rs: members of a group insert in parallel, or do not")),
+    ("max_write_batch_group_size_bytes", Shown(max_write_batch_group_size_bytes)),
+    ("db_write_buffer_size", Shown(db_write_buffer_size)),
+    ("info_log_level", Shown(info_log_level)),
+    ("keep_log_file_num", Shown(keep_log_file_num)),
+    ("max_log_file_size", Shown(max_log_file_size)),
+    ("stats_dump_period_sec", Shown(stats_dump_period_sec)),
+];
+
+/// Whether a database opens, by a switch.
+fn opens(name: &str, families: &[&str], exists: bool) {
+    let [off, on] = differs(name, ["false", "true"], |setup| {
+        if exists {
+            drop(Setup { db: Setup::new().with_files_of(&setup), ..setup.clone() }.open());
+        }
+        let opened = setup.try_open_families(families).map(drop);
+        opened.map_err(|error| {
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains(name), "{error}");
+        })
+    });
+    assert!(off.is_ok() != on.is_ok());
+}
+
+impl Setup {
+    /// Default options over the files of another setup.
+    fn with_files_of(mut self, other: &Setup) -> ferrock::DbOptions {
+        self.db.components = other.db.components.clone();
+        self.db
+    }
+}
+
+fn paranoid_checks() {
+    let opened = differs("paranoid_checks", ["true", "false"], |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..10);
+        drop(db);
+        let name = setup.files(|name| name.ends_with(".sst")).pop().unwrap();
+        let mut content = setup.read(&name);
+        let length = content.len();
+        content[length - 20] ^= 1;
+        write_file_synced(&setup.memory, &Path::new(DIRECTORY).join(&name), &content).unwrap();
+        setup.try_open().is_ok()
+    });
+    assert_eq!(opened, [false, true]);
+}
+
+fn max_open_files() {
+    let [few, all] = differs("max_open_files", ["2", "-1"], |setup| {
+        let db = setup.open();
+        (0..8).for_each(|part| flush_range(&db, part * 10..part * 10 + 10));
+        let before = setup.memory.counters().snapshot().opens;
+        for _ in 0..3 {
+            for part in 0..8 {
+                db.get(key(part * 10).as_bytes()).unwrap().unwrap();
+            }
+        }
+        setup.memory.counters().snapshot().opens - before
+    });
+    assert!(few >= 16 && all == 0, "{few} and {all} tables were opened");
+}
+
+#[derive(Debug, Default)]
+struct CountingSpawner(AtomicU64);
+
+impl Spawner for CountingSpawner {
+    fn spawn(&self, name: &str, job: Job) -> ferrock::Result<Box<dyn Join>> {
+        self.0.fetch_add(u64::from(name.contains("open")), Ordering::SeqCst);
+        StdSpawner.spawn(name, job)
+    }
+}
+
+fn max_file_opening_threads() {
+    let threads = differs("max_file_opening_threads", ["1", "4"], |mut setup| {
+        let db = setup.open();
+        (0..8).for_each(|_| flush_range(&db, 0..10));
+        drop(db);
+        let spawner = Arc::new(CountingSpawner::default());
+        setup.db.components.spawner = Some(Arc::clone(&spawner) as Arc<dyn Spawner>);
+        drop(setup.open());
+        spawner.0.load(Ordering::SeqCst)
+    });
+    assert_eq!(threads, [0, 3], "beside the thread that opens");
+}
+
+fn max_background_jobs() {
+    let most = differs("max_background_jobs", ["2", "8"], |setup| {
+        let (db, families) = setup.try_open_families(&["default", "b", "c"]).unwrap();
+        for family in &families {
+            for round in 0..5u32 {
+                db.put_cf(family, &round.to_be_bytes(), b"v", &WriteOptions::default()).unwrap();
+                db.put_cf(family, b"k", b"v", &WriteOptions::default()).unwrap();
+                db.flush_cf(family, &ferrock::FlushOptions::default()).unwrap();
+            }
+        }
+        setup.compactions.is_held.store(true, Ordering::SeqCst);
+        for family in &families {
+            db.set_options_cf(family, &[("disable_auto_compactions", "false")]).unwrap();
+        }
+        let wanted = if db.int_property("num-running-compactions").unwrap() > 1 { 3 } else { 1 };
+        wait_until("compactions", || setup.compactions.begun.load(Ordering::SeqCst) >= wanted);
+        let running = number(&db, "num-running-compactions");
+        setup.compactions.is_held.store(false, Ordering::SeqCst);
+        db.wait_for_background_work().unwrap();
+        running
+    });
+    assert_eq!(most, [1, 3]);
+}
+
+fn max_total_wal_size() {
+    let flushed = differs_with(
+        "max_total_wal_size",
+        ["0", "200000"],
+        |setup| setup.set("write_buffer_size", "64k"),
+        |setup| {
+            let (db, families) = setup.try_open_families(&["default", "idle"]).unwrap();
+            db.put_cf(&families[1], b"k", b"v", &WriteOptions::default()).unwrap();
+            put(&db, 0..2500);
+            db.wait_for_background_work().unwrap();
+            db.property_cf(&families[1], "num-files-at-level0").unwrap()
+        },
+    );
+    assert_eq!(flushed, ["0", "1"]);
+}
+
+fn cut_log(setup: &Setup) {
+    let name = setup.files(|name| name.ends_with(".log")).pop().unwrap();
+    let content = setup.read(&name);
+    write_file_synced(&setup.memory, &Path::new(DIRECTORY).join(&name), &content[..content.len() - 3]).unwrap();
+}
+
+fn wal_recovery_mode() {
+    let measure = |setup: Setup| {
+        let db = setup.open();
+        put(&db, 0..10);
+        drop(db);
+        cut_log(&setup);
+        setup.try_open().map(|db| number(&db, "estimate-num-keys")).map_err(|error| error.kind())
+    };
+    let found = differs("wal_recovery_mode", ["kPointInTimeRecovery", "kAbsoluteConsistency"], measure);
+    assert_eq!(found, [Ok(9), Err(ErrorKind::Corruption)]);
+    // Damage in the middle tells the other two apart.
+    let middle = |setup: Setup| {
+        let db = setup.open();
+        put(&db, 0..10);
+        drop(db);
+        let name = setup.files(|name| name.ends_with(".log")).pop().unwrap();
+        let mut content = setup.read(&name);
+        content[400] ^= 1;
+        write_file_synced(&setup.memory, &Path::new(DIRECTORY).join(&name), &content).unwrap();
+        setup.try_open().map(|db| number(&db, "estimate-num-keys") > 0).map_err(|error| error.kind())
+    };
+    let values = ["kTolerateCorruptedTailRecords", "kSkipAnyCorruptedRecords"];
+    assert_eq!(differs("wal_recovery_mode", values, middle), [Err(ErrorKind::Corruption), Ok(true)]);
+}
+
+fn log_bytes(setup: &Setup) -> u64 {
+    let names = setup.files(|name| name.ends_with(".log"));
+    names.iter().map(|name| setup.read(name).len() as u64).sum()
+}
+
+fn manual_wal_flush() {
+    let written = differs("manual_wal_flush", ["false", "true"], |setup| {
+        let db = setup.open();
+        put(&db, 0..10);
+        let before = log_bytes(&setup) > 0;
+        db.flush_wal(false).unwrap();
+        (before, log_bytes(&setup) > 0)
+    });
+    assert_eq!(written, [(true, true), (false, true)]);
+}
+
+fn manifests(name: &str, other: &str) {
+    let other_value = if other == "max_manifest_file_size" { "1" } else { "0" };
+    differs_with(
+        name,
+        [if name == "max_manifest_file_size" { "1" } else { "0" }, "1000000"],
+        |setup| setup.set(other, other_value),
+        |setup| {
+            let db = setup.open();
+            let manifest = || setup.files(|name| name.starts_with("MANIFEST")).pop().unwrap();
+            let before = manifest();
+            (0..20).for_each(|_| flush_range(&db, 0..2));
+            before == manifest()
+        },
+    );
+}
+
+fn write_dbid_to_manifest() {
+    let written = differs("write_dbid_to_manifest", ["true", "false"], |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..2);
+        drop(db);
+        let db = setup.open();
+        let id = db.identity().as_bytes().to_vec();
+        let manifest = setup.read(&setup.files(|name| name.starts_with("MANIFEST")).pop().unwrap());
+        manifest.windows(id.len()).any(|window| window == id)
+    });
+    assert_eq!(written, [true, false]);
+}
+
+fn write_identity_file() {
+    let written = differs("write_identity_file", ["true", "false"], |setup| {
+        drop(setup.open());
+        setup.files(|name| name == "IDENTITY").len()
+    });
+    assert_eq!(written, [1, 0]);
+}
+
+fn verify_sst_unique_id_in_manifest() {
+    let opened = differs("verify_sst_unique_id_in_manifest", ["true", "false"], |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..10);
+        flush_range(&db, 0..10);
+        drop(db);
+        let names = setup.files(|name| name.ends_with(".sst"));
+        let [first, second] = [0, 1].map(|index| setup.read(&names[index]));
+        assert_eq!(first.len(), second.len());
+        write_file_synced(&setup.memory, &Path::new(DIRECTORY).join(&names[1]), &first).unwrap();
+        setup.try_open().is_ok()
+    });
+    assert_eq!(opened, [false, true]);
+}
+
+fn avoid_flush_during_recovery() {
+    let files = differs("avoid_flush_during_recovery", ["false", "true"], |setup| {
+        let db = setup.open();
+        put(&db, 0..10);
+        drop(db);
+        let db = setup.open();
+        assert_eq!(number(&db, "estimate-num-keys"), 10);
+        drop(db);
+        let db = setup.open();
+        assert_eq!(number(&db, "estimate-num-keys"), 10);
+        number(&db, "num-files-at-level0")
+    });
+    assert_eq!(files, [1, 0]);
+}
+
+fn avoid_flush_during_shutdown() {
+    let found = differs("avoid_flush_during_shutdown", ["false", "true"], |setup| {
+        let db = setup.open();
+        put_unlogged(&db, &db.default_column_family().unwrap(), 0..10);
+        db.close().unwrap();
+        setup.open().get(key(3).as_bytes()).unwrap().is_some()
+    });
+    assert_eq!(found, [true, false]);
+}
+
+fn compaction_readahead_size() {
+    let [none, much] = differs("compaction_readahead_size", ["0", "1m"], |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..3000);
+        flush_range(&db, 0..3000);
+        let before = setup.memory_counters();
+        db.compact_range(None, None).unwrap();
+        setup.memory_counters() - before
+    });
+    assert!(much < none, "{none} reads without, {much} with readahead");
+}
+
+fn delayed_write_rate() {
+    let rates = differs_with(
+        "delayed_write_rate",
+        ["1m", "2m"],
+        |setup| setup.set("level0_file_num_compaction_trigger", "2").set("level0_slowdown_writes_trigger", "3"),
+        |setup| {
+            let db = setup.open();
+            (0..3).for_each(|_| flush_range(&db, 0..10));
+            setup.compactions.is_held.store(true, Ordering::SeqCst);
+            let family = db.default_column_family().unwrap();
+            db.set_options_cf(&family, &[("disable_auto_compactions", "false")]).unwrap();
+            let rate = number(&db, "actual-delayed-write-rate");
+            setup.compactions.is_held.store(false, Ordering::SeqCst);
+            rate
+        },
+    );
+    assert!(rates[0] > 0 && rates[1] > rates[0], "{rates:?}");
+}
+
+/// Three writers wait while the log is busy: they are written as one group, or one by one.
+fn max_write_batch_group_size_bytes() {
+    let appends = differs("max_write_batch_group_size_bytes", ["1", "1m"], |setup| {
+        let db = setup.open();
+        db.put(b"k", b"v").unwrap();
+        let (count, is_first) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(true)));
+        let hook = {
+            let (count, is_first) = (Arc::clone(&count), Arc::clone(&is_first));
+            move |_: u64, line: &str| {
+                if line.starts_with("append") && line.contains(".log") {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    if is_first.swap(false, Ordering::SeqCst) {
+                        std::thread::sleep(Duration::from_millis(300));
+                    }
+                }
+            }
+        };
+        setup.memory.set_operation_hook(Some(Arc::new(hook)));
+        std::thread::scope(|scope| {
+            scope.spawn(|| db.put(b"first", b"v").unwrap());
+            std::thread::sleep(Duration::from_millis(50));
+            for number in 0..3u8 {
+                let db = &db;
+                scope.spawn(move || db.put(&[number], b"v").unwrap());
+            }
+        });
+        setup.memory.set_operation_hook(None);
+        count.load(Ordering::SeqCst)
+    });
+    assert!(appends[0] == 4 && appends[1] < 4, "{appends:?}");
+}
+
+fn db_write_buffer_size() {
+    let [unbounded, bounded] = differs("db_write_buffer_size", ["0", "200000"], |setup| {
+        let (db, families) = setup.try_open_families(&["default", "other"]).unwrap();
+        put(&db, 0..2000);
+        db.put_cf(&families[1], b"k", b"v", &WriteOptions::default()).unwrap();
+        db.wait_for_background_work().unwrap();
+        number(&db, "num-files-at-level0")
+    });
+    assert!(unbounded == 0 && bounded > 0, "{unbounded}, {bounded}");
+}
+
+fn log_text(setup: &Setup) -> String {
+    String::from_utf8(setup.read("LOG")).unwrap()
+}
+
+fn info_log_level() {
+    let written = differs("info_log_level", ["INFO_LEVEL", "ERROR_LEVEL"], |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..10);
+        log_text(&setup).contains("flushed")
+    });
+    assert_eq!(written, [true, false]);
+}
+
+fn keep_log_file_num() {
+    let kept = differs("keep_log_file_num", ["3", "1000"], |setup| {
+        for _ in 0..6 {
+            drop(setup.open());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        setup.files(|name| name.starts_with("LOG")).len()
+    });
+    assert_eq!(kept, [3, 6]);
+}
+
+fn max_log_file_size() {
+    let files = differs("max_log_file_size", ["600", "0"], |setup| {
+        let db = setup.open();
+        for _ in 0..8 {
+            flush_range(&db, 0..10);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        setup.files(|name| name.starts_with("LOG")).len() > 1
+    });
+    assert_eq!(files, [true, false]);
+}
+
+fn stats_dump_period_sec() {
+    let dumped = differs_with("stats_dump_period_sec", ["0", "60"], Setup::with_manual_clock, |setup| {
+        let db = setup.open();
+        setup.clock.advance(Duration::from_secs(120));
+        flush_range(&db, 0..10);
+        // The job writes its statistics after it has woken those who wait for it.
+        let is_dumped = || log_text(&setup).contains("DB Stats");
+        for _ in 0..200 {
+            if is_dumped() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        is_dumped()
+    });
+    assert_eq!(dumped, [false, true]);
+}
+
+#[test]
+fn options_that_are_mutable_change_while_the_database_is_open() {
+    let setup = Setup::new();
+    let (db, families): (Db, _) = setup.try_open_families(&["default"]).unwrap();
+    (0..5).for_each(|_| flush_range(&db, 0..50));
+    db.set_options_cf(&families[0], &[("disable_auto_compactions", "false"), ("block_size", "512")]).unwrap();
+    db.wait_for_background_work().unwrap();
+    assert_eq!(number(&db, "num-files-at-level0"), 0);
+    flush_range(&db, 0..3000);
+    let newest = db.live_files().into_iter().max_by_key(|file| file.number).unwrap();
+    assert!(db.table_properties(&newest).unwrap().num_data_blocks > 500, "block_size");
+    db.set_db_options(&[("info_log_level", "ERROR_LEVEL"), ("max_total_wal_size", "100000")]).unwrap();
+    let before = log_text(&setup).len();
+    flush_all(&db);
+    flush_range(&db, 0..10);
+    assert_eq!(log_text(&setup).len(), before, "info_log_level");
+    drop((db, families));
+    // And they are what the next open finds in the OPTIONS file.
+    let (db, families) = Db::open_with_latest_options(DIRECTORY, setup.db.clone()).unwrap();
+    let text = String::from_utf8(setup.read(&setup.files(|name| name.starts_with("OPTIONS-")).pop().unwrap())).unwrap();
+    for line in ["block_size=512", "info_log_level=ERROR_LEVEL", "max_total_wal_size=100000"] {
+        assert!(text.contains(line), "{line}");
+    }
+    assert!(db.get_cf(&families[0], &ReadOptions::default(), key(3).as_bytes()).unwrap().is_some());
+}
+
+#[test]
+fn the_manifest_limit_changes_while_the_database_is_open() {
+    let setup = Setup::new();
+    let db = setup.open();
+    let manifest = || setup.files(|name| name.starts_with("MANIFEST")).pop().unwrap();
+    let before = manifest();
+    (0..10).for_each(|_| flush_range(&db, 0..2));
+    assert_eq!(manifest(), before);
+    db.set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")]).unwrap();
+    (0..3).for_each(|_| flush_range(&db, 0..2));
+    assert_ne!(manifest(), before);
+}

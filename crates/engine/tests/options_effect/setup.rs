@@ -1,0 +1,197 @@
+//! A database with one option changed, and what is measured of it.
+
+use crate::recording::RecordingFileSystem;
+use ferrock::options::CompressionType;
+use ferrock::{
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionEvent, Db, DbOptions, EventListener,
+    FlushOptions, Result, WriteOptions,
+};
+use ferrock_base::clock::{Clock, ManualClock};
+use ferrock_format::properties::TableProperties;
+use ferrock_vfs::{FileSystem, MemoryFileSystem, read_file};
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+pub const DIRECTORY: &str = "/db";
+
+/// Counts compactions, and holds them at their beginning while told to.
+#[derive(Debug, Default)]
+pub struct Compactions {
+    pub begun: AtomicU64,
+    pub is_held: AtomicBool,
+}
+
+impl EventListener for Compactions {
+    fn on_compaction_begin(&self, _event: &CompactionEvent) {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        let since = Instant::now();
+        while self.is_held.load(Ordering::SeqCst) && since.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+#[derive(Clone)]
+pub struct Setup {
+    pub db: DbOptions,
+    pub family: ColumnFamilyOptions,
+    pub memory: MemoryFileSystem,
+    pub recording: RecordingFileSystem,
+    pub clock: Arc<ManualClock>,
+    pub compactions: Arc<Compactions>,
+}
+
+impl Setup {
+    pub fn new() -> Self {
+        let memory = MemoryFileSystem::new();
+        let recording = RecordingFileSystem::new(memory.clone());
+        let compactions = Arc::new(Compactions::default());
+        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        let mut db = DbOptions::default();
+        db.create_if_missing = true;
+        db.create_missing_column_families = true;
+        db.components.file_system = Some(Arc::new(recording.clone()) as Arc<dyn FileSystem>);
+        db.components.listeners.push(Arc::clone(&compactions) as Arc<dyn EventListener>);
+        let mut family = ColumnFamilyOptions::default();
+        family.disable_auto_compactions = true;
+        family.compression = CompressionType::NoCompression;
+        family.arena_block_size = 4 << 10;
+        Self { db, family, memory, recording, clock, compactions }
+    }
+
+    /// Sets an option by its name, in whichever table has it.
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        let found = self.db.settings.set(name, value).unwrap()
+            || self.family.settings.set(name, value).unwrap()
+            || self.family.table.set(name, value).unwrap();
+        assert!(found, "no option is called {name}");
+        self
+    }
+
+    pub fn with_manual_clock(mut self) -> Self {
+        self.db.components.clock = Some(Arc::clone(&self.clock) as Arc<dyn Clock>);
+        self
+    }
+
+    pub fn try_open(&self) -> Result<Db> {
+        self.try_open_families(&["default"]).map(|(db, _)| db)
+    }
+
+    pub fn try_open_families(&self, names: &[&str]) -> Result<(Db, Vec<ColumnFamily>)> {
+        let families = names.iter().map(|name| ((*name).to_owned(), self.family.clone())).collect();
+        Db::open_cf(DIRECTORY, self.db.clone(), families)
+    }
+
+    pub fn open(&self) -> Db {
+        self.try_open().unwrap()
+    }
+
+    pub fn files(&self, pass: impl Fn(&str) -> bool) -> Vec<String> {
+        let names = self.memory.children(Path::new(DIRECTORY)).unwrap();
+        names.into_iter().filter(|name| pass(name)).collect()
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        read_file(&self.memory, &Path::new(DIRECTORY).join(name)).unwrap()
+    }
+
+    pub fn asked(&self) -> String {
+        format!("{:?}", self.recording.asked.lock())
+    }
+}
+
+pub fn key(number: u32) -> String {
+    format!("key{number:06}-with-a-long-tail-{:06}", number.wrapping_mul(7919) % 1_000_003)
+}
+
+/// Compresses, but not to nothing.
+pub fn value(number: u32) -> Vec<u8> {
+    let mut state = number.wrapping_mul(2_654_435_761) | 1;
+    let mut out = Vec::with_capacity(120);
+    while out.len() < 120 {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        out.extend_from_slice(
+            [&b"alpha "[..], b"beta ", b"gamma ", b"delta-epsilon ", b"z", b"0123456789"][(state % 6) as usize],
+        );
+    }
+    out
+}
+
+pub fn put(db: &Db, numbers: std::ops::Range<u32>) {
+    for number in numbers {
+        db.put(key(number).as_bytes(), &value(number)).unwrap();
+    }
+}
+
+pub fn put_unlogged(db: &Db, family: &ColumnFamily, numbers: std::ops::Range<u32>) {
+    for number in numbers {
+        let options = WriteOptions { disable_wal: true, ..WriteOptions::default() };
+        db.put_cf(family, key(number).as_bytes(), &value(number), &options).unwrap();
+    }
+}
+
+pub fn flush_range(db: &Db, numbers: std::ops::Range<u32>) {
+    put(db, numbers);
+    db.flush().unwrap();
+}
+
+pub fn force_compaction(db: &Db) {
+    let options = CompactRangeOptions {
+        bottommost_level_compaction: ferrock::options::BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    db.compact_range_cf(&db.default_column_family().unwrap(), None, None, &options).unwrap();
+}
+
+pub fn flush_all(db: &Db) {
+    for family in db.column_families() {
+        db.flush_cf(&family, &FlushOptions::default()).unwrap();
+    }
+}
+
+/// Properties of the one table of a database with 3000 keys.
+pub fn flushed_properties(setup: &Setup) -> TableProperties {
+    let db = setup.open();
+    flush_range(&db, 0..3000);
+    only_properties(&db)
+}
+
+pub fn only_properties(db: &Db) -> TableProperties {
+    let files = db.live_files();
+    assert_eq!(files.len(), 1);
+    (*db.table_properties(&files[0]).unwrap()).clone()
+}
+
+pub fn number(db: &Db, name: &str) -> u64 {
+    db.property(name).unwrap().parse().unwrap()
+}
+
+/// The measure for two values of an option; they must differ. Returns both.
+pub fn differs<M: PartialEq + Debug>(name: &str, values: [&str; 2], measure: impl Fn(Setup) -> M) -> [M; 2] {
+    differs_with(name, values, |setup| setup, measure)
+}
+
+/// The same on a setup that is prepared for it.
+pub fn differs_with<M: PartialEq + Debug>(
+    name: &str,
+    values: [&str; 2],
+    prepare: impl Fn(Setup) -> Setup,
+    measure: impl Fn(Setup) -> M,
+) -> [M; 2] {
+    let measured = values.map(|value| measure(prepare(Setup::new()).set(name, value)));
+    assert_ne!(measured[0], measured[1], "{name}: {values:?} make no difference");
+    measured
+}
+
+pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !condition() {
+        assert!(since.elapsed() < Duration::from_secs(10), "{what}: it does not come");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,241 @@
+//! Options of tables: most of them show in the properties of a table that is written with them.
+
+use crate::Effect::{self, Elsewhere, Refused, Shown};
+use crate::setup::{
+    DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, flushed_properties, key, number, put_unlogged,
+};
+use ferrock::ReadOptions;
+use ferrock::options::{CompressionType, FilterPolicy, PrefixExtractor};
+use ferrock_format::footer::{Footer, MAX_FOOTER_SIZE};
+use std::path::Path;
+
+const NOT_BUILT: &str = "true";
+
+pub const EFFECTS: &[(&str, Effect)] = &[
+    ("max_auto_readahead_size", Shown(|| reads_of_a_scan("max_auto_readahead_size", ["8192", "262144"]))),
+    ("initial_auto_readahead_size", Shown(|| reads_of_a_scan("initial_auto_readahead_size", ["8192", "131072"]))),
+    ("num_file_reads_for_auto_readahead", Shown(|| reads_of_a_scan("num_file_reads_for_auto_readahead", ["2", "40"]))),
+    ("fail_if_no_udi_on_open", Refused(NOT_BUILT)),
+    ("use_udi_as_primary_index", Refused(NOT_BUILT)),
+    ("user_defined_index_factory", Refused("trie")),
+    ("metadata_cache_options", Refused("{partition_pinning=kAll;}")),
+    (
+        "pin_top_level_index_and_filter",
+        Elsewhere("concerns tables with partitions, which are read and not written: the table crate's golden tables"),
+    ),
+    ("pin_l0_filter_and_index_blocks_in_cache", Refused(NOT_BUILT)),
+    ("cache_index_and_filter_blocks", Shown(cache_index_and_filter_blocks)),
+    ("cache_index_and_filter_blocks_with_high_priority", Shown(high_priority)),
+    ("no_block_cache", Shown(no_block_cache)),
+    ("prepopulate_block_cache", Refused("kFlushOnly")),
+    ("read_amp_bytes_per_bit", Refused("32")),
+    ("index_block_search_type", Refused("kInterpolation")),
+    ("format_version", Shown(format_version)),
+    ("checksum", Shown(checksum)),
+    ("block_size", Shown(|| smaller_second("block_size", ["4096", "16384"], |p| p.num_data_blocks))),
+    ("block_size_deviation", Shown(|| smaller_second("block_size_deviation", ["60", "1"], |p| p.num_data_blocks))),
+    ("block_restart_interval", Shown(|| smaller_second("block_restart_interval", ["1", "16"], |p| p.data_size))),
+    (
+        "index_block_restart_interval",
+        Shown(|| smaller_second("index_block_restart_interval", ["1", "16"], |p| p.index_size)),
+    ),
+    ("metadata_block_size", Refused("8192")),
+    (
+        "flush_block_policy_factory",
+        Shown(|| {
+            let values = ["FlushBlockEveryKeyPolicyFactory", "FlushBlockBySizePolicyFactory"];
+            smaller_second("flush_block_policy_factory", values, |p| p.num_data_blocks);
+        }),
+    ),
+    ("use_delta_encoding", Shown(|| smaller_second("use_delta_encoding", ["false", "true"], |p| p.data_size))),
+    ("index_type", Refused("kHashSearch")),
+    (
+        "index_shortening",
+        Shown(|| smaller_second("index_shortening", ["kNoShortening", "kShortenSeparators"], |p| p.index_size)),
+    ),
+    ("enable_index_compression", Shown(enable_index_compression)),
+    ("data_block_index_type", Refused("kDataBlockBinaryAndHash")),
+    ("data_block_hash_table_util_ratio", Refused("0.5")),
+    ("separate_key_value_in_data_block", Refused(NOT_BUILT)),
+    ("uniform_cv_threshold", Refused("0.2")),
+    ("whole_key_filtering", Shown(whole_key_filtering)),
+    ("partition_filters", Refused(NOT_BUILT)),
+    (
+        "decouple_partitioned_filters",
+        Shown(|| {
+            differs("decouple_partitioned_filters", ["true", "false"], |setup| {
+                flushed_properties(&setup).decoupled_partitioned_filters
+            });
+        }),
+    ),
+    ("optimize_filters_for_memory", Refused("false")),
+    ("detect_filter_construct_corruption", Refused(NOT_BUILT)),
+    (
+        "verify_compression",
+        Elsewhere("a check that compressors never fail leaves no trace: the block writer of the table crate"),
+    ),
+    ("block_align", Refused(NOT_BUILT)),
+    ("super_block_alignment_size", Refused("65536")),
+    ("super_block_alignment_space_overhead_ratio", Refused("64")),
+];
+
+fn smaller_second(name: &str, values: [&str; 2], measure: fn(&ferrock_format::properties::TableProperties) -> u64) {
+    let [first, second] = differs(name, values, |setup| measure(&flushed_properties(&setup)));
+    assert!(second < first, "{name}: {first}, then {second}");
+}
+
+/// Reads of a whole scan with nothing cached.
+fn reads_of_a_scan(name: &str, values: [&str; 2]) {
+    differs(name, values, |setup| {
+        let db = setup.open();
+        flush_range(&db, 0..6000);
+        let before = setup.memory_counters();
+        let mut iter = db.iter(&ReadOptions { fill_cache: false, ..ReadOptions::default() });
+        iter.seek_to_first();
+        let mut count = 0;
+        while iter.valid() {
+            count += 1;
+            iter.next();
+        }
+        assert_eq!(count, 6000);
+        setup.memory_counters() - before
+    });
+}
+
+impl Setup {
+    /// Reads so far.
+    pub fn memory_counters(&self) -> u64 {
+        use ferrock_vfs::FileSystem;
+        self.memory.counters().snapshot().read_requests
+    }
+
+    pub fn with_cache(mut self, capacity_bytes: usize) -> Self {
+        self.db.components.block_cache = Some(ferrock_table::TableBlockCache::new(ferrock_cache::CacheOptions {
+            capacity_bytes,
+            shard_bits: Some(0),
+            ..ferrock_cache::CacheOptions::default()
+        }));
+        self
+    }
+}
+
+fn cache_index_and_filter_blocks() {
+    let [without, with] = differs_with(
+        "cache_index_and_filter_blocks",
+        ["false", "true"],
+        |setup| setup.with_cache(8 << 20),
+        |setup| {
+            let db = setup.open();
+            flush_range(&db, 0..3000);
+            db.get(key(5).as_bytes()).unwrap();
+            number(&db, "block-cache-usage")
+        },
+    );
+    assert!(with > without + 1000, "the index is charged to the cache: {without}, {with}");
+}
+
+/// Floods the cache with blocks of another family, a little more each time: an index at high priority stays longer.
+fn high_priority() {
+    let [low, high] = differs_with(
+        "cache_index_and_filter_blocks_with_high_priority",
+        ["false", "true"],
+        |setup| setup.with_cache(200 << 10).set("cache_index_and_filter_blocks", "true"),
+        |setup| {
+            let (db, families) = setup.try_open_families(&["default", "flood"]).unwrap();
+            put_unlogged(&db, &families[0], 0..1000);
+            put_unlogged(&db, &families[1], 0..6000);
+            flush_all(&db);
+            let mut reads = 0;
+            for length in (200..6000).step_by(200) {
+                let mut iter = db.iter_cf(&families[1], &ReadOptions::default());
+                iter.seek_to_first();
+                (0..length).for_each(|_| iter.next());
+                drop(iter);
+                let before = setup.memory_counters();
+                db.get(key(2).as_bytes()).unwrap().unwrap();
+                reads += setup.memory_counters() - before;
+            }
+            reads
+        },
+    );
+    assert!(high < low, "{low} reads, {high} at high priority");
+}
+
+fn no_block_cache() {
+    differs_with(
+        "no_block_cache",
+        ["false", "true"],
+        |setup| setup.with_cache(8 << 20),
+        |setup| {
+            let db = setup.open();
+            flush_range(&db, 0..1000);
+            let before = number(&db, "block-cache-usage");
+            db.get(key(5).as_bytes()).unwrap().unwrap();
+            number(&db, "block-cache-usage") > before
+        },
+    );
+}
+
+fn footer(setup: &Setup) -> Footer {
+    flushed_properties(setup);
+    let name = setup.files(|name| name.ends_with(".sst")).pop().unwrap();
+    let content = setup.read(&name);
+    assert!(Path::new(DIRECTORY).is_absolute());
+    Footer::decode(&content[content.len() - MAX_FOOTER_SIZE..], content.len() as u64).unwrap()
+}
+
+fn format_version() {
+    for version in 2..=7u32 {
+        let setup = Setup::new().set("format_version", &version.to_string());
+        assert_eq!(footer(&setup).format_version, version);
+    }
+}
+
+fn checksum() {
+    let values = ["kCRC32c", "kxxHash", "kxxHash64", "kXXH3", "kNoChecksum"];
+    let kinds = values.map(|value| format!("{:?}", footer(&Setup::new().set("checksum", value)).checksum_type));
+    for (index, kind) in kinds.iter().enumerate() {
+        assert!(!kinds[..index].contains(kind), "{kinds:?}");
+    }
+}
+
+fn enable_index_compression() {
+    let measured = differs_with(
+        "enable_index_compression",
+        ["false", "true"],
+        |mut setup| {
+            setup.family.compression = CompressionType::Zstd;
+            setup
+        },
+        |setup| {
+            let db = setup.open();
+            flush_range(&db, 0..3000);
+            db.live_files()[0].size_bytes
+        },
+    );
+    assert!(measured[1] < measured[0]);
+}
+
+fn whole_key_filtering() {
+    let measured = differs_with(
+        "whole_key_filtering",
+        ["true", "false"],
+        |mut setup| {
+            setup.family.filter_policy = FilterPolicy::bloom(10.0);
+            setup.family.prefix_extractor = Some(PrefixExtractor::Fixed(7));
+            setup
+        },
+        |setup| flushed_properties(&setup).filter_size,
+    );
+    assert!(measured[0] > measured[1], "prefixes alone are fewer: {measured:?}");
+}
+
+#[test]
+fn more_bits_a_key_make_larger_filters() {
+    let sizes = [0.0, 5.0, 10.0, 20.0].map(|bits| {
+        let mut setup = Setup::new();
+        setup.family.filter_policy = FilterPolicy::bloom(bits);
+        flushed_properties(&setup).filter_size
+    });
+    assert!(sizes.windows(2).all(|pair| pair[0] < pair[1]), "{sizes:?}");
+}
