@@ -31,13 +31,13 @@ pub use recover::{RecoverMode, list_column_families};
 
 use super::Version;
 use crate::options::DbOptions;
+use arc_swap::ArcSwap;
 use family::Family;
 use ferrock_base::{FileNumber, SequenceNumber};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_vfs::FileSystem;
 use manifest_writer::ManifestWriter;
-use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashSet};
 #[cfg(test)]
