@@ -245,7 +245,7 @@ impl DbCore {
         // Recovery must not miss what the released logs held, not even when it was of a family that is dropped.
         let edit = VersionEdit {
             min_log_number_to_keep: Some(needed),
-            last_sequence: Some(self.visible()),
+            last_sequence: self.wal.lock().began_after(needed),
             ..VersionEdit::for_column_family(0)
         };
         if let Err(error) = self.versions.log_and_apply(vec![edit]) {

@@ -33,7 +33,7 @@ use ferrock_format::version_edit::VersionEdit;
 use ferrock_format::write_batch::WriteBatch;
 use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_table::TableBlockCache;
-use ferrock_vfs::{FileLock, FileSystem, read_file, write_file_atomically};
+use ferrock_vfs::{FileLock, FileSystem, WritableOptions, WritePurpose, read_file, write_file_atomically};
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -516,10 +516,7 @@ impl DbCore {
         }
         if let Some(last) = recovered.last_sequence {
             self.raise_visible(last);
-            // What is kept in logs may not be durable yet: the MANIFEST must not vouch for it.
-            if !keeps_memtables {
-                self.versions.advance_last_sequence(last);
-            }
+            self.versions.advance_last_sequence(last);
         }
         if let Some((newest, _)) = recovered.logs.last() {
             self.versions.mark_file_number_used(*newest);
@@ -532,6 +529,9 @@ impl DbCore {
         let mut wal = self.wal.lock();
         if keeps_memtables {
             for &(number, size_bytes) in &recovered.logs {
+                // What the process before did not sync would be missing below what this one syncs.
+                let path = self.path.join(file_name::log(number));
+                self.file_system.reopen_writable(&path, &WritableOptions::for_purpose(WritePurpose::Log))?.sync()?;
                 wal.keep_recovered(LiveLog { number, size_bytes });
             }
         }

@@ -20,7 +20,7 @@ use crate::write::wal;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::log::{BlockSource, LogEvent, LogReader, WalRecoveryMode};
-use ferrock_format::write_batch::WriteBatchRef;
+use ferrock_format::write_batch::{HEADER_SIZE_BYTES, WriteBatchRef};
 use ferrock_vfs::{FileSystem, SequentialFile, SequentialOptions};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -74,6 +74,8 @@ enum Taken {
 struct Progress {
     /// The sequence number that the next record must have to continue without a gap.
     next: SequenceNumber,
+    /// What the MANIFEST had: records up to there are in tables, or were durable before it said so.
+    recorded: SequenceNumber,
     is_stopped: bool,
     /// The log being read says where sequence numbers were left out: a gap that it does not announce is a loss.
     announces_gaps: bool,
@@ -108,6 +110,7 @@ impl LogRecovery<'_> {
     ) -> Result<RecoveredLogs> {
         let mut progress = Progress {
             next: last_sequence.plus(1),
+            recorded: last_sequence,
             is_stopped: false,
             announces_gaps: false,
             outcome: RecoveredLogs::default(),
@@ -209,9 +212,13 @@ impl LogRecovery<'_> {
         batch.verify()?;
         let first = batch.sequence();
         if progress.is_stopped {
-            if !*has_seen_record || first != progress.next {
+            // An earlier recovery stopped at the same place, and the database went on from there.
+            let is_restart = data.len() == HEADER_SIZE_BYTES;
+            if !is_restart && (!*has_seen_record || first != progress.next) {
                 return Ok(Taken::Yes);
             }
+            progress.announces_gaps |= is_restart;
+            progress.next = first;
             self.info_log.info(|| format!("log {number} continues at sequence number {first}"));
             progress.is_stopped = false;
         }
@@ -223,7 +230,7 @@ impl LogRecovery<'_> {
         }
         if let Some(last) = wal::follows(&batch) {
             progress.announces_gaps = true;
-            if last >= progress.next {
+            if last >= progress.next && last > progress.recorded {
                 return Err(missing(progress.next, last));
             }
             progress.next = progress.next.max(first);

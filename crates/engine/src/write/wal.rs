@@ -23,7 +23,7 @@ use ferrock_format::file_name;
 use ferrock_format::log::{HeaderFamily, LogWriter};
 use ferrock_format::write_batch::{Record, WriteBatch, WriteBatchRef};
 use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -133,6 +133,8 @@ pub(crate) struct Wal {
     is_directory_synced: bool,
     /// The newest sequence number that is in a log, or was made needless by a table.
     last_logged: SequenceNumber,
+    /// What that was when each log began.
+    began_after: BTreeMap<FileNumber, SequenceNumber>,
 }
 
 impl Wal {
@@ -146,6 +148,7 @@ impl Wal {
             older: VecDeque::new(),
             is_directory_synced: true,
             last_logged: SequenceNumber(0),
+            began_after: BTreeMap::new(),
         }
     }
 
@@ -206,6 +209,7 @@ impl Wal {
         // What a failed log held is flushed to tables before writes go on.
         self.unsynced.retain(|log| !log.has_failed);
         self.is_directory_synced = false;
+        self.began_after.insert(number, self.last_logged);
         let log = OpenLog {
             number,
             file,
@@ -284,8 +288,14 @@ impl Wal {
         Ok(())
     }
 
+    /// Up to where the logs before `number` go.
+    pub(crate) fn began_after(&self, number: FileNumber) -> Option<SequenceNumber> {
+        self.began_after.get(&number).copied()
+    }
+
     /// Forgets the logs before `number` and returns their numbers: nobody needs them.
     pub(crate) fn release_before(&mut self, number: FileNumber) -> Vec<FileNumber> {
+        self.began_after = self.began_after.split_off(&number);
         let mut released = Vec::new();
         while let Some(log) = self.older.front().copied().filter(|log| log.number < number) {
             self.older.pop_front();
