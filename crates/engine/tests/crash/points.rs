@@ -69,12 +69,16 @@ fn collect(seed: u64) -> Vec<Point> {
 #[test]
 fn every_crash_leaves_a_prefix_that_holds_what_was_synced() {
     let seeds = std::env::var("FERROCK_CRASH_SEEDS").map_or(DEFAULT_SEEDS, |text| text.parse().unwrap());
-    let (mut count, mut batches_lost, mut batches_kept) = (0, 0, 0);
+    let (mut count, mut refused, mut batches_lost, mut batches_kept) = (0, 0, 0, 0);
     for seed in 0..seeds {
         for point in collect(seed) {
             let check = || point.check(seed);
             let kept = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(check)) {
                 Ok(Ok(kept)) => kept,
+                Ok(Err(error)) if point.is_torn_manifest(&error) => {
+                    refused += 1;
+                    continue;
+                }
                 Ok(Err(error)) => panic!("{}", point.describe(seed, &error)),
                 Err(_) => panic!("{}", point.describe(seed, "panicked (see above)")),
             };
@@ -83,12 +87,24 @@ fn every_crash_leaves_a_prefix_that_holds_what_was_synced() {
             batches_kept += kept - point.before.durable.min(kept);
         }
     }
-    println!("{count} crash points; {batches_lost} batches lost, {batches_kept} kept without having been synced");
+    println!(
+        "{count} crash points and {refused} refused; {batches_lost} batches lost, {batches_kept} kept without having been synced"
+    );
     assert!(count >= MIN_POINTS, "{count} crash points");
+    assert!(refused * 50 < count, "{refused} of {count} refused for a torn MANIFEST");
     assert!(batches_lost > 0 && batches_kept > 0, "the policies made no difference");
 }
 
 impl Point {
+    /// A MANIFEST record of several sectors of which some reached the disk and some did not looks like a damaged one,
+    /// here as in RocksDB. Opening is refused and nothing is touched: an edit that was acknowledged must not be taken
+    /// for one that was not.
+    fn is_torn_manifest(&self, error: &str) -> bool {
+        matches!(self.policy, CrashPolicy::Torn { .. } | CrashPolicy::KeepSubset { .. })
+            && error.contains("Corruption")
+            && error.contains("/MANIFEST-")
+    }
+
     fn describe(&self, seed: u64, error: &str) -> String {
         let names = self.files.children(Path::new(PATH)).unwrap_or_default();
         format!(
