@@ -138,6 +138,7 @@ pub fn file_name(data: &[u8]) {
 
 /// Values that refer to something else: blob indexes and wide-column entities; internal keys.
 pub fn values(data: &[u8]) {
+    blob_file(data);
     if let Ok(BlobIndex::Reference { reference, expiration_secs: None }) = BlobIndex::decode(data) {
         assert_eq!(BlobReference::decode(&reference.encode()).expect("our own"), reference);
     }
@@ -152,5 +153,21 @@ pub fn values(data: &[u8]) {
         let pairs: Vec<_> = columns.iter().map(|column| (column.name, column.value)).collect();
         let encoded = encode_entity(&pairs).expect("decoded columns are in order");
         assert_eq!(decode_entity(&encoded).expect("our own"), columns);
+    }
+}
+
+/// Headers and footers of blob files: what decodes is what its encoding decodes to.
+fn blob_file(data: &[u8]) {
+    use ferrock_format::blob_file::{BlobFileFooter, BlobFileHeader, BlobRecordHeader};
+    if let Ok(header) = BlobFileHeader::decode(data) {
+        assert_eq!(BlobFileHeader::decode(&header.encode()).expect("our own"), header);
+    }
+    if let Ok(footer) = BlobFileFooter::decode(data) {
+        assert_eq!(BlobFileFooter::decode(&footer.encode()).expect("our own"), footer);
+    }
+    if let Ok(record) = BlobRecordHeader::decode(data) {
+        assert_eq!(BlobRecordHeader::decode(&record.encode()).expect("our own"), record);
+        let (key, value) = data.split_at(data.len() / 2);
+        let _ = (record.verify_blob(key, value), record.record_size());
     }
 }

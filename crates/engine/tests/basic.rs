@@ -50,3 +50,20 @@ fn what_is_written_is_read_across_flush_compaction_and_reopening() {
         assert_eq!(db.get(b"zzz").unwrap().as_deref(), Some(&b"last"[..]));
     }
 }
+
+#[test]
+fn the_short_forms_write_to_the_default_family() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut family = ferrock::ColumnFamilyOptions::default();
+    family.merge_operator = ferrock_base::merge::built_in("stringappend").unwrap();
+    let families = vec![("default".to_owned(), family)];
+    let (db, _) = Db::open_cf(directory.path(), create(), families).unwrap();
+    db.merge(b"m", b"1").unwrap();
+    db.merge(b"m", b"2").unwrap();
+    db.put(b"s", b"once").unwrap();
+    db.put(b"a", b"in the range").unwrap();
+    db.single_delete(b"s").unwrap();
+    db.delete_range(b"a", b"b").unwrap();
+    db.flush().unwrap();
+    assert_eq!(scan(&db), [(b"m".to_vec(), b"1,2".to_vec())]);
+}

@@ -340,6 +340,28 @@ impl Db {
         self.write(batch, &WriteOptions::default())
     }
 
+    /// Removes a key of the default family that was put exactly once since it was last removed: see
+    /// [`single_delete_cf`](Self::single_delete_cf).
+    pub fn single_delete(&self, key: &[u8]) -> Result<()> {
+        let mut batch = WriteBatch::with_capacity(key.len() + 16);
+        batch.single_delete(key)?;
+        self.write(batch, &WriteOptions::default())
+    }
+
+    /// Merges an operand into the value of a key of the default family.
+    pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
+        let mut batch = WriteBatch::with_capacity(key.len() + operand.len() + 16);
+        batch.merge(key, operand)?;
+        self.write(batch, &WriteOptions::default())
+    }
+
+    /// Removes every key of the default family in `[begin, end)`.
+    pub fn delete_range(&self, begin: &[u8], end: &[u8]) -> Result<()> {
+        let mut batch = WriteBatch::with_capacity(begin.len() + end.len() + 16);
+        batch.delete_range(begin, end)?;
+        self.write(batch, &WriteOptions::default())
+    }
+
     /// Removes a key of a family.
     pub fn delete_cf(&self, family: &ColumnFamily, key: &[u8], options: &WriteOptions) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + 16);
