@@ -125,12 +125,13 @@ impl DbCore {
             family.running.finish(job.running);
         }
         match &result {
-            Ok(()) => self.schedule(&mut state),
+            Ok(()) => {}
             Err(error) if job.data.is_dropped() => {
                 self.info_log.info(|| format!("compaction of a dropped family: {error}"))
             }
             Err(error) => self.set_background_error_locked(&mut state, Reason::Compaction, error),
         }
+        self.schedule(&mut state);
         let cleans_up = self.begin_cleanup(&mut state);
         self.changed.notify_all();
         drop(state);

@@ -40,10 +40,11 @@ impl DbCore {
                 family.is_flush_requested = false;
             }
         }
-        match &result {
-            Ok(_) => self.schedule(&mut state),
-            Err(error) => self.set_background_error_locked(&mut state, Reason::Flush, error),
+        if let Err(error) = &result {
+            self.set_background_error_locked(&mut state, Reason::Flush, error);
         }
+        // Also when the family was dropped under the job: others may wait for its place.
+        self.schedule(&mut state);
         self.changed.notify_all();
         drop(state);
         self.dump_stats_if_due();
