@@ -184,6 +184,11 @@ impl DbCore {
         } else {
             verdict = self.append_group(&request, &members, first, count, options.sync);
             timer.lap(&statistics.wal_us);
+            if verdict.is_err() {
+                // The record may be in the log, whole. Its numbers must not be given again: recovery would take the next
+                // log, which repeats them, for one that goes back in time, and leave it out.
+                self.visible_sequence.store(first.0 - 1 + count, Ordering::Release);
+            }
         }
         if verdict.is_ok() {
             let in_parallel = !members.is_empty()
@@ -279,6 +284,10 @@ impl DbCore {
             wal.append(first, count, &parts)
         };
         let result = appended.and_then(|()| if sync { wal.sync() } else { Ok(()) });
+        if result.is_err() {
+            // A crash may take the record away or leave it: the next log must not say that it follows it.
+            wal.set_last_logged(SequenceNumber(first.0 - 1));
+        }
         drop(wal);
         result.inspect_err(|error| self.set_background_error(Reason::Write, error))
     }
