@@ -97,7 +97,12 @@ impl<'a> ManifestReader<'a> {
                     // The last bytes of a block are too few for a header.
                     None if first_damaged.is_none() && BLOCK_SIZE_BYTES - position < LEGACY_HEADER_SIZE_BYTES => break,
                     None => {
-                        first_damaged.get_or_insert(offset + position as u64);
+                        let at_position = offset + position as u64;
+                        if first_damaged.is_none() && is_whole_but_for_its_length(&content[position..]) {
+                            let what = "the length of the last record is damaged";
+                            return Err(at(Error::corruption(what), &self.path, at_position));
+                        }
+                        first_damaged.get_or_insert(at_position);
                         position += 1;
                     }
                 }
@@ -125,6 +130,12 @@ fn intact_record(bytes: &[u8]) -> Option<usize> {
     let is_record = (1..=4).contains(&header[6]) && length > 0;
     let covered = bytes.get(6..LEGACY_HEADER_SIZE_BYTES + length).filter(|_| is_record)?;
     (get_fixed32(header, 0) == Some(mask_crc(crc32c(covered)))).then_some(LEGACY_HEADER_SIZE_BYTES + length)
+}
+
+/// True when everything up to the end is one record by its checksum, which does not cover the length.
+fn is_whole_but_for_its_length(bytes: &[u8]) -> bool {
+    let Some(covered) = bytes.get(6..).filter(|covered| covered.len() > 1) else { return false };
+    (1..=4).contains(&covered[0]) && get_fixed32(bytes, 0) == Some(mask_crc(crc32c(covered)))
 }
 
 /// Names the place of an error in a record.
