@@ -273,6 +273,7 @@ impl DbCore {
             WriteRequest::Exclusive => None,
         });
         let mut wal = self.wal.lock();
+        let logged_before = wal.last_logged();
         let appended = if members.is_empty() {
             let own = match request {
                 WriteRequest::Batch { batch, .. } => batch.records(),
@@ -286,7 +287,7 @@ impl DbCore {
         let result = appended.and_then(|()| if sync { wal.sync() } else { Ok(()) });
         if result.is_err() {
             // A crash may take the record away or leave it: the next log must not say that it follows it.
-            wal.set_last_logged(SequenceNumber(first.0 - 1));
+            wal.set_last_logged(logged_before);
         }
         drop(wal);
         result.inspect_err(|error| self.set_background_error(Reason::Write, error))

@@ -152,7 +152,12 @@ impl Wal {
         }
     }
 
-    /// Everything up to `last` was recovered.
+    /// The newest sequence number that is in a log, or was made needless by a table.
+    pub(crate) fn last_logged(&self) -> SequenceNumber {
+        self.last_logged
+    }
+
+    /// Everything up to `last` was recovered, or what came later failed.
     pub(crate) fn set_last_logged(&mut self, last: SequenceNumber) {
         self.last_logged = last;
     }
