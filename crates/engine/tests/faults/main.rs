@@ -12,5 +12,6 @@ mod damage;
 mod mounts;
 mod no_space;
 mod opening;
+mod random;
 mod rig;
 mod sync;
