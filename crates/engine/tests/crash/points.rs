@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// Seeds of one run in continuous integration: more than 2,000 crash points.
-const DEFAULT_SEEDS: u64 = 8;
+const DEFAULT_SEEDS: u64 = 3;
 const MIN_POINTS: usize = 2000;
 
 struct Point {
