@@ -24,7 +24,7 @@ fn run(seed: u64) {
             let trigger = Trigger::Probability { chance: 0.02, seed: seed * 1000 + round * 10 + index as u64 };
             rig.faulty.add_rule(FaultRule::new(operation, "*", fault).when(trigger));
         }
-        for number in 0..25u32 {
+        for number in 0..60u32 {
             if rig.put(&db).is_err() && db.background_error().is_some() {
                 // The faults go on while it resumes.
                 let _ = (0..5).find(|_| db.resume().is_ok());
