@@ -645,3 +645,42 @@ fn families_are_created_and_dropped_under_load() {
     db.wait_for_background_work().unwrap();
     db.close().unwrap();
 }
+
+/// Merge operands count once at every moment, also while a flush and a compaction end at the same time: a table must
+/// never be seen beside the memtable it was made from.
+#[test]
+fn merge_operands_count_once_while_tables_change() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.max_background_jobs = 4;
+    let mut family = ColumnFamilyOptions::default();
+    family.merge_operator = ferrock_base::merge::built_in("uint64add").unwrap();
+    family.level0_file_num_compaction_trigger = 1;
+    let (db, families) = Db::open_cf(directory.path(), options, vec![("default".to_owned(), family)]).unwrap();
+    let written = Arc::new(AtomicU64::new(0));
+    let is_done = Arc::new(AtomicBool::new(false));
+    let readers: Vec<_> = (0..2)
+        .map(|_| {
+            let (db, written, is_done) = (db.clone(), Arc::clone(&written), Arc::clone(&is_done));
+            std::thread::spawn(move || {
+                while !is_done.load(Ordering::Acquire) {
+                    let before = written.load(Ordering::Acquire);
+                    let value = db.get(b"counter").unwrap();
+                    let after = written.load(Ordering::Acquire) + 1;
+                    let value = value.map_or(0, |value| u64::from_le_bytes(value[..].try_into().unwrap()));
+                    assert!((before..=after).contains(&value), "{value} is not within {before}..={after}");
+                }
+            })
+        })
+        .collect();
+    for number in 1..=2000u64 {
+        db.merge_cf(&families[0], b"counter", &1u64.to_le_bytes(), &WriteOptions::default()).unwrap();
+        written.store(number, Ordering::Release);
+        if number.is_multiple_of(10) {
+            db.flush_cf(&families[0], &FlushOptions { wait: false }).unwrap();
+        }
+    }
+    is_done.store(true, Ordering::Release);
+    readers.into_iter().for_each(|reader| reader.join().unwrap());
+}

@@ -172,6 +172,7 @@ impl DbCore {
                 .collect(),
             ..VersionEdit::for_column_family(job.data.id)
         };
+        let installs = self.installs.lock();
         let applied = self.versions.log_and_apply(vec![edit]);
         let mut state = self.state.lock();
         for number in &numbers {
@@ -189,6 +190,7 @@ impl DbCore {
             self.update_stall_condition(family, &family.data.options.load());
         }
         drop(state);
+        drop(installs);
         self.open_new_tables(&job.data, event.output_files.iter().copied());
         self.note_compaction(job, &event, written, self.clock.monotonic_us().saturating_sub(before));
         self.listeners.iter().for_each(|listener| listener.on_compaction_completed(&event));

@@ -83,6 +83,7 @@ impl Db {
             return Err(Error::invalid_argument(problems.join("; ")));
         }
         let options = Arc::new(options.sanitized());
+        let _installs = core.installs.lock();
         core.versions.set_options(family.id(), Arc::clone(&options))?;
         family.data.options.store(options);
         let mut state = core.state.lock();

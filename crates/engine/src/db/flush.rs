@@ -82,6 +82,7 @@ impl DbCore {
         }
         let edit =
             VersionEdit { log_number: Some(log_number), new_files: output.files, ..VersionEdit::for_column_family(id) };
+        let installs = self.installs.lock();
         let applied = self.versions.log_and_apply(vec![edit]);
         let mut state = self.state.lock();
         output.numbers.iter().for_each(|number| {
@@ -94,6 +95,7 @@ impl DbCore {
             return Err(error);
         }
         self.retire_memtables(&mut state, id, memtables.len());
+        drop(installs);
         let released = self.release_logs(&mut state)?;
         drop(state);
         self.open_new_tables(&data, file.as_slice().iter().map(|file| file.number));

@@ -276,6 +276,7 @@ impl DbCore {
 
     /// Moves the deepest level's files up to the highest empty level that can hold them, or to `target`.
     fn move_up(&self, data: &ColumnFamilyData, target: Option<usize>) -> Result<()> {
+        let _installs = self.installs.lock();
         let mut state = self.state.lock();
         let Some(family) = state.families.get(&data.id) else { return Ok(()) };
         let Some(version) = self.versions.current(data.id) else { return Ok(()) };

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Locks, in the order in which they may be taken: leadership of the write queue, then
-//! [`State`] (`core.state`), then the log (`core.wal`). Nothing is read from a table and
+//! `core.installs`, then [`State`] (`core.state`), then the log (`core.wal`). Nothing is read from a table and
 //! nothing is written but the MANIFEST, a new log and CURRENT while `state` is held.
 //! Readers take none of them.
 //!
@@ -131,6 +131,10 @@ pub(crate) struct DbCore {
     pub(crate) versions: VersionSet,
     pub(crate) queue: WriteQueue<write::WriteRequest, write::WriteGroup>,
     pub(crate) wal: Mutex<Wal>,
+    /// Held from the moment a change of the tables is logged until readers have it. Without it a job that installs the
+    /// current version could show a flushed table beside the memtable it was made from, and merge operands would
+    /// count twice.
+    pub(crate) installs: Mutex<()>,
     pub(crate) state: Mutex<State>,
     /// Background work ended, a condition changed, an error came or went.
     pub(crate) changed: Condvar,

@@ -358,6 +358,7 @@ impl Opener {
             versions,
             queue: WriteQueue::new(),
             wal: Mutex::new(Wal::new(Arc::clone(&self.file_system), self.path.clone(), wal_options)),
+            installs: Mutex::new(()),
             state: Mutex::new(State {
                 families: BTreeMap::new(),
                 error: BackgroundError::default(),
