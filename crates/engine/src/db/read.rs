@@ -17,8 +17,9 @@ use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
 use crate::table_cache::{TableCache, TableRef};
 use crate::version::Version;
-use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
+use ferrock_base::{Error, ErrorKind, FileNumber, LookupKey, Result, SequenceNumber};
 use ferrock_table::{BlockPin, TableReadOptions};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A value read: copied out of a memtable, or left where it is in a cached block and kept alive. `'static` and `Send`.
@@ -161,6 +162,34 @@ fn search_tables(
     Ok(())
 }
 
+/// Which keys each table of a level may hold, in the order in which the tables are to be asked: a newer one of level 0
+/// before an older one, and deeper, where a key may lie in neighbours, the one with its newer versions first.
+fn tables_to_ask(
+    pinned: &SuperVersion,
+    level: usize,
+    lookups: &[LookupKey],
+) -> Vec<(Arc<crate::version::FileMetadata>, Vec<usize>)> {
+    let mut asked: Vec<(Arc<crate::version::FileMetadata>, Vec<usize>)> = Vec::new();
+    let mut places: HashMap<FileNumber, usize> = HashMap::new();
+    if level == 0 {
+        for (place, file) in pinned.version.level(0).iter().enumerate() {
+            places.insert(file.number, place);
+            asked.push((Arc::clone(file), Vec::new()));
+        }
+    }
+    for (index, lookup) in lookups.iter().enumerate() {
+        for file in pinned.version.files_for_user_key(level, lookup) {
+            let place = *places.entry(file.number).or_insert_with(|| {
+                asked.push((Arc::clone(file), Vec::new()));
+                asked.len() - 1
+            });
+            asked[place].1.push(index);
+        }
+    }
+    asked.retain(|(_, members)| !members.is_empty());
+    asked
+}
+
 /// Asks one level: the keys that a table may hold are looked up in it together, so that their blocks are read in one
 /// batch.
 fn multi_get_level(
@@ -174,19 +203,7 @@ fn multi_get_level(
     let table_options = options.for_table();
     let mut contexts: Vec<&mut GetContext<'_, BlockPin>> = batch.pending().collect();
     let lookups: Vec<LookupKey> = contexts.iter().map(|context| LookupKey::new(context.user_key(), sequence)).collect();
-    // Which keys each table of the level may hold, in the order in which the tables are to be asked.
-    let mut asked: Vec<(Arc<crate::version::FileMetadata>, Vec<usize>)> = Vec::new();
-    for file in pinned.version.level(level) {
-        let members: Vec<usize> = (0..lookups.len())
-            .filter(|&index| {
-                pinned.version.files_for_user_key(level, &lookups[index]).any(|found| found.number == file.number)
-            })
-            .collect();
-        if !members.is_empty() {
-            asked.push((Arc::clone(file), members));
-        }
-    }
-    for (file, members) in asked {
+    for (file, members) in tables_to_ask(pinned, level, &lookups) {
         let members: Vec<usize> = members.into_iter().filter(|&index| !contexts[index].is_done()).collect();
         if members.is_empty() {
             continue;
