@@ -36,6 +36,11 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         let reproduced = reproduce.map_err(|error| error.to_string())?;
         return if reproduced.success() { Ok(()) } else { Err(format!("{limit} still fails")) };
     };
+    let seed = match arguments.get(2).map(|seed| seed.parse::<u32>()) {
+        None => 0,
+        Some(Ok(seed)) => seed,
+        Some(Err(_)) => return Err("the seed is a number; 0 takes a new one each time".to_owned()),
+    };
     let failures = Mutex::new(Vec::new());
     let waiting = Mutex::new(chosen);
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
@@ -45,7 +50,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
                 loop {
                     let next = waiting.lock().ok().and_then(|mut waiting| waiting.pop());
                     let Some(target) = next else { break };
-                    if let (Err(error), Ok(mut failures)) = (fuzz(&binaries, &target, seconds), failures.lock()) {
+                    if let (Err(error), Ok(mut failures)) = (fuzz(&binaries, &target, seconds, seed), failures.lock()) {
                         failures.push(error);
                     }
                 }
@@ -80,7 +85,7 @@ fn build(targets: &[String]) -> Result<PathBuf, String> {
 }
 
 /// Runs one target; what it prints is shown only if it fails.
-fn fuzz(binaries: &Path, target: &str, seconds: u32) -> Outcome {
+fn fuzz(binaries: &Path, target: &str, seconds: u32, seed: u32) -> Outcome {
     let directory = |kind: &str| {
         let path = Path::new("fuzz").join(kind).join(target);
         std::fs::create_dir_all(&path).map(|()| path).map_err(|error| format!("fuzz/{kind}/{target}: {error}"))
@@ -95,6 +100,7 @@ fn fuzz(binaries: &Path, target: &str, seconds: u32) -> Outcome {
         .args([&corpus, &seeds])
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
         .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-seed={seed}"))
         .arg(format!("-max_len={MAX_INPUT_BYTES}"))
         .arg(format!("-malloc_limit_mb={MALLOC_LIMIT_MB}"))
         .arg(format!("-timeout={TIMEOUT_SECS}"))

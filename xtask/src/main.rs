@@ -62,10 +62,11 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "fuzz",
-        arguments: "[target|all|build] [seconds]",
+        arguments: "[target|all|build] [seconds] [seed]",
         what: "fuzz decoders, each for some seconds (nightly, C++ compiler)",
-        more: "Default: all, 30. Starts from fuzz/seeds/TARGET and keeps what it learns in fuzz/corpus/TARGET; an input\n\
-               that fails is kept in fuzz/artifacts/TARGET and reproduced by `cargo xtask fuzz TARGET FILE`.\n\
+        more: "Default: all, 30, a new seed each time. Starts from fuzz/seeds/TARGET and keeps what it learns in\n\
+               fuzz/corpus/TARGET; an input that fails is kept in fuzz/artifacts/TARGET and reproduced by\n\
+               `cargo xtask fuzz TARGET FILE`.\n\
                `cargo fuzz run TARGET` works as well, where cargo-fuzz is installed.",
         run: fuzz::run,
     },
