@@ -98,8 +98,9 @@ impl<'a> ManifestReader<'a> {
                     None if first_damaged.is_none() && BLOCK_SIZE_BYTES - position < LEGACY_HEADER_SIZE_BYTES => break,
                     None => {
                         let at_position = offset + position as u64;
-                        if first_damaged.is_none() && is_whole_but_for_its_length(&content[position..]) {
-                            let what = "the length of the last record is damaged";
+                        if first_damaged.is_none()
+                            && let Some(what) = damaged_header(&content[position..])
+                        {
                             return Err(at(Error::corruption(what), &self.path, at_position));
                         }
                         first_damaged.get_or_insert(at_position);
@@ -132,10 +133,18 @@ fn intact_record(bytes: &[u8]) -> Option<usize> {
     (get_fixed32(header, 0) == Some(mask_crc(crc32c(covered)))).then_some(LEGACY_HEADER_SIZE_BYTES + length)
 }
 
-/// True when everything up to the end is one record by its checksum, which does not cover the length.
-fn is_whole_but_for_its_length(bytes: &[u8]) -> bool {
-    let Some(covered) = bytes.get(6..).filter(|covered| covered.len() > 1) else { return false };
-    (1..=4).contains(&covered[0]) && get_fixed32(bytes, 0) == Some(mask_crc(crc32c(covered)))
+/// What tells the header of a record that was written wholly from one that was being written at a crash, which has a
+/// true type and the checksum of bytes that are not there. The checksum does not cover the length.
+fn damaged_header(bytes: &[u8]) -> Option<&'static str> {
+    let covered = bytes.get(6..)?;
+    match covered.first()? {
+        0 => None,
+        1..=4 => {
+            let is_whole = covered.len() > 1 && get_fixed32(bytes, 0) == Some(mask_crc(crc32c(covered)));
+            is_whole.then_some("the length of the last record is damaged")
+        }
+        _ => Some("the last record has a type that no MANIFEST has"),
+    }
 }
 
 /// Names the place of an error in a record.
