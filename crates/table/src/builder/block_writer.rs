@@ -33,6 +33,11 @@ pub(super) struct BlockWriter {
     plain_compressor: Option<Compressor>,
     dictionary: Option<Dictionary>,
     verify_compression: bool,
+    /// Compressed blocks that were decompressed again and were right.
+    num_verified_blocks: u64,
+    /// Stands for a compressor that is wrong: changes what it returned.
+    #[cfg(test)]
+    spoil: Option<fn(&mut Vec<u8>)>,
     compressed: Vec<u8>,
     used_types: Vec<CompressionType>,
     file_checksum: Option<u32>,
@@ -58,6 +63,9 @@ impl BlockWriter {
             plain_compressor: None,
             dictionary: None,
             verify_compression: params.options.verify_compression,
+            num_verified_blocks: 0,
+            #[cfg(test)]
+            spoil: None,
             compressed: Vec::new(),
             used_types: Vec::new(),
             file_checksum: params.compute_file_checksum.then_some(0),
@@ -70,6 +78,10 @@ impl BlockWriter {
 
     pub(super) fn used_types(&self) -> &[CompressionType] {
         &self.used_types
+    }
+
+    pub(super) fn num_verified_blocks(&self) -> u64 {
+        self.num_verified_blocks
     }
 
     pub(super) fn file_checksum(&self) -> Option<u32> {
@@ -129,6 +141,10 @@ impl BlockWriter {
         let mut compressed = std::mem::take(&mut self.compressed);
         let written = if compressor.compress(block, &mut compressed) {
             let kind = compressor.compression_type();
+            #[cfg(test)]
+            if let Some(spoil) = self.spoil {
+                spoil(&mut compressed);
+            }
             self.check_compressed(kind, &compressed, block, is_data).and_then(|()| {
                 if !self.used_types.contains(&kind) {
                     self.used_types.push(kind);
@@ -143,13 +159,16 @@ impl BlockWriter {
     }
 
     /// Decompresses what was just compressed, when that is asked for.
-    fn check_compressed(&self, kind: CompressionType, compressed: &[u8], block: &[u8], is_data: bool) -> Result<()> {
+    fn check_compressed(&mut self, kind: CompressionType, compressed: &[u8], block: &[u8], is_data: bool) -> Result<()> {
         if !self.verify_compression {
             return Ok(());
         }
         let dictionary = self.dictionary.as_ref().filter(|_| is_data);
         match decompress(kind, compressed, self.format_version, dictionary, block.len()) {
-            Ok(again) if again == block => Ok(()),
+            Ok(again) if again == block => {
+                self.num_verified_blocks += 1;
+                Ok(())
+            }
             Ok(_) => {
                 Err(Error::corruption(format!("a block compressed with {} decodes differently", kind.option_name())))
             }
@@ -193,3 +212,6 @@ impl BlockWriter {
         &*self.file
     }
 }
+
+#[cfg(test)]
+mod tests;

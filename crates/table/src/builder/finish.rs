@@ -59,6 +59,7 @@ fn summary(builder: TableBuilder, data_end: u64) -> TableSummary {
         file_size,
         tail_size: file_size - data_end,
         unique_id,
+        num_verified_blocks: builder.writer.num_verified_blocks(),
         file_checksum: builder.writer.file_checksum(),
         last_key: builder.first_key.is_some().then_some(builder.last_key),
         first_key: builder.first_key,
