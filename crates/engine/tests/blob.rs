@@ -14,6 +14,7 @@ use ferrock::{ColumnFamily, CompactRangeOptions, Db, DbOptions, FlushOptions, Re
 use ferrock_base::internal_key::ParsedInternalKey;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::{Comparator, InternalComparator, ValueType};
+use ferrock_format::blob_file::{BLOB_FILE_HEADER_SIZE, BLOB_RECORD_HEADER_SIZE, BlobFileFooter, BlobRecordHeader};
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::log::{LogEvent, LogReader, SliceSource};
 use ferrock_format::version_edit::VersionEdit;
@@ -443,4 +444,58 @@ fn a_missing_blob_file_is_told_by_the_reads_that_need_it() {
         }
     }
     assert!(failures > 0 && failures < wanted.len());
+}
+
+/// Gives a file whose writer crashed the footer that it would have got next. Returns how many records it has.
+fn seal(path: &Path) -> u64 {
+    let mut content = fs::read(path).unwrap();
+    let (mut offset, mut blob_count) = (BLOB_FILE_HEADER_SIZE, 0);
+    while offset < content.len() {
+        let header = BlobRecordHeader::decode(&content[offset..][..BLOB_RECORD_HEADER_SIZE]).unwrap();
+        offset += usize::try_from(header.record_size().unwrap()).unwrap();
+        blob_count += 1;
+    }
+    assert_eq!(offset, content.len());
+    content.extend(BlobFileFooter { blob_count, expiration_range: (0, 0) }.encode());
+    fs::write(path, content).unwrap();
+    blob_count
+}
+
+/// Its writer crashed between closing the blob file and telling the MANIFEST: only the log names it.
+#[test]
+fn a_closed_blob_file_that_only_the_log_names_is_kept() {
+    let database = database("r11.9-blob-direct-write");
+    for avoid_flush in [false, true] {
+        let what = format!("avoid_flush_during_recovery={avoid_flush}");
+        let unpacked = database.unpack();
+        let path = unpacked.path();
+        for number in unlisted(&path) {
+            assert!(seal(&path.join(format!("{number:06}.blob"))) > 1);
+        }
+        for entry in fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.file_name().unwrap().to_str().unwrap().starts_with("OPTIONS") {
+                let text = fs::read_to_string(&entry).unwrap();
+                assert!(text.contains("avoid_flush_during_recovery=false"));
+                let ours = format!("avoid_flush_during_recovery={avoid_flush}");
+                fs::write(&entry, text.replace("avoid_flush_during_recovery=false", &ours)).unwrap();
+            }
+        }
+        let before = blob_files(&path);
+        let (db, families) = open(&path);
+        assert_eq!(blob_files(&path), before, "{what}");
+        let map = scan(&db, &families[0]);
+        let expected = &database.expect["column_families"].as_array().unwrap()[0];
+        assert_eq!(digest(&map), expected["scan"]["sha256"].as_str().unwrap(), "{what}");
+        drop((db, families));
+        for round in 0..2 {
+            let (db, families) = open(&path);
+            check(&format!("{what}: round {round}"), &db, &families[0], &map);
+            // Tables name only the oldest file that they refer to.
+            compact(&db, &families[0]);
+            check(&format!("{what}: compacted in round {round}"), &db, &families[0], &map);
+            db.close().unwrap();
+            check_books(&what, &path, &BTreeSet::new());
+            check_directory(&what, &path, &BTreeSet::new());
+        }
+    }
 }

@@ -8,7 +8,7 @@ use ferrock_base::internal_key::user_key;
 use ferrock_base::{FileNumber, Result, ValueType};
 use ferrock_format::blob_file::BLOB_RECORD_HEADER_SIZE;
 use ferrock_format::blob_index::{BlobIndex, BlobReference};
-use ferrock_format::version_edit::BlobFileGarbage;
+use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage};
 use ferrock_format::wide_column::decode_entity;
 use std::collections::BTreeMap;
 
@@ -75,6 +75,32 @@ impl BlobFlow {
             self.add(internal_key, reference);
             Ok(())
         })
+    }
+
+    /// Counts the references of `other` too.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        for (number, more) in &other.files {
+            let file = self.files.entry(*number).or_default();
+            file.records = file.records.saturating_add(more.records);
+            file.bytes = file.bytes.saturating_add(more.bytes);
+        }
+    }
+
+    /// What the MANIFEST should say of a file that it does not have and to which these are all the references; `None`
+    /// without any. There are never fewer records than references, or what is garbage later would exceed them.
+    pub(crate) fn adopt(&self, file: &BlobFileAddition) -> Option<(BlobFileAddition, Option<BlobFileGarbage>)> {
+        let kept = self.files.get(&file.number).filter(|kept| kept.records > 0)?;
+        let addition = BlobFileAddition {
+            total_blob_count: file.total_blob_count.max(kept.records),
+            total_blob_bytes: file.total_blob_bytes.max(kept.bytes),
+            ..file.clone()
+        };
+        let garbage = BlobFileGarbage {
+            number: file.number,
+            garbage_blob_count: addition.total_blob_count - kept.records,
+            garbage_blob_bytes: addition.total_blob_bytes - kept.bytes,
+        };
+        Some((addition, (garbage.garbage_blob_count > 0).then_some(garbage)))
     }
 
     /// What is garbage when `self` went in and `written` came out. Files that the version does not have are left out:

@@ -15,14 +15,15 @@
 //! recorded as garbage, and a file that is garbage through and through leaves the version (see `version::blob_file`).
 //!
 //! A reference may name a file that the MANIFEST does not: a database that appends values to blob files while it writes
-//! leaves such files behind when it crashes, without a footer. They are read like others and never deleted.
+//! leaves such files behind when it crashes. Without a footer they are read like others and never deleted; with one,
+//! recovery tells the MANIFEST of them (see `db::log_blobs`).
 
 mod file_reader;
 mod flow;
 mod source;
 
 pub(crate) use flow::{BlobFlow, for_each_reference};
-pub(crate) use source::{BlobSource, BlobView, OwnedBlobView, has_footer};
+pub(crate) use source::{BlobSource, BlobView, OwnedBlobView, closed_file};
 
 use ferrock_base::Result;
 use std::fmt::Debug;

@@ -4,8 +4,10 @@ use super::FetchBlob;
 use super::file_reader::{BlobFileReader, FooterRule, read_footer};
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
+use ferrock_format::blob_file::{BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE};
 use ferrock_format::blob_index::{BlobIndex, BlobReference};
 use ferrock_format::file_name;
+use ferrock_format::version_edit::BlobFileAddition;
 use ferrock_table::ReadTier;
 use ferrock_vfs::{FileSystem, RandomAccessOptions};
 use parking_lot::RwLock;
@@ -89,10 +91,23 @@ impl BlobSource {
     }
 }
 
-/// True when the file was closed properly. A file that cannot be read counts as one without a footer.
-pub(crate) fn has_footer(file_system: &dyn FileSystem, path: &Path) -> bool {
-    let file = file_system.open_random_access(path, &RandomAccessOptions::default());
-    file.and_then(|file| read_footer(&*file)).is_ok()
+/// What the MANIFEST should say of a file, when it was closed properly. A file that cannot be read counts as one without a
+/// footer.
+pub(crate) fn closed_file(
+    file_system: &dyn FileSystem,
+    directory: &Path,
+    number: FileNumber,
+) -> Option<BlobFileAddition> {
+    let path = directory.join(file_name::blob(number));
+    let file = file_system.open_random_access(&path, &RandomAccessOptions::default()).ok()?;
+    let footer = read_footer(&*file).ok()?;
+    let around_records = (BLOB_FILE_HEADER_SIZE + BLOB_FILE_FOOTER_SIZE) as u64;
+    Some(BlobFileAddition {
+        number,
+        total_blob_count: footer.blob_count,
+        total_blob_bytes: file.size().saturating_sub(around_records),
+        ..BlobFileAddition::default()
+    })
 }
 
 /// The blob files as a reader of one version sees them. Borrows everything: made anew for every lookup.

@@ -183,11 +183,12 @@ fn a_file_without_footer_is_read_only_when_the_version_does_not_have_it() {
         bench.write(number, &bytes);
         let read = bench.fetch(PAIRS[1].0, &references[1]);
         assert_eq!(read.is_ok(), is_read, "{read:?}");
-        let path = Path::new("/db").join(ferrock_format::file_name::blob(FileNumber(number)));
-        assert!(!has_footer(&*bench.file_system, &path));
+        let closed = || closed_file(&*bench.file_system, Path::new("/db"), FileNumber(number));
+        assert_eq!(closed(), None);
         bench.write(number, &blob_file(number, &PAIRS, true).0);
         assert_eq!(bench.fetch(PAIRS[1].0, &references[1]).unwrap(), PAIRS[1].1.as_bytes());
-        assert!(has_footer(&*bench.file_system, &path));
+        assert_eq!(closed().unwrap().total_blob_count, PAIRS.len() as u64);
+        assert_eq!(closed().unwrap().total_blob_bytes, bytes.len() as u64 - 30);
     }
     let missing = BlobReference { file_number: FileNumber(8), offset: 64, size_bytes: 1, compression: 0 };
     let error = bench.fetch("k1", &missing).unwrap_err();

@@ -8,7 +8,7 @@ use super::sources::Child;
 use super::table_output::{OutputPlan, TableOutput};
 use super::{DbCore, State};
 use crate::background_error::Reason;
-use crate::blob::FetchBlob;
+use crate::blob::{BlobFlow, FetchBlob};
 use crate::column_family::ColumnFamilyData;
 use crate::compaction::iterator::{
     CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
@@ -126,16 +126,12 @@ impl DbCore {
         FlushEvent { column_family: data.name.clone(), file_number, size_bytes }
     }
 
-    /// Writes memtables of a family to tables of level 0, for recovery.
-    pub(crate) fn write_level_0_table(
+    /// Writes memtables of a family to tables of level 0.
+    pub(crate) fn write_level_0(
         &self,
         data: &Arc<ColumnFamilyData>,
         memtables: &[Arc<MemTable>],
-    ) -> Result<Vec<NewFile>> {
-        Ok(self.write_level_0(data, memtables)?.files)
-    }
-
-    fn write_level_0(&self, data: &Arc<ColumnFamilyData>, memtables: &[Arc<MemTable>]) -> Result<WrittenTables> {
+    ) -> Result<WrittenTables> {
         let options = data.options.load_full();
         let now = self.clock.unix_seconds();
         let plan = OutputPlan {
@@ -180,6 +176,7 @@ impl DbCore {
         let mut output = TableOutput::new(self, &plan, input.surviving_tombstones());
         let written = output.write_all(&mut input, OutputSplitter::never(data.comparator.clone()));
         let (files, numbers) = (std::mem::take(&mut output.files), std::mem::take(&mut output.numbers));
+        let blobs = std::mem::take(&mut output.blobs_written);
         drop(output);
         if let Err(error) = written {
             self.discard_outputs(&numbers);
@@ -195,7 +192,7 @@ impl DbCore {
                 data.name
             )));
         }
-        Ok(WrittenTables { files, numbers })
+        Ok(WrittenTables { files, numbers, blobs })
     }
 
     /// A table that cannot be opened must not replace the memtable it was made from.
@@ -308,7 +305,9 @@ impl DbCore {
     }
 }
 
-struct WrittenTables {
-    files: Vec<NewFile>,
+pub(crate) struct WrittenTables {
+    pub(crate) files: Vec<NewFile>,
     numbers: Vec<FileNumber>,
+    /// References into blob files that the tables have.
+    pub(crate) blobs: BlobFlow,
 }

@@ -22,6 +22,7 @@ mod background;
 mod compact;
 mod families;
 mod flush;
+mod log_blobs;
 mod manual;
 mod obsolete;
 mod open;

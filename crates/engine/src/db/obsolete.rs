@@ -5,7 +5,7 @@
 //! again after the next flush or compaction, and at the latest when the database opens.
 
 use super::{DbCore, State};
-use crate::blob::has_footer;
+use crate::blob::closed_file;
 use crate::version::obsolete::{NeededFiles, obsolete_files};
 use ferrock_base::FileNumber;
 use ferrock_format::file_name::{self, FileKind};
@@ -49,7 +49,9 @@ impl DbCore {
             match parsed.map(|parsed| (parsed.kind, parsed.number)) {
                 Some((FileKind::Table, number)) => self.open_tables.evict(number),
                 // Its writer crashed before it could record the file, and tables or logs may refer to it.
-                Some((FileKind::Blob, _)) if !has_footer(&*self.file_system, &self.path.join(name)) => continue,
+                Some((FileKind::Blob, number)) if closed_file(&*self.file_system, &self.path, number).is_none() => {
+                    continue;
+                }
                 Some((FileKind::Blob, number)) => self.blob_source.evict(number),
                 _ => {}
             }

@@ -10,6 +10,7 @@
 //! tree makes the open fail, instead of an empty family whose tables then count as
 //! obsolete.
 
+use super::log_blobs::LogBlobs;
 use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
 use super::{Db, DbCore, FamilyState, State};
 use crate::background_error::BackgroundError;
@@ -508,13 +509,16 @@ impl DbCore {
     /// Reads the logs, brings what they held into tables, and begins a new log and a new MANIFEST.
     fn recover_and_begin(self: &Arc<Self>) -> Result<()> {
         let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
-        let recovered = self.read_logs(|data| self.flush_recovered(data, &mut edits))?;
-        let keeps_memtables = edits.is_empty() && self.options.load().avoid_flush_during_recovery;
+        let mut blobs = self.find_log_blobs()?;
+        let recovered = self.read_logs(|data| self.flush_recovered(data, &mut edits, &mut blobs))?;
+        let keeps_memtables =
+            edits.is_empty() && self.options.load().avoid_flush_during_recovery && !blobs.is_any_closed();
         if !keeps_memtables {
             for data in self.families.load().iter() {
-                self.flush_recovered(data, &mut edits)?;
+                self.flush_recovered(data, &mut edits, &mut blobs)?;
             }
         }
+        edits.values_mut().for_each(|edit| blobs.complete(edit));
         if let Some(last) = recovered.last_sequence {
             self.raise_visible(last);
             self.versions.advance_last_sequence(last);
@@ -592,15 +596,21 @@ impl DbCore {
     }
 
     /// Writes the memtable of a family to a table and begins a new one. The table counts when the edits are applied.
-    fn flush_recovered(&self, data: &Arc<ColumnFamilyData>, edits: &mut BTreeMap<u32, VersionEdit>) -> Result<()> {
+    fn flush_recovered(
+        &self,
+        data: &Arc<ColumnFamilyData>,
+        edits: &mut BTreeMap<u32, VersionEdit>,
+        blobs: &mut LogBlobs,
+    ) -> Result<()> {
         let memtable = data.memtable.load_full();
         if memtable.is_empty() {
             return Ok(());
         }
-        let output = self.write_level_0_table(data, &[Arc::clone(&memtable)])?;
+        let output = self.write_level_0(data, &[Arc::clone(&memtable)])?;
         data.memtable.store(crate::column_family::new_memtable(&data.options.load()));
         let edit = edits.entry(data.id).or_insert_with(|| VersionEdit::for_column_family(data.id));
-        edit.new_files.extend(output);
+        edit.new_files.extend(output.files);
+        blobs.add_written(data.id, &output.blobs);
         Ok(())
     }
 }
