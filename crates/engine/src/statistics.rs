@@ -60,6 +60,8 @@ counters! {
     compaction_write_bytes,
     /// Time of compaction jobs.
     compaction_us,
+    /// Compressed blocks that `verify_compression` found right.
+    verified_blocks,
 }
 
 impl Statistics {

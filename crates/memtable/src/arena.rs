@@ -7,7 +7,9 @@
 //!
 //! Many threads may allocate at once: a piece is one `fetch_add` on the current chunk; only the thread that finds the
 //! chunk full takes the lock and makes the next one. A piece larger than a quarter of a chunk gets a chunk of its own, so
-//! that it does not throw away the rest of the current one. The first chunk is small: an idle column family costs 4 KiB.
+//! that it does not throw away the rest of the current one. Chunks have the size that was asked for (`arena_block_size`, 4
+//! KiB to 1 GiB) but for the first, which is 4 KiB whatever was asked: an idle column family costs no more. RocksDB's arena
+//! likewise begins in a small block (of 2 KiB) before it takes the first of the size asked for.
 //!
 //! Invariants: a piece belongs to one caller; chunks live until the arena is dropped; `allocated_bytes` is the exact sum
 //! of the chunk sizes.
@@ -170,6 +172,33 @@ impl Drop for Arena {
 mod tests {
     use super::*;
 
+    fn chunk_sizes(arena: &Arena) -> Vec<usize> {
+        let chunks = arena.chunks.lock();
+        // SAFETY: the arena is alive.
+        chunks.iter().map(|chunk| unsafe { chunk.as_ref() }.layout.size()).collect()
+    }
+
+    #[test]
+    fn chunks_have_the_size_that_was_asked_for() {
+        for asked in [4 << 10, 64 << 10, 1 << 20, 3 << 20] {
+            let arena = Arena::new(asked);
+            arena.allocate(100);
+            assert_eq!(chunk_sizes(&arena), [FIRST_CHUNK_BYTES], "one small piece costs the first chunk");
+            while arena.allocated_bytes() < 3 * asked {
+                arena.allocate(1000);
+            }
+            let sizes = chunk_sizes(&arena);
+            assert!(sizes.len() >= 3 && sizes[1..].iter().all(|&size| size == asked), "{asked}: {sizes:?}");
+            // A quarter still shares; more has a chunk of its own, of exactly its size.
+            let before = sizes.len();
+            arena.allocate(asked / 4 + 8);
+            assert_eq!(chunk_sizes(&arena)[before..], [asked / 4 + 8], "{asked}");
+        }
+        for (asked, least) in [(0, MIN_CHUNK_BYTES), (1, MIN_CHUNK_BYTES), (usize::MAX, MAX_CHUNK_BYTES)] {
+            assert_eq!(Arena::new(asked).chunk_bytes, least);
+        }
+    }
+
     #[test]
     fn pieces_do_not_overlap_and_memory_is_counted() {
         let arena = Arena::new(16 << 10);
@@ -186,12 +215,7 @@ mod tests {
             asked += bytes.next_multiple_of(ALIGNMENT);
             assert!(arena.used_bytes() >= asked && arena.used_bytes() <= arena.allocated_bytes());
         }
-        let total: usize = {
-            let chunks = arena.chunks.lock();
-            // SAFETY: the arena is alive.
-            chunks.iter().map(|chunk| unsafe { chunk.as_ref() }.layout.size()).sum()
-        };
-        assert_eq!(arena.allocated_bytes(), total);
+        assert_eq!(arena.allocated_bytes(), chunk_sizes(&arena).iter().sum());
         for (piece, bytes, fill) in pieces {
             // SAFETY: written above.
             let content = unsafe { std::slice::from_raw_parts(piece.as_ptr(), bytes) };

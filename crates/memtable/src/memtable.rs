@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct MemTableOptions {
     /// The order of keys.
     pub comparator: InternalComparator,
-    /// Size of the blocks that memory is taken from the system in (4 KiB to 1 GiB).
+    /// Size of the blocks that memory is taken from the system in (4 KiB to 1 GiB). The first is always 4 KiB.
     pub arena_block_bytes: usize,
     /// Takes the prefixes that go into the Bloom filter.
     pub prefix_extractor: Option<PrefixExtractor>,
@@ -338,7 +338,7 @@ impl MemTable {
     }
 
     /// Bytes taken from the system: as [`approximate_memory_bytes`](Self::approximate_memory_bytes), with the free part of
-    /// the current arena block. What a memory budget is charged.
+    /// the current arena block.
     #[must_use]
     pub fn allocated_memory_bytes(&self) -> usize {
         self.list().arena().allocated_bytes() + self.beside_arena_bytes()

@@ -162,7 +162,8 @@ option_table! {
         fixed user_defined_index_factory: String = "nullptr".to_owned();
         /// Which metadata blocks stay pinned in the cache.
         mutable metadata_cache_options: MetadataCacheOptions = MetadataCacheOptions::default();
-        /// Keep the top level of partitioned indexes and filters in memory.
+        /// Keep the top level of partitioned indexes and filters with the open table, also when index and filter blocks
+        /// are in the block cache. Matters only together with `cache_index_and_filter_blocks`.
         mutable pin_top_level_index_and_filter: bool = true;
         /// Keep index and filter blocks of level 0 in the cache.
         mutable pin_l0_filter_and_index_blocks_in_cache: bool = false;
@@ -220,7 +221,7 @@ option_table! {
         mutable optimize_filters_for_memory: bool = true;
         /// Check filters as they are built.
         mutable detect_filter_construct_corruption: bool = false;
-        /// Decompress every block after compressing it and compare.
+        /// Decompress every block after compressing it and compare; a difference fails the flush or compaction.
         mutable verify_compression: bool = false;
         /// Pad data blocks so that none straddles a page.
         mutable block_align: bool = false;

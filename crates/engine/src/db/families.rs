@@ -21,7 +21,7 @@ impl Db {
         if !problems.is_empty() {
             return Err(Error::invalid_argument(problems.join("; ")));
         }
-        if let Some(first) = options.table.unsupported_for_writing().first() {
+        if let Some(first) = options.unsupported().first() {
             return Err(Error::not_supported(format!("column family {name}: {first}")));
         }
         let data = core.create_family(name, options.sanitized())?;
@@ -67,11 +67,13 @@ impl Db {
     /// Changes options that are mutable while the database is open, and writes a new OPTIONS file.
     ///
     /// # Errors
-    /// `Invalid argument` names every option that does not exist, is fixed, or is out of its bounds; then none changes.
+    /// `Invalid argument` names every option that does not exist, is fixed, or is out of its bounds, `Not implemented` a
+    /// value that asks for what is not built; then none changes.
     pub fn set_options_cf(&self, family: &ColumnFamily, changes: &[(&str, &str)]) -> Result<()> {
         let core = self.core();
         core.check_open()?;
-        let mut options = (*family.data.options.load_full()).clone();
+        let before = family.data.options.load_full();
+        let mut options = (*before).clone();
         let mut problems = Vec::new();
         for (name, value) in changes {
             if let Err(error) = options.set_mutable(name, value) {
@@ -81,6 +83,11 @@ impl Db {
         problems.extend(options.violations().iter().map(ToString::to_string));
         if !problems.is_empty() {
             return Err(Error::invalid_argument(problems.join("; ")));
+        }
+        // What an OPTIONS file asked for stays; only what is new here is refused.
+        let known = before.unsupported();
+        if let Some(first) = options.unsupported().iter().find(|value| !known.contains(value)) {
+            return Err(Error::not_supported(format!("column family {}: {first}", family.name())));
         }
         let options = Arc::new(options.sanitized());
         let _installs = core.installs.lock();

@@ -238,10 +238,9 @@ impl Opener {
     }
 
     fn lock_directory(&self) -> Result<Box<dyn FileLock>> {
+        // Refused here, the open leaves nothing behind. What the answer is under the lock counts.
+        self.check_existence()?;
         if !self.file_system.exists(&self.path)? {
-            if !self.options.create_if_missing {
-                return Err(does_not_exist(&self.path));
-            }
             self.create_directory()?;
         }
         self.file_system.lock_file(&self.path.join(file_name::LOCK))
@@ -265,19 +264,24 @@ impl Opener {
         parents.into_iter().rev().try_for_each(|parent| self.file_system.sync_dir(parent))
     }
 
-    fn create_or_check(&self) -> Result<()> {
+    /// True when there is a database; an error when there should not be one, or should be.
+    fn check_existence(&self) -> Result<bool> {
         let exists = version_set::exists(&*self.file_system, &self.path)?;
         match (exists, self.options.create_if_missing, self.options.error_if_exists) {
             (true, _, true) => {
                 Err(Error::invalid_argument("the database exists already (error_if_exists is on)").in_file(&self.path))
             }
-            (true, ..) => Ok(()),
             (false, false, _) => Err(does_not_exist(&self.path)),
-            (false, true, _) => {
-                let id = self.new_identity();
-                VersionSet::create(&*self.file_system, &self.path, Some(&id))
-            }
+            _ => Ok(exists),
         }
+    }
+
+    fn create_or_check(&self) -> Result<()> {
+        if self.check_existence()? {
+            return Ok(());
+        }
+        let id = self.new_identity();
+        VersionSet::create(&*self.file_system, &self.path, Some(&id))
     }
 
     fn new_identity(&self) -> String {
@@ -360,6 +364,7 @@ impl Opener {
             queue: WriteQueue::new(),
             wal: Mutex::new(Wal::new(Arc::clone(&self.file_system), self.path.clone(), wal_options)),
             installs: Mutex::new(()),
+            options_file: Mutex::new(()),
             state: Mutex::new(State {
                 families: BTreeMap::new(),
                 error: BackgroundError::default(),
@@ -421,7 +426,7 @@ fn check_options(options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Re
         return Err(Error::invalid_argument(problems.join("; ")));
     }
     for (name, family) in families.iter().filter(|(_, family)| !family.is_from_file) {
-        if let Some(first) = family.table.unsupported_for_writing().first() {
+        if let Some(first) = family.unsupported().first() {
             return Err(Error::not_supported(format!("column family {name}: {first}")));
         }
     }

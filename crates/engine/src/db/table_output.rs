@@ -9,6 +9,7 @@ use crate::compaction::iterator::{
     CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
 };
 use crate::options::ColumnFamilyOptions;
+use crate::statistics::Statistics;
 use ferrock_base::internal_key::{make_internal_key, sequence, trailer};
 use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
@@ -222,6 +223,7 @@ impl<'a> TableOutput<'a> {
             return Ok(());
         };
         let summary = open.builder.finish()?;
+        Statistics::add(&self.core.statistics.verified_blocks, summary.num_verified_blocks);
         let plan = self.plan;
         self.files.push(NewFile {
             level: u32::try_from(plan.level).unwrap_or(u32::MAX),

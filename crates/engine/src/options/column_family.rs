@@ -124,7 +124,9 @@ option_table! {
         mutable max_write_buffer_number: i32 = 2, 1..=i32::MAX;
         /// Full memtables that are flushed into one file together.
         fixed min_write_buffer_number_to_merge: i32 = 1, 1..=i32::MAX;
-        /// Bytes that a memtable takes from the allocator at a time. 0: an eighth of `write_buffer_size`, at most 1 MiB.
+        /// Bytes that a memtable takes from the allocator at a time, rounded up to 4 KiB; only its first block is always
+        /// 4 KiB, so that idle families stay small. What is larger than a quarter of this gets a block of its own.
+        /// 0: an eighth of `write_buffer_size`, at most 1 MiB.
         mutable arena_block_size: usize = 1 << 20;
         /// Share of the write buffer for a Bloom filter over the memtable; 0: none.
         mutable memtable_prefix_bloom_size_ratio: f64 = 0.0, 0.0..=1.0;
@@ -259,6 +261,25 @@ impl ColumnFamilyOptions {
         violations
     }
 
+    /// Values that ask for something that is not built: refused when a caller sets them, noted when a file has them.
+    #[must_use]
+    pub(crate) fn unsupported(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.table.unsupported_for_writing().iter().map(ToString::to_string).collect();
+        let settings = [
+            ("compression_opts", &self.settings.compression_opts),
+            ("bottommost_compression_opts", &self.settings.bottommost_compression_opts),
+        ];
+        for (name, CompressionSettings(options)) in settings {
+            if options.parallel_threads > 1 {
+                all.push(format!(
+                    "{name} = {{parallel_threads={};}} is not built yet; the nearest form is one thread for a table",
+                    options.parallel_threads
+                ));
+            }
+        }
+        all
+    }
+
     /// Sets a mutable option of the family or of its tables from its text.
     pub(crate) fn set_mutable(&mut self, name: &str, value: &str) -> ferrock_base::Result<()> {
         let own = ColumnFamilySettings::TABLE.iter().find(|info| info.name == name);
@@ -305,6 +326,7 @@ impl ColumnFamilyOptions {
         if s.arena_block_size == 0 {
             s.arena_block_size = (s.write_buffer_size / 8).min(1 << 20);
         }
+        s.arena_block_size = s.arena_block_size.checked_next_multiple_of(4 << 10).unwrap_or(s.arena_block_size);
         s.memtable_prefix_bloom_size_ratio = s.memtable_prefix_bloom_size_ratio.min(0.25);
         self
     }
@@ -361,6 +383,32 @@ mod tests {
         options.level0_stop_writes_trigger = 2;
         let names: Vec<String> = options.violations().into_iter().map(|violation| violation.name).collect();
         assert_eq!(names, ["write_buffer_size", "num_levels", "level0_stop_writes_trigger"]);
+    }
+
+    #[test]
+    fn arena_blocks_have_their_default_and_whole_pages() {
+        let sanitized = |write_buffer_size, arena_block_size| {
+            let mut options = ColumnFamilyOptions::default();
+            options.write_buffer_size = write_buffer_size;
+            options.arena_block_size = arena_block_size;
+            options.sanitized().arena_block_size
+        };
+        assert_eq!(sanitized(64 << 20, 0), 1 << 20, "capped");
+        assert_eq!(sanitized(4 << 20, 0), 512 << 10, "an eighth of the buffer");
+        assert_eq!(sanitized(100_000, 0), 16 << 10, "rounded up");
+        assert_eq!(sanitized(64 << 20, 5000), 8 << 10);
+        assert_eq!(sanitized(64 << 20, 1), 4 << 10);
+        assert_eq!(sanitized(64 << 20, 3 << 20), 3 << 20);
+        assert_eq!(sanitized(64 << 20, usize::MAX), usize::MAX, "no overflow");
+    }
+
+    #[test]
+    fn threads_that_compress_one_table_are_not_built() {
+        let mut options = ColumnFamilyOptions::default();
+        assert!(options.unsupported().is_empty());
+        options.bottommost_compression_opts.0.parallel_threads = 4;
+        let [only] = &options.unsupported()[..] else { panic!("{:?}", options.unsupported()) };
+        assert!(only.contains("bottommost_compression_opts") && only.contains("parallel_threads=4"), "{only}");
     }
 
     #[test]

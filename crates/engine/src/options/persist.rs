@@ -218,7 +218,7 @@ fn take_table(options: &mut ColumnFamilyOptions, section: &TableSection, notes: 
         notes.push(format!("{place}: {violation}; the default is used"));
         reset(BlockBasedTableOptions::TABLE, &violation.name, |name, text| options.table.set(name, text));
     }
-    notes.extend(options.table.unsupported_for_writing().iter().map(|option| format!("{place}: {option}")));
+    notes.extend(options.unsupported().iter().map(|option| format!("{place}: {option}")));
 }
 
 /// The OPTIONS file of a database.

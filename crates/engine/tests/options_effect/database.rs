@@ -1,16 +1,17 @@
 //! Options of a whole database, but for those about how files are asked for: `files.rs`.
 
-use crate::Effect::{self, Elsewhere, Shown};
+use crate::Effect::{self, Shown};
 use crate::files;
 use crate::setup::{
     DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, key, number, put, put_unlogged, wait_until,
 };
+use crate::writes;
 use ferrock::{Db, ErrorKind, ReadOptions, WriteOptions};
 use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
 use ferrock_vfs::{FileSystem, write_file_synced};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub const EFFECTS: &[(&str, Effect)] = &[
@@ -50,8 +51,8 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         Shown(|| files::asked("writable_file_max_buffer_size", ["1m", "65536"], "buffer_bytes: 65536")),
     ),
     ("delayed_write_rate", Shown(delayed_write_rate)),
-    ("allow_concurrent_memtable_write", Elsewhere("concurrency.rs: members of a group insert in parallel, or do not")),
-    ("max_write_batch_group_size_bytes", Shown(max_write_batch_group_size_bytes)),
+    ("allow_concurrent_memtable_write", Shown(writes::allow_concurrent_memtable_write)),
+    ("max_write_batch_group_size_bytes", Shown(writes::max_write_batch_group_size_bytes)),
     ("db_write_buffer_size", Shown(db_write_buffer_size)),
     ("info_log_level", Shown(info_log_level)),
     ("keep_log_file_num", Shown(keep_log_file_num)),
@@ -122,7 +123,7 @@ impl Spawner for CountingSpawner {
     }
 }
 
-fn max_file_opening_threads() {
+pub fn max_file_opening_threads() {
     let threads = differs("max_file_opening_threads", ["1", "4"], |mut setup| {
         let db = setup.open();
         (0..8).for_each(|_| flush_range(&db, 0..10));
@@ -328,38 +329,6 @@ fn delayed_write_rate() {
         },
     );
     assert!(rates[0] > 0 && rates[1] > rates[0], "{rates:?}");
-}
-
-/// Three writers wait while the log is busy: they are written as one group, or one by one.
-fn max_write_batch_group_size_bytes() {
-    let appends = differs("max_write_batch_group_size_bytes", ["1", "1m"], |setup| {
-        let db = setup.open();
-        db.put(b"k", b"v").unwrap();
-        let (count, is_first) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(true)));
-        let hook = {
-            let (count, is_first) = (Arc::clone(&count), Arc::clone(&is_first));
-            move |_: u64, line: &str| {
-                if line.starts_with("append") && line.contains(".log") {
-                    count.fetch_add(1, Ordering::SeqCst);
-                    if is_first.swap(false, Ordering::SeqCst) {
-                        std::thread::sleep(Duration::from_millis(300));
-                    }
-                }
-            }
-        };
-        setup.memory.set_operation_hook(Some(Arc::new(hook)));
-        std::thread::scope(|scope| {
-            scope.spawn(|| db.put(b"first", b"v").unwrap());
-            std::thread::sleep(Duration::from_millis(50));
-            for number in 0..3u8 {
-                let db = &db;
-                scope.spawn(move || db.put(&[number], b"v").unwrap());
-            }
-        });
-        setup.memory.set_operation_hook(None);
-        count.load(Ordering::SeqCst)
-    });
-    assert!(appends[0] == 4 && appends[1] < 4, "{appends:?}");
 }
 
 fn db_write_buffer_size() {

@@ -1,10 +1,12 @@
 //! Options of column families.
 
-use crate::Effect::{self, Elsewhere, Shown};
+use crate::Effect::{self, Shown};
+use crate::level_picks;
 use crate::setup::{
     DIRECTORY, Setup, differs, differs_with, flush_range, flushed_properties, force_compaction, key, number,
     only_properties, put, value, wait_until,
 };
+use crate::writes;
 use ferrock::options::{CompressionType, FilterPolicy};
 use ferrock::{Db, FileNumber, ReadOptions};
 use ferrock_base::ValueType;
@@ -18,14 +20,9 @@ use std::time::Duration;
 
 pub const EFFECTS: &[(&str, Effect)] = &[
     ("write_buffer_size", Shown(write_buffer_size)),
-    (
-        "max_write_buffer_number",
-        Elsewhere(
-            "concurrency.rs: an idle family does not pin the log (no more memtables than this), picker's stall tests",
-        ),
-    ),
+    ("max_write_buffer_number", Shown(writes::max_write_buffer_number)),
     ("min_write_buffer_number_to_merge", Shown(min_write_buffer_number_to_merge)),
-    ("arena_block_size", Elsewhere("memtable crate, src/arena.rs: memory is taken from the allocator in such blocks")),
+    ("arena_block_size", Shown(writes::arena_block_size)),
     (
         "memtable_prefix_bloom_size_ratio",
         Shown(|| {
@@ -65,7 +62,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("max_compaction_bytes", Shown(max_compaction_bytes)),
     ("disable_auto_compactions", Shown(|| automatic("disable_auto_compactions", ["false", "true"]))),
     ("compaction_style", Shown(|| automatic("compaction_style", ["kCompactionStyleLevel", "kCompactionStyleNone"]))),
-    ("compaction_pri", Elsewhere("src/compaction/picker/testdata/leveled.txt: which file each priority picks")),
+    ("compaction_pri", Shown(level_picks::compaction_pri)),
     ("ttl", Shown(|| age("ttl"))),
     ("periodic_compaction_seconds", Shown(|| age("periodic_compaction_seconds"))),
     ("force_consistency_checks", Shown(force_consistency_checks)),

@@ -1,6 +1,6 @@
-//! Every option in the three option tables changes bytes or behaviour, and here is the proof for each: a registry of
-//! effects by name, and a test that every name of the tables is in it. An option that is parsed and ignored cannot be
-//! added without failing here.
+//! Every option changes bytes or behaviour, and here is the proof for each: a registry of effects by name, and a test that
+//! every option is in it: every row of the three option tables, and every public field of every other options struct,
+//! found in the source. An option that is parsed and ignored cannot be added without failing here.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,13 +9,20 @@
     reason = "tests fail by panicking, and look at real files"
 )]
 
+mod components;
+mod compression;
 mod database;
 mod family;
 mod files;
+mod golden;
+mod level_picks;
+mod operation;
 mod recording;
 mod refused;
 mod setup;
+mod sources;
 mod table;
+mod writes;
 
 use ferrock::options::{ColumnFamilySettings, DbSettings};
 use ferrock_table::BlockBasedTableOptions;
@@ -28,13 +35,15 @@ pub enum Effect {
     Shown(fn()),
     /// Another value than the default is refused, by name: what it asks for is not built.
     Refused(&'static str),
-    /// Shown where its subject is tested.
-    Elsewhere(&'static str),
+    /// Shown where its subject is tested: a file, relative to the crate, and a test in it that names the option.
+    Elsewhere(&'static str, &'static str),
 }
 
 fn registry() -> BTreeMap<&'static str, Effect> {
     let mut all = BTreeMap::new();
-    for (name, effect) in [database::EFFECTS, family::EFFECTS, table::EFFECTS].into_iter().flatten() {
+    let tables = [database::EFFECTS, family::EFFECTS, table::EFFECTS];
+    let structs = [operation::EFFECTS, components::EFFECTS, compression::EFFECTS];
+    for (name, effect) in tables.into_iter().chain(structs).flatten() {
         assert!(all.insert(*name, *effect).is_none(), "{name} is registered twice");
     }
     all
@@ -44,8 +53,9 @@ fn registry() -> BTreeMap<&'static str, Effect> {
 fn every_option_has_an_effect() {
     let mut registered = registry();
     let tables = [DbSettings::TABLE, ColumnFamilySettings::TABLE, BlockBasedTableOptions::TABLE];
-    let missing: Vec<&str> =
-        tables.into_iter().flatten().map(|info| info.name).filter(|name| registered.remove(name).is_none()).collect();
+    let mut names: Vec<String> = tables.into_iter().flatten().map(|info| info.name.to_owned()).collect();
+    names.extend(sources::fields_of_option_structs());
+    let missing: Vec<&String> = names.iter().filter(|name| registered.remove(&name[..]).is_none()).collect();
     assert!(missing.is_empty(), "options without a known effect: {missing:?}");
     assert!(registered.is_empty(), "no such options: {:?}", registered.keys());
 }
@@ -57,7 +67,7 @@ fn run_share(share: usize) {
         let outcome = std::panic::catch_unwind(|| match effect {
             Effect::Shown(show) => show(),
             Effect::Refused(value) => refused::check(name, value),
-            Effect::Elsewhere(place) => assert!(place.len() > 10),
+            Effect::Elsewhere(file, test) => sources::check_test(name, file, test),
         });
         if outcome.is_err() {
             failed.push(name);

@@ -1,8 +1,10 @@
 //! Options of tables: most of them show in the properties of a table that is written with them.
 
-use crate::Effect::{self, Elsewhere, Refused, Shown};
+use crate::Effect::{self, Refused, Shown};
+use crate::golden;
 use crate::setup::{
-    DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, flushed_properties, key, number, put_unlogged,
+    DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, flushed_properties, key, number, only_properties,
+    put_unlogged,
 };
 use ferrock::ReadOptions;
 use ferrock::options::{CompressionType, FilterPolicy, PrefixExtractor};
@@ -19,10 +21,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("use_udi_as_primary_index", Refused(NOT_BUILT)),
     ("user_defined_index_factory", Refused("trie")),
     ("metadata_cache_options", Refused("{partition_pinning=kAll;}")),
-    (
-        "pin_top_level_index_and_filter",
-        Elsewhere("concerns tables with partitions, which are read and not written: the table crate's golden tables"),
-    ),
+    ("pin_top_level_index_and_filter", Shown(pin_top_level_index_and_filter)),
     ("pin_l0_filter_and_index_blocks_in_cache", Refused(NOT_BUILT)),
     ("cache_index_and_filter_blocks", Shown(cache_index_and_filter_blocks)),
     ("cache_index_and_filter_blocks_with_high_priority", Shown(high_priority)),
@@ -70,10 +69,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     ("optimize_filters_for_memory", Refused("false")),
     ("detect_filter_construct_corruption", Refused(NOT_BUILT)),
-    (
-        "verify_compression",
-        Elsewhere("a check that compressors never fail leaves no trace: the block writer of the table crate"),
-    ),
+    ("verify_compression", Shown(verify_compression)),
     ("block_align", Refused(NOT_BUILT)),
     ("super_block_alignment_size", Refused("65536")),
     ("super_block_alignment_space_overhead_ratio", Refused("64")),
@@ -86,20 +82,23 @@ fn smaller_second(name: &str, values: [&str; 2], measure: fn(&ferrock_format::pr
 
 /// Reads of a whole scan with nothing cached.
 fn reads_of_a_scan(name: &str, values: [&str; 2]) {
-    differs(name, values, |setup| {
-        let db = setup.open();
-        flush_range(&db, 0..6000);
-        let before = setup.memory_counters();
-        let mut iter = db.iter(&ReadOptions { fill_cache: false, ..ReadOptions::default() });
-        iter.seek_to_first();
-        let mut count = 0;
-        while iter.valid() {
-            count += 1;
-            iter.next();
-        }
-        assert_eq!(count, 6000);
-        setup.memory_counters() - before
-    });
+    let options = ReadOptions { fill_cache: false, ..ReadOptions::default() };
+    differs(name, values, |setup| reads_of_a_scan_with(&setup, &options));
+}
+
+pub fn reads_of_a_scan_with(setup: &Setup, options: &ReadOptions) -> u64 {
+    let db = setup.open();
+    flush_range(&db, 0..6000);
+    let before = setup.memory_counters();
+    let mut iter = db.iter(options);
+    iter.seek_to_first();
+    let mut count = 0;
+    while iter.valid() {
+        count += 1;
+        iter.next();
+    }
+    assert_eq!(count, 6000);
+    setup.memory_counters() - before
 }
 
 impl Setup {
@@ -159,6 +158,63 @@ fn high_priority() {
         },
     );
     assert!(high < low, "{low} reads, {high} at high priority");
+}
+
+/// A table with partitions, which RocksDB wrote: its top level is with the open table, or in the cache, where the next
+/// block pushes it out.
+fn pin_top_level_index_and_filter() {
+    let [pinned, cached] = differs_with(
+        "pin_top_level_index_and_filter",
+        ["true", "false"],
+        |setup| setup.with_cache(8 << 20).set("cache_index_and_filter_blocks", "true"),
+        |setup| {
+            golden::copy_to(&setup, "r7.8-index-twolevel-partfilter-many");
+            let db = setup.open();
+            let mut iter = db.iter(&ReadOptions { fill_cache: false, ..ReadOptions::default() });
+            iter.seek_to_first();
+            let first = iter.key().to_vec();
+            drop(iter);
+            let with_the_table = number(&db, "estimate-table-readers-mem");
+            // With room for nothing, the cache forgets what nobody holds.
+            let cache = setup.db.components.block_cache.clone().unwrap();
+            cache.set_capacity(0);
+            cache.set_capacity(8 << 20);
+            let before = setup.memory_counters();
+            db.get(&first).unwrap().unwrap();
+            (with_the_table, setup.memory_counters() - before)
+        },
+    );
+    assert!(pinned.0 > cached.0 + 100, "memory of open tables: {pinned:?}, {cached:?}");
+    assert!(pinned.1 < cached.1, "reads of a lookup: {pinned:?}, {cached:?}");
+}
+
+fn verify_compression() {
+    let verified = differs_with(
+        "verify_compression",
+        ["false", "true"],
+        |mut setup| {
+            setup.family.compression = CompressionType::Zstd;
+            setup
+        },
+        |setup| {
+            let db = setup.open();
+            flush_range(&db, 0..3000);
+            let statistics = db.property("ferrock.statistics").unwrap();
+            let line = statistics.lines().find_map(|line| line.strip_prefix("verified_blocks="));
+            // The index is the one block more.
+            let verified: u64 = line.unwrap().parse().unwrap();
+            let data_blocks = only_properties(&db).num_data_blocks;
+            assert!(verified == 0 || verified == data_blocks + 1, "{verified} of {data_blocks}");
+            verified
+        },
+    );
+    assert!(verified[0] == 0 && verified[1] > 50, "{verified:?}");
+    // What it is for, a compressor that is wrong, only the builder's own tests can have.
+    crate::sources::check_test(
+        "verify_compression",
+        "../table/src/builder/block_writer/tests.rs",
+        "verify_compression_catches_a_wrong_compressor",
+    );
 }
 
 fn no_block_cache() {

@@ -1,0 +1,125 @@
+//! What a database and its families work with beside settings.
+
+use crate::Effect::{self, Elsewhere, Shown};
+use crate::database::max_file_opening_threads;
+use crate::setup::{Setup, flush_range, flushed_properties, force_compaction, key, number};
+use ferrock::options::CompactionFilter;
+use ferrock::{Comparator, ReadOptions};
+use ferrock_base::clock::SystemClock;
+use ferrock_base::compaction_filter::RemoveEmptyValues;
+use ferrock_vfs::{FileSystem, IoPriority, RateLimiter, TokenBucket};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub const EFFECTS: &[(&str, Effect)] = &[
+    ("Components.file_system", Shown(file_system)),
+    ("Components.clock", Shown(clock)),
+    // The threads are those of the spawner that was given.
+    ("Components.spawner", Shown(max_file_opening_threads)),
+    ("Components.block_cache", Shown(block_cache)),
+    ("Components.rate_limiter", Shown(rate_limiter)),
+    ("Components.listeners", Shown(listeners)),
+    ("ColumnFamilyOptions.comparator", Shown(comparator)),
+    ("ColumnFamilyOptions.merge_operator", Shown(merge_operator)),
+    ("ColumnFamilyOptions.prefix_extractor", Elsewhere("tests/api.rs", "prefix_seeks_and_total_order")),
+    ("ColumnFamilyOptions.compaction_filter", Shown(compaction_filter)),
+    (
+        "ColumnFamilyOptions.filter_policy",
+        Elsewhere("tests/options_effect/table.rs", "more_bits_a_key_make_larger_filters"),
+    ),
+];
+
+fn file_system() {
+    let setup = Setup::new();
+    drop(setup.open());
+    assert!(setup.files(|name| name == "CURRENT").len() == 1 && !Path::new(crate::setup::DIRECTORY).exists());
+    assert!(setup.memory.counters().snapshot().append_bytes() > 0);
+}
+
+fn clock() {
+    let setup = Setup::new().with_manual_clock();
+    assert_eq!(flushed_properties(&setup).file_creation_time, 1_700_000_000);
+    assert!(flushed_properties(&Setup::new()).file_creation_time > 1_700_000_000);
+}
+
+fn block_cache() {
+    let capacities = [1 << 20, 8 << 20].map(|bytes| {
+        let db = Setup::new().with_cache(bytes).open();
+        number(&db, "block-cache-capacity") as usize
+    });
+    assert_eq!(capacities, [1 << 20, 8 << 20]);
+    // One cache for two databases.
+    let one = Setup::new().with_cache(8 << 20);
+    let mut other = Setup::new();
+    other.db.components.block_cache = one.db.components.block_cache.clone();
+    let (one, other) = (one.open(), other.open());
+    flush_range(&one, 0..1000);
+    let before = number(&other, "block-cache-usage");
+    one.get(key(5).as_bytes()).unwrap().unwrap();
+    assert!(number(&other, "block-cache-usage") > before);
+}
+
+fn rate_limiter() {
+    let mut setup = Setup::new();
+    let bucket = Arc::new(TokenBucket::new(1 << 30, SystemClock::shared()));
+    setup.db.components.rate_limiter = Some(Arc::clone(&bucket) as Arc<dyn RateLimiter>);
+    let db = setup.open();
+    flush_range(&db, 0..1000);
+    let flushed = bucket.granted_bytes(IoPriority::High);
+    assert!(flushed >= db.live_files()[0].size_bytes, "{flushed}");
+    force_compaction(&db);
+    assert!(bucket.granted_bytes(IoPriority::Low) >= flushed / 2, "compaction asks too, at its own priority");
+}
+
+fn listeners() {
+    let setup = Setup::new();
+    let db = setup.open();
+    (0..2).for_each(|_| flush_range(&db, 0..10));
+    assert_eq!(setup.compactions.begun.load(Ordering::SeqCst), 0);
+    db.compact_range(None, None).unwrap();
+    assert_eq!(setup.compactions.begun.load(Ordering::SeqCst), 1);
+}
+
+fn comparator() {
+    let firsts = [Comparator::Bytewise, Comparator::ReverseBytewise].map(|comparator| {
+        let mut setup = Setup::new();
+        setup.family.comparator = comparator;
+        let db = setup.open();
+        flush_range(&db, 0..10);
+        let mut iter = db.iter(&ReadOptions::default());
+        iter.seek_to_first();
+        iter.key().to_vec()
+    });
+    assert_eq!(firsts, [key(0).into_bytes(), key(9).into_bytes()]);
+}
+
+fn merge_operator() {
+    use ferrock::options::MergeOperator;
+    use ferrock_base::merge::StringAppend;
+    let joined = [",", ";"].map(|delimiter| {
+        let mut setup = Setup::new();
+        setup.family.merge_operator = Some(Arc::new(StringAppend::new(delimiter)) as Arc<dyn MergeOperator>);
+        let db = setup.open();
+        db.merge(b"k", b"a").unwrap();
+        db.merge(b"k", b"b").unwrap();
+        db.get(b"k").unwrap().unwrap().to_vec()
+    });
+    assert_eq!(joined, [b"a,b", b"a;b"]);
+    let db = Setup::new().open();
+    assert!(db.merge(b"k", b"a").is_err(), "there is no operator");
+}
+
+fn compaction_filter() {
+    let left = [None, Some(Arc::new(RemoveEmptyValues) as Arc<dyn CompactionFilter>)].map(|filter| {
+        let mut setup = Setup::new();
+        setup.family.compaction_filter = filter;
+        let db = setup.open();
+        db.put(b"empty", b"").unwrap();
+        db.put(b"full", b"v").unwrap();
+        db.flush().unwrap();
+        force_compaction(&db);
+        (db.get(b"empty").unwrap().is_some(), db.get(b"full").unwrap().is_some())
+    });
+    assert_eq!(left, [(true, true), (false, true)]);
+}

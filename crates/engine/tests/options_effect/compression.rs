@@ -1,0 +1,101 @@
+//! Fields of `compression_opts`, and of the other options with fields of their own.
+
+use crate::Effect::{self, Shown};
+use crate::refused;
+use crate::setup::{Setup, flush_range, force_compaction, only_properties};
+use ferrock::ErrorKind;
+
+pub const EFFECTS: &[(&str, Effect)] = &[
+    (
+        "CompressionOptions.window_bits",
+        Shown(|| smaller_second("kZlibCompression", ["window_bits=-9", "window_bits=-14"])),
+    ),
+    ("CompressionOptions.level", Shown(|| smaller_second("kZSTD", ["level=1", "level=19"]))),
+    ("CompressionOptions.strategy", Shown(|| smaller_second("kZlibCompression", ["strategy=2", "strategy=0"]))),
+    ("CompressionOptions.max_dict_bytes", Shown(|| differs("kZSTD", ["max_dict_bytes=0", "max_dict_bytes=8192"]))),
+    (
+        "CompressionOptions.zstd_max_train_bytes",
+        Shown(|| differs("kZSTD", [RAW, "max_dict_bytes=4096;zstd_max_train_bytes=65536"])),
+    ),
+    ("CompressionOptions.parallel_threads", Shown(parallel_threads)),
+    // Of `bottommost_compression_opts`, where alone it has a meaning.
+    ("CompressionOptions.enabled", Shown(enabled)),
+    (
+        "CompressionOptions.max_dict_buffer_bytes",
+        Shown(|| differs("kZSTD", [RAW, "max_dict_bytes=4096;max_dict_buffer_bytes=8192"])),
+    ),
+    (
+        "CompressionOptions.use_zstd_dict_trainer",
+        Shown(|| {
+            let trained = "max_dict_bytes=4096;zstd_max_train_bytes=65536;use_zstd_dict_trainer=true";
+            differs("kZSTD", [trained, "max_dict_bytes=4096;zstd_max_train_bytes=65536;use_zstd_dict_trainer=false"]);
+        }),
+    ),
+    ("CompressionOptions.max_compressed_bytes_per_kb", Shown(max_compressed_bytes_per_kb)),
+    ("CompressionOptions.checksum", Shown(|| smaller_second("kZSTD", ["checksum=true", "checksum=false"]))),
+    ("MetadataCacheOptions.top_level_index_pinning", Shown(|| pinning("top_level_index_pinning"))),
+    ("MetadataCacheOptions.partition_pinning", Shown(|| pinning("partition_pinning"))),
+    ("MetadataCacheOptions.unpartitioned_pinning", Shown(|| pinning("unpartitioned_pinning"))),
+];
+
+const RAW: &str = "max_dict_bytes=4096";
+
+fn setup(kind: &str, options: &str) -> Setup {
+    Setup::new().set("compression", kind).set("compression_opts", &format!("{{{options};}}"))
+}
+
+/// Bytes of the data blocks of a compacted table, and how many blocks compression was given up for.
+fn sizes(setup: &Setup) -> (u64, u64) {
+    let db = setup.open();
+    flush_range(&db, 0..3000);
+    force_compaction(&db);
+    let properties = only_properties(&db);
+    (properties.data_size, properties.num_data_blocks_compression_rejected)
+}
+
+fn differs(kind: &str, options: [&str; 2]) {
+    let measured = options.map(|options| sizes(&setup(kind, options)));
+    assert_ne!(measured[0].0, measured[1].0, "{kind}: {options:?} make no difference");
+}
+
+fn smaller_second(kind: &str, options: [&str; 2]) {
+    let measured = options.map(|options| sizes(&setup(kind, options)).0);
+    assert!(measured[1] < measured[0], "{kind}: {options:?}: {measured:?}");
+}
+
+fn max_compressed_bytes_per_kb() {
+    let [usual, strict] = ["max_compressed_bytes_per_kb=896", "max_compressed_bytes_per_kb=1"]
+        .map(|options| sizes(&setup("kZSTD", options)));
+    assert!(usual.1 == 0 && strict.1 > 50 && strict.0 > usual.0, "{usual:?}, {strict:?}");
+}
+
+fn enabled() {
+    let [without, with] = [false, true].map(|enabled| {
+        let options = format!("{{level=19;enabled={enabled};}}");
+        sizes(
+            &setup("kZSTD", "level=1")
+                .set("bottommost_compression", "kZSTD")
+                .set("bottommost_compression_opts", &options),
+        )
+    });
+    assert!(with.0 < without.0, "{without:?}, {with:?}");
+}
+
+/// One thread compresses a table: more are refused, at opening and later, and one is what works.
+fn parallel_threads() {
+    for name in ["compression_opts", "bottommost_compression_opts"] {
+        refused::check(name, "{parallel_threads=4;}");
+        let setup = Setup::new().set(name, "{parallel_threads=1;}");
+        let db = setup.open();
+        let family = db.default_column_family().unwrap();
+        let error = db.set_options_cf(&family, &[(name, "{parallel_threads=2;}")]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
+        assert!(error.to_string().contains("parallel_threads=2"), "{error}");
+        db.set_options_cf(&family, &[(name, "{level=3;}")]).unwrap();
+    }
+}
+
+fn pinning(field: &str) {
+    refused::check("metadata_cache_options", &format!("{{{field}=kAll;}}"));
+    drop(Setup::new().set("metadata_cache_options", &format!("{{{field}=kFallback;}}")).open());
+}

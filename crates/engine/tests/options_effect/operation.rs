@@ -1,0 +1,244 @@
+//! Options of single operations.
+
+use crate::Effect::{self, Elsewhere, Shown};
+use crate::setup::{DIRECTORY, Setup, flush_range, key, number, put, wait_until};
+use crate::table::reads_of_a_scan_with;
+use ferrock::options::BottommostLevelCompaction;
+use ferrock::{CompactRangeOptions, ErrorKind, FlushOptions, ReadOptions, WriteOptions};
+use ferrock_vfs::{FileSystem, write_file_synced};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const API: &str = "tests/api.rs";
+
+pub const EFFECTS: &[(&str, Effect)] = &[
+    ("ReadOptions.snapshot", Elsewhere(API, "an_iterator_and_a_snapshot_see_one_moment")),
+    ("ReadOptions.verify_checksums", Shown(verify_checksums)),
+    ("ReadOptions.fill_cache", Shown(fill_cache)),
+    ("ReadOptions.read_tier", Elsewhere(API, "the_cache_tier_answers_incomplete_instead_of_reading")),
+    ("ReadOptions.lower_bound", Elsewhere(API, "bounds")),
+    ("ReadOptions.upper_bound", Elsewhere(API, "bounds")),
+    ("ReadOptions.total_order_seek", Elsewhere(API, "prefix_seeks_and_total_order")),
+    ("ReadOptions.prefix_same_as_start", Elsewhere(API, "prefix_seeks_and_total_order")),
+    ("ReadOptions.readahead_size", Shown(readahead_size)),
+    ("ReadOptions.max_skippable_internal_keys", Elsewhere(API, "an_iterator_gives_up_after_too_many_hidden_entries")),
+    ("WriteOptions.sync", Shown(sync)),
+    ("WriteOptions.disable_wal", Shown(disable_wal)),
+    (
+        "WriteOptions.no_slowdown",
+        Elsewhere("tests/concurrency.rs", "writers_slow_down_and_stop_while_compaction_is_behind_and_recover"),
+    ),
+    ("WriteOptions.ignore_missing_column_families", Elsewhere(API, "families")),
+    ("FlushOptions.wait", Shown(wait)),
+    ("CompactRangeOptions.change_level", Shown(change_level)),
+    ("CompactRangeOptions.target_level", Shown(target_level)),
+    ("CompactRangeOptions.bottommost_level_compaction", Shown(bottommost_level_compaction)),
+    ("CompactRangeOptions.exclusive_manual_compaction", Shown(exclusive_manual_compaction)),
+];
+
+/// A byte of a value changed on disk: seen, or read as it is.
+fn verify_checksums() {
+    let setup = Setup::new();
+    let db = setup.open();
+    db.put(b"k", &[b'v'; 100]).unwrap();
+    db.flush().unwrap();
+    drop(db);
+    let name = setup.files(|name| name.ends_with(".sst")).pop().unwrap();
+    let mut content = setup.read(&name);
+    let at = content.windows(100).position(|window| window == [b'v'; 100]).unwrap();
+    content[at + 50] = b'x';
+    write_file_synced(&setup.memory, &Path::new(DIRECTORY).join(&name), &content).unwrap();
+    let db = setup.open();
+    let read = |verify_checksums| {
+        let options = ReadOptions { verify_checksums, fill_cache: false, ..ReadOptions::default() };
+        db.get_with(&options, b"k").map(|value| value.unwrap()[50]).map_err(|error| error.kind())
+    };
+    assert_eq!(read(true), Err(ErrorKind::Corruption));
+    assert_eq!(read(false), Ok(b'x'));
+}
+
+fn fill_cache() {
+    let cached = [true, false].map(|fill_cache| {
+        let setup = Setup::new().with_cache(8 << 20);
+        let db = setup.open();
+        flush_range(&db, 0..1000);
+        let before = number(&db, "block-cache-usage");
+        let options = ReadOptions { fill_cache, ..ReadOptions::default() };
+        db.get_with(&options, key(5).as_bytes()).unwrap().unwrap();
+        number(&db, "block-cache-usage") > before
+    });
+    assert_eq!(cached, [true, false]);
+}
+
+fn readahead_size() {
+    let reads = [0, 1 << 20].map(|readahead_size| {
+        let setup = Setup::new().set("max_auto_readahead_size", "0");
+        reads_of_a_scan_with(&setup, &ReadOptions { readahead_size, fill_cache: false, ..ReadOptions::default() })
+    });
+    assert!(reads[1] * 10 < reads[0], "{reads:?}");
+}
+
+fn sync() {
+    let syncs = [false, true].map(|sync| {
+        let setup = Setup::new();
+        let db = setup.open();
+        db.put(b"a", b"v").unwrap();
+        let family = db.default_column_family().unwrap();
+        let syncs = || setup.memory.counters().snapshot().syncs();
+        let before = syncs();
+        (0..5).for_each(|_| {
+            db.put_cf(&family, b"k", b"v", &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
+        });
+        syncs() - before
+    });
+    assert_eq!(syncs, [0, 5]);
+}
+
+fn disable_wal() {
+    let found = [false, true].map(|disable_wal| {
+        let setup = Setup::new();
+        let db = setup.open();
+        let family = db.default_column_family().unwrap();
+        db.put_cf(&family, b"k", b"v", &WriteOptions { disable_wal, ..WriteOptions::default() }).unwrap();
+        // What a process that is killed now leaves.
+        let left = setup.files(|name| name.ends_with(".log"));
+        left.iter().any(|name| setup.read(name).windows(2).any(|window| window == b"kv" || window == b"\x01k"))
+    });
+    assert_eq!(found, [true, false]);
+}
+
+/// A table that cannot be created yet: who waits for it is still waiting.
+fn wait() {
+    let returned = [true, false].map(|wait| {
+        let setup = Setup::new();
+        let db = setup.open();
+        put(&db, 0..10);
+        let is_held = Arc::new(AtomicBool::new(true));
+        setup.hold_creation_of_tables(&is_held);
+        let has_returned = AtomicBool::new(false);
+        let early = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                db.flush_cf(&db.default_column_family().unwrap(), &FlushOptions { wait }).unwrap();
+                has_returned.store(true, Ordering::SeqCst);
+            });
+            if wait {
+                std::thread::sleep(Duration::from_millis(100));
+            } else {
+                wait_until("the flush to return", || has_returned.load(Ordering::SeqCst));
+            }
+            let early = has_returned.load(Ordering::SeqCst);
+            assert_eq!(number(&db, "num-files-at-level0"), 0, "the table is held");
+            is_held.store(false, Ordering::SeqCst);
+            early
+        });
+        db.wait_for_background_work().unwrap();
+        assert_eq!(number(&db, "num-files-at-level0"), 1);
+        early
+    });
+    assert_eq!(returned, [false, true]);
+}
+
+fn level_after(options: &CompactRangeOptions) -> usize {
+    let setup = Setup::new();
+    let db = setup.open();
+    flush_range(&db, 0..100);
+    flush_range(&db, 0..100);
+    db.compact_range_cf(&db.default_column_family().unwrap(), None, None, options).unwrap();
+    let files = db.live_files();
+    assert_eq!(files.len(), 1);
+    files[0].level
+}
+
+fn change_level() {
+    let levels = [false, true]
+        .map(|change_level| level_after(&CompactRangeOptions { change_level, ..CompactRangeOptions::default() }));
+    assert_eq!(levels, [6, 1]);
+}
+
+fn target_level() {
+    let levels = [None, Some(2), Some(5)].map(|target_level| {
+        level_after(&CompactRangeOptions { change_level: true, target_level, ..CompactRangeOptions::default() })
+    });
+    assert_eq!(levels, [1, 2, 5]);
+}
+
+/// Whether a table of the bottommost level that nothing has touched is rewritten, and one that this compaction wrote.
+fn bottommost_level_compaction() {
+    use BottommostLevelCompaction::{Force, ForceOptimized, IfHaveCompactionFilter, Skip};
+    let compacted = |mode, is_new: bool| {
+        let setup = Setup::new();
+        let db = setup.open();
+        flush_range(&db, 0..100);
+        db.compact_range(None, None).unwrap();
+        if is_new {
+            flush_range(&db, 0..100);
+        }
+        let before = setup.compactions.begun.load(Ordering::SeqCst);
+        let options = CompactRangeOptions { bottommost_level_compaction: mode, ..CompactRangeOptions::default() };
+        db.compact_range_cf(&db.default_column_family().unwrap(), None, None, &options).unwrap();
+        setup.compactions.begun.load(Ordering::SeqCst) - before
+    };
+    assert_eq!([Skip, IfHaveCompactionFilter, ForceOptimized, Force].map(|mode| compacted(mode, false)), [0, 0, 1, 1]);
+    assert_eq!([Skip, IfHaveCompactionFilter, ForceOptimized, Force].map(|mode| compacted(mode, true)), [1, 1, 1, 2]);
+}
+
+/// A manual compaction is held; an automatic one elsewhere in the key space is due.
+fn exclusive_manual_compaction() {
+    let at_once = [false, true].map(|exclusive_manual_compaction| {
+        let setup = Setup::new().set("max_background_jobs", "8").set("level0_file_num_compaction_trigger", "2");
+        let db = setup.open();
+        let family = db.default_column_family().unwrap();
+        flush_range(&db, 0..100);
+        db.compact_range(None, None).unwrap();
+        let before = setup.compactions.begun.load(Ordering::SeqCst);
+        let begun = || setup.compactions.begun.load(Ordering::SeqCst) - before;
+        setup.compactions.is_held.store(true, Ordering::SeqCst);
+        let options = CompactRangeOptions {
+            exclusive_manual_compaction,
+            bottommost_level_compaction: BottommostLevelCompaction::Force,
+            ..CompactRangeOptions::default()
+        };
+        let most = std::thread::scope(|scope| {
+            let (first, last) = (key(0), key(100));
+            let (db, family) = (&db, &family);
+            let manual = scope.spawn(move || {
+                db.compact_range_cf(family, Some(first.as_bytes()), Some(last.as_bytes()), &options).unwrap();
+            });
+            wait_until("the manual compaction", || begun() == 1);
+            (0..3).for_each(|_| flush_range(db, 500..600));
+            db.set_options_cf(family, &[("disable_auto_compactions", "false")]).unwrap();
+            let since = Instant::now();
+            let patience = Duration::from_millis(if exclusive_manual_compaction { 200 } else { 5000 });
+            while begun() < 2 && since.elapsed() < patience {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let most = begun();
+            setup.compactions.is_held.store(false, Ordering::SeqCst);
+            manual.join().unwrap();
+            most
+        });
+        wait_until("the automatic compaction", || begun() >= 2);
+        db.wait_for_background_work().unwrap();
+        most
+    });
+    assert_eq!(at_once, [2, 1]);
+}
+
+impl Setup {
+    /// Holds whoever creates a table, until `is_held` is false (or ten seconds are over).
+    pub fn hold_creation_of_tables(&self, is_held: &Arc<AtomicBool>) {
+        let is_held = Arc::clone(is_held);
+        self.memory.set_operation_hook(Some(Arc::new(move |_, line| {
+            let since = Instant::now();
+            while line.starts_with("create")
+                && line.ends_with(".sst")
+                && is_held.load(Ordering::SeqCst)
+                && since.elapsed() < Duration::from_secs(10)
+            {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        })));
+    }
+}
