@@ -12,10 +12,16 @@ use ferrock::{
     ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, FlushOptions, Iter, ReadOptions, WriteBatch,
     WriteOptions,
 };
+use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::merge::StringAppend;
-use ferrock_vfs::{FileSystem, MemoryFileSystem, read_file, write_file_synced};
+use ferrock_vfs::{
+    Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, read_file,
+    write_file_synced,
+};
+use parking_lot::{Condvar, Mutex};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 fn options_on(file_system: &MemoryFileSystem) -> DbOptions {
     let mut options = DbOptions::default();
@@ -576,6 +582,99 @@ fn an_iterator_gives_up_after_too_many_hidden_entries() {
     let mut iter = db.iter(&ReadOptions { max_skippable_internal_keys: 1000, ..ReadOptions::default() });
     iter.seek_to_first();
     assert_eq!(iter.key(), b"z");
+}
+
+/// The machine's clock, but to sleep is to wait until a gate opens.
+#[derive(Debug, Default)]
+struct Gate {
+    system: SystemClock,
+    /// How many wait, and whether the gate is open.
+    state: Mutex<(usize, bool)>,
+    changed: Condvar,
+}
+
+impl Clock for Gate {
+    fn monotonic_us(&self) -> u64 {
+        self.system.monotonic_us()
+    }
+    fn unix_us(&self) -> u64 {
+        self.system.unix_us()
+    }
+    fn sleep(&self, _: Duration) {
+        let mut state = self.state.lock();
+        state.0 += 1;
+        self.changed.notify_all();
+        self.changed.wait_while(&mut state, |(_, is_open)| !*is_open);
+    }
+}
+
+#[test]
+fn closing_waits_for_the_options_file_of_another_thread() {
+    let (memory, gate) = (MemoryFileSystem::new(), Arc::new(Gate::default()));
+    let faults = FaultInjectionFileSystem::with_clock(Arc::new(memory.clone()), Arc::clone(&gate) as Arc<dyn Clock>);
+    let mut options = options_on(&memory);
+    options.components.file_system = Some(Arc::new(faults.clone()) as Arc<dyn FileSystem>);
+    let db = Db::open("/db", options).unwrap();
+    faults.add_rule(FaultRule::new(OperationKind::Rename, "OPTIONS-*", Fault::Delay(Duration::from_secs(1))));
+    let changer = db.clone();
+    let change = std::thread::spawn(move || changer.set_db_options(&[("max_background_jobs", "5")]));
+    gate.changed.wait_while(&mut gate.state.lock(), |(waiting, _)| *waiting == 0);
+    let close = std::thread::spawn(move || db.close());
+    // Time enough to close, if it did not wait.
+    let has_closed = || close.is_finished() || Db::open("/db", options_on(&memory)).is_ok();
+    assert!(!(0..20).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        has_closed()
+    }));
+    gate.state.lock().1 = true;
+    gate.changed.notify_all();
+    change.join().unwrap().unwrap();
+    close.join().unwrap().unwrap();
+    let (db, _) = Db::open_with_latest_options("/db", options_on(&memory)).unwrap();
+    db.close().unwrap();
+    let newest =
+        memory.children(Path::new("/db")).unwrap().into_iter().filter(|name| name.starts_with("OPTIONS")).max();
+    let text = read_file(&memory, &Path::new("/db").join(newest.unwrap())).unwrap();
+    assert!(String::from_utf8(text).unwrap().contains("max_background_jobs=5"));
+}
+
+#[test]
+fn an_open_that_is_refused_for_what_is_or_is_not_there_leaves_nothing() {
+    let file_system = MemoryFileSystem::new();
+    let listing = || {
+        let mut names = file_system.children(Path::new("/db")).unwrap();
+        names.sort();
+        names
+    };
+    let mut options = options_on(&file_system);
+    options.create_if_missing = false;
+    let refused = |options: &DbOptions| {
+        let default = || vec![("default".to_owned(), ColumnFamilyOptions::default())];
+        for _ in 0..2 {
+            let error = Db::open("/db", options.clone()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+            Db::open_cf("/db", options.clone(), default()).map(drop).unwrap_err();
+        }
+    };
+    refused(&options);
+    Db::open_with_latest_options("/db", options.clone()).map(drop).unwrap_err();
+    Db::open_read_only("/db", options.clone(), None).map(drop).unwrap_err();
+    assert!(!file_system.exists(Path::new("/db")).unwrap());
+    file_system.create_dir_all(Path::new("/db")).unwrap();
+    refused(&options);
+    Db::open_with_latest_options("/db", options.clone()).map(drop).unwrap_err();
+    Db::open_read_only("/db", options.clone(), None).map(drop).unwrap_err();
+    assert_eq!(listing(), [""; 0]);
+    write_file_synced(&file_system, Path::new("/db/somebody's.txt"), b"else").unwrap();
+    refused(&options);
+    assert_eq!(listing(), ["somebody's.txt"]);
+    // Nor does one that wants no database where there is one.
+    let mut options = options_on(&file_system);
+    Db::open("/db", options.clone()).unwrap().close().unwrap();
+    let before = listing();
+    options.error_if_exists = true;
+    refused(&options);
+    assert_eq!(listing(), before);
 }
 
 #[test]

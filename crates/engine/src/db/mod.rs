@@ -105,7 +105,8 @@ pub(crate) struct State {
     pub(crate) pending_outputs: BTreeSet<u64>,
     pub(crate) running_flushes: usize,
     pub(crate) running_compactions: usize,
-    /// Manual jobs that wait for their turn or run.
+    /// What callers do on their own threads and closing waits for: manual jobs that run or wait for their turn, OPTIONS
+    /// files being written.
     pub(crate) running_manual: usize,
     /// Threads that remove obsolete files.
     pub(crate) running_cleanups: usize,
@@ -136,6 +137,8 @@ pub(crate) struct DbCore {
     /// current version could show a flushed table beside the memtable it was made from, and merge operands would
     /// count twice.
     pub(crate) installs: Mutex<()>,
+    /// Held while an OPTIONS file is put together and written: the newest file has the newest options.
+    pub(crate) options_file: Mutex<()>,
     pub(crate) state: Mutex<State>,
     /// Background work ended, a condition changed, an error came or went.
     pub(crate) changed: Condvar,

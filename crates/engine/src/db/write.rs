@@ -102,10 +102,10 @@ impl DbCore {
         }
     }
 
-    /// Runs `work` while nobody writes.
+    /// Runs `work` while nobody writes, and never once the database is closed: the directory may be another opener's then.
     pub(crate) fn exclusively<R>(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) -> R) -> Result<R> {
         match self.queue.join(WriteRequest::Exclusive) {
-            Role::Leader(_guard, _) => Ok(work(self)),
+            Role::Leader(_guard, _) => self.check_open().map(|()| work(self)),
             Role::Verdict(verdict) => Err(verdict
                 .err()
                 .unwrap_or_else(|| Error::new(ErrorKind::Aborted, "an exclusive section was taken for a write"))),
