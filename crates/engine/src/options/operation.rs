@@ -23,7 +23,8 @@ pub struct ReadOptions {
     pub lower_bound: Option<Vec<u8>>,
     /// First key an iterator may not return.
     pub upper_bound: Option<Vec<u8>>,
-    /// Ignore prefix filters, so that a seek is right for every key even with a prefix extractor.
+    /// Do not ask prefix filters. They are asked only with `prefix_same_as_start`, where they spare blocks: a seek without
+    /// it is right for every key either way.
     pub total_order_seek: bool,
     /// An iterator ends where the prefix of its seek key ends.
     pub prefix_same_as_start: bool,

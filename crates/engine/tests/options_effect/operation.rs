@@ -3,7 +3,7 @@
 use crate::Effect::{self, Elsewhere, Shown};
 use crate::setup::{DIRECTORY, Setup, flush_range, key, number, put, wait_until};
 use crate::table::reads_of_a_scan_with;
-use ferrock::options::BottommostLevelCompaction;
+use ferrock::options::{BottommostLevelCompaction, FilterPolicy, PrefixExtractor};
 use ferrock::{CompactRangeOptions, ErrorKind, FlushOptions, ReadOptions, WriteOptions};
 use ferrock_vfs::{FileSystem, write_file_synced};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ReadOptions.read_tier", Elsewhere(API, "the_cache_tier_answers_incomplete_instead_of_reading")),
     ("ReadOptions.lower_bound", Elsewhere(API, "bounds")),
     ("ReadOptions.upper_bound", Elsewhere(API, "bounds")),
-    ("ReadOptions.total_order_seek", Elsewhere(API, "prefix_seeks_and_total_order")),
+    ("ReadOptions.total_order_seek", Shown(total_order_seek)),
     ("ReadOptions.prefix_same_as_start", Elsewhere(API, "prefix_seeks_and_total_order")),
     ("ReadOptions.readahead_size", Shown(readahead_size)),
     ("ReadOptions.max_skippable_internal_keys", Elsewhere(API, "an_iterator_gives_up_after_too_many_hidden_entries")),
@@ -70,6 +70,26 @@ fn fill_cache() {
         number(&db, "block-cache-usage") > before
     });
     assert_eq!(cached, [true, false]);
+}
+
+/// A seek within a prefix that no table has: the filters spare the blocks, or are not asked.
+fn total_order_seek() {
+    let reads = [false, true].map(|total_order_seek| {
+        let mut setup = Setup::new().set("no_block_cache", "true");
+        setup.family.prefix_extractor = Some(PrefixExtractor::Fixed(3));
+        setup.family.filter_policy = FilterPolicy::bloom(20.0);
+        let db = setup.open();
+        db.put(b"aaa1", b"v").unwrap();
+        db.put(b"ccc1", b"v").unwrap();
+        db.flush().unwrap();
+        let options = ReadOptions { total_order_seek, prefix_same_as_start: true, ..ReadOptions::default() };
+        let mut iter = db.iter(&options);
+        let before = setup.memory_counters();
+        iter.seek(b"bbb");
+        assert!(!iter.valid());
+        setup.memory_counters() - before
+    });
+    assert_eq!(reads, [0, 1]);
 }
 
 fn readahead_size() {

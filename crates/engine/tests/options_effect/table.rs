@@ -50,7 +50,11 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("index_type", Refused("kHashSearch")),
     (
         "index_shortening",
-        Shown(|| smaller_second("index_shortening", ["kNoShortening", "kShortenSeparators"], |p| p.index_size)),
+        Shown(|| {
+            smaller_second("index_shortening", ["kNoShortening", "kShortenSeparators"], |p| p.index_size);
+            let values = ["kShortenSeparators", "kShortenSeparatorsAndSuccessor"];
+            smaller_second("index_shortening", values, |p| p.index_size);
+        }),
     ),
     ("enable_index_compression", Shown(enable_index_compression)),
     ("data_block_index_type", Refused("kDataBlockBinaryAndHash")),

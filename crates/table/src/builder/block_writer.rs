@@ -159,7 +159,13 @@ impl BlockWriter {
     }
 
     /// Decompresses what was just compressed, when that is asked for.
-    fn check_compressed(&mut self, kind: CompressionType, compressed: &[u8], block: &[u8], is_data: bool) -> Result<()> {
+    fn check_compressed(
+        &mut self,
+        kind: CompressionType,
+        compressed: &[u8],
+        block: &[u8],
+        is_data: bool,
+    ) -> Result<()> {
         if !self.verify_compression {
             return Ok(());
         }
