@@ -7,6 +7,8 @@ use ferrock::options::CompactionFilter;
 use ferrock::{Comparator, ReadOptions};
 use ferrock_base::clock::SystemClock;
 use ferrock_base::compaction_filter::RemoveEmptyValues;
+use ferrock_cache::CacheOptions;
+use ferrock_table::TableBlockCache;
 use ferrock_vfs::{FileSystem, IoPriority, RateLimiter, TokenBucket};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +22,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("Components.block_cache", Shown(block_cache)),
     ("Components.rate_limiter", Shown(rate_limiter)),
     ("Components.listeners", Shown(listeners)),
+    ("CacheOptions.capacity_bytes", Shown(block_cache)),
+    ("CacheOptions.shard_bits", Elsewhere("../cache/src/tests.rs", "keys_of_one_file_spread_over_shards")),
+    ("CacheOptions.strict_capacity_limit", Shown(strict_capacity_limit)),
+    ("CacheOptions.charge_metadata", Elsewhere("../cache/src/tests.rs", "metadata_is_charged_on_demand")),
     ("ColumnFamilyOptions.comparator", Shown(comparator)),
     ("ColumnFamilyOptions.merge_operator", Shown(merge_operator)),
     ("ColumnFamilyOptions.prefix_extractor", Elsewhere("tests/api.rs", "prefix_seeks_and_total_order")),
@@ -58,6 +64,27 @@ fn block_cache() {
     let before = number(&other, "block-cache-usage");
     one.get(key(5).as_bytes()).unwrap().unwrap();
     assert!(number(&other, "block-cache-usage") > before);
+}
+
+/// Blocks in use that do not fit together: the cache goes over the capacity while they are used, or does not take them.
+fn strict_capacity_limit() {
+    let usages = [false, true].map(|strict_capacity_limit| {
+        let mut setup = Setup::new();
+        setup.db.components.block_cache = Some(TableBlockCache::new(CacheOptions {
+            capacity_bytes: 10_000,
+            strict_capacity_limit,
+            ..CacheOptions::default()
+        }));
+        let db = setup.open();
+        flush_range(&db, 0..1000);
+        let mut iters: Vec<_> = (0..20).map(|_| db.iter(&ReadOptions::default())).collect();
+        for (number, iter) in (0..1000).step_by(50).zip(&mut iters) {
+            iter.seek(key(number).as_bytes());
+            assert_eq!(iter.key(), key(number).as_bytes());
+        }
+        number(&db, "block-cache-usage")
+    });
+    assert!(usages[0] > 20_000 && usages[1] <= 10_000, "{usages:?}");
 }
 
 fn rate_limiter() {

@@ -3,10 +3,15 @@
 use std::path::{Path, PathBuf};
 
 /// Where options structs are declared, relative to this crate.
-const DECLARED_IN: &[&str] = &["src/options", "../format/src/compression/options.rs", "../table/src/options.rs"];
+const DECLARED_IN: &[&str] =
+    &["src", "../cache/src/cache.rs", "../format/src/compression/options.rs", "../table/src/options.rs"];
 
-/// Structs there that nobody sets, and fields that hold other options, each of which is found by itself.
-const NO_OPTIONS: &[&str] = &["LoadedOptions", "UnsupportedOption"];
+/// How the names of structs with options end.
+const ENDINGS: &[&str] = &["Options", "Settings", "Components"];
+
+/// Structs of such names that no caller of the database sets, and fields that hold other options, each of which is found
+/// by itself.
+const NO_OPTIONS: &[&str] = &["LoadedOptions", "CompactionIteratorOptions", "DbIteratorOptions"];
 const CONTAINERS: &[&str] = &[
     "DbOptions.settings",
     "DbOptions.components",
@@ -24,13 +29,14 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// `Struct.field` of every public field of every public struct at the top of a source file.
+/// `Struct.field` of every public field of every public options struct at the top of a source file.
 fn public_fields(source: &str) -> Vec<String> {
     let mut fields = Vec::new();
     let mut within = None;
     for line in source.lines() {
         if let Some(rest) = line.strip_prefix("pub struct ") {
-            within = rest.strip_suffix(" {");
+            let is_wanted = |name: &&str| ENDINGS.iter().any(|ending| name.ends_with(ending));
+            within = rest.strip_suffix(" {").filter(is_wanted);
         } else if line == "}" {
             within = None;
         } else if let (Some(name), Some(rest)) = (within, line.strip_prefix("    pub ")) {
@@ -40,18 +46,19 @@ fn public_fields(source: &str) -> Vec<String> {
     fields
 }
 
-pub fn fields_of_option_structs() -> Vec<String> {
-    let mut files = Vec::new();
-    for place in DECLARED_IN {
-        let path = in_crate(place);
-        if path.is_dir() {
-            files.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-        } else {
-            files.push(path);
-        }
+/// Rust files at or below `path`.
+fn rust_files(path: PathBuf) -> Vec<PathBuf> {
+    if path.is_dir() {
+        let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+        return entries.flat_map(rust_files).collect();
     }
-    let rust = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
-    let mut fields: Vec<String> = rust.flat_map(|path| public_fields(&read(path))).collect();
+    let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+    is_rust.then_some(path).into_iter().collect()
+}
+
+pub fn fields_of_option_structs() -> Vec<String> {
+    let files = DECLARED_IN.iter().flat_map(|place| rust_files(in_crate(place)));
+    let mut fields: Vec<String> = files.flat_map(|path| public_fields(&read(&path))).collect();
     fields.retain(|field| !CONTAINERS.contains(&&field[..]) && !NO_OPTIONS.contains(&field.split('.').next().unwrap()));
     fields
 }
@@ -92,14 +99,14 @@ fn options_structs_are_found_in_the_source() {
         "CompactRangeOptions.change_level",
         "ColumnFamilyOptions.comparator",
         "Components.listeners",
+        "CacheOptions.capacity_bytes",
         "CompressionOptions.level",
         "MetadataCacheOptions.partition_pinning",
     ] {
         assert!(fields.iter().any(|field| field == known), "{known}: {fields:?}");
     }
-    let source =
-        "pub struct One {\n    /// Text.\n    pub a: u32,\n    pub(crate) b: u32,\n}\n\nfn f() {\n    pub c: u8\n}\n";
-    assert_eq!(public_fields(source), ["One.a"]);
+    let source = "pub struct OneOptions {\n    /// Text.\n    pub a: u32,\n    pub(crate) b: u32,\n}\n\nfn f() {\n    pub c: u8\n}\n\npub struct Other {\n    pub d: u8,\n}\n";
+    assert_eq!(public_fields(source), ["OneOptions.a"]);
 }
 
 #[test]
