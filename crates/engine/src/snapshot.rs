@@ -13,6 +13,9 @@ use std::sync::Arc;
 struct Held {
     /// Sequence number -> handles on it, and when the first was taken (unix seconds).
     numbers: BTreeMap<SequenceNumber, (usize, u64)>,
+    /// A number was released since the threshold was last looked at.
+    has_released: bool,
+    bottommost_threshold: SequenceNumber,
 }
 
 /// The sequence numbers that live snapshots hold.
@@ -42,6 +45,18 @@ impl SnapshotList {
         self.held.lock().numbers.keys().next().copied()
     }
 
+    /// Tables at the bottom with nothing newer than this may hold what only a released snapshot needed, and are worth
+    /// rewriting. 0 until the first release: tables that were only moved to the bottom are not rewritten for nothing.
+    /// `latest` gives the newest visible number, for when no snapshot is left.
+    pub(crate) fn bottommost_threshold(&self, latest: impl FnOnce() -> SequenceNumber) -> SequenceNumber {
+        let mut held = self.held.lock();
+        if std::mem::take(&mut held.has_released) {
+            let oldest = held.numbers.keys().next().copied().unwrap_or_else(latest);
+            held.bottommost_threshold = held.bottommost_threshold.max(oldest);
+        }
+        held.bottommost_threshold
+    }
+
     /// When the oldest snapshot was taken, in unix seconds.
     pub(crate) fn oldest_time(&self) -> Option<u64> {
         self.held.lock().numbers.values().next().map(|(_, time)| *time)
@@ -66,6 +81,7 @@ impl Drop for SnapshotInner {
             *count -= 1;
             if *count == 0 {
                 held.numbers.remove(&self.sequence);
+                held.has_released = true;
             }
         }
     }
@@ -120,5 +136,22 @@ mod tests {
         assert_eq!(list.oldest(), Some(SequenceNumber(8)));
         drop(newer);
         assert_eq!(list.count(), 0);
+    }
+
+    #[test]
+    fn only_releases_raise_the_threshold() {
+        let list = Arc::new(SnapshotList::default());
+        let threshold = |latest| list.bottommost_threshold(|| SequenceNumber(latest)).0;
+        assert_eq!(threshold(9), 0);
+        let [first, second] = [5, 8].map(|number| list.take(0, || SequenceNumber(number)));
+        drop(first.clone());
+        assert_eq!(threshold(9), 0);
+        drop(first);
+        assert_eq!((threshold(9), threshold(10)), (8, 8));
+        drop(second);
+        assert_eq!((threshold(11), threshold(12)), (11, 11));
+        let _third = list.take(0, || SequenceNumber(12));
+        drop(list.take(0, || SequenceNumber(13)));
+        assert_eq!((threshold(13), threshold(14)), (12, 12));
     }
 }

@@ -678,6 +678,36 @@ fn an_open_that_is_refused_for_what_is_or_is_not_there_leaves_nothing() {
 }
 
 #[test]
+fn tables_below_the_trigger_stay_as_they_are_until_a_snapshot_is_released() {
+    let db = open();
+    let numbers = || db.live_files().iter().map(|file| file.number).collect::<Vec<_>>();
+    let flush = |key: &str| {
+        db.put(key.as_bytes(), b"v").unwrap();
+        db.flush().unwrap();
+        db.wait_for_background_work().unwrap();
+    };
+    flush("a");
+    let first = numbers();
+    assert_eq!(first.len(), 1);
+    // Two more: below `level0_file_num_compaction_trigger`, whatever else is there to do.
+    flush("b");
+    flush("c");
+    assert_eq!(numbers().len(), 3);
+    assert!(numbers().contains(&first[0]), "the first table was rewritten");
+    let snapshot = db.snapshot();
+    db.compact_range(Some(b"x"), Some(b"y")).unwrap();
+    db.wait_for_background_work().unwrap();
+    assert!(numbers().contains(&first[0]));
+    // What it kept may go now: the oldest tables are rewritten where they are.
+    drop(snapshot);
+    flush("d");
+    assert!(!numbers().contains(&first[0]));
+    for key in ["a", "b", "c", "d"] {
+        assert_eq!(db.get(key.as_bytes()).unwrap().as_deref(), Some(&b"v"[..]));
+    }
+}
+
+#[test]
 fn after_close_everything_answers_with_an_error() {
     let db = open();
     db.put(b"k", b"v").unwrap();

@@ -67,7 +67,7 @@ impl DbCore {
     /// Chooses an automatic compaction and gives it its place.
     pub(crate) fn pick_compaction(&self, state: &mut State) -> Option<CompactionJob> {
         let now_secs = self.clock.unix_seconds();
-        let oldest_snapshot = self.snapshots.oldest();
+        let bottommost_threshold = self.snapshots.bottommost_threshold(|| self.visible());
         // Each time another family is asked first, so that none waits for ever behind a busy one.
         let mut ids: Vec<u32> = state.families.keys().copied().collect();
         let turn = usize::try_from(state.next_job_id).unwrap_or(0) % ids.len().max(1);
@@ -83,7 +83,7 @@ impl DbCore {
                 version: &version,
                 options: &options,
                 running: &family.running,
-                bottommost_threshold: oldest_snapshot.unwrap_or_else(|| self.visible()),
+                bottommost_threshold,
                 now_secs,
             };
             if let Some(choice) = picker::pick(&input) {
@@ -111,7 +111,7 @@ impl DbCore {
                 version: &version,
                 options: &options,
                 running: &family.running,
-                bottommost_threshold: self.snapshots.oldest().unwrap_or_else(|| self.visible()),
+                bottommost_threshold: self.snapshots.bottommost_threshold(|| self.visible()),
                 now_secs: self.clock.unix_seconds(),
             })
     }
