@@ -1,4 +1,4 @@
-//! Compaction filters: a caller's say over what flush and compaction keep.
+//! Compaction filters: a caller's say over what compaction, and flush if it wants, keeps.
 
 use crate::types::ValueType;
 use std::fmt;
@@ -32,10 +32,30 @@ pub struct FilterContext {
     pub output_level: usize,
 }
 
-/// Decides, entry by entry, what flush and compaction keep. Called for the newest value of a key and for merge operands.
+/// What a table is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TableFileCreationReason {
+    /// A memtable is full, or somebody called `flush`.
+    Flush,
+    /// A compaction, whoever asked for it.
+    Compaction,
+    /// The database opens, and its log holds what no table has.
+    Recovery,
+}
+
+/// Decides, entry by entry, what compaction keeps.
+///
+/// Asked about the newest value of a key, whether a snapshot sees it or not: what is removed is gone for snapshots too.
+/// Merge operands are asked about one by one, but only those that are newer than every snapshot. Not asked about
+/// tombstones, older versions and wide-column entities, nor when an automatic compaction only moves a table to another
+/// level. An entry that stays may be asked about again by every later compaction.
 pub trait CompactionFilter: Send + Sync {
     /// For the LOG and OPTIONS.
     fn name(&self) -> &str;
+    /// Whether tables written for this reason are filtered: by default those of compactions alone.
+    fn should_filter_table_file_creation(&self, reason: TableFileCreationReason) -> bool {
+        reason == TableFileCreationReason::Compaction
+    }
     /// Decides about one entry; `value_type` is `Value` or `Merge`.
     fn filter(&self, context: &FilterContext, key: &[u8], value_type: ValueType, value: &[u8]) -> FilterDecision;
 }

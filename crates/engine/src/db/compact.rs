@@ -19,7 +19,7 @@ use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, Sour
 use crate::listener::CompactionEvent;
 use crate::statistics::Statistics;
 use crate::version::{KeyNotBeyondLevel, Version};
-use ferrock_base::compaction_filter::FilterContext;
+use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::version_edit::{BlobFileGarbage, DeletedFile, NewFile, VersionEdit};
 use ferrock_table::TableReadOptions;
@@ -258,7 +258,11 @@ impl DbCore {
             stripes: SnapshotStripes::new(self.snapshots.sequences()),
             merge_operator: options.merge_operator.clone(),
             blobs: Some(self.blobs_for_job(data.id, Arc::clone(&choice.version))),
-            compaction_filter: options.compaction_filter.clone().map(|filter| (filter, filter_context)),
+            compaction_filter: options
+                .compaction_filter
+                .clone()
+                .filter(|filter| filter.should_filter_table_file_creation(TableFileCreationReason::Compaction))
+                .map(|filter| (filter, filter_context)),
             bottommost: choice.is_bottommost,
             ..CompactionIteratorOptions::new(data.comparator.clone(), Vec::new())
         };

@@ -18,7 +18,7 @@ use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, Sour
 use crate::listener::FlushEvent;
 use crate::statistics::Statistics;
 use crate::version::FileMetadata;
-use ferrock_base::compaction_filter::FilterContext;
+use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
@@ -72,7 +72,7 @@ impl DbCore {
             return Ok(None);
         }
         let before = self.clock.monotonic_us();
-        let output = self.write_level_0(&data, &memtables)?;
+        let output = self.write_level_0(&data, &memtables, TableFileCreationReason::Flush)?;
         let file = output.files.first().cloned();
         if let Some(file) = &file {
             self.verify_new_table(&data, file).inspect_err(|_| self.discard_outputs(&output.numbers))?;
@@ -131,6 +131,7 @@ impl DbCore {
         &self,
         data: &Arc<ColumnFamilyData>,
         memtables: &[Arc<MemTable>],
+        reason: TableFileCreationReason,
     ) -> Result<WrittenTables> {
         let options = data.options.load_full();
         let now = self.clock.unix_seconds();
@@ -168,7 +169,11 @@ impl DbCore {
             stripes: SnapshotStripes::new(self.snapshots.sequences()),
             merge_operator: options.merge_operator.clone(),
             blobs,
-            compaction_filter: options.compaction_filter.clone().map(|filter| (filter, filter_context)),
+            compaction_filter: options
+                .compaction_filter
+                .clone()
+                .filter(|filter| filter.should_filter_table_file_creation(reason))
+                .map(|filter| (filter, filter_context)),
             ..CompactionIteratorOptions::new(data.comparator.clone(), Vec::new())
         };
         let mut input = CompactionIterator::new(merged, tombstones, UnknownDeeper, iterator_options);

@@ -28,6 +28,7 @@ use crate::write::controller::WriteController;
 use crate::write::queue::WriteQueue;
 use crate::write::wal::{LiveLog, Wal, WalOptions};
 use arc_swap::ArcSwap;
+use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::random::Random;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::version_edit::VersionEdit;
@@ -611,7 +612,7 @@ impl DbCore {
         if memtable.is_empty() {
             return Ok(());
         }
-        let output = self.write_level_0(data, &[Arc::clone(&memtable)])?;
+        let output = self.write_level_0(data, &[Arc::clone(&memtable)], TableFileCreationReason::Recovery)?;
         data.memtable.store(crate::column_family::new_memtable(&data.options.load()));
         let edit = edits.entry(data.id).or_insert_with(|| VersionEdit::for_column_family(data.id));
         edit.new_files.extend(output.files);

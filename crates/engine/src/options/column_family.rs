@@ -204,7 +204,7 @@ pub struct ColumnFamilyOptions {
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
     /// The part of a key that filters and prefix seeks go by.
     pub prefix_extractor: Option<PrefixExtractor>,
-    /// Decides what flush and compaction keep.
+    /// Decides what compaction, and flush if it wants, keeps.
     pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
     /// Filters in tables.
     pub filter_policy: FilterPolicy,
