@@ -2,15 +2,17 @@
 
 use crate::choices;
 use crate::keys;
-use crate::model::{FamilyModel, Merge, Order};
+use crate::model::{FamilyModel, Filter, Merge, Order};
 use crate::operations::{Case, Change, Mutation, NewFamily, Operation};
-use crate::reads::{Held, compare_all};
+use crate::reads::{Held, compare_all, show};
 use crate::watchdog::Watchdog;
-use ferrock::options::{BottommostLevelCompaction, PrefixExtractor};
+use ferrock::options::{BottommostLevelCompaction, CompactionFilter, CompactionStyle, PrefixExtractor};
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, Iter, ReadOptions, Snapshot,
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, Snapshot,
     WriteBatch, WriteOptions,
 };
+use ferrock_base::ValueType;
+use ferrock_base::compaction_filter::{FilterContext, FilterDecision, TableFileCreationReason};
 use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
 use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem};
 use std::collections::BTreeSet;
@@ -289,7 +291,10 @@ impl<'a> Database<'a> {
         let write = match mutation.change {
             Change::Put { seed, size } => Write::Put(key, make_value(model.merge, seed, size)),
             Change::Delete => Write::Delete(key),
-            Change::Merge(number) if model.merge == Merge::None || existing.unwrap_or(0) > MAX_MERGED_BYTES => {
+            // Merged over a value that a filter removed or has not removed yet, it could be either.
+            Change::Merge(number)
+                if model.merge == Merge::None || existing.unwrap_or(0) > MAX_MERGED_BYTES || model.is_doomed(&key) =>
+            {
                 Write::Put(key, make_value(model.merge, number as u16, 8))
             }
             Change::Merge(number) => {
@@ -417,8 +422,7 @@ impl<'a> Database<'a> {
         // The handle goes on reading what the family had.
         let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
         let mut iter = self.db().iter_cf(&dropped.handle, &options);
-        iter.seek_to_first();
-        compare_all(&mut iter, dropped.model.iter(), Iter::next)
+        compare_all(&mut iter, &dropped.model, false)
             .map_err(|error| format!("{} after its drop: {error}", dropped.name))
     }
 
@@ -485,12 +489,36 @@ impl<'a> Database<'a> {
         (0..self.families.len()).try_for_each(|family| self.scan(family as u8, None, family % 2 == 1))
     }
 
+    /// Nothing of what the filters remove outlives a compaction of everything.
+    fn check_filters(&self) -> Check {
+        for family in self.families.iter().filter(|family| family.model.filter != Filter::None) {
+            let options = CompactRangeOptions {
+                bottommost_level_compaction: BottommostLevelCompaction::Force,
+                exclusive_manual_compaction: true,
+                ..CompactRangeOptions::default()
+            };
+            explain(self.db().compact_range_cf(&family.handle, None, None, &options), "compact_range")?;
+            let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+            let mut iter = self.db().iter_cf(&family.handle, &options);
+            iter.seek_to_first();
+            while iter.valid() {
+                if family.model.is_doomed(iter.key()) {
+                    return Err(format!("{}: the filter left {}", family.name, show(iter.key())));
+                }
+                iter.next();
+            }
+            explain(iter.status(), "scan")?;
+        }
+        Ok(())
+    }
+
     /// Everything once more, from the outside: read-only, with the options of the directory, and no file left behind.
     fn finish(&mut self) -> Check {
         self.scan_all()?;
         self.reopen(true, &[], None)?;
         explain(self.db().wait_for_background_work(), "waiting")?;
         explain(self.db().verify_checksum(), "verify_checksum")?;
+        self.check_filters()?;
         // Tables that a reader still held when they were replaced go with the next open.
         self.reopen(true, &[], Some(&["disable_auto_compactions=true"]))?;
         explain(self.db.take().expect("open").close(), "close")?;
@@ -511,14 +539,37 @@ impl<'a> Database<'a> {
     }
 }
 
+/// Removes the keys that are doomed.
+struct RemoveDoomed {
+    asked_by_flushes: bool,
+}
+
+impl CompactionFilter for RemoveDoomed {
+    fn name(&self) -> &str {
+        "test.RemoveDoomed"
+    }
+    fn should_filter_table_file_creation(&self, reason: TableFileCreationReason) -> bool {
+        self.asked_by_flushes || reason == TableFileCreationReason::Compaction
+    }
+    fn filter(&self, _: &FilterContext, key: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
+        if keys::is_doomed(key) { FilterDecision::Remove } else { FilterDecision::Keep }
+    }
+}
+
 fn family_options(shape: &NewFamily) -> ColumnFamilyOptions {
     let mut options = choices::family_options(&shape.choices, shape.order);
     options.num_levels = shape.num_levels;
+    // Levels need two of them, and what once lay on the second cannot be opened with one.
+    if shape.num_levels == 1 && options.compaction_style == CompactionStyle::Level {
+        options.compaction_style = CompactionStyle::Universal;
+    }
     options.merge_operator = match shape.merge {
         Merge::None => None,
         Merge::Add => Some(Arc::new(ferrock_base::merge::UInt64Add)),
         Merge::Append => Some(Arc::new(ferrock_base::merge::StringAppend::new(","))),
     };
+    options.compaction_filter = (shape.filter != Filter::None)
+        .then(|| Arc::new(RemoveDoomed { asked_by_flushes: shape.filter == Filter::Everywhere }) as _);
     options
 }
 
@@ -526,7 +577,7 @@ fn new_family(name: String, handle: ColumnFamily, shape: &NewFamily, options: &C
     Family {
         name,
         handle,
-        model: Arc::new(FamilyModel::new(shape.order, shape.merge)),
+        model: Arc::new(FamilyModel::new(shape.order, shape.merge, shape.filter)),
         prefix_extractor: options.prefix_extractor.clone(),
         shape: shape.clone(),
     }

@@ -1,5 +1,9 @@
 //! A column family as a sorted map. Slow, and obviously right.
+//!
+//! Where a compaction filter removes some of the keys, those may be there or not: they are passed over by all that
+//! iterates, and a get may find nothing.
 
+use crate::keys;
 use ferrock::Comparator;
 use ferrock_base::comparator::CustomComparator;
 use std::cmp::Ordering;
@@ -71,6 +75,16 @@ impl Merge {
     }
 }
 
+/// Compaction filters, which remove the keys that [`keys::is_doomed`] names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    None,
+    /// Asked by compactions.
+    Compactions,
+    /// Asked by flushes and recovery too.
+    Everywhere,
+}
+
 /// A key with its order.
 #[derive(Clone, Debug)]
 struct Ordered {
@@ -103,6 +117,7 @@ impl Ord for Ordered {
 pub struct FamilyModel {
     pub order: Order,
     pub merge: Merge,
+    pub filter: Filter,
     map: BTreeMap<Ordered, Arc<[u8]>>,
 }
 
@@ -110,8 +125,13 @@ pub struct FamilyModel {
 pub type Pair<'a> = (&'a [u8], &'a [u8]);
 
 impl FamilyModel {
-    pub fn new(order: Order, merge: Merge) -> Self {
-        Self { order, merge, map: BTreeMap::new() }
+    pub fn new(order: Order, merge: Merge, filter: Filter) -> Self {
+        Self { order, merge, filter, map: BTreeMap::new() }
+    }
+
+    /// True for a key that may be gone although it was put.
+    pub fn is_doomed(&self, key: &[u8]) -> bool {
+        self.filter != Filter::None && keys::is_doomed(key)
     }
 
     fn ordered(&self, key: &[u8]) -> Ordered {
@@ -149,20 +169,25 @@ impl FamilyModel {
     }
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Pair<'_>> {
-        self.map.iter().map(|(key, value)| (&*key.bytes, &**value))
+        self.pairs((Bound::Unbounded, Bound::Unbounded))
+    }
+
+    fn pairs(&self, range: (Bound<Ordered>, Bound<Ordered>)) -> impl DoubleEndedIterator<Item = Pair<'_>> {
+        let pairs = self.map.range(range).map(|(key, value)| (&*key.bytes, &**value));
+        pairs.filter(|(key, _)| !self.is_doomed(key))
     }
 
     /// The first pair behind `key`, or at it.
     pub fn after(&self, key: &[u8], inclusive: bool) -> Option<Pair<'_>> {
         let key = self.ordered(key);
         let from = if inclusive { Bound::Included(key) } else { Bound::Excluded(key) };
-        self.map.range((from, Bound::Unbounded)).next().map(|(key, value)| (&*key.bytes, &**value))
+        self.pairs((from, Bound::Unbounded)).next()
     }
 
     /// The last pair before `key`, or at it.
     pub fn before(&self, key: &[u8], inclusive: bool) -> Option<Pair<'_>> {
         let key = self.ordered(key);
         let to = if inclusive { Bound::Included(key) } else { Bound::Excluded(key) };
-        self.map.range((Bound::Unbounded, to)).next_back().map(|(key, value)| (&*key.bytes, &**value))
+        self.pairs((Bound::Unbounded, to)).next_back()
     }
 }

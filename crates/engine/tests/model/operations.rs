@@ -1,7 +1,7 @@
 //! What can happen to a database, and how proptest makes it up.
 
 use crate::choices;
-use crate::model::{Merge, Order};
+use crate::model::{Filter, Merge, Order};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -36,6 +36,7 @@ impl fmt::Display for Case {
 pub struct NewFamily {
     pub order: Order,
     pub merge: Merge,
+    pub filter: Filter,
     pub num_levels: i32,
     pub choices: Vec<&'static str>,
 }
@@ -226,13 +227,10 @@ fn new_family() -> impl Strategy<Value = NewFamily> {
         1 => Just(Order::LengthFirst),
     ];
     let merge = select(&[Merge::None, Merge::Add, Merge::Append][..]);
+    let filter = prop_oneof![4 => Just(Filter::None), 2 => Just(Filter::Compactions), 1 => Just(Filter::Everywhere)];
     let num_levels = select(&[7, 7, 7, 3, 2, 1, 20][..]);
-    (order, merge, num_levels, family_choices()).prop_map(|(order, merge, num_levels, choices)| NewFamily {
-        order,
-        merge,
-        num_levels,
-        choices,
-    })
+    (order, merge, filter, num_levels, family_choices())
+        .prop_map(|(order, merge, filter, num_levels, choices)| NewFamily { order, merge, filter, num_levels, choices })
 }
 
 fn operation() -> impl Strategy<Value = Operation> {

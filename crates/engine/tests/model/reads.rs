@@ -102,6 +102,13 @@ pub fn show(bytes: &[u8]) -> String {
     if bytes.len() > 40 { format!("\"{head}...\" ({} bytes)", bytes.len()) } else { format!("\"{head}\"") }
 }
 
+/// Steps over what a compaction filter has not removed yet.
+fn pass_doomed(iter: &mut Iter, model: &FamilyModel, forward: bool) {
+    while iter.valid() && model.is_doomed(iter.key()) {
+        if forward { iter.next() } else { iter.prev() }
+    }
+}
+
 /// An iterator that lives on while the database changes.
 pub struct Held {
     iter: Iter,
@@ -126,6 +133,7 @@ fn take_step(iter: &mut Iter, cursor: &mut Cursor, forward: bool, doing: &dyn Fn
     } else {
         iter.prev();
     }
+    pass_doomed(iter, &cursor.model, forward);
     cursor.step(forward);
     cursor.check(iter, doing)
 }
@@ -144,7 +152,7 @@ impl Database<'_> {
             let then = taken.models.iter().find(|(id, _)| *id == own.handle.id());
             // A family that is younger than the snapshot is empty in it.
             model = then.map_or_else(
-                || Arc::new(FamilyModel::new(own.model.order, own.model.merge)),
+                || Arc::new(FamilyModel::new(own.model.order, own.model.merge, own.model.filter)),
                 |(_, model)| Arc::clone(model),
             );
         }
@@ -158,7 +166,7 @@ impl Database<'_> {
         let key = target.bytes(self.key_space);
         let own = &self.families[family];
         let found = self.db().get_cf(&own.handle, &options, &key).map_err(|error| format!("get: {error}"))?;
-        same_value(&own.name, &key, found.as_deref(), model.get(&key))
+        same_value(&own.name, &key, found.as_deref(), &model)
     }
 
     pub fn multi_get(&mut self, family: u8, snapshot: Option<u8>, targets: &[Target]) -> Check {
@@ -174,7 +182,7 @@ impl Database<'_> {
         }
         for (key, found) in keys.iter().zip(found) {
             let found = found.map_err(|error| format!("multi_get: {error}"))?;
-            same_value(&own.name, key, found.as_deref(), model.get(key))?;
+            same_value(&own.name, key, found.as_deref(), &model)?;
         }
         Ok(())
     }
@@ -210,6 +218,7 @@ impl Database<'_> {
             Start::Seek(target) => iter.seek(&target.bytes(self.key_space)),
             Start::SeekForPrev(target) => iter.seek_for_prev(&target.bytes(self.key_space)),
         }
+        pass_doomed(&mut iter, &cursor.model, matches!(walk.start, Start::First | Start::Seek(_)));
         cursor.start(&walk.start, self.key_space);
         cursor.check(&iter, &|| format!("{}: start of a walk", own.name))?;
         Ok(Held { iter, cursor })
@@ -244,26 +253,21 @@ impl Database<'_> {
         let own = &self.families[family];
         let mut iter = self.db().iter_cf(&own.handle, &options);
         self.stats.iterator_steps += model.len() as u64;
-        if backward {
-            iter.seek_to_last();
-            compare_all(&mut iter, model.iter().rev(), Iter::prev)
-        } else {
-            iter.seek_to_first();
-            compare_all(&mut iter, model.iter(), Iter::next)
-        }
-        .map_err(|error| format!("scan of {}: {error}", own.name))
+        compare_all(&mut iter, &model, backward).map_err(|error| format!("scan of {}: {error}", own.name))
     }
 }
 
 /// Compares all that an iterator gives.
-pub fn compare_all<'a>(
-    iter: &mut Iter,
-    expected: impl Iterator<Item = Pair<'a>>,
-    mut advance: impl FnMut(&mut Iter),
-) -> Check {
-    let mut expected = expected.map(Some).chain(std::iter::once(None));
+pub fn compare_all(iter: &mut Iter, model: &FamilyModel, backward: bool) -> Check {
+    if backward {
+        iter.seek_to_last()
+    } else {
+        iter.seek_to_first()
+    }
+    let mut expected = model.iter();
     loop {
-        let wanted = expected.next().flatten();
+        pass_doomed(iter, model, !backward);
+        let wanted = if backward { expected.next_back() } else { expected.next() };
         let found = iter.valid().then(|| (iter.key(), iter.value()));
         iter.status().map_err(|error| error.to_string())?;
         if found != wanted {
@@ -272,12 +276,13 @@ pub fn compare_all<'a>(
         if wanted.is_none() {
             return Ok(());
         }
-        advance(iter);
+        if backward { iter.prev() } else { iter.next() }
     }
 }
 
-fn same_value(family: &str, key: &[u8], found: Option<&[u8]>, expected: Option<&[u8]>) -> Check {
-    if found == expected {
+fn same_value(family: &str, key: &[u8], found: Option<&[u8]>, model: &FamilyModel) -> Check {
+    let expected = model.get(key);
+    if found == expected || (found.is_none() && model.is_doomed(key)) {
         return Ok(());
     }
     let show_value = |value: Option<&[u8]>| value.map_or("nothing".to_owned(), show);
