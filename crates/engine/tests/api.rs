@@ -7,7 +7,7 @@
     reason = "tests fail by panicking"
 )]
 
-use ferrock::options::{CompressionType, FilterPolicy, MergeOperator, PrefixExtractor, ReadTier};
+use ferrock::options::{CompactionStyle, CompressionType, FilterPolicy, MergeOperator, PrefixExtractor, ReadTier};
 use ferrock::{
     ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, FlushOptions, Iter, ReadOptions, WriteBatch,
     WriteOptions,
@@ -704,6 +704,44 @@ fn tables_below_the_trigger_stay_as_they_are_until_a_snapshot_is_released() {
     assert!(!numbers().contains(&first[0]));
     for key in ["a", "b", "c", "d"] {
         assert_eq!(db.get(key.as_bytes()).unwrap().as_deref(), Some(&b"v"[..]));
+    }
+}
+
+#[test]
+fn compaction_styles_that_are_not_automatic_say_so_and_compact_by_hand() {
+    for style in [CompactionStyle::Universal, CompactionStyle::Fifo, CompactionStyle::None] {
+        let file_system = MemoryFileSystem::new();
+        let mut family = ColumnFamilyOptions::default();
+        family.compaction_style = style;
+        family.level0_file_num_compaction_trigger = 2;
+        family.level0_slowdown_writes_trigger = 3;
+        family.level0_stop_writes_trigger = 4;
+        let families = vec![("default".to_owned(), family.clone())];
+        let (db, _) = Db::open_cf("/db", options_on(&file_system), families).unwrap();
+        // None at all is what was asked for; the others do less than their names say.
+        let is_noted = style != CompactionStyle::None;
+        assert_eq!(db.option_notes().len(), usize::from(is_noted), "{:?}", db.option_notes());
+        let other = db.create_column_family("other", family).unwrap();
+        for family in [&db.default_column_family().unwrap(), &other] {
+            for number in 0..8u8 {
+                db.put_cf(family, b"same", &[number], &WriteOptions::default()).unwrap();
+                db.put_cf(family, &[number], b"v", &WriteOptions::default()).unwrap();
+                db.flush_cf(family, &FlushOptions::default()).unwrap();
+            }
+            db.wait_for_background_work().unwrap();
+            let count = || db.live_files().iter().filter(|file| file.column_family == family.name()).count();
+            assert_eq!(count(), 8);
+            db.compact_range_cf(family, None, None, &CompactRangeOptions::default()).unwrap();
+            assert_eq!(count(), 1);
+            let value = db.get_cf(family, &ReadOptions::default(), b"same").unwrap();
+            assert_eq!(value.as_deref(), Some(&[7u8][..]));
+        }
+        db.close().unwrap();
+        let log = String::from_utf8(read_file(&file_system, Path::new("/db/LOG")).unwrap()).unwrap();
+        for family in ["default", "other"] {
+            let noted = log.lines().filter(|line| line.contains(&format!("column family {family}: compaction_style")));
+            assert_eq!(noted.count(), usize::from(is_noted), "{log}");
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Creating, dropping and listing column families.
 
-use super::open::new_family_state;
+use super::open::{compaction_style_note, new_family_state};
 use super::{Db, DbCore};
 use crate::background_error::Reason;
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
@@ -23,6 +23,9 @@ impl Db {
         }
         if let Some(first) = options.unsupported().first() {
             return Err(Error::not_supported(format!("column family {name}: {first}")));
+        }
+        if let Some(note) = compaction_style_note(name, &options) {
+            core.info_log.warn(|| format!("options: {note}"));
         }
         let data = core.create_family(name, options.sanitized())?;
         core.write_options_file()?;

@@ -304,7 +304,8 @@ impl Db {
         self.core().visible()
     }
 
-    /// Settings of the OPTIONS file that could not be taken over as they are.
+    /// Settings that do not do what they do in RocksDB: those of the OPTIONS file that could not be taken over as they
+    /// are, and compaction styles that have no automatic compaction here.
     #[must_use]
     pub fn option_notes(&self) -> &[String] {
         &self.core().option_notes

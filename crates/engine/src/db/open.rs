@@ -18,7 +18,7 @@ use crate::blob::BlobSource;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::compaction::choice::RunningCompactions;
 use crate::info_log::{InfoLog, InfoLogOptions};
-use crate::options::{ColumnFamilyOptions, DbOptions, load_latest};
+use crate::options::{ColumnFamilyOptions, CompactionStyle, DbOptions, load_latest};
 use crate::snapshot::SnapshotList;
 use crate::statistics::Statistics;
 use crate::table_cache::{OpenTables, TableCache, open_all};
@@ -29,6 +29,7 @@ use crate::write::queue::WriteQueue;
 use crate::write::wal::{LiveLog, Wal, WalOptions};
 use arc_swap::ArcSwap;
 use ferrock_base::compaction_filter::TableFileCreationReason;
+use ferrock_base::option_table::OptionValue;
 use ferrock_base::random::Random;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::version_edit::VersionEdit;
@@ -156,9 +157,15 @@ struct Opener {
 }
 
 impl Opener {
-    fn new(path: &Path, options: DbOptions, families: Vec<ColumnFamilyDescriptor>, notes: Vec<String>) -> Result<Self> {
+    fn new(
+        path: &Path,
+        options: DbOptions,
+        families: Vec<ColumnFamilyDescriptor>,
+        mut notes: Vec<String>,
+    ) -> Result<Self> {
         check_options(&options, &families)?;
         let file_system = file_system_of(&options)?;
+        notes.extend(families.iter().filter_map(|(name, options)| compaction_style_note(name, options)));
         let families = families.into_iter().map(|(name, options)| (name, options.sanitized())).collect();
         Ok(Self { path: path.to_path_buf(), options, families, notes, file_system })
     }
@@ -407,6 +414,15 @@ pub(crate) fn new_family_state(data: Arc<ColumnFamilyData>, log_number: FileNumb
         flushed_count: 0,
         switched_count: 0,
     }
+}
+
+/// What to tell about a compaction style that is accepted, and then left to `compact_range`.
+pub(super) fn compaction_style_note(name: &str, options: &ColumnFamilyOptions) -> Option<String> {
+    let is_automatic = matches!(options.compaction_style, CompactionStyle::Level | CompactionStyle::None);
+    (!is_automatic).then(|| {
+        let style = options.compaction_style.format_option();
+        format!("column family {name}: compaction_style = {style} has no automatic compaction; compact_range compacts")
+    })
 }
 
 fn does_not_exist(path: &Path) -> Error {

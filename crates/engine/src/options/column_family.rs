@@ -17,9 +17,9 @@ option_enum! {
     pub enum CompactionStyle {
         /// Levels, each a sorted run, each a multiple of the one above.
         Level = "kCompactionStyleLevel",
-        /// Sorted runs of growing size.
+        /// Sorted runs of growing size. Nothing is compacted by itself yet, only by `compact_range`.
         Universal = "kCompactionStyleUniversal",
-        /// A queue of files.
+        /// A queue of files. Nothing is dropped or compacted by itself yet; `compact_range` compacts.
         Fifo = "kCompactionStyleFIFO",
         /// None but by hand.
         None = "kCompactionStyleNone",
