@@ -149,27 +149,19 @@ impl<S: LevelSource> LevelIterator<S> {
     }
 
     /// Goes on to the following files while the open one has no entry left.
+    #[inline]
     fn skip_empty_forward(&mut self) {
-        while let Some((index, iter)) = &self.file {
-            if iter.valid() {
-                return;
-            }
-            if let Err(error) = iter.status() {
-                self.error = Some(error);
-                self.file = None;
-                return;
-            }
-            let next = index + 1;
-            if !self.enter_forward(next) {
-                return;
-            }
-            if let Some((_, iter)) = &mut self.file {
-                iter.seek_to_first();
-            }
-        }
+        self.skip_empty(|level, index| level.enter_forward(index + 1), InternalIterator::seek_to_first);
     }
 
+    /// The same backward.
+    #[inline]
     fn skip_empty_backward(&mut self) {
+        self.skip_empty(|level, index| level.enter_backward(index.checked_sub(1)), InternalIterator::seek_to_last);
+    }
+
+    #[inline]
+    fn skip_empty(&mut self, enter: impl Fn(&mut Self, usize) -> bool, seek: impl Fn(&mut S::Iter)) {
         while let Some((index, iter)) = &self.file {
             if iter.valid() {
                 return;
@@ -179,12 +171,12 @@ impl<S: LevelSource> LevelIterator<S> {
                 self.file = None;
                 return;
             }
-            let previous = index.checked_sub(1);
-            if !self.enter_backward(previous) {
+            let index = *index;
+            if !enter(self, index) {
                 return;
             }
             if let Some((_, iter)) = &mut self.file {
-                iter.seek_to_last();
+                seek(iter);
             }
         }
     }

@@ -235,49 +235,38 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             .max()
     }
 
-    /// Leaps, forward, over what range tombstones visible at `upper` delete from the current entry on.
-    ///
-    /// Only children older than the tombstone's may leap: what a tombstone's own source or a newer one has in the
-    /// range may be newer than the tombstone. False when nothing moved.
+    /// Leaps, forward, over what range tombstones visible at `upper` delete from the current entry on. False when nothing
+    /// moved.
     pub fn skip_covered_forward(&mut self, upper: SequenceNumber) -> bool {
-        let Some(current) = self.current else { return false };
-        let mut target = std::mem::take(&mut self.scratch);
-        let mut moved = false;
-        for index in 0..current {
-            if !self.children[index].covered_until(self.children[current].key(), upper, &mut target) {
-                continue;
-            }
-            for child in &mut self.children[index + 1..] {
-                if child.valid() && self.order.compare(child.key(), &target).is_lt() {
-                    child.seek(&target);
-                    moved = true;
-                }
-            }
-            break;
-        }
-        self.scratch = target;
-        if moved {
-            self.rebuild();
-        }
-        moved
+        self.skip_covered(upper, I::covered_until, Ordering::Less, I::seek)
     }
 
     /// The same backward.
     pub fn skip_covered_backward(&mut self, upper: SequenceNumber) -> bool {
+        self.skip_covered(upper, I::covered_from, Ordering::Greater, I::seek_for_prev)
+    }
+
+    /// Only children older than the tombstone's may leap: what a tombstone's own source or a newer one has in the
+    /// range may be newer than the tombstone. Those leap to where the coverage ends whose keys compare to it as `within`.
+    #[inline]
+    fn skip_covered(
+        &mut self,
+        upper: SequenceNumber,
+        covered: impl Fn(&I, &[u8], SequenceNumber, &mut Vec<u8>) -> bool,
+        within: Ordering,
+        seek: impl Fn(&mut I, &[u8]),
+    ) -> bool {
         let Some(current) = self.current else { return false };
         let mut target = std::mem::take(&mut self.scratch);
         let mut moved = false;
-        for index in 0..current {
-            if !self.children[index].covered_from(self.children[current].key(), upper, &mut target) {
-                continue;
-            }
+        let key = self.children[current].key();
+        if let Some(index) = (0..current).find(|&index| covered(&self.children[index], key, upper, &mut target)) {
             for child in &mut self.children[index + 1..] {
-                if child.valid() && self.order.compare(child.key(), &target).is_gt() {
-                    child.seek_for_prev(&target);
+                if child.valid() && self.order.compare(child.key(), &target) == within {
+                    seek(child, &target);
                     moved = true;
                 }
             }
-            break;
         }
         self.scratch = target;
         if moved {
