@@ -32,6 +32,18 @@ struct Script {
     threshold: u64,
 }
 
+impl Script {
+    fn input<'a>(&'a self, version: &'a Arc<Version>, running: &'a RunningCompactions) -> PickerInput<'a> {
+        PickerInput {
+            version,
+            options: &self.options,
+            running,
+            bottommost_threshold: SequenceNumber(self.threshold),
+            now_secs: self.now_secs,
+        }
+    }
+}
+
 fn parse(input: &str) -> Script {
     let mut script = Script::default();
     let settings = &mut script.options.settings;
@@ -114,13 +126,7 @@ fn run(input: &str) -> String {
     let mut out = String::new();
     for command in &script.commands {
         let words: Vec<&str> = command.split_whitespace().collect();
-        let input = PickerInput {
-            version: &version,
-            options: &script.options,
-            running: &running,
-            bottommost_threshold: SequenceNumber(script.threshold),
-            now_secs: script.now_secs,
-        };
+        let input = script.input(&version, &running);
         match words[0] {
             "scores" => {
                 for LevelScore { level, score } in compaction_scores(&version, &script.options) {
@@ -135,14 +141,7 @@ fn run(input: &str) -> String {
                 show(&mut out, first.as_ref());
                 let Some(first) = first else { continue };
                 let id = running.start(&first);
-                let input = PickerInput {
-                    version: &version,
-                    options: &script.options,
-                    running: &running,
-                    bottommost_threshold: SequenceNumber(script.threshold),
-                    now_secs: script.now_secs,
-                };
-                show(&mut out, pick(&input).as_ref());
+                show(&mut out, pick(&script.input(&version, &running)).as_ref());
                 running.finish(id);
                 assert!(first.input_files().all(|(_, file)| !file.is_being_compacted()));
             }
