@@ -80,8 +80,10 @@ impl DbIteratorOptions {
 #[derive(Clone, Debug)]
 enum Position {
     Invalid,
+    /// Forward, in the inner iterator, whose value is the user's.
+    Inner,
     /// Forward, in the inner iterator; the range is the user's part of the inner value.
-    Inner(Range<usize>),
+    InnerPart(Range<usize>),
     /// Forward, in the inner iterator; the value was fetched into `saved_value`.
     InnerFetched,
     /// Forward, saved; the inner iterator is at or before the key's remaining versions, or behind them.
@@ -96,6 +98,7 @@ pub struct DbIterator<I, O> {
     inner: MergingIterator<I>,
     options: DbIteratorOptions,
     position: Position,
+    /// The current user key, or while moving the one before.
     saved_key: Vec<u8>,
     saved_value: Vec<u8>,
     /// Merge operands of the current key.
@@ -137,18 +140,15 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// The user key; empty when not valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
-        match self.position {
-            Position::Inner(_) | Position::InnerFetched => user_key(self.inner.key()),
-            Position::Invalid => &[],
-            Position::SavedForward | Position::SavedBackward => &self.saved_key,
-        }
+        if self.valid() { &self.saved_key } else { &[] }
     }
 
     /// The value; empty when not valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
         match &self.position {
-            Position::Inner(range) => self.inner.value().get(range.clone()).unwrap_or_default(),
+            Position::Inner => self.inner.value(),
+            Position::InnerPart(range) => self.inner.value().get(range.clone()).unwrap_or_default(),
             Position::Invalid => &[],
             Position::InnerFetched | Position::SavedForward | Position::SavedBackward => &self.saved_value,
         }
@@ -160,7 +160,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         I: PinValue,
     {
         let pin = match self.position {
-            Position::Inner(_) => self.inner.current_child().and_then(PinValue::value_pin),
+            Position::Inner | Position::InnerPart(_) => self.inner.current_child().and_then(PinValue::value_pin),
             _ => None,
         };
         PinnedValue::new(self.value(), pin)
@@ -242,8 +242,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     pub fn next(&mut self) {
         match self.position {
             Position::Invalid => {}
-            Position::Inner(_) | Position::InnerFetched => {
-                self.save_inner_key();
+            Position::Inner | Position::InnerPart(_) | Position::InnerFetched => {
                 self.inner.next();
                 self.find_forward(true);
             }
@@ -259,11 +258,9 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     pub fn prev(&mut self) {
         match self.position {
             Position::Invalid => return,
-            Position::Inner(_) | Position::InnerFetched => {
-                self.save_inner_key();
+            Position::Inner | Position::InnerPart(_) | Position::InnerFetched | Position::SavedForward => {
                 self.seek_before_saved_key();
             }
-            Position::SavedForward => self.seek_before_saved_key(),
             Position::SavedBackward => {}
         }
         self.find_backward();
@@ -388,6 +385,17 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             }
             let (sequence, value_type) = (parsed.sequence, parsed.value_type);
             let same_key = (skipping || skipped > 0) && self.is_saved_key(parsed.user_key);
+            if !same_key
+                && value_type == ValueType::Value
+                && sequence <= self.options.snapshot
+                && !self.inner.has_range_tombstones()
+            {
+                // One call down for the key, one copy: `key` and the next step need nothing from below any more.
+                self.saved_key.clear();
+                self.saved_key.extend_from_slice(parsed.user_key);
+                self.position = Position::Inner;
+                return;
+            }
             if (skipping && same_key) || sequence > self.options.snapshot {
                 hidden += 1;
                 if self.gives_up_after(hidden) {
@@ -433,12 +441,12 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// The inner iterator is on the newest visible version of a live key.
     #[inline]
     fn settle_forward(&mut self, value_type: ValueType) {
+        self.save_inner_key();
         if value_type == ValueType::Value {
-            self.position = Position::Inner(0..self.inner.value().len());
+            self.position = Position::Inner;
             return;
         }
         let settled = if value_type == ValueType::Merge {
-            self.save_inner_key();
             self.merge_forward().map(|()| Position::SavedForward)
         } else {
             self.show_inner(value_type)
@@ -453,10 +461,10 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     fn show_inner(&mut self, value_type: ValueType) -> Result<Position> {
         let stored = self.inner.value();
         match visible_value(user_key(self.inner.key()), value_type, stored, self.options.blobs.as_deref())? {
-            Cow::Borrowed([]) => Ok(Position::Inner(0..0)),
+            Cow::Borrowed([]) => Ok(Position::InnerPart(0..0)),
             Cow::Borrowed(part) => {
                 let start = part.as_ptr() as usize - stored.as_ptr() as usize;
-                Ok(Position::Inner(start..start + part.len()))
+                Ok(Position::InnerPart(start..start + part.len()))
             }
             Cow::Owned(fetched) => {
                 self.saved_value = fetched;

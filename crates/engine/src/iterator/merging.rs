@@ -216,6 +216,13 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.current.map(|child| &self.children[child])
     }
 
+    /// False when no child has shown a range tombstone yet.
+    #[inline]
+    #[must_use]
+    pub fn has_range_tombstones(&self) -> bool {
+        self.tombstones
+    }
+
     /// The newest range tombstone over the current entry that a reader at `upper` sees.
     #[inline]
     #[must_use]

@@ -2,7 +2,7 @@
 //!
 //! One index block is searched thousands of times, so it is decoded when it is loaded. It takes one of two forms:
 //!
-//! - **flat**, for the bytewise order when it costs at most a quarter more memory than the block: common prefix once,
+//! - **flat**, for the bytewise order when it costs at most half as much again as the block (a byte or two per data block): common prefix once,
 //!   a contiguous eight-byte head per entry, the rest of key and value behind; the block's own bytes are dropped.
 //! - **restarts** otherwise (separators that share much under long restart intervals, other orders): the block as it is,
 //!   with a contiguous array of heads of the restart keys where that is affordable.
@@ -70,7 +70,7 @@ impl IndexBlock {
             return Err(Error::not_supported("index block with separate values"));
         }
         let bytewise = comparator.user().is_bytewise();
-        let mut flat = FlatIndexBuilder::new(bytes.len() + bytes.len() / 4 + 64);
+        let mut flat = FlatIndexBuilder::new(bytes.len() + bytes.len() / 2 + 64);
         let mut walker = IndexWalker::default();
         let mut entry_count = 0;
         let mut wanted = bytewise;

@@ -214,9 +214,9 @@ pub(super) struct RestartHeads {
 }
 
 impl RestartHeads {
-    /// Gathers the heads, unless they would take more than a quarter of the block or a restart is malformed.
+    /// Gathers the heads, unless they would take more than half of the block or a restart is malformed.
     pub(super) fn build(bytes: &[u8], layout: &BlockLayout, format: IndexFormat, prefix: &[u8]) -> Option<Self> {
-        if layout.restart_count.checked_mul(HEAD_SIZE)?.checked_add(prefix.len())? > bytes.len() / 4 {
+        if layout.restart_count.checked_mul(HEAD_SIZE)?.checked_add(prefix.len())? > bytes.len() / 2 {
             return None;
         }
         let heads: Option<Vec<u64>> = (0..layout.restart_count)

@@ -367,7 +367,7 @@ fn check_index(entries: &IndexEntries, format: IndexFormat, interval: usize, com
     let bytes = build_index(entries, format, interval);
     let raw_size = bytes.len();
     let index = IndexBlock::new(bytes, format, comparator).unwrap();
-    assert!(index.memory_bytes() <= raw_size + raw_size / 4 + 64 + 8 + size_of::<IndexBlock>() + 200);
+    assert!(index.memory_bytes() <= raw_size + raw_size / 2 + 64 + 8 + size_of::<IndexBlock>() + 200);
     assert_eq!(index.len(), entries.len());
     let expected = |at: Option<usize>| at.and_then(|at| entries.get(at)).map(|(key, handle, _)| (key.clone(), *handle));
     let mut key = Vec::new();
