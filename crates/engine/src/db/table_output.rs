@@ -49,7 +49,7 @@ pub(crate) struct TableOutput<'a> {
     plan: &'a OutputPlan,
     order: InternalComparator,
     surviving: Vec<RangeTombstone>,
-    open: Option<OpenOutput>,
+    open: Option<Box<OpenOutput>>,
     /// Boundary with the output before.
     lower: Option<Vec<u8>>,
     pub(crate) files: Vec<NewFile>,
@@ -108,44 +108,27 @@ impl<'a> TableOutput<'a> {
         self.core.file_system.sync_dir(&self.core.path)
     }
 
+    #[inline]
     fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.open.is_none() {
+            let mut open = self.begin()?;
+            open.first.extend_from_slice(key);
+            self.open = Some(open);
+        }
+        // The output stays where it is: moving its builder for every entry cost more than the entry.
+        let Some(open) = &mut self.open else { return Ok(()) };
         let number = sequence(key);
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => OpenOutput {
-                first: key.to_vec(),
-                last: Vec::new(),
-                smallest_sequence: number,
-                largest_sequence: number,
-                ..self.begin()?
-            },
-        };
-        let noted = self.note_references(&mut open, key, value);
-        let result = noted.and_then(|()| open.builder.add(key, value));
+        note_references(open, &mut self.blobs_written, key, value)?;
+        open.builder.add(key, value)?;
         open.last.clear();
         open.last.extend_from_slice(key);
         open.smallest_sequence = open.smallest_sequence.min(number);
         open.largest_sequence = open.largest_sequence.max(number);
-        self.open = Some(open);
         self.entries_written += 1;
-        result
+        Ok(())
     }
 
-    #[inline]
-    fn note_references(&mut self, open: &mut OpenOutput, key: &[u8], value: &[u8]) -> Result<()> {
-        let Some(value_type) = ValueType::from_u8(trailer(key) as u8) else { return Ok(()) };
-        for_each_reference(value_type, value, |reference| {
-            if reference.file_number.0 == 0 {
-                return Err(Error::not_supported("moving values that lie in blob records of their own table"));
-            }
-            self.blobs_written.add(key, reference);
-            let oldest = open.oldest_blob_file.get_or_insert(reference.file_number);
-            *oldest = reference.file_number.min(*oldest);
-            Ok(())
-        })
-    }
-
-    fn begin(&mut self) -> Result<OpenOutput> {
+    fn begin(&mut self) -> Result<Box<OpenOutput>> {
         let core = self.core;
         let number = {
             // Under the lock: a clean-up in between would take the file for an orphan.
@@ -169,7 +152,7 @@ impl<'a> TableOutput<'a> {
         )?;
         file.set_rate_limiter(options.components.rate_limiter.clone(), self.plan.priority);
         let builder = TableBuilder::new(self.builder_params(number), file)?;
-        Ok(OpenOutput {
+        Ok(Box::new(OpenOutput {
             number,
             builder,
             first: Vec::new(),
@@ -177,7 +160,7 @@ impl<'a> TableOutput<'a> {
             smallest_sequence: SequenceNumber(u64::MAX),
             largest_sequence: SequenceNumber(0),
             oldest_blob_file: None,
-        })
+        }))
     }
 
     fn builder_params(&self, number: FileNumber) -> TableBuilderParams {
@@ -256,6 +239,21 @@ impl<'a> TableOutput<'a> {
         }
         Ok(())
     }
+}
+
+/// Keeps account of the blob files that an entry refers to.
+#[inline]
+fn note_references(open: &mut OpenOutput, written: &mut BlobFlow, key: &[u8], value: &[u8]) -> Result<()> {
+    let Some(value_type) = ValueType::from_u8(trailer(key) as u8) else { return Ok(()) };
+    for_each_reference(value_type, value, |reference| {
+        if reference.file_number.0 == 0 {
+            return Err(Error::not_supported("moving values that lie in blob records of their own table"));
+        }
+        written.add(key, reference);
+        let oldest = open.oldest_blob_file.get_or_insert(reference.file_number);
+        *oldest = reference.file_number.min(*oldest);
+        Ok(())
+    })
 }
 
 /// The unique id as the MANIFEST has it; all zeros are none.
