@@ -24,6 +24,7 @@ mod families;
 mod flush;
 mod log_blobs;
 mod manual;
+mod multi_get;
 mod obsolete;
 mod open;
 mod options_file;

@@ -12,21 +12,20 @@ use crate::iterator::{
     ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, RangeTombstoneSource, SourceIterator,
 };
 use crate::options::{ReadOptions, ReadTier};
-use crate::read::{GetContext, MultiGetBatch, PinnedValue};
+use crate::read::{GetContext, PinnedValue};
 use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
 use crate::table_cache::{TableCache, TableRef};
 use crate::version::Version;
-use ferrock_base::{Error, ErrorKind, FileNumber, LookupKey, Result, SequenceNumber};
+use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
 use ferrock_table::{BlockPin, TableReadOptions};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A value read: copied out of a memtable, or left where it is in a cached block and kept alive. `'static` and `Send`.
 pub type PinnedSlice = PinnedValue<BlockPin>;
 
 impl ReadOptions {
-    fn for_table(&self) -> TableReadOptions {
+    pub(super) fn for_table(&self) -> TableReadOptions {
         TableReadOptions {
             verify_checksums: self.verify_checksums,
             fill_cache: self.fill_cache,
@@ -39,7 +38,7 @@ impl ReadOptions {
 }
 
 impl DbCore {
-    fn sequence_for(&self, options: &ReadOptions) -> SequenceNumber {
+    pub(super) fn sequence_for(&self, options: &ReadOptions) -> SequenceNumber {
         options.snapshot.as_ref().map_or_else(|| self.visible(), Snapshot::sequence)
     }
 
@@ -65,7 +64,12 @@ impl DbCore {
     }
 
     #[inline]
-    fn blob_view<'a>(&'a self, column_family_id: u32, version: &'a Version, options: &ReadOptions) -> BlobView<'a> {
+    pub(super) fn blob_view<'a>(
+        &'a self,
+        column_family_id: u32,
+        version: &'a Version,
+        options: &ReadOptions,
+    ) -> BlobView<'a> {
         BlobView {
             source: &self.blob_source,
             version,
@@ -73,32 +77,6 @@ impl DbCore {
             verify_checksums: options.verify_checksums,
             read_tier: options.read_tier,
         }
-    }
-
-    /// The values of many keys of one family, in the order of `keys`.
-    pub(crate) fn multi_get(
-        &self,
-        data: &ColumnFamilyData,
-        options: &ReadOptions,
-        keys: &[&[u8]],
-    ) -> Vec<Result<Option<PinnedSlice>>> {
-        let pinned = data.super_version.pin(thread_ordinal());
-        let sequence = self.sequence_for(options);
-        let operator = pinned.options.merge_operator.as_deref();
-        let blobs = self.blob_view(data.id, &pinned.version, options);
-        let mut batch: MultiGetBatch<'_, BlockPin> =
-            MultiGetBatch::new(data.comparator.user(), keys, operator, Some(&blobs));
-        for context in batch.pending() {
-            let lookup = LookupKey::new(context.user_key(), sequence);
-            search_memtables(&pinned, &lookup, sequence, context);
-        }
-        for level in 0..pinned.version.num_levels() {
-            if batch.is_done() {
-                break;
-            }
-            multi_get_level(data, &pinned, level, sequence, options, &mut batch);
-        }
-        batch.finish()
     }
 
     /// An iterator over a family.
@@ -162,78 +140,6 @@ fn search_tables(
     Ok(())
 }
 
-/// Which keys each table of a level may hold, in the order in which the tables are to be asked: a newer one of level 0
-/// before an older one, and deeper, where a key may lie in neighbours, the one with its newer versions first.
-fn tables_to_ask(
-    pinned: &SuperVersion,
-    level: usize,
-    lookups: &[LookupKey],
-) -> Vec<(Arc<crate::version::FileMetadata>, Vec<usize>)> {
-    let mut asked: Vec<(Arc<crate::version::FileMetadata>, Vec<usize>)> = Vec::new();
-    let mut places: HashMap<FileNumber, usize> = HashMap::new();
-    if level == 0 {
-        for (place, file) in pinned.version.level(0).iter().enumerate() {
-            places.insert(file.number, place);
-            asked.push((Arc::clone(file), Vec::new()));
-        }
-    }
-    for (index, lookup) in lookups.iter().enumerate() {
-        for file in pinned.version.files_for_user_key(level, lookup) {
-            let place = *places.entry(file.number).or_insert_with(|| {
-                asked.push((Arc::clone(file), Vec::new()));
-                asked.len() - 1
-            });
-            asked[place].1.push(index);
-        }
-    }
-    asked.retain(|(_, members)| !members.is_empty());
-    asked
-}
-
-/// Asks one level: the keys that a table may hold are looked up in it together, so that their blocks are read in one
-/// batch.
-fn multi_get_level(
-    data: &ColumnFamilyData,
-    pinned: &SuperVersion,
-    level: usize,
-    sequence: SequenceNumber,
-    options: &ReadOptions,
-    batch: &mut MultiGetBatch<'_, BlockPin>,
-) {
-    let table_options = options.for_table();
-    let mut contexts: Vec<&mut GetContext<'_, BlockPin>> = batch.pending().collect();
-    let lookups: Vec<LookupKey> = contexts.iter().map(|context| LookupKey::new(context.user_key(), sequence)).collect();
-    for (file, members) in tables_to_ask(pinned, level, &lookups) {
-        let members: Vec<usize> = members.into_iter().filter(|&index| !contexts[index].is_done()).collect();
-        if members.is_empty() {
-            continue;
-        }
-        let table = match table_for_read(&data.table_cache, &file, options) {
-            Ok(table) => table,
-            Err(error) => {
-                members.iter().for_each(|&index| contexts[index].fail(error.clone()));
-                continue;
-            }
-        };
-        if let Some(tombstones) = table.range_tombstones() {
-            for &index in &members {
-                let key = lookups[index].user_key();
-                let covering = covering_sequence_in_file(tombstones, &file.smallest, &file.largest, key, sequence);
-                contexts[index].add_covering_tombstone(covering);
-            }
-        }
-        let keys: Vec<&LookupKey> = members.iter().map(|&index| &lookups[index]).collect();
-        let results = table.multi_get(&table_options, &keys, &mut |position, entry, value, block| {
-            contexts[members[position]].add(entry.sequence, entry.value_type, value, || Some(block.pin()))
-        });
-        for (position, result) in results.into_iter().enumerate() {
-            if let Err(error) = result {
-                contexts[members[position]].fail(error);
-            }
-        }
-    }
-}
-
 fn children(data: &Arc<ColumnFamilyData>, pinned: &SuperVersion, options: &ReadOptions) -> Result<Vec<Child>> {
     let order = &data.comparator;
     let mut children = Vec::new();
@@ -273,7 +179,7 @@ fn children(data: &Arc<ColumnFamilyData>, pinned: &SuperVersion, options: &ReadO
 }
 
 /// The open table of a file. Where reads are not allowed, a table that is not open answers `Incomplete`.
-fn table_for_read<'a>(
+pub(super) fn table_for_read<'a>(
     cache: &TableCache,
     file: &'a crate::version::FileMetadata,
     options: &ReadOptions,
@@ -293,7 +199,7 @@ fn is_outside(data: &ColumnFamilyData, file: &crate::version::FileMetadata, opti
 }
 
 #[inline]
-fn search_memtables(
+pub(super) fn search_memtables(
     pinned: &SuperVersion,
     lookup: &LookupKey,
     sequence: SequenceNumber,

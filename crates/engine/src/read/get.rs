@@ -72,7 +72,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
     }
 
     /// The key looked up.
-    #[must_use]
+    #[cfg(test)]
     pub fn user_key(&self) -> &'a [u8] {
         self.user_key
     }

@@ -29,6 +29,14 @@ impl Version {
             is_sorted: level > 0,
         }
     }
+
+    /// Whether the bounds of `file` admit `user_key`.
+    #[inline]
+    #[must_use]
+    pub fn file_may_hold(&self, file: &FileMetadata, user_key: &[u8]) -> bool {
+        let comparator = self.comparator().user();
+        !comparator.compare(file.smallest_user_key(), user_key).is_gt() && !ends_before(comparator, file, user_key)
+    }
 }
 
 /// Iterator of [`Version::files_for_user_key`].
