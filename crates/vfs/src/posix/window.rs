@@ -27,8 +27,10 @@ use super::target::Target;
 
 const DEFAULT_WINDOW_BYTES: u64 = 4 << 20;
 const MAX_WINDOW_BYTES: u64 = 16 << 20;
-/// Pages are made present in such steps ahead of the stores: one call instead of a fault per page.
+/// Pages are made present in steps ahead of the stores: one call instead of a fault per page. Such a page is dirty and
+/// gets written whether anything is stored in it or not, so a step is an eighth of the file, within these bounds.
 const POPULATE_BYTES: usize = 256 << 10;
+const MIN_POPULATE_BYTES: usize = 16 << 10;
 /// So many syncs in a row with hardly an append between them end the mapping: writing back a page that was just
 /// mapped costs more than the system call that the mapping saved.
 const SYNCS_BEFORE_SWITCH: u32 = 16;
@@ -173,7 +175,9 @@ impl Window {
 
     #[cold]
     fn populate(&mut self, needed: usize) -> io::Result<()> {
-        let end = needed.next_multiple_of(POPULATE_BYTES).min(self.map.len());
+        let file_bytes = usize::try_from(self.start).unwrap_or(usize::MAX).saturating_add(needed);
+        let ahead = (file_bytes / 8).clamp(MIN_POPULATE_BYTES, POPULATE_BYTES);
+        let end = (needed + ahead).next_multiple_of(MIN_POPULATE_BYTES).min(self.map.len());
         // The kernel answers with an error where a store would be answered with SIGBUS, which is the better half of
         // the bargain. One that does not know the advice (before 5.14) faults page by page.
         #[cfg(target_os = "linux")]
