@@ -137,6 +137,27 @@ fn gated(family: ColumnFamilyOptions, names: &[&str]) -> (Arc<Gate>, Db, Vec<Col
 }
 
 #[test]
+fn a_compaction_that_ends_while_the_database_closes_leaves_no_inputs_behind() {
+    let (gate, file_system) = (Arc::new(Gate::default()), MemoryFileSystem::new());
+    let mut options = options(&file_system);
+    options.components.listeners.push(Arc::clone(&gate) as Arc<dyn EventListener>);
+    let mut family = small();
+    family.level0_file_num_compaction_trigger = 2;
+    let (db, families) = Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap();
+    gate.close();
+    fill(&db, &families[0], 10, 1);
+    fill(&db, &families[0], 10, 2);
+    wait_until("a compaction", || gate.begun() == 1);
+    let closing = db.clone();
+    let closer = std::thread::spawn(move || closing.close());
+    wait_until("closing", || db.put(b"key", b"value").is_err());
+    gate.open();
+    closer.join().unwrap().unwrap();
+    assert_eq!(gate.completed.load(Ordering::SeqCst), 1);
+    assert_eq!(tables(&file_system).len(), 1, "inputs and output: {:?}", tables(&file_system));
+}
+
+#[test]
 fn two_compactions_overlap_in_time() {
     let (gate, db, families) = gated(manual(), &["default", "other"]);
     for family in &families {

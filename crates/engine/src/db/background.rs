@@ -71,7 +71,7 @@ impl DbCore {
             self.start_job(
                 state,
                 "ferrock:compact",
-                move || core.run_compaction(&job),
+                move || core.run_compaction(job),
                 move |state| {
                     state.running_compactions -= 1;
                     if let Some(family) = state.families.get_mut(&id) {
@@ -183,7 +183,12 @@ impl DbCore {
         {
             self.changed.wait(&mut state);
         }
+        let is_cleanup_owed = state.is_cleanup_owed;
         drop(state);
+        if is_cleanup_owed {
+            // A job ended while closing waited for it: its inputs would stay beside its outputs until the next open.
+            self.delete_unneeded_files();
+        }
         result = result.and(self.wal.lock().close());
         self.info_log.info(|| "closed".to_owned());
         drop(self.lock.lock().take());

@@ -117,16 +117,19 @@ impl DbCore {
     }
 
     /// The body of an automatic compaction.
-    pub(crate) fn run_compaction(self: &Arc<Self>, job: &CompactionJob) {
-        let result = self.compact(job);
+    pub(crate) fn run_compaction(self: &Arc<Self>, job: CompactionJob) {
+        let result = self.compact(&job);
+        // The version that the job read goes first: while somebody holds it, the clean-up below keeps its files.
+        let CompactionJob { data, running, choice, .. } = job;
+        drop(choice);
         let mut state = self.state.lock();
         state.running_compactions -= 1;
-        if let Some(family) = state.families.get_mut(&job.data.id) {
-            family.running.finish(job.running);
+        if let Some(family) = state.families.get_mut(&data.id) {
+            family.running.finish(running);
         }
         match &result {
             Ok(()) => {}
-            Err(error) if job.data.is_dropped() => {
+            Err(error) if data.is_dropped() => {
                 self.info_log.info(|| format!("compaction of a dropped family: {error}"))
             }
             Err(error) => self.set_background_error_locked(&mut state, Reason::Compaction, error),

@@ -109,6 +109,8 @@ pub(crate) struct State {
     /// What callers do on their own threads and closing waits for: manual jobs that run or wait for their turn, OPTIONS
     /// files being written.
     pub(crate) running_manual: usize,
+    /// A job ended when closing had begun, and nobody looked for files to remove after it.
+    pub(crate) is_cleanup_owed: bool,
     /// Threads that remove obsolete files.
     pub(crate) running_cleanups: usize,
     pub(crate) next_job_id: u64,

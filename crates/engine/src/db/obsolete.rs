@@ -21,9 +21,13 @@ impl DbCore {
     }
 
     /// Announces a clean-up, which closing then waits for: once the lock of the directory is given up, the files there may
-    /// be another opener's. False when it is too late.
+    /// be another opener's. False when it is too late: closing then does it itself.
     pub(crate) fn begin_cleanup(&self, state: &mut State) -> bool {
-        if self.is_read_only || self.is_closing.load(Ordering::Acquire) {
+        if self.is_read_only {
+            return false;
+        }
+        if self.is_closing.load(Ordering::Acquire) {
+            state.is_cleanup_owed = true;
             return false;
         }
         state.running_cleanups += 1;
@@ -37,7 +41,7 @@ impl DbCore {
         self.changed.notify_all();
     }
 
-    fn delete_unneeded_files(&self) {
+    pub(super) fn delete_unneeded_files(&self) {
         // What is needed is taken before the directory is listed: a file made in between is newer.
         let needed = self.needed_files();
         let listing = match self.file_system.children(&self.path) {

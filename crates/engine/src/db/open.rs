@@ -380,6 +380,7 @@ impl Opener {
                 running_flushes: 0,
                 running_compactions: 0,
                 running_manual: 0,
+                is_cleanup_owed: false,
                 running_cleanups: 0,
                 next_job_id: 1,
             }),
