@@ -78,7 +78,9 @@ impl DbCore {
             self.verify_new_table(&data, file).inspect_err(|_| self.discard_outputs(&output.numbers))?;
         }
         if self.families.load().len() > 1 {
-            self.wal.lock().sync_closed().inspect_err(|error| self.set_background_error(Reason::Write, error))?;
+            // The log's lock is given up before the state's is taken.
+            let synced = self.wal.lock().sync_closed();
+            synced.inspect_err(|error| self.set_background_error(Reason::Write, error))?;
         }
         let edit =
             VersionEdit { log_number: Some(log_number), new_files: output.files, ..VersionEdit::for_column_family(id) };
