@@ -708,21 +708,46 @@ fn tables_below_the_trigger_stay_as_they_are_until_a_snapshot_is_released() {
 }
 
 #[test]
-fn compaction_styles_that_are_not_automatic_say_so_and_compact_by_hand() {
-    for style in [CompactionStyle::Universal, CompactionStyle::Fifo, CompactionStyle::None] {
-        let file_system = MemoryFileSystem::new();
+fn compaction_styles_that_are_not_built_are_refused() {
+    let db = Db::open("/db", options_on(&MemoryFileSystem::new())).unwrap();
+    for style in [CompactionStyle::Universal, CompactionStyle::Fifo] {
         let mut family = ColumnFamilyOptions::default();
         family.compaction_style = style;
+        let created = db.create_column_family("other", family.clone()).unwrap_err();
+        let families = vec![("default".to_owned(), family)];
+        let opened = Db::open_cf("/db", options_on(&MemoryFileSystem::new()), families).unwrap_err();
+        for error in [created, opened] {
+            assert_eq!(error.kind(), ErrorKind::NotSupported);
+            assert!(error.to_string().contains("compaction_style"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn compaction_styles_of_a_foreign_database_are_noted_and_compact_by_hand() {
+    for style in ["kCompactionStyleUniversal", "kCompactionStyleFIFO", "kCompactionStyleNone"] {
+        let file_system = MemoryFileSystem::new();
+        let mut family = ColumnFamilyOptions::default();
+        family.compaction_style = CompactionStyle::None;
         family.level0_file_num_compaction_trigger = 2;
         family.level0_slowdown_writes_trigger = 3;
         family.level0_stop_writes_trigger = 4;
-        let families = vec![("default".to_owned(), family.clone())];
-        let (db, _) = Db::open_cf("/db", options_on(&file_system), families).unwrap();
+        let families = vec![("default".to_owned(), family.clone()), ("other".to_owned(), family)];
+        let mut options = options_on(&file_system);
+        options.create_missing_column_families = true;
+        Db::open_cf("/db", options, families).unwrap().0.close().unwrap();
+        for name in file_system.children(Path::new("/db")).unwrap().iter().filter(|name| name.starts_with("OPTIONS-")) {
+            let path = Path::new("/db").join(name);
+            let text = String::from_utf8(read_file(&file_system, &path).unwrap()).unwrap();
+            let text = text.replace("kCompactionStyleNone", style);
+            ferrock_vfs::write_file_synced(&file_system, &path, text.as_bytes()).unwrap();
+        }
+        let (db, families) = Db::open_with_latest_options("/db", options_on(&file_system)).unwrap();
         // None at all is what was asked for; the others do less than their names say.
-        let is_noted = style != CompactionStyle::None;
-        assert_eq!(db.option_notes().len(), usize::from(is_noted), "{:?}", db.option_notes());
-        let other = db.create_column_family("other", family).unwrap();
-        for family in [&db.default_column_family().unwrap(), &other] {
+        let noted = if style == "kCompactionStyleNone" { 0 } else { 2 };
+        let notes = db.option_notes();
+        assert_eq!(notes.iter().filter(|note| note.contains(style)).count(), noted, "{notes:?}");
+        for family in &families {
             for number in 0..8u8 {
                 db.put_cf(family, b"same", &[number], &WriteOptions::default()).unwrap();
                 db.put_cf(family, &[number], b"v", &WriteOptions::default()).unwrap();
@@ -738,10 +763,7 @@ fn compaction_styles_that_are_not_automatic_say_so_and_compact_by_hand() {
         }
         db.close().unwrap();
         let log = String::from_utf8(read_file(&file_system, Path::new("/db/LOG")).unwrap()).unwrap();
-        for family in ["default", "other"] {
-            let noted = log.lines().filter(|line| line.contains(&format!("column family {family}: compaction_style")));
-            assert_eq!(noted.count(), usize::from(is_noted), "{log}");
-        }
+        assert_eq!(log.lines().filter(|line| line.contains(style)).count(), noted, "{log}");
     }
 }
 

@@ -158,6 +158,34 @@ fn a_compaction_that_ends_while_the_database_closes_leaves_no_inputs_behind() {
 }
 
 #[test]
+fn options_changed_by_two_threads_at_once_are_both_changed() {
+    let (file_system, db) = open(small());
+    let family = db.default_column_family().unwrap();
+    for round in 1..=50u32 {
+        let value = (100_000 + round).to_string();
+        std::thread::scope(|scope| {
+            for name in ["write_buffer_size", "max_bytes_for_level_base", "target_file_size_base"] {
+                let change = [(name, &value[..])];
+                let (db, family) = (&db, &family);
+                scope.spawn(move || db.set_options_cf(family, &change).unwrap());
+            }
+            for name in ["max_total_wal_size", "stats_dump_period_sec"] {
+                let change = [(name, &value[..])];
+                let db = &db;
+                scope.spawn(move || db.set_db_options(&change).unwrap());
+            }
+        });
+        // The newest OPTIONS file has what is in force.
+        let names = file_system.children(Path::new("/db")).unwrap();
+        let newest = names.iter().filter(|name| name.starts_with("OPTIONS-")).max().unwrap();
+        let text = ferrock_vfs::read_file(&file_system, &Path::new("/db").join(newest)).unwrap();
+        let changed =
+            String::from_utf8(text).unwrap().lines().filter(|line| line.ends_with(&format!("={value}"))).count();
+        assert_eq!(changed, 5, "round {round}");
+    }
+}
+
+#[test]
 fn two_compactions_overlap_in_time() {
     let (gate, db, families) = gated(manual(), &["default", "other"]);
     for family in &families {

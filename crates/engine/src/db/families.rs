@@ -1,6 +1,6 @@
 //! Creating, dropping and listing column families.
 
-use super::open::{compaction_style_note, new_family_state};
+use super::open::new_family_state;
 use super::{Db, DbCore};
 use crate::background_error::Reason;
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
@@ -23,9 +23,6 @@ impl Db {
         }
         if let Some(first) = options.unsupported().first() {
             return Err(Error::not_supported(format!("column family {name}: {first}")));
-        }
-        if let Some(note) = compaction_style_note(name, &options) {
-            core.info_log.warn(|| format!("options: {note}"));
         }
         let data = core.create_family(name, options.sanitized())?;
         core.write_options_file()?;
@@ -75,6 +72,8 @@ impl Db {
     pub fn set_options_cf(&self, family: &ColumnFamily, changes: &[(&str, &str)]) -> Result<()> {
         let core = self.core();
         core.check_open()?;
+        // Before the options are read: of two changes at once, the second builds on the first.
+        let installs = core.installs.lock();
         let before = family.data.options.load_full();
         let mut options = (*before).clone();
         let mut problems = Vec::new();
@@ -93,7 +92,6 @@ impl Db {
             return Err(Error::not_supported(format!("column family {}: {first}", family.name())));
         }
         let options = Arc::new(options.sanitized());
-        let _installs = core.installs.lock();
         core.versions.set_options(family.id(), Arc::clone(&options))?;
         family.data.options.store(options);
         let mut state = core.state.lock();
@@ -104,6 +102,7 @@ impl Db {
         core.update_stall_condition(own, &family.data.options.load());
         core.schedule(&mut state);
         drop(state);
+        drop(installs);
         core.write_options_file()
     }
 
@@ -111,6 +110,7 @@ impl Db {
     pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
         let core = self.core();
         core.check_open()?;
+        let installs = core.installs.lock();
         let mut options = (*core.options.load_full()).clone();
         let mut problems = Vec::new();
         for (name, value) in changes {
@@ -136,6 +136,7 @@ impl Db {
         core.versions.set_db_options(Arc::clone(&options));
         core.options.store(options);
         core.schedule(&mut core.state.lock());
+        drop(installs);
         core.write_options_file()
     }
 

@@ -157,15 +157,9 @@ struct Opener {
 }
 
 impl Opener {
-    fn new(
-        path: &Path,
-        options: DbOptions,
-        families: Vec<ColumnFamilyDescriptor>,
-        mut notes: Vec<String>,
-    ) -> Result<Self> {
+    fn new(path: &Path, options: DbOptions, families: Vec<ColumnFamilyDescriptor>, notes: Vec<String>) -> Result<Self> {
         check_options(&options, &families)?;
         let file_system = file_system_of(&options)?;
-        notes.extend(families.iter().filter_map(|(name, options)| compaction_style_note(name, options)));
         let families = families.into_iter().map(|(name, options)| (name, options.sanitized())).collect();
         Ok(Self { path: path.to_path_buf(), options, families, notes, file_system })
     }
@@ -415,15 +409,6 @@ pub(crate) fn new_family_state(data: Arc<ColumnFamilyData>, log_number: FileNumb
         flushed_count: 0,
         switched_count: 0,
     }
-}
-
-/// What to tell about a compaction style that is accepted, and then left to `compact_range`.
-pub(super) fn compaction_style_note(name: &str, options: &ColumnFamilyOptions) -> Option<String> {
-    let is_automatic = matches!(options.compaction_style, CompactionStyle::Level | CompactionStyle::None);
-    (!is_automatic).then(|| {
-        let style = options.compaction_style.format_option();
-        format!("column family {name}: compaction_style = {style} has no automatic compaction; compact_range compacts")
-    })
 }
 
 fn does_not_exist(path: &Path) -> Error {

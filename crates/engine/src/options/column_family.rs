@@ -265,6 +265,13 @@ impl ColumnFamilyOptions {
     #[must_use]
     pub(crate) fn unsupported(&self) -> Vec<String> {
         let mut all: Vec<String> = self.table.unsupported_for_writing().iter().map(ToString::to_string).collect();
+        if matches!(self.settings.compaction_style, CompactionStyle::Universal | CompactionStyle::Fifo) {
+            all.push(format!(
+                "compaction_style = {} is not built yet; the nearest form is {}, where only compact_range compacts",
+                self.settings.compaction_style.format_option(),
+                CompactionStyle::None.format_option()
+            ));
+        }
         let settings = [
             ("compression_opts", &self.settings.compression_opts),
             ("bottommost_compression_opts", &self.settings.bottommost_compression_opts),

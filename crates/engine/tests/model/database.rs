@@ -561,7 +561,7 @@ fn family_options(shape: &NewFamily) -> ColumnFamilyOptions {
     options.num_levels = shape.num_levels;
     // Levels need two of them, and what once lay on the second cannot be opened with one.
     if shape.num_levels == 1 && options.compaction_style == CompactionStyle::Level {
-        options.compaction_style = CompactionStyle::Universal;
+        options.compaction_style = CompactionStyle::None;
     }
     options.merge_operator = match shape.merge {
         Merge::None => None,
