@@ -740,7 +740,7 @@ fn compaction_styles_of_a_foreign_database_are_noted_and_compact_by_hand() {
             let path = Path::new("/db").join(name);
             let text = String::from_utf8(read_file(&file_system, &path).unwrap()).unwrap();
             let text = text.replace("kCompactionStyleNone", style);
-            ferrock_vfs::write_file_synced(&file_system, &path, text.as_bytes()).unwrap();
+            write_file_synced(&file_system, &path, text.as_bytes()).unwrap();
         }
         let (db, families) = Db::open_with_latest_options("/db", options_on(&file_system)).unwrap();
         // None at all is what was asked for; the others do less than their names say.

@@ -9,8 +9,6 @@
 use super::get::GetContext;
 use super::pinned::{Pin, PinnedValue};
 use crate::blob::FetchBlob;
-#[cfg(test)]
-use ferrock_base::Error;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::types::SequenceNumber;
