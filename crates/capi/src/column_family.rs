@@ -1,0 +1,93 @@
+//! Column families and their handles.
+
+use crate::db::rocksdb_t;
+use crate::handle::{borrow, give};
+use crate::memory;
+use crate::options::rocksdb_options_t;
+use ferrock::ColumnFamily;
+use std::ffi::{c_char, c_int};
+
+/// A handle of a column family.
+pub struct rocksdb_column_family_handle_t {
+    pub(crate) family: ColumnFamily,
+}
+
+c_fallible! {
+    /// Creates a column family. The handle is the caller's.
+    fn rocksdb_create_column_family(
+        db: *mut rocksdb_t,
+        options: *const rocksdb_options_t,
+        name: *const c_char,
+    ) -> *mut rocksdb_column_family_handle_t {
+        // SAFETY: the contract.
+        let (db, options, name) =
+            unsafe { (borrow(db, "database")?, borrow(options, "options")?, memory::text(name, "column family's name")?) };
+        let family = db.db.create_column_family(name, options.family_to_open()?)?;
+        Ok(give(rocksdb_column_family_handle_t { family }))
+    }
+
+    /// Drops a column family. The handle stays, to be destroyed.
+    fn rocksdb_drop_column_family(db: *mut rocksdb_t, handle: *mut rocksdb_column_family_handle_t) {
+        // SAFETY: the contract.
+        let (db, handle) = unsafe { (borrow(db, "database")?, borrow(handle, "column family")?) };
+        db.db.drop_column_family(&handle.family)
+    }
+
+    /// Names of the column families of a database that need not be open; to be freed with
+    /// `rocksdb_list_column_families_destroy`.
+    fn rocksdb_list_column_families(
+        options: *const rocksdb_options_t,
+        name: *const c_char,
+        count: *mut usize,
+    ) -> *mut *mut c_char {
+        // SAFETY: the contract.
+        let (options, path) = unsafe {
+            memory::put(count, 0);
+            (borrow(options, "options")?, memory::path(name)?)
+        };
+        let names = ferrock::Db::list_column_families(path, &options.db)?;
+        let texts: Vec<*mut c_char> = names.iter().map(|name| memory::new_text(name)).collect();
+        // SAFETY: the contract.
+        unsafe { memory::put(count, texts.len()) };
+        Ok(memory::new_array(&texts))
+    }
+}
+
+c_functions! {
+    /// Frees what `rocksdb_list_column_families` gave.
+    fn rocksdb_list_column_families_destroy(list: *mut *mut c_char, count: usize) {
+        // SAFETY: the contract: list and texts are as `rocksdb_list_column_families` made them.
+        unsafe { free_texts(list, count) };
+    }
+
+    /// A handle of the default column family, to be destroyed like any other.
+    fn rocksdb_get_default_column_family_handle(db: *mut rocksdb_t) -> *mut rocksdb_column_family_handle_t {
+        // SAFETY: the contract.
+        let db = unsafe { db.as_ref() };
+        db.map_or(std::ptr::null_mut(), |db| give(rocksdb_column_family_handle_t { family: db.default.clone() }))
+    }
+}
+
+c_destructors! {
+    /// Ends a handle; the column family stays.
+    fn rocksdb_column_family_handle_destroy(rocksdb_column_family_handle_t);
+}
+
+/// Frees an array of texts, all from `malloc`.
+///
+/// # Safety
+/// That they are, and `count` of them.
+pub(crate) unsafe fn free_texts(list: *mut *mut c_char, count: usize) {
+    // SAFETY: as for this function.
+    for text in unsafe { memory::array(list, count) } {
+        // SAFETY: as for this function.
+        unsafe { libc::free(text.cast()) };
+    }
+    // SAFETY: as for this function.
+    unsafe { libc::free(list.cast()) };
+}
+
+/// A C count as a number of elements.
+pub(crate) fn count_of(count: c_int) -> usize {
+    usize::try_from(count).unwrap_or(0)
+}

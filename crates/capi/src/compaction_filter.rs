@@ -1,0 +1,103 @@
+//! Compaction filters made of callbacks.
+
+use crate::callback::{Destructor, Name, State, missing};
+use crate::handle::give;
+use crate::memory::bytes;
+use ferrock::Result;
+use ferrock::options::CompactionFilter;
+use ferrock_base::ValueType;
+use ferrock_base::compaction_filter::{FilterContext, FilterDecision};
+use std::ffi::{c_char, c_int, c_uchar, c_void};
+use std::sync::Arc;
+
+/// state, level, key, value, new value, its length, whether there is one -> whether the entry goes
+type Filter = unsafe extern "C" fn(
+    *mut c_void,
+    c_int,
+    *const c_char,
+    usize,
+    *const c_char,
+    usize,
+    *mut *mut c_char,
+    *mut usize,
+    *mut c_uchar,
+) -> c_uchar;
+
+/// A compaction filter of the caller's.
+pub struct rocksdb_compactionfilter_t {
+    filter: Result<Arc<CallbackFilter>>,
+}
+
+impl rocksdb_compactionfilter_t {
+    /// # Errors
+    /// What was wrong with the callbacks.
+    pub(crate) fn filter(&self) -> Result<Arc<dyn CompactionFilter>> {
+        self.filter.clone().map(|filter| filter as Arc<dyn CompactionFilter>)
+    }
+}
+
+struct CallbackFilter {
+    state: State,
+    name: String,
+    filter: Filter,
+}
+
+impl CompactionFilter for CallbackFilter {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn filter(&self, context: &FilterContext, key: &[u8], value_type: ValueType, value: &[u8]) -> FilterDecision {
+        // RocksDB asks such a filter in compactions, about values.
+        if value_type != ValueType::Value {
+            return FilterDecision::Keep;
+        }
+        let (mut new_value, mut new_length, mut is_changed) = (std::ptr::null_mut(), 0, 0);
+        let level = c_int::try_from(context.output_level).unwrap_or(c_int::MAX);
+        // SAFETY: the contract about callbacks; everything handed over lives through the call.
+        let goes = unsafe {
+            (self.filter)(
+                self.state.pointer(),
+                level,
+                key.as_ptr().cast(),
+                key.len(),
+                value.as_ptr().cast(),
+                value.len(),
+                &raw mut new_value,
+                &raw mut new_length,
+                &raw mut is_changed,
+            )
+        };
+        if goes != 0 {
+            FilterDecision::Remove
+        } else if is_changed != 0 {
+            // The new value stays the callback's, as in RocksDB.
+            // SAFETY: the contract: the callback said where the new value is.
+            FilterDecision::ChangeValue(unsafe { bytes(new_value, new_length) }.to_vec())
+        } else {
+            FilterDecision::Keep
+        }
+    }
+}
+
+c_functions! {
+    /// A compaction filter made of callbacks. The name is asked for once, now.
+    fn rocksdb_compactionfilter_create(
+        state: *mut c_void,
+        destructor: Destructor,
+        filter: Option<Filter>,
+        name: Name,
+    ) -> *mut rocksdb_compactionfilter_t {
+        let state = State::new(state, destructor);
+        let filter = state.name(name, "compaction filter").and_then(|name| {
+            let filter = filter.ok_or_else(|| missing("compaction filter", "filter"))?;
+            Ok(Arc::new(CallbackFilter { state, name, filter }))
+        });
+        give(rocksdb_compactionfilter_t { filter })
+    }
+}
+
+c_destructors! {
+    /// Ends a compaction filter. Its state goes with the last options and databases that use it.
+    fn rocksdb_compactionfilter_destroy(rocksdb_compactionfilter_t);
+}

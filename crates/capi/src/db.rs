@@ -1,0 +1,179 @@
+//! Opening, closing and destroying databases.
+
+use crate::column_family::{count_of, rocksdb_column_family_handle_t};
+use crate::error::null_handle;
+use crate::handle::{borrow, give, take};
+use crate::memory;
+use crate::options::rocksdb_options_t;
+use ferrock::{ColumnFamily, Db, Error, Result};
+use ferrock_format::file_name::{self, FileKind};
+use std::ffi::{c_char, c_int, c_uchar};
+use std::path::Path;
+
+/// An open database.
+pub struct rocksdb_t {
+    pub(crate) db: Db,
+    /// Looked up once: every function without a family means this one.
+    pub(crate) default: ColumnFamily,
+}
+
+/// How to open.
+#[derive(Clone, Copy)]
+enum Mode {
+    ReadWrite,
+    ReadOnly { error_if_wal_file_exists: bool },
+}
+
+c_fallible! {
+    /// Opens a database that has the default column family alone.
+    fn rocksdb_open(options: *const rocksdb_options_t, name: *const c_char) -> *mut rocksdb_t {
+        // SAFETY: the contract.
+        let (options, path) = unsafe { (borrow(options, "options")?, memory::path(name)?) };
+        open(options, path, &[("default", options)], Mode::ReadWrite).map(|(db, _)| give(db))
+    }
+
+    /// Opens the default column family for reading.
+    fn rocksdb_open_for_read_only(
+        options: *const rocksdb_options_t,
+        name: *const c_char,
+        error_if_wal_file_exists: c_uchar,
+    ) -> *mut rocksdb_t {
+        // SAFETY: the contract.
+        let (options, path) = unsafe { (borrow(options, "options")?, memory::path(name)?) };
+        let mode = Mode::ReadOnly { error_if_wal_file_exists: error_if_wal_file_exists != 0 };
+        open(options, path, &[("default", options)], mode).map(|(db, _)| give(db))
+    }
+
+    /// Opens a database with its column families, and gives a handle for each.
+    fn rocksdb_open_column_families(
+        options: *const rocksdb_options_t,
+        name: *const c_char,
+        count: c_int,
+        names: *const *const c_char,
+        family_options: *const *const rocksdb_options_t,
+        handles: *mut *mut rocksdb_column_family_handle_t,
+    ) -> *mut rocksdb_t {
+        // SAFETY: the contract.
+        let (families, options, path) = unsafe {
+            (families(count, names, family_options)?, borrow(options, "options")?, memory::path(name)?)
+        };
+        let opened = open(options, path, &families, Mode::ReadWrite)?;
+        // SAFETY: the contract: there is a place for every family.
+        Ok(unsafe { give_with_families(opened, handles) })
+    }
+
+    /// Opens column families of a database for reading, and gives a handle for each.
+    fn rocksdb_open_for_read_only_column_families(
+        options: *const rocksdb_options_t,
+        name: *const c_char,
+        count: c_int,
+        names: *const *const c_char,
+        family_options: *const *const rocksdb_options_t,
+        handles: *mut *mut rocksdb_column_family_handle_t,
+        error_if_wal_file_exists: c_uchar,
+    ) -> *mut rocksdb_t {
+        // SAFETY: the contract.
+        let (families, options, path) = unsafe {
+            (families(count, names, family_options)?, borrow(options, "options")?, memory::path(name)?)
+        };
+        let mode = Mode::ReadOnly { error_if_wal_file_exists: error_if_wal_file_exists != 0 };
+        let opened = open(options, path, &families, mode)?;
+        // SAFETY: the contract: there is a place for every family.
+        Ok(unsafe { give_with_families(opened, handles) })
+    }
+}
+
+c_functions! {
+    /// Closes a database: waits for what runs, flushes what only memory has, gives up the lock.
+    fn rocksdb_close(db: *mut rocksdb_t) {
+        // SAFETY: the contract: the handle is not used again.
+        if let Some(db) = unsafe { take(db) } {
+            // There is nowhere to say that closing failed; the LOG has it.
+            let rocksdb_t { db, default } = *db;
+            drop(default);
+            let _ = db.close();
+        }
+    }
+
+    /// The newest sequence number.
+    fn rocksdb_get_latest_sequence_number(db: *mut rocksdb_t) -> u64 {
+        // SAFETY: the contract.
+        unsafe { db.as_ref() }.map_or(0, |db| db.db.latest_sequence_number().0)
+    }
+}
+
+/// Names and options of the families to open.
+///
+/// # Safety
+/// Both arrays have `count` elements, as the contract says.
+unsafe fn families<'a>(
+    count: c_int,
+    names: *const *const c_char,
+    options: *const *const rocksdb_options_t,
+) -> Result<Vec<(&'a str, &'a rocksdb_options_t)>> {
+    let count = count_of(count);
+    if count > 0 && (names.is_null() || options.is_null()) {
+        return Err(null_handle("list of column families"));
+    }
+    // SAFETY: as for this function.
+    let (names, options) = unsafe { (memory::array(names, count), memory::array(options, count)) };
+    let family = |(name, options): (&*const c_char, &*const rocksdb_options_t)| {
+        // SAFETY: as for this function.
+        unsafe { Ok((memory::text(*name, "column family's name")?, borrow(*options, "column family's options")?)) }
+    };
+    names.iter().zip(options).map(family).collect()
+}
+
+fn open(
+    options: &rocksdb_options_t,
+    path: &Path,
+    families: &[(&str, &rocksdb_options_t)],
+    mode: Mode,
+) -> Result<(rocksdb_t, Vec<ColumnFamily>)> {
+    let db_options = options.db_to_open()?;
+    let mut descriptors = Vec::with_capacity(families.len());
+    for (name, options) in families {
+        descriptors.push(((*name).to_owned(), options.family_to_open()?));
+    }
+    let (db, handles) = match mode {
+        Mode::ReadWrite => Db::open_cf(path, db_options, descriptors)?,
+        Mode::ReadOnly { error_if_wal_file_exists } => {
+            if error_if_wal_file_exists {
+                refuse_wal_files(path)?;
+            }
+            Db::open_read_only(path, db_options, Some(descriptors))?
+        }
+    };
+    let default = db.default_column_family()?;
+    Ok((rocksdb_t { db, default }, handles))
+}
+
+/// For a reader that wants everything to be in tables.
+fn refuse_wal_files(path: &Path) -> Result<()> {
+    let children = ferrock_vfs::default_file_system().children(path)?;
+    let logs = children.iter().filter_map(|name| file_name::parse(name)).filter(|name| name.kind == FileKind::Log);
+    match logs.map(|name| name.number).max() {
+        Some(number) => {
+            let name = file_name::log(ferrock::FileNumber(number.0));
+            let what = "opened read-only with error_if_wal_file_exists, and there is a WAL";
+            Err(Error::corruption(what).in_file(path.join(name)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// # Safety
+/// `places` has room for every handle.
+unsafe fn give_with_families(
+    (db, families): (rocksdb_t, Vec<ColumnFamily>),
+    places: *mut *mut rocksdb_column_family_handle_t,
+) -> *mut rocksdb_t {
+    if !places.is_null() {
+        for (index, family) in families.into_iter().enumerate() {
+            // SAFETY: as for this function.
+            unsafe { places.add(index).write(give(rocksdb_column_family_handle_t { family })) };
+        }
+    }
+    give(db)
+}
+

@@ -1,0 +1,32 @@
+//! Filter policies.
+
+use crate::handle::give;
+use ferrock::options::FilterPolicy;
+
+/// Which filters tables get.
+pub struct rocksdb_filterpolicy_t {
+    pub(crate) policy: FilterPolicy,
+}
+
+c_functions! {
+    /// Bloom filters of so many bits per key. Since RocksDB 7 the same as the full one.
+    fn rocksdb_filterpolicy_create_bloom(bits_per_key: f64) -> *mut rocksdb_filterpolicy_t {
+        give(rocksdb_filterpolicy_t { policy: FilterPolicy::bloom(bits_per_key) })
+    }
+
+    /// Bloom filters of so many bits per key, one for a table.
+    fn rocksdb_filterpolicy_create_bloom_full(bits_per_key: f64) -> *mut rocksdb_filterpolicy_t {
+        give(rocksdb_filterpolicy_t { policy: FilterPolicy::bloom(bits_per_key) })
+    }
+
+    /// Ribbon filters as accurate as Bloom filters of so many bits per key. They are read, and not written yet: a
+    /// database does not open with this policy.
+    fn rocksdb_filterpolicy_create_ribbon(bloom_equivalent_bits_per_key: f64) -> *mut rocksdb_filterpolicy_t {
+        give(rocksdb_filterpolicy_t { policy: FilterPolicy::ribbon(bloom_equivalent_bits_per_key, 0) })
+    }
+}
+
+c_destructors! {
+    /// Ends a policy that was not given to options.
+    fn rocksdb_filterpolicy_destroy(rocksdb_filterpolicy_t);
+}

@@ -1,0 +1,102 @@
+//! How a C function is declared: its body runs behind a catcher of panics, and where the signature ends in `errptr`, its
+//! error goes there.
+//!
+//! ```text
+//! c_functions!  { /// doc   fn rocksdb_x(a: A) -> R { ... R } }
+//! c_fallible!   { /// doc   fn rocksdb_x(a: A) -> R { ... Result<R> } }      adds `errptr: *mut *mut c_char`
+//! ```
+
+/// Functions without `errptr`.
+macro_rules! c_functions {
+    ($( $(#[doc = $doc:literal])+ fn $name:ident ( $($arg:ident : $ty:ty),* $(,)? ) $(-> $ret:ty)? $body:block )*) => {$(
+        $(#[doc = $doc])+
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
+            $crate::error::guard(|| $body)
+        }
+    )*};
+}
+
+/// Functions whose last parameter is `errptr`.
+macro_rules! c_fallible {
+    ($( $(#[doc = $doc:literal])+ fn $name:ident ( $($arg:ident : $ty:ty),* $(,)? ) $(-> $ret:ty)? $body:block )*) => {$(
+        $(#[doc = $doc])+
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, reason = "the signature is RocksDB's")]
+        pub unsafe extern "C" fn $name($($arg: $ty,)* errptr: *mut *mut std::ffi::c_char) $(-> $ret)? {
+            let outcome = $crate::error::catch(|| -> ferrock::Result<return_type!($($ret)?)> { $body });
+            // SAFETY: the contract about `errptr`.
+            unsafe { $crate::error::settle(errptr, outcome) }
+        }
+    )*};
+}
+
+/// The type that a function gives; `()` when it gives none.
+macro_rules! return_type {
+    () => { () };
+    ($ty:ty) => { $ty };
+}
+
+/// Functions that destroy a handle; null is allowed.
+macro_rules! c_destructors {
+    ($( $(#[doc = $doc:literal])+ fn $name:ident ( $ty:ty ); )*) => {
+        c_functions! {$(
+            $(#[doc = $doc])+
+            fn $name(handle: *mut $ty) {
+                // SAFETY: the contract: the handle is one of its kind, and this is its end.
+                drop(unsafe { $crate::handle::take(handle) });
+            }
+        )*}
+    };
+}
+
+/// A value of C that an option takes as it is.
+pub(crate) trait FromC<C> {
+    /// The option's value.
+    fn from_c(value: C) -> Self;
+}
+
+impl FromC<u8> for bool {
+    fn from_c(value: u8) -> Self {
+        value != 0
+    }
+}
+
+impl FromC<i32> for bool {
+    fn from_c(value: i32) -> Self {
+        value != 0
+    }
+}
+
+macro_rules! same_in_c {
+    ($($ty:ty),*) => {$(
+        impl FromC<$ty> for $ty {
+            fn from_c(value: $ty) -> Self {
+                value
+            }
+        }
+    )*};
+}
+same_in_c!(i32, u64, usize, f64);
+
+impl FromC<usize> for u64 {
+    fn from_c(value: usize) -> Self {
+        value as Self
+    }
+}
+
+/// Functions that set one field of a handle to a value that needs no check of its own: bounds are the option table's,
+/// and looked at when the database opens.
+macro_rules! c_setters {
+    (for $handle:ty: $( $(#[doc = $doc:literal])+ fn $name:ident ( $ty:ty ) => $($field:ident).+; )*) => {
+        c_functions! {$(
+            $(#[doc = $doc])+
+            fn $name(options: *mut $handle, value: $ty) {
+                // SAFETY: the contract.
+                if let Some(options) = unsafe { options.as_mut() } {
+                    options.$($field).+ = $crate::function::FromC::from_c(value);
+                }
+            }
+        )*}
+    };
+}

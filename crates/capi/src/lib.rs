@@ -1,0 +1,59 @@
+//! RocksDB's C interface (`rocksdb/c.h`) over the Ferrock engine: programs and bindings that were written for RocksDB
+//! link against this library instead. `include/ferrock/c.h` declares it; `docs/c-api.md` is its page.
+//!
+//! | module | functions about |
+//! |---|---|
+//! | `db` | opening, closing, destroying, families of a database |
+//! | `write`, `write_batch` | put, delete, merge; batches |
+//! | `read`, `iterator`, `snapshot` | get and its many forms; ranges; moments |
+//! | `maintenance`, `live_files`, `property` | flush, compaction, checks; tables; numbers |
+//! | `options`, `table_options`, `operation_options`, `options_text` | setters; options from text and from files |
+//! | `cache`, `filter_policy` | components without callbacks |
+//! | `comparator`, `merge_operator`, `compaction_filter`, `slice_transform` | components made of callbacks |
+//! | `function`, `error`, `memory`, `handle` | what every function is made with |
+//!
+//! # The contract
+//!
+//! What every caller promises, and what every `unsafe` block here relies on as *the contract*:
+//!
+//! 1. a handle came from the function that makes its kind, was not destroyed, and its kind is the one declared;
+//! 2. a pointer to bytes with a length points to that many readable bytes, or the length is 0; a text ends in a zero byte;
+//! 3. an array has as many elements as the count beside it says; where results go, they can be written;
+//! 4. an `errptr` points to a pointer that is null or came from `malloc`;
+//! 5. a handle is not destroyed while another thread uses it; handles of databases, families, caches and snapshots may
+//!    be used by many threads at once, all others by one at a time;
+//! 6. callbacks may be called on any thread, by many at once, with their own state, and do not unwind.
+//!
+//! In return: a null handle is an error, or nothing is done, never a crash; a panic of the engine ends as an error or as
+//! the neutral result of the function; nothing but `rocksdb_*` is exported.
+#![warn(missing_docs)]
+// The names of C types and functions are RocksDB's.
+#![allow(non_camel_case_types)]
+
+#[macro_use]
+mod function;
+
+mod cache;
+mod callback;
+mod column_family;
+mod compaction_filter;
+mod comparator;
+mod db;
+mod error;
+mod filter_policy;
+mod handle;
+mod iterator;
+mod live_files;
+mod maintenance;
+mod memory;
+mod merge_operator;
+mod operation_options;
+mod options;
+mod options_text;
+mod property;
+mod read;
+mod slice_transform;
+mod snapshot;
+mod table_options;
+mod write;
+mod write_batch;

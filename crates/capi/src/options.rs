@@ -1,0 +1,302 @@
+//! Options of databases and column families.
+//!
+//! RocksDB's C interface has one kind of options for both; each half goes where it belongs when something is opened.
+//! A setter only notes a value. What the option table bounds, and what is not built, is refused by the open, which
+//! names the option: a setter has no `errptr`.
+
+use crate::compaction_filter::rocksdb_compactionfilter_t;
+use crate::comparator::rocksdb_comparator_t;
+use crate::handle::{give, take};
+use crate::memory::array;
+use crate::merge_operator::rocksdb_mergeoperator_t;
+use crate::slice_transform::rocksdb_slicetransform_t;
+use crate::table_options::rocksdb_block_based_table_options_t;
+use ferrock::options::{BottommostCompression, CompactionStyle, CompressionType, WalRecoveryMode};
+use ferrock::{ColumnFamilyOptions, Comparator, DbOptions, Error, Result};
+use ferrock_base::merge::UInt64Add;
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_uchar};
+use std::sync::Arc;
+
+/// Values that were set and cannot be had, by option: the next open fails with the first.
+#[derive(Clone, Default)]
+pub(crate) struct Refused(BTreeMap<&'static str, Error>);
+
+impl Refused {
+    /// Notes what came of setting an option; a good value takes back a bad one.
+    pub(crate) fn note(&mut self, option: &'static str, outcome: Result<()>) {
+        match outcome {
+            Ok(()) => self.0.remove(option),
+            Err(error) => self.0.insert(option, error),
+        };
+    }
+
+    /// # Errors
+    /// The first refused value.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.0.values().next().map_or(Ok(()), |error| Err(error.clone()))
+    }
+}
+
+/// For a value that RocksDB has and this engine does not have yet.
+pub(crate) fn not_built(option: &str, value: impl std::fmt::Display) -> Error {
+    Error::not_supported(format!("{option} = {value} is not built yet"))
+}
+
+/// For a number that stands for nothing.
+pub(crate) fn out_of_range(option: &str, value: impl std::fmt::Display, bound: &str) -> Error {
+    Error::invalid_argument(format!("{option} = {value} is out of {bound}"))
+}
+
+/// Options of a database and of a column family.
+#[derive(Clone, Default)]
+pub struct rocksdb_options_t {
+    pub(crate) db: DbOptions,
+    pub(crate) family: ColumnFamilyOptions,
+    pub(crate) refused: Refused,
+    /// What the table options refuse; replaced with them.
+    pub(crate) refused_table: Refused,
+}
+
+impl rocksdb_options_t {
+    /// The database's half.
+    pub(crate) fn db_to_open(&self) -> Result<DbOptions> {
+        self.refused.check()?;
+        Ok(self.db.clone())
+    }
+
+    /// The column family's half.
+    pub(crate) fn family_to_open(&self) -> Result<ColumnFamilyOptions> {
+        self.refused.check()?;
+        self.refused_table.check()?;
+        Ok(self.family.clone())
+    }
+
+    fn set(&mut self, option: &'static str, set: impl FnOnce(&mut Self) -> Result<()>) {
+        let outcome = set(self);
+        self.refused.note(option, outcome);
+    }
+}
+
+/// Changes options, unless they are null; what goes wrong is kept for the open.
+///
+/// # Safety
+/// The contract.
+unsafe fn set(
+    options: *mut rocksdb_options_t,
+    option: &'static str,
+    set: impl FnOnce(&mut rocksdb_options_t) -> Result<()>,
+) {
+    // SAFETY: as for this function.
+    if let Some(options) = unsafe { options.as_mut() } {
+        options.set(option, set);
+    }
+}
+
+/// The compression of a number of C.
+fn compression_of(option: &str, number: c_int) -> Result<CompressionType> {
+    let kind = CompressionType::ALL.into_iter().find(|kind| c_int::from(kind.as_u8()) == number);
+    let kind = kind.ok_or_else(|| out_of_range(option, number, "the compression types 0..=7"))?;
+    if kind.is_supported() { Ok(kind) } else { Err(not_built(option, kind.option_name())) }
+}
+
+/// RocksDB's `kDisableCompressionOption`, and the same as a signed byte.
+const DISABLE_COMPRESSION: [c_int; 2] = [0xff, -1];
+
+c_functions! {
+    /// Options at their defaults.
+    fn rocksdb_options_create() -> *mut rocksdb_options_t {
+        give(rocksdb_options_t::default())
+    }
+
+    /// How tables are made; the table options are copied and stay the caller's.
+    fn rocksdb_options_set_block_based_table_factory(
+        options: *mut rocksdb_options_t,
+        table: *mut rocksdb_block_based_table_options_t,
+    ) {
+        // SAFETY: the contract.
+        let (options, table) = unsafe { (options.as_mut(), table.as_ref()) };
+        if let (Some(options), Some(table)) = (options, table) {
+            table.give_to(options);
+        }
+    }
+
+    /// The order of the keys. The comparator stays the caller's, to be destroyed after the last database with it.
+    fn rocksdb_options_set_comparator(options: *mut rocksdb_options_t, comparator: *mut rocksdb_comparator_t) {
+        // SAFETY: the contract.
+        let comparator = unsafe { comparator.as_ref() };
+        let comparator = comparator.map_or(Ok(Comparator::Bytewise), rocksdb_comparator_t::comparator);
+        // SAFETY: the contract.
+        unsafe { set(options, "comparator", |options| comparator.map(|order| options.family.comparator = order)) };
+    }
+
+    /// The merge operator, which the options own from now on.
+    fn rocksdb_options_set_merge_operator(
+        options: *mut rocksdb_options_t,
+        operator: *mut rocksdb_mergeoperator_t,
+    ) {
+        // SAFETY: the contract: the operator is handed over.
+        let operator = unsafe { take(operator) }.map(|operator| operator.into_operator()).transpose();
+        // SAFETY: the contract.
+        unsafe {
+            set(options, "merge_operator", |options| {
+                operator.map(|operator| options.family.merge_operator = operator)
+            });
+        }
+    }
+
+    /// The merge operator that adds little-endian numbers of 64 bits.
+    fn rocksdb_options_set_uint64add_merge_operator(options: *mut rocksdb_options_t) {
+        // SAFETY: the contract.
+        unsafe {
+            set(options, "merge_operator", |options| {
+                options.family.merge_operator = Some(Arc::new(UInt64Add));
+                Ok(())
+            });
+        }
+    }
+
+    /// The compaction filter. It stays the caller's, to be destroyed after the last database with it.
+    fn rocksdb_options_set_compaction_filter(
+        options: *mut rocksdb_options_t,
+        filter: *mut rocksdb_compactionfilter_t,
+    ) {
+        // SAFETY: the contract.
+        let filter = unsafe { filter.as_ref() }.map(rocksdb_compactionfilter_t::filter).transpose();
+        // SAFETY: the contract.
+        unsafe {
+            set(options, "compaction_filter", |options| {
+                filter.map(|filter| options.family.compaction_filter = filter)
+            });
+        }
+    }
+
+    /// The prefix extractor, which the options own from now on.
+    fn rocksdb_options_set_prefix_extractor(
+        options: *mut rocksdb_options_t,
+        extractor: *mut rocksdb_slicetransform_t,
+    ) {
+        // SAFETY: the contract: the extractor is handed over.
+        let extractor = unsafe { take(extractor) }.map(|extractor| extractor.into_extractor());
+        // SAFETY: the contract.
+        if let Some(options) = unsafe { options.as_mut() } {
+            options.family.prefix_extractor = extractor;
+        }
+    }
+
+    /// Compression of blocks.
+    fn rocksdb_options_set_compression(options: *mut rocksdb_options_t, kind: c_int) {
+        let kind = compression_of("compression", kind);
+        // SAFETY: the contract.
+        unsafe { set(options, "compression", |options| kind.map(|kind| options.family.compression = kind)) };
+    }
+
+    /// Compression level by level; the last entry holds for all deeper levels.
+    fn rocksdb_options_set_compression_per_level(
+        options: *mut rocksdb_options_t,
+        kinds: *const c_int,
+        count: usize,
+    ) {
+        const OPTION: &str = "compression_per_level";
+        // SAFETY: the contract.
+        let kinds = unsafe { array(kinds, count) };
+        let kinds: Result<Vec<CompressionType>> = kinds.iter().map(|&kind| compression_of(OPTION, kind)).collect();
+        // SAFETY: the contract.
+        unsafe { set(options, OPTION, |options| kinds.map(|kinds| options.family.compression_per_level = kinds)) };
+    }
+
+    /// Compression of the bottommost level.
+    fn rocksdb_options_set_bottommost_compression(options: *mut rocksdb_options_t, kind: c_int) {
+        const OPTION: &str = "bottommost_compression";
+        let kind =
+            if DISABLE_COMPRESSION.contains(&kind) { Ok(None) } else { compression_of(OPTION, kind).map(Some) };
+        // SAFETY: the contract.
+        unsafe {
+            set(options, OPTION, |options| {
+                kind.map(|kind| options.family.bottommost_compression = BottommostCompression(kind))
+            });
+        }
+    }
+
+    /// The shape that compaction keeps.
+    fn rocksdb_options_set_compaction_style(options: *mut rocksdb_options_t, style: c_int) {
+        const OPTION: &str = "compaction_style";
+        let style = match style {
+            0 => Ok(CompactionStyle::Level),
+            1 => Err(not_built(OPTION, "kCompactionStyleUniversal")),
+            2 => Err(not_built(OPTION, "kCompactionStyleFIFO")),
+            3 => Ok(CompactionStyle::None),
+            _ => Err(out_of_range(OPTION, style, "0..=3")),
+        };
+        // SAFETY: the contract.
+        unsafe { set(options, OPTION, |options| style.map(|style| options.family.compaction_style = style)) };
+    }
+
+    /// What damage in the log is accepted.
+    fn rocksdb_options_set_wal_recovery_mode(options: *mut rocksdb_options_t, mode: c_int) {
+        const OPTION: &str = "wal_recovery_mode";
+        let known = usize::try_from(mode).ok().and_then(|index| WalRecoveryMode::ALL.get(index).copied());
+        let known = known.ok_or_else(|| out_of_range(OPTION, mode, "0..=3"));
+        // SAFETY: the contract.
+        unsafe { set(options, OPTION, |options| known.map(|mode| options.db.wal_recovery_mode = mode)) };
+    }
+
+    /// How much a statistics object counts. As in RocksDB it needs one, which the functions of this slice cannot make:
+    /// the counters that there are cost nothing to speak of and are always on.
+    fn rocksdb_options_set_statistics_level(options: *mut rocksdb_options_t, level: c_int) {
+        const OPTION: &str = "statistics_level";
+        let known = if (0..=5).contains(&level) { Ok(()) } else { Err(out_of_range(OPTION, level, "0..=5")) };
+        // SAFETY: the contract.
+        unsafe { set(options, OPTION, |_| known) };
+    }
+}
+
+c_setters! {
+    for rocksdb_options_t:
+    /// Whether a database that is not there is created.
+    fn rocksdb_options_set_create_if_missing(c_uchar) => db.settings.create_if_missing;
+    /// Whether column families that are not there are created.
+    fn rocksdb_options_set_create_missing_column_families(c_uchar) => db.settings.create_missing_column_families;
+    /// Whether the first sign of damage stops everything.
+    fn rocksdb_options_set_paranoid_checks(c_uchar) => db.settings.paranoid_checks;
+    /// Table files kept open; -1 keeps all.
+    fn rocksdb_options_set_max_open_files(c_int) => db.settings.max_open_files;
+    /// Flushes and compactions at once.
+    fn rocksdb_options_set_max_background_jobs(c_int) => db.settings.max_background_jobs;
+    /// Bytes of log after which families are flushed.
+    fn rocksdb_options_set_max_total_wal_size(u64) => db.settings.max_total_wal_size;
+    /// Whether the log stays in the process until `rocksdb_flush_wal`.
+    fn rocksdb_options_set_manual_wal_flush(c_uchar) => db.settings.manual_wal_flush;
+    /// Whether tables are read past the page cache.
+    fn rocksdb_options_set_use_direct_reads(c_uchar) => db.settings.use_direct_reads;
+    /// Whether flush and compaction go past the page cache.
+    fn rocksdb_options_set_use_direct_io_for_flush_and_compaction(c_uchar)
+        => db.settings.use_direct_io_for_flush_and_compaction;
+    /// Bytes of a memtable.
+    fn rocksdb_options_set_write_buffer_size(usize) => family.settings.write_buffer_size;
+    /// Memtables that may exist at once.
+    fn rocksdb_options_set_max_write_buffer_number(c_int) => family.settings.max_write_buffer_number;
+    /// Files in level 0 that start a compaction.
+    fn rocksdb_options_set_level0_file_num_compaction_trigger(c_int)
+        => family.settings.level0_file_num_compaction_trigger;
+    /// Files in level 0 that slow writers down.
+    fn rocksdb_options_set_level0_slowdown_writes_trigger(c_int) => family.settings.level0_slowdown_writes_trigger;
+    /// Files in level 0 that stop writers.
+    fn rocksdb_options_set_level0_stop_writes_trigger(c_int) => family.settings.level0_stop_writes_trigger;
+    /// Bytes of the first level below 0.
+    fn rocksdb_options_set_max_bytes_for_level_base(u64) => family.settings.max_bytes_for_level_base;
+    /// Whether level sizes follow the last level.
+    fn rocksdb_options_set_level_compaction_dynamic_level_bytes(c_uchar)
+        => family.settings.level_compaction_dynamic_level_bytes;
+    /// Bytes of a table.
+    fn rocksdb_options_set_target_file_size_base(u64) => family.settings.target_file_size_base;
+    /// Whether compaction happens by hand alone.
+    fn rocksdb_options_set_disable_auto_compactions(c_int) => family.settings.disable_auto_compactions;
+    /// Whether every change of the tree is checked.
+    fn rocksdb_options_set_force_consistency_checks(c_uchar) => family.settings.force_consistency_checks;
+}
+
+c_destructors! {
+    /// Ends options; databases that were opened with them go on.
+    fn rocksdb_options_destroy(rocksdb_options_t);
+}

@@ -1,0 +1,1 @@
+//! Options from text and from files.
