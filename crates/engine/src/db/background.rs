@@ -28,7 +28,7 @@ impl DbCore {
 
     /// Starts as many jobs as there are places and work for.
     pub(crate) fn schedule(self: &Arc<Self>, state: &mut State) {
-        if self.is_read_only || state.error.standing().is_some() {
+        if self.is_read_only || state.pauses > 0 || state.error.standing().is_some() {
             return;
         }
         self.schedule_flushes(state);
@@ -161,6 +161,7 @@ impl DbCore {
         if self.is_read_only || self.is_closing.load(Ordering::Acquire) {
             return Ok(());
         }
+        self.end_pauses();
         let mut result = Ok(());
         if self.has_unlogged_writes.load(Ordering::Acquire)
             && !self.options.load().avoid_flush_during_shutdown

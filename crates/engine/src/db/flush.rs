@@ -160,8 +160,14 @@ impl DbCore {
             .map(RangeTombstoneSource::new)
             .collect();
         let tombstones = CompactionRangeTombstones::new(data.comparator.clone(), sources);
-        let filter_context =
-            FilterContext { is_bottommost: false, is_manual: false, column_family_id: data.id, output_level: 0 };
+        let filter_context = FilterContext {
+            is_bottommost: false,
+            is_manual: false,
+            is_flush: true,
+            column_family_id: data.id,
+            input_level: 0,
+            output_level: 0,
+        };
         // Logs may hold references to values that were written to blob files at once.
         let blobs = self
             .versions

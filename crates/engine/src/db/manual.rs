@@ -249,6 +249,10 @@ impl DbCore {
         loop {
             state.error.check()?;
             self.closing_error()?;
+            if state.pauses > 0 {
+                self.changed.wait(&mut state);
+                continue;
+            }
             let Some(version) = self.versions.current(data.id) else { return Ok(None) };
             let Some(family) = state.families.get_mut(&data.id) else { return Ok(None) };
             let options = data.options.load();

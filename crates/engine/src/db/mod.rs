@@ -7,6 +7,8 @@
 //! compact.rs    choice -> job -> new tables                                manual.rs     flush, compact_range, resume
 //! background.rs which job runs when                                        obsolete.rs   files nobody needs
 //! families.rs   create, drop, list                                         properties.rs what a person may ask
+//! pause.rs      no jobs for a while                                        approximate.rs sizes by the index
+//! destroy.rs    a database's files, and nothing else
 //! ```
 //!
 //! Locks, in the order in which they may be taken: leadership of the write queue, then
@@ -18,8 +20,10 @@
 //! in the background hold the core, not the handle. Iterators and snapshots hold what
 //! they read, not the database, so closing never waits for them.
 
+mod approximate;
 mod background;
 mod compact;
+mod destroy;
 mod families;
 mod flush;
 mod log_blobs;
@@ -28,6 +32,7 @@ mod multi_get;
 mod obsolete;
 mod open;
 mod options_file;
+mod pause;
 mod properties;
 mod read;
 mod recovery;
@@ -113,6 +118,8 @@ pub(crate) struct State {
     pub(crate) is_cleanup_owed: bool,
     /// Threads that remove obsolete files.
     pub(crate) running_cleanups: usize,
+    /// Callers that want no background work now.
+    pub(crate) pauses: usize,
     pub(crate) next_job_id: u64,
 }
 
@@ -205,12 +212,17 @@ impl DbCore {
             paths: vec![self.path.clone()],
             comparator: InternalComparator::new(options.comparator.clone()),
             table_options: Arc::new(options.table.clone()),
-            block_cache: (!options.table.no_block_cache).then(|| Arc::clone(&self.block_cache)),
+            block_cache: (!options.table.no_block_cache).then(|| Arc::clone(self.block_cache_of(options))),
             prefix_extractor: options.prefix_extractor.clone(),
             file_options: file_options(&db),
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
             open_tables: Arc::clone(&self.open_tables),
         }))
+    }
+
+    /// The cache of a family's blocks: its own, or the database's.
+    pub(crate) fn block_cache_of<'a>(&'a self, options: &'a ColumnFamilyOptions) -> &'a Arc<TableBlockCache> {
+        options.block_cache.as_ref().unwrap_or(&self.block_cache)
     }
 
     /// What the entries of a version have in blob files, for a job in the background.

@@ -106,7 +106,7 @@ impl Db {
     }
 }
 
-fn file_system_of(options: &DbOptions) -> Result<Arc<dyn FileSystem>> {
+pub(super) fn file_system_of(options: &DbOptions) -> Result<Arc<dyn FileSystem>> {
     match &options.components.file_system {
         Some(file_system) => Ok(Arc::clone(file_system)),
         None => Ok(ferrock_vfs::default_file_system()),
@@ -375,6 +375,7 @@ impl Opener {
                 running_manual: 0,
                 is_cleanup_owed: false,
                 running_cleanups: 0,
+                pauses: 0,
                 next_job_id: 1,
             }),
             changed: Condvar::new(),

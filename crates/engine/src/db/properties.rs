@@ -124,7 +124,7 @@ impl DbCore {
             "aggregated-table-properties" => {
                 Some(aggregated_properties(data, &pinned, None).unwrap_or_else(|error| error.to_string()))
             }
-            "block-cache-entry-stats" => Some(self.cache_stats()),
+            "block-cache-entry-stats" => Some(format!("{:#?}\n", self.block_cache_of(&pinned.options).stats())),
             "ferrock.options-without-effect" | "options-without-effect" => Some(self.option_notes.join("\n")),
             "ferrock.statistics" | "options-statistics" => Some(self.statistics.to_lines()),
             "ferrock.io" => Some(format!("{:#?}", self.file_system.counters().snapshot())),
@@ -165,9 +165,9 @@ impl DbCore {
             "num-snapshots" => self.snapshots.count() as u64,
             "oldest-snapshot-time" => self.snapshots.oldest_time().unwrap_or(0),
             "oldest-snapshot-sequence" => self.snapshots.oldest().map_or(0, |sequence| sequence.0),
-            "block-cache-capacity" => self.block_cache.capacity() as u64,
-            "block-cache-usage" => self.block_cache.usage() as u64,
-            "block-cache-pinned-usage" => self.block_cache.pinned_usage() as u64,
+            "block-cache-capacity" => self.block_cache_of(&pinned.options).capacity() as u64,
+            "block-cache-usage" => self.block_cache_of(&pinned.options).usage() as u64,
+            "block-cache-pinned-usage" => self.block_cache_of(&pinned.options).pinned_usage() as u64,
             "estimate-table-readers-mem" => version
                 .files()
                 .filter_map(|(_, file)| data.table_cache.get_if_open(file))
@@ -276,10 +276,6 @@ impl DbCore {
         let _ = writeln!(out, "Stall: {:.3} s", get(&s.stall_us) as f64 / 1e6);
         let _ = writeln!(out, "I/O backend: {}", self.file_system.io_backend());
         out
-    }
-
-    fn cache_stats(&self) -> String {
-        format!("{:#?}\n", self.block_cache.stats())
     }
 }
 

@@ -8,7 +8,7 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{Comparator, option_enum, option_table};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
-use ferrock_table::BlockBasedTableOptions;
+use ferrock_table::{BlockBasedTableOptions, TableBlockCache};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -210,6 +210,8 @@ pub struct ColumnFamilyOptions {
     pub filter_policy: FilterPolicy,
     /// How tables are written and read.
     pub table: BlockBasedTableOptions,
+    /// Cache of the family's blocks; `None`: the database's.
+    pub block_cache: Option<Arc<TableBlockCache>>,
     /// RocksDB's options that have no meaning here (yet), as an OPTIONS file had them.
     pub passthrough: Passthrough,
     /// Read from an OPTIONS file: what cannot be written is replaced by its nearest form instead of refused.

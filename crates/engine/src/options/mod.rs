@@ -7,6 +7,7 @@ mod db;
 mod operation;
 pub(crate) mod passthrough;
 mod persist;
+mod text;
 
 pub use column_family::{
     BottommostCompression, ColumnFamilyOptions, ColumnFamilySettings, CompactionPriority, CompactionStyle,
@@ -25,3 +26,4 @@ pub use operation::{
 };
 pub use passthrough::Passthrough;
 pub use persist::{LoadedOptions, from_file, load_latest, to_file};
+pub use text::apply_text;

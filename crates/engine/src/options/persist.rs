@@ -32,6 +32,8 @@ pub struct LoadedOptions {
     pub column_families: Vec<(String, ColumnFamilyOptions)>,
     /// What could not be taken over as it is.
     pub notes: Vec<String>,
+    /// Names that this build does not know: a typing error, or an option of a later release.
+    pub unknown: Vec<String>,
 }
 
 impl LoadedOptions {
@@ -64,7 +66,7 @@ pub fn load_latest(file_system: &dyn FileSystem, directory: &Path) -> Result<Opt
 /// Takes over what an OPTIONS file says.
 #[must_use]
 pub fn from_file(file: &OptionsFile) -> LoadedOptions {
-    let mut loaded = LoadedOptions::default();
+    let mut loaded = LoadedOptions { unknown: unknown_names(file), ..LoadedOptions::default() };
     let notes = &mut loaded.notes;
     for statement in file.db.statements.iter().chain(&file.db.extensions) {
         let (name, value) = (&statement.name[..], &statement.value[..]);
@@ -90,6 +92,33 @@ pub fn from_file(file: &OptionsFile) -> LoadedOptions {
         loaded.column_families.push((section.name.clone(), options));
     }
     loaded
+}
+
+/// Names of a file that no table lists. Comment lines of ours are none of them.
+fn unknown_names(file: &OptionsFile) -> Vec<String> {
+    let mut unknown = Vec::new();
+    let mut add = |section: &Section, scope: OptionScope, table: &[OptionInfo], kept: &[DefaultText], own: &[&str]| {
+        for statement in &section.statements {
+            let name = &statement.name[..];
+            let is_known = table.iter().any(|info| info.name == name)
+                || kept.iter().any(|(known, _)| *known == name)
+                || own.contains(&name)
+                || is_deprecated(scope, name);
+            if !is_known {
+                unknown.push(name.to_owned());
+            }
+        }
+    };
+    add(&file.db, OptionScope::Db, super::DbSettings::TABLE, passthrough::DB_OPTIONS, &[]);
+    for family in &file.column_families {
+        let table = super::ColumnFamilySettings::TABLE;
+        add(&family.options, OptionScope::ColumnFamily, table, passthrough::COLUMN_FAMILY_OPTIONS, COMPONENTS);
+        if let Some(section) = family.table.as_ref().filter(|table| table.factory == "BlockBasedTable") {
+            let (table, kept) = (BlockBasedTableOptions::TABLE, passthrough::TABLE_OPTIONS);
+            add(&section.options, OptionScope::BlockBasedTable, table, kept, &["filter_policy"]);
+        }
+    }
+    unknown
 }
 
 fn take(
@@ -122,7 +151,7 @@ fn report(notes: &mut Vec<String>, place: &str, scope: OptionScope, kept: &Passt
 }
 
 fn family_from(section: &ColumnFamilySection, notes: &mut Vec<String>) -> ColumnFamilyOptions {
-    let mut options = ColumnFamilyOptions::default();
+    let mut options = ColumnFamilyOptions { is_from_file: true, ..ColumnFamilyOptions::default() };
     let place = format!("column family {}", section.name);
     for statement in section.options.statements.iter().chain(&section.options.extensions) {
         let (name, value) = (&statement.name[..], &statement.value[..]);
@@ -340,6 +369,7 @@ mod tests {
                     [CFOptions \"default\"]\n merge_operator=MyOwn\n num_levels=0\n enable_blob_files=true\n";
         let loaded = from_file(&OptionsFile::parse(text.as_bytes()).unwrap());
         assert_eq!(loaded.notes.len(), 6, "{:#?}", loaded.notes);
+        assert_eq!(loaded.unknown, ["tomorrow"]);
         assert_eq!(loaded.db.max_background_jobs, 2);
         let family = loaded.column_family("default").unwrap();
         assert_eq!(family.num_levels, 7);

@@ -35,7 +35,14 @@ fn run_with(
     bottommost: bool,
 ) -> Vec<String> {
     let order = InternalComparator::default();
-    let context = FilterContext { is_bottommost: bottommost, is_manual: false, column_family_id: 7, output_level: 1 };
+    let context = FilterContext {
+        is_bottommost: bottommost,
+        is_manual: false,
+        column_family_id: 7,
+        output_level: 1,
+        input_level: 0,
+        is_flush: false,
+    };
     let options = CompactionIteratorOptions {
         compaction_filter: Some((filter, context)),
         blobs: Some(Arc::new(crate::blob::fake::FakeBlobs)),

@@ -1,0 +1,52 @@
+//! Approximate sizes: what the index blocks say, without reading data.
+
+use super::Db;
+use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
+use crate::version::FileMetadata;
+use ferrock_base::Result;
+use ferrock_base::internal_key::make_internal_key;
+use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
+
+impl Db {
+    /// About how many bytes the keys of each `[begin, end)` take in the tables of a family, as they are stored. What is
+    /// in memory does not count. A table that lies in a range whole counts with its whole size, one that does so in part
+    /// with its data blocks there.
+    ///
+    /// # Errors
+    /// Those of reading an index block.
+    pub fn approximate_sizes(&self, family: &ColumnFamily, ranges: &[(&[u8], &[u8])]) -> Result<Vec<u64>> {
+        let data = &family.data;
+        let pinned = data.super_version.load();
+        ranges.iter().map(|&(begin, end)| size_of_range(data, &pinned, begin, end)).collect()
+    }
+}
+
+fn size_of_range(data: &ColumnFamilyData, pinned: &SuperVersion, begin: &[u8], end: &[u8]) -> Result<u64> {
+    let order = data.comparator.user();
+    let mut total = 0u64;
+    if order.compare(begin, end).is_ge() {
+        return Ok(0);
+    }
+    for (_, file) in pinned.version.files() {
+        let begins_inside = order.compare(file.smallest_user_key(), begin).is_ge();
+        let ends_inside = order.compare(file.largest_user_key(), end).is_lt();
+        let is_outside = order.compare(file.smallest_user_key(), end).is_ge()
+            || order.compare(file.largest_user_key(), begin).is_lt();
+        if is_outside {
+            continue;
+        }
+        let size = match (begins_inside, ends_inside) {
+            (true, true) => file.size_bytes,
+            (true, false) => offset_of(data, file, end)?,
+            (false, true) => file.size_bytes.saturating_sub(offset_of(data, file, begin)?),
+            (false, false) => offset_of(data, file, end)?.saturating_sub(offset_of(data, file, begin)?),
+        };
+        total = total.saturating_add(size);
+    }
+    Ok(total)
+}
+
+fn offset_of(data: &ColumnFamilyData, file: &FileMetadata, user_key: &[u8]) -> Result<u64> {
+    let key = make_internal_key(user_key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+    data.table_cache.get(file)?.approximate_offset_of(&key)
+}

@@ -1,0 +1,70 @@
+//! Destroying a database: its files, and nothing else that lies in the directory.
+//!
+//! CURRENT goes last but for the lock: a destruction that is interrupted leaves a database that names what it misses,
+//! never one that opens as if it had always held less.
+
+use super::Db;
+use super::open::file_system_of;
+use crate::options::DbOptions;
+use ferrock_base::{Error, Result};
+use ferrock_format::file_name::{self, FileKind};
+use ferrock_vfs::FileSystem;
+use std::path::Path;
+
+/// Where RocksDB keeps logs that are no longer needed for a while.
+const ARCHIVE: &str = "archive";
+
+impl Db {
+    /// Removes a database that nobody has open. Files that are not a database's stay, and with them the directory.
+    /// Where there is nothing, nothing is done.
+    ///
+    /// # Errors
+    /// `Resource busy` when it is open, `IO error` for the first file that cannot be removed; the others go all the same.
+    pub fn destroy(path: impl AsRef<Path>, options: &DbOptions) -> Result<()> {
+        let (path, file_system) = (path.as_ref(), file_system_of(options)?);
+        if !file_system.exists(path)? {
+            return Ok(());
+        }
+        let lock_path = path.join(file_name::LOCK);
+        let lock = file_system.lock_file(&lock_path)?;
+        let mut first_error = None;
+        let mut names = file_system.children(path)?;
+        // Stable, so the rest keeps the order of the directory.
+        names.sort_by_key(|name| name == file_name::CURRENT);
+        for name in &names {
+            if file_name::parse(name).is_some_and(|name| name.kind != FileKind::Lock) {
+                note(&mut first_error, file_system.remove_file(&path.join(name)));
+            }
+        }
+        if names.iter().any(|name| name == ARCHIVE) {
+            note(&mut first_error, destroy_archive(&*file_system, &path.join(ARCHIVE)));
+        }
+        drop(lock);
+        note(&mut first_error, file_system.remove_file(&lock_path));
+        if let Some(error) = first_error {
+            return Err(error);
+        }
+        // A directory with something else in it stays.
+        if file_system.children(path)?.is_empty() {
+            let _ = file_system.remove_dir(path);
+        }
+        Ok(())
+    }
+}
+
+fn destroy_archive(file_system: &dyn FileSystem, archive: &Path) -> Result<()> {
+    for name in file_system.children(archive)? {
+        if file_name::parse(&name).is_some_and(|name| name.kind == FileKind::Log) {
+            file_system.remove_file(&archive.join(name))?;
+        }
+    }
+    if file_system.children(archive)?.is_empty() { file_system.remove_dir(archive) } else { Ok(()) }
+}
+
+fn note(first_error: &mut Option<Error>, result: Result<()>) {
+    if let Err(error) = result
+        && !error.is_not_found()
+    {
+        first_error.get_or_insert(error);
+    }
+}

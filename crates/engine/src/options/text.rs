@@ -1,0 +1,150 @@
+//! Options from one line of text, as command lines and bindings give them:
+//! `write_buffer_size=8m;compression=kZSTD;block_based_table_factory={block_size=16k;filter_policy=bloomfilter:10};`
+//!
+//! Here the caller speaks, not a file: a name that nobody knows is an error, and so is asking for what is not built.
+
+use super::passthrough;
+use super::{ColumnFamilyOptions, DbOptions};
+use ferrock_base::merge;
+use ferrock_base::option_table::parse_integer;
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::{Comparator, Error, Result, compaction_filter};
+use ferrock_format::filter::FilterPolicy;
+use ferrock_format::options_file::value::parse_struct;
+use ferrock_format::options_file::{OptionScope, is_deprecated};
+use ferrock_table::{BlockBasedTableOptions, TableBlockCache};
+
+/// Changes options of a database and of a column family by a text. Retired names are accepted and do nothing.
+///
+/// # Errors
+/// `Invalid argument` for a text that is no list of `name=value`, a name that is no option's, and a value that is not one
+/// of its option; `Not implemented` for a value that asks for what is not built. Then the options may have changed in part.
+///
+/// ```
+/// let (mut db, mut family) = (ferrock::DbOptions::default(), ferrock::ColumnFamilyOptions::default());
+/// ferrock::options::apply_text(&mut db, &mut family, "max_background_jobs=4;write_buffer_size=8m")?;
+/// assert_eq!((db.max_background_jobs, family.write_buffer_size), (4, 8 << 20));
+/// # Ok::<(), ferrock::Error>(())
+/// ```
+pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
+    for (name, value) in parse_struct(text)? {
+        if name == "block_based_table_factory" {
+            apply_table_text(family, value)?;
+            continue;
+        }
+        let is_known = set_component(family, name, value)?
+            || db.settings.set(name, value)?
+            || family.settings.set(name, value)?
+            || db.passthrough.set(passthrough::DB_OPTIONS, name, value)?
+            || family.passthrough.set(passthrough::COLUMN_FAMILY_OPTIONS, name, value)?
+            || is_deprecated(OptionScope::Db, name)
+            || is_deprecated(OptionScope::ColumnFamily, name);
+        if !is_known {
+            return Err(Error::invalid_argument(format!("Could not find option: {name}")));
+        }
+    }
+    let unsupported = family.unsupported();
+    unsupported.first().map_or(Ok(()), |first| Err(Error::not_supported(first.clone())))
+}
+
+/// Changes the options of a family's tables.
+fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
+    for (name, value) in parse_struct(text)? {
+        match name {
+            "filter_policy" => {
+                family.filter_policy = FilterPolicy::parse(value)?;
+                if matches!(family.filter_policy, FilterPolicy::Ribbon { .. }) {
+                    return Err(Error::not_supported(format!("filter_policy = {value} is not built yet")));
+                }
+            }
+            "block_cache" => {
+                let capacity = parse_integer(value).and_then(|bytes| usize::try_from(bytes).ok());
+                let capacity_bytes = capacity
+                    .ok_or_else(|| Error::invalid_argument(format!("option block_cache: {value:?} is not a size")))?;
+                let options = ferrock_cache::CacheOptions { capacity_bytes, ..ferrock_cache::CacheOptions::default() };
+                family.block_cache = Some(TableBlockCache::new(options));
+            }
+            _ => {
+                let is_known = family.table.set(name, value)?
+                    || family.passthrough.set(passthrough::TABLE_OPTIONS, name, value)?
+                    || is_deprecated(OptionScope::BlockBasedTable, name);
+                if !is_known {
+                    let table = BlockBasedTableOptions::TABLE.len();
+                    return Err(Error::invalid_argument(format!("Could not find option: {name} ({table} are known)")));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Takes the options that name an object; false when `name` is none of them.
+fn set_component(family: &mut ColumnFamilyOptions, name: &str, value: &str) -> Result<bool> {
+    match name {
+        "comparator" => family.comparator = Comparator::built_in(value)?,
+        "merge_operator" => family.merge_operator = merge::built_in(value)?,
+        "prefix_extractor" => family.prefix_extractor = PrefixExtractor::built_in(value)?,
+        "compaction_filter" => {
+            family.compaction_filter = compaction_filter::built_in(value);
+            if family.compaction_filter.is_none() && !matches!(value, "" | "nullptr") {
+                return Err(Error::not_supported(format!("compaction filter {value} is not built in")));
+            }
+        }
+        "table_factory" => {
+            if value != "BlockBasedTable" {
+                return Err(Error::not_supported(format!("table_factory = {value} is not built yet")));
+            }
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrock_base::ErrorKind;
+
+    fn apply(text: &str) -> Result<(DbOptions, ColumnFamilyOptions)> {
+        let (mut db, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
+        apply_text(&mut db, &mut family, text).map(|()| (db, family))
+    }
+
+    #[test]
+    fn a_text_reaches_every_kind_of_option() {
+        let (db, family) = apply(
+            "max_open_files=100; num_levels=5; merge_operator=uint64add; prefix_extractor=fixed:4; atomic_flush=false; \
+             skip_log_error_on_recovery=true; \
+             block_based_table_factory={block_size=8k; block_cache=1m; filter_policy=bloomfilter:10:false}; \
+             compression_opts={level=3;}",
+        )
+        .unwrap();
+        assert_eq!((db.max_open_files, family.num_levels, family.compression_opts.0.level), (100, 5, 3));
+        assert_eq!((family.table.block_size, family.filter_policy), (8192, FilterPolicy::bloom(10.0)));
+        assert_eq!(family.block_cache.unwrap().capacity(), 1 << 20);
+        assert_eq!(family.prefix_extractor, Some(PrefixExtractor::Fixed(4)));
+        assert_eq!(family.merge_operator.unwrap().name(), "UInt64AddOperator");
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_an_error_of_its_kind() {
+        use ErrorKind::{InvalidArgument, NotSupported};
+        for (text, kind, part) in [
+            ("no_such_option=1", InvalidArgument, "no_such_option"),
+            ("block_based_table_factory={no_such_option=1}", InvalidArgument, "no_such_option"),
+            ("max_open_files", InvalidArgument, "name=value"),
+            ("max_open_files=many", InvalidArgument, "many"),
+            ("block_based_table_factory={block_cache=much}", InvalidArgument, "much"),
+            ("atomic_flush=true", NotSupported, "atomic_flush"),
+            ("enable_blob_files=true", NotSupported, "enable_blob_files"),
+            ("block_based_table_factory={index_type=kHashSearch}", NotSupported, "index_type"),
+            ("block_based_table_factory={filter_policy=ribbonfilter:10}", NotSupported, "filter_policy"),
+            ("table_factory=PlainTable", NotSupported, "PlainTable"),
+            ("compaction_filter=Mine", NotSupported, "Mine"),
+        ] {
+            let error = apply(text).unwrap_err();
+            assert_eq!(error.kind(), kind, "{text}: {error}");
+            assert!(error.to_string().contains(part), "{text}: {error}");
+        }
+    }
+}

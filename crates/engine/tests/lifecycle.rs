@@ -1,0 +1,160 @@
+//! What surrounds a database's life: destroying one, pausing its jobs, sizes before reading, caches of families.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
+
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, FlushOptions};
+use ferrock_cache::CacheOptions;
+use ferrock_table::TableBlockCache;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+fn create() -> DbOptions {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.create_missing_column_families = true;
+    options
+}
+
+fn names(path: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn destroying_takes_a_databases_files_and_no_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    Db::destroy(&path, &DbOptions::default()).unwrap();
+    assert!(!path.exists(), "what is not there is not created");
+
+    let db = Db::open(&path, create()).unwrap();
+    db.put(b"k", b"v").unwrap();
+    db.flush().unwrap();
+    let error = Db::destroy(&path, &DbOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"v"[..]));
+    db.close().unwrap();
+
+    std::fs::create_dir(path.join("archive")).unwrap();
+    std::fs::write(path.join("archive/000002.log"), b"").unwrap();
+    std::fs::write(path.join("notes.txt"), b"mine").unwrap();
+    Db::destroy(&path, &DbOptions::default()).unwrap();
+    assert_eq!(names(&path), ["notes.txt"]);
+
+    std::fs::remove_file(path.join("notes.txt")).unwrap();
+    let db = Db::open(&path, create()).unwrap();
+    assert!(db.get(b"k").unwrap().is_none(), "nothing of the old one is left");
+    db.close().unwrap();
+    Db::destroy(&path, &DbOptions::default()).unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_paused_database_runs_no_jobs() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Db::open(directory.path(), create()).unwrap();
+    assert_eq!(db.continue_background_work().unwrap_err().kind(), ErrorKind::InvalidArgument);
+    db.pause_background_work().unwrap();
+    db.pause_background_work().unwrap();
+    db.put(b"k", b"v").unwrap();
+    let family = db.default_column_family().unwrap();
+    db.flush_cf(&family, &FlushOptions { wait: false }).unwrap();
+    let is_compacted = Arc::new(AtomicBool::new(false));
+    let compaction = {
+        let (db, is_compacted) = (db.clone(), Arc::clone(&is_compacted));
+        std::thread::spawn(move || {
+            db.compact_range(None, None).unwrap();
+            is_compacted.store(true, Ordering::Release);
+        })
+    };
+    db.continue_background_work().unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(db.live_files().is_empty(), "one pause is left");
+    assert!(!is_compacted.load(Ordering::Acquire));
+    assert_eq!(db.int_property("rocksdb.num-immutable-mem-table"), Some(1));
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"v"[..]), "reading goes on");
+    db.continue_background_work().unwrap();
+    compaction.join().unwrap();
+    assert_eq!(db.live_files().len(), 1);
+}
+
+#[test]
+fn a_manual_compaction_of_tables_waits_for_the_end_of_a_pause() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Db::open(directory.path(), create()).unwrap();
+    for round in 0..2 {
+        db.put(b"k", &[round]).unwrap();
+        db.flush().unwrap();
+    }
+    db.pause_background_work().unwrap();
+    let compaction = {
+        let db = db.clone();
+        std::thread::spawn(move || db.compact_range(None, None))
+    };
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(db.live_files().len(), 2);
+    db.continue_background_work().unwrap();
+    compaction.join().unwrap().unwrap();
+    assert_eq!(db.live_files().len(), 1);
+}
+
+#[test]
+fn closing_ends_a_pause() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Db::open(directory.path(), create()).unwrap();
+    db.pause_background_work().unwrap();
+    let family = db.default_column_family().unwrap();
+    let unlogged = ferrock::WriteOptions { disable_wal: true, ..Default::default() };
+    db.put_cf(&family, b"k", b"v", &unlogged).unwrap();
+    db.close().unwrap();
+    let db = Db::open(directory.path(), create()).unwrap();
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"v"[..]));
+}
+
+#[test]
+fn approximate_sizes_follow_the_keys() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut family = ColumnFamilyOptions::default();
+    family.compression = ferrock::options::CompressionType::NoCompression;
+    let (db, handles) = Db::open_cf(directory.path(), create(), vec![("default".to_owned(), family)]).unwrap();
+    let key = |number: u32| format!("key{number:05}").into_bytes();
+    for number in 0..4000 {
+        db.put(&key(number), &[7; 100]).unwrap();
+    }
+    let sizes = |from: u32, to: u32| db.approximate_sizes(&handles[0], &[(&key(from), &key(to))]).unwrap()[0];
+    assert_eq!(sizes(0, 4000), 0, "memory does not count");
+    db.flush().unwrap();
+    let (all, file) = (sizes(0, 4000), db.live_files()[0].size_bytes);
+    assert_eq!(all, file, "a whole table counts whole");
+    for (from, to) in [(1000, 2000), (0, 1000), (3000, 9000)] {
+        let quarter = sizes(from, to);
+        assert!(quarter.abs_diff(all / 4) < all / 20, "{from}..{to}: {quarter} of {all}");
+    }
+    assert_eq!((sizes(2000, 1000), sizes(5000, 6000)), (0, 0));
+    let many = db.approximate_sizes(&handles[0], &[(b"a", b"b"), (b"k", b"l")]).unwrap();
+    assert_eq!(many, [0, file]);
+}
+
+#[test]
+fn a_family_may_have_a_cache_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = |bytes| TableBlockCache::new(CacheOptions { capacity_bytes: bytes, ..CacheOptions::default() });
+    let (shared, own) = (cache(8 << 20), cache(4 << 20));
+    let mut options = create();
+    options.components.block_cache = Some(Arc::clone(&shared));
+    let mut family = ColumnFamilyOptions::default();
+    family.block_cache = Some(Arc::clone(&own));
+    let families = vec![("default".to_owned(), ColumnFamilyOptions::default()), ("own".to_owned(), family)];
+    let (db, handles) = Db::open_cf(directory.path(), options, families).unwrap();
+    let capacity = |index: usize| db.int_property_cf(&handles[index], "rocksdb.block-cache-capacity");
+    assert_eq!((capacity(0), capacity(1)), (Some(8 << 20), Some(4 << 20)));
+    db.put_cf(&handles[1], b"k", b"v", &ferrock::WriteOptions::default()).unwrap();
+    db.flush_cf(&handles[1], &FlushOptions::default()).unwrap();
+    let before = shared.usage();
+    assert!(db.get_cf(&handles[1], &ferrock::ReadOptions::default(), b"k").unwrap().is_some());
+    assert_eq!(shared.usage(), before);
+    assert!(own.usage() > 0);
+}
