@@ -49,11 +49,11 @@ impl CompactionFilter for CallbackFilter {
 
     fn filter(&self, context: &FilterContext, key: &[u8], value_type: ValueType, value: &[u8]) -> FilterDecision {
         // RocksDB asks such a filter in compactions, about values.
-        if value_type != ValueType::Value {
+        if value_type != ValueType::Value || context.is_flush {
             return FilterDecision::Keep;
         }
         let (mut new_value, mut new_length, mut is_changed) = (std::ptr::null_mut(), 0, 0);
-        let level = c_int::try_from(context.output_level).unwrap_or(c_int::MAX);
+        let level = c_int::try_from(context.input_level).unwrap_or(c_int::MAX);
         // SAFETY: the contract about callbacks; everything handed over lives through the call.
         let goes = unsafe {
             (self.filter)(

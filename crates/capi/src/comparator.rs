@@ -36,9 +36,8 @@ impl CustomComparator for CallbackComparator {
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         // SAFETY: the contract about callbacks; the keys live through the call.
-        let order = unsafe {
-            (self.compare)(self.state.pointer(), a.as_ptr().cast(), a.len(), b.as_ptr().cast(), b.len())
-        };
+        let order =
+            unsafe { (self.compare)(self.state.pointer(), a.as_ptr().cast(), a.len(), b.as_ptr().cast(), b.len()) };
         order.cmp(&0)
     }
 }

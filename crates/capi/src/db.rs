@@ -83,6 +83,15 @@ c_fallible! {
     }
 }
 
+c_fallible! {
+    /// Removes the files of a database that is not open.
+    fn rocksdb_destroy_db(options: *const rocksdb_options_t, name: *const c_char) {
+        // SAFETY: the contract.
+        let (options, path) = unsafe { (borrow(options, "options")?, memory::path(name)?) };
+        Db::destroy(path, &options.db)
+    }
+}
+
 c_functions! {
     /// Closes a database: waits for what runs, flushes what only memory has, gives up the lock.
     fn rocksdb_close(db: *mut rocksdb_t) {
@@ -176,4 +185,3 @@ unsafe fn give_with_families(
     }
     give(db)
 }
-

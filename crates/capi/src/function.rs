@@ -33,8 +33,12 @@ macro_rules! c_fallible {
 
 /// The type that a function gives; `()` when it gives none.
 macro_rules! return_type {
-    () => { () };
-    ($ty:ty) => { $ty };
+    () => {
+        ()
+    };
+    ($ty:ty) => {
+        $ty
+    };
 }
 
 /// Functions that destroy a handle; null is allowed.

@@ -1,15 +1,15 @@
 //! Flush, compaction, waiting, pausing, checking.
 
-use crate::column_family::rocksdb_column_family_handle_t;
+use crate::column_family::{count_of, rocksdb_column_family_handle_t};
 use crate::db::rocksdb_t;
 use crate::handle::{borrow, borrow_or};
-use crate::memory::optional_bytes;
+use crate::memory::{at, keys_of, optional_bytes, put};
 use crate::operation_options::{
     DEFAULT_FLUSH_OPTIONS, rocksdb_compactoptions_t, rocksdb_flushoptions_t, rocksdb_wait_for_compact_options_t,
 };
 use crate::write::family;
 use ferrock::{ColumnFamily, CompactRangeOptions};
-use std::ffi::{c_char, c_uchar};
+use std::ffi::{c_char, c_int, c_uchar};
 
 c_fallible! {
     /// Flushes the default column family.
@@ -42,6 +42,41 @@ c_fallible! {
     fn rocksdb_wait_for_compact(db: *mut rocksdb_t, _options: *mut rocksdb_wait_for_compact_options_t) {
         // SAFETY: the contract.
         unsafe { borrow(db, "database")? }.db.wait_for_background_work()
+    }
+
+    /// Starts no flush and no compaction any more, and waits for those that run.
+    fn rocksdb_pause_background_work(db: *mut rocksdb_t) {
+        // SAFETY: the contract.
+        unsafe { borrow(db, "database")? }.db.pause_background_work()
+    }
+
+    /// Takes back one `rocksdb_pause_background_work`.
+    fn rocksdb_continue_background_work(db: *mut rocksdb_t) {
+        // SAFETY: the contract.
+        unsafe { borrow(db, "database")? }.db.continue_background_work()
+    }
+
+    /// About how many bytes the keys of ranges of the default column family take in tables.
+    fn rocksdb_approximate_sizes(
+        db: *mut rocksdb_t,
+        count: c_int,
+        starts: *const *const c_char,
+        start_lengths: *const usize,
+        limits: *const *const c_char,
+        limit_lengths: *const usize,
+        sizes: *mut u64,
+    ) {
+        let count = count_of(count);
+        // SAFETY: the contract: all arrays have `count` elements.
+        let (db, starts, limits) = unsafe {
+            (borrow(db, "database")?, keys_of(count, starts, start_lengths)?, keys_of(count, limits, limit_lengths)?)
+        };
+        let ranges: Vec<(&[u8], &[u8])> = starts.into_iter().zip(limits).collect();
+        for (index, size) in db.db.approximate_sizes(&db.default, &ranges)?.into_iter().enumerate() {
+            // SAFETY: the contract: there is a place for every range.
+            unsafe { put(at(sizes, index), size) };
+        }
+        Ok(())
     }
 
     /// Verifies the checksum of every block of every table.

@@ -41,6 +41,30 @@ pub(crate) unsafe fn array<'a, T>(data: *const T, length: usize) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(data, length) }
 }
 
+/// The keys of a caller.
+///
+/// # Safety
+/// Both arrays have `count` elements, as the contract says.
+pub(crate) unsafe fn keys_of<'a>(
+    count: usize,
+    keys: *const *const c_char,
+    lengths: *const usize,
+) -> Result<Vec<&'a [u8]>> {
+    if count > 0 && (keys.is_null() || lengths.is_null()) {
+        return Err(crate::error::null_handle("list of keys"));
+    }
+    // SAFETY: as for this function.
+    unsafe {
+        let pairs = array(keys, count).iter().zip(array(lengths, count));
+        Ok(pairs.map(|(key, length)| bytes(*key, *length)).collect())
+    }
+}
+
+/// The place of an element in an array; null in a null array.
+pub(crate) fn at<T>(array: *mut T, index: usize) -> *mut T {
+    if array.is_null() { array } else { array.wrapping_add(index) }
+}
+
 /// A text of a caller.
 ///
 /// # Errors

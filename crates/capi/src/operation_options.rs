@@ -40,7 +40,12 @@ pub struct rocksdb_wait_for_compact_options_t {
 
 /// What a null pointer to options stands for.
 pub(crate) const DEFAULT_WRITE_OPTIONS: rocksdb_writeoptions_t = rocksdb_writeoptions_t {
-    options: WriteOptions { sync: false, disable_wal: false, no_slowdown: false, ignore_missing_column_families: false },
+    options: WriteOptions {
+        sync: false,
+        disable_wal: false,
+        no_slowdown: false,
+        ignore_missing_column_families: false,
+    },
 };
 
 /// What a null pointer to options stands for.

@@ -62,7 +62,10 @@ impl rocksdb_options_t {
     /// The database's half.
     pub(crate) fn db_to_open(&self) -> Result<DbOptions> {
         self.refused.check()?;
-        Ok(self.db.clone())
+        let mut options = self.db.clone();
+        // Families without a cache of their own share this one, and no other is made.
+        options.components.block_cache.clone_from(&self.family.block_cache);
+        Ok(options)
     }
 
     /// The column family's half.

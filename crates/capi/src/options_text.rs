@@ -1,1 +1,105 @@
-//! Options from text and from files.
+//! Options from a line of text, and from the OPTIONS file of a directory.
+
+use crate::cache::rocksdb_cache_t;
+use crate::column_family::free_texts;
+use crate::error::null_handle;
+use crate::handle::{borrow, give, take};
+use crate::memory::{self, array, new_array, new_text};
+use crate::options::rocksdb_options_t;
+use ferrock::options::{LoadedOptions, apply_text, load_latest};
+use ferrock::{Error, ErrorKind};
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+c_fallible! {
+    /// `new_options` become `base_options`, changed by a text like `write_buffer_size=8m;compression=kZSTD`.
+    fn rocksdb_get_options_from_string(
+        base_options: *const rocksdb_options_t,
+        text: *const c_char,
+        new_options: *mut rocksdb_options_t,
+    ) {
+        // SAFETY: the contract. Both handles may be the same, so the base is copied first.
+        let (mut options, text) =
+            unsafe { (borrow(base_options, "base options")?.clone(), memory::text(text, "options")?) };
+        apply_text(&mut options.db, &mut options.family, text)?;
+        // SAFETY: the contract.
+        let place = unsafe { new_options.as_mut() }.ok_or_else(|| null_handle("new options"))?;
+        *place = options;
+        Ok(())
+    }
+
+    /// The options of a directory's newest OPTIONS file: those of the database, and name and options of every column
+    /// family. To be ended with `rocksdb_load_latest_options_destroy`. `env` is null: there is one environment.
+    fn rocksdb_load_latest_options(
+        path: *const c_char,
+        env: *mut c_void,
+        ignore_unknown_options: bool,
+        cache: *mut rocksdb_cache_t,
+        db_options: *mut *mut rocksdb_options_t,
+        count: *mut usize,
+        names: *mut *mut *mut c_char,
+        family_options: *mut *mut *mut rocksdb_options_t,
+    ) {
+        if !env.is_null() {
+            return Err(Error::not_supported("an environment of the caller's: environments are not built yet"));
+        }
+        if db_options.is_null() || count.is_null() || names.is_null() || family_options.is_null() {
+            return Err(null_handle("place for the options"));
+        }
+        // SAFETY: the contract.
+        let (path, cache) = unsafe { (memory::path(path)?, cache.as_ref()) };
+        let loaded = load_latest(&*ferrock_vfs::default_file_system(), path)?;
+        let loaded = loaded.ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, "No options files found in the DB directory.").in_file(path)
+        })?;
+        if !ignore_unknown_options && let Some(name) = loaded.unknown.first() {
+            return Err(Error::invalid_argument(format!("Could not find option: {name}")).in_file(path));
+        }
+        let (own, texts, families) = handles_of(loaded, cache);
+        // SAFETY: the contract: the places can be written.
+        unsafe {
+            count.write(texts.len());
+            names.write(new_array(&texts));
+            family_options.write(new_array(&families));
+            db_options.write(own);
+        }
+        Ok(())
+    }
+}
+
+c_functions! {
+    /// Ends what `rocksdb_load_latest_options` gave.
+    fn rocksdb_load_latest_options_destroy(
+        db_options: *mut rocksdb_options_t,
+        names: *mut *mut c_char,
+        family_options: *mut *mut rocksdb_options_t,
+        count: usize,
+    ) {
+        // SAFETY: the contract: handles and arrays are as `rocksdb_load_latest_options` made them.
+        unsafe {
+            drop(take(db_options));
+            if !names.is_null() {
+                free_texts(names, count);
+            }
+            for options in array(family_options, count) {
+                drop(take(*options));
+            }
+            libc::free(family_options.cast());
+        }
+    }
+}
+
+/// Handles of what a file said.
+fn handles_of(
+    loaded: LoadedOptions,
+    cache: Option<&rocksdb_cache_t>,
+) -> (*mut rocksdb_options_t, Vec<*mut c_char>, Vec<*mut rocksdb_options_t>) {
+    let cache = cache.map(|cache| Arc::clone(&cache.cache));
+    let (mut texts, mut handles) = (Vec::new(), Vec::new());
+    for (name, mut family) in loaded.column_families {
+        family.block_cache.clone_from(&cache);
+        texts.push(new_text(&name));
+        handles.push(give(rocksdb_options_t { db: loaded.db.clone(), family, ..rocksdb_options_t::default() }));
+    }
+    (give(rocksdb_options_t { db: loaded.db, ..rocksdb_options_t::default() }), texts, handles)
+}

@@ -4,7 +4,7 @@ use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
 use crate::error::{null_handle, text_of};
 use crate::handle::{borrow, give};
-use crate::memory::{array, bytes, new_bytes, put};
+use crate::memory::{array, at, bytes, keys_of, new_bytes, put};
 use crate::operation_options::rocksdb_readoptions_t;
 use crate::write::family;
 use ferrock::{ColumnFamily, PinnedSlice, ReadOptions, Result};
@@ -198,21 +198,6 @@ c_destructors! {
     fn rocksdb_pinnableslice_destroy(rocksdb_pinnableslice_t);
 }
 
-/// The keys of a caller.
-///
-/// # Safety
-/// Both arrays have `count` elements, as the contract says.
-unsafe fn keys_of<'a>(count: usize, keys: *const *const c_char, lengths: *const usize) -> Result<Vec<&'a [u8]>> {
-    if count > 0 && (keys.is_null() || lengths.is_null()) {
-        return Err(null_handle("list of keys"));
-    }
-    // SAFETY: as for this function.
-    unsafe {
-        let pairs = array(keys, count).iter().zip(array(lengths, count));
-        Ok(pairs.map(|(key, length)| bytes(*key, *length)).collect())
-    }
-}
-
 /// The families of a caller.
 ///
 /// # Safety
@@ -289,9 +274,4 @@ unsafe fn give_copies(
             put(at(errors, index), error);
         }
     });
-}
-
-/// The place of an element in an array; null in a null array.
-fn at<T>(array: *mut T, index: usize) -> *mut T {
-    if array.is_null() { array } else { array.wrapping_add(index) }
 }

@@ -26,7 +26,7 @@ impl rocksdb_block_based_table_options_t {
     pub(crate) fn give_to(&self, options: &mut rocksdb_options_t) {
         options.family.table = self.table.clone();
         options.family.filter_policy = self.filter_policy;
-        options.db.components.block_cache = self.block_cache.clone();
+        options.family.block_cache.clone_from(&self.block_cache);
         let mut refused = self.refused.clone();
         for option in self.table.unsupported_for_writing() {
             refused.note(option.name, Err(Error::not_supported(option.to_string())));
