@@ -5,7 +5,7 @@ use crate::error::null_handle;
 use crate::handle::{borrow, give, take};
 use crate::memory;
 use crate::options::rocksdb_options_t;
-use ferrock::{ColumnFamily, Db, Error, Result};
+use ferrock::{ColumnFamily, Db, Error, ErrorKind, Result};
 use ferrock_format::file_name::{self, FileKind};
 use std::ffi::{c_char, c_int, c_uchar};
 use std::path::Path;
@@ -88,7 +88,7 @@ c_fallible! {
     fn rocksdb_destroy_db(options: *const rocksdb_options_t, name: *const c_char) {
         // SAFETY: the contract.
         let (options, path) = unsafe { (borrow(options, "options")?, memory::path(name)?) };
-        Db::destroy(path, &options.db)
+        Db::destroy(path, &options.db).map_err(lock_error)
     }
 }
 
@@ -145,7 +145,7 @@ fn open(
         descriptors.push(((*name).to_owned(), options.family_to_open()?));
     }
     let (db, handles) = match mode {
-        Mode::ReadWrite => Db::open_cf(path, db_options, descriptors)?,
+        Mode::ReadWrite => Db::open_cf(path, db_options, descriptors).map_err(lock_error)?,
         Mode::ReadOnly { error_if_wal_file_exists } => {
             if error_if_wal_file_exists {
                 refuse_wal_files(path)?;
@@ -155,6 +155,18 @@ fn open(
     };
     let default = db.default_column_family()?;
     Ok((rocksdb_t { db, default }, handles))
+}
+
+/// A directory that somebody else has open is `IO error` in RocksDB, and bindings look for that.
+fn lock_error(error: Error) -> Error {
+    if error.kind() != ErrorKind::Busy {
+        return error;
+    }
+    let own = Error::new(ErrorKind::Io, format!("While lock file: {}", error.message()));
+    match error.file() {
+        Some(file) => own.in_file(file),
+        None => own,
+    }
 }
 
 /// For a reader that wants everything to be in tables.
