@@ -37,7 +37,7 @@ pub(crate) unsafe fn borrow<'a, T>(handle: *const T, what: &str) -> Result<&'a T
 /// # Safety
 /// As for [`borrow`].
 #[inline]
-pub(crate) unsafe fn borrow_or<'a, T>(handle: *const T, default: &'a T) -> &'a T {
+pub(crate) unsafe fn borrow_or<T>(handle: *const T, default: &T) -> &T {
     // SAFETY: as for this function.
     unsafe { handle.as_ref() }.unwrap_or(default)
 }
