@@ -30,6 +30,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ColumnFamilyOptions.merge_operator", Shown(merge_operator)),
     ("ColumnFamilyOptions.prefix_extractor", Elsewhere("tests/api.rs", "prefix_seeks_and_total_order")),
     ("ColumnFamilyOptions.compaction_filter", Shown(compaction_filter)),
+    ("ColumnFamilyOptions.block_cache", Elsewhere("tests/lifecycle.rs", "a_family_may_have_a_cache_of_its_own")),
     (
         "ColumnFamilyOptions.filter_policy",
         Elsewhere("tests/options_effect/table.rs", "more_bits_a_key_make_larger_filters"),
