@@ -26,8 +26,6 @@ pub struct FilterContext {
     pub is_bottommost: bool,
     /// Somebody called `compact_range`.
     pub is_manual: bool,
-    /// It is a flush, not a compaction.
-    pub is_flush: bool,
     /// The column family.
     pub column_family_id: u32,
     /// The level that a compaction relieves; 0 for a flush.

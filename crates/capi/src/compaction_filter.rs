@@ -49,7 +49,7 @@ impl CompactionFilter for CallbackFilter {
 
     fn filter(&self, context: &FilterContext, key: &[u8], value_type: ValueType, value: &[u8]) -> FilterDecision {
         // RocksDB asks such a filter in compactions, about values.
-        if value_type != ValueType::Value || context.is_flush {
+        if value_type != ValueType::Value {
             return FilterDecision::Keep;
         }
         let (mut new_value, mut new_length, mut is_changed) = (std::ptr::null_mut(), 0, 0);

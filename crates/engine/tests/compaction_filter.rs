@@ -149,7 +149,13 @@ fn flushes_and_recovery_ask_only_a_filter_that_wants_it() {
         bench.put(&[("a", "keep"), ("b", "remove")]);
         bench.db.flush().unwrap();
         let asked = bench.filter.take_contexts();
-        let expected = FilterContext { is_bottommost: false, is_manual: false, column_family_id: 0, output_level: 0 };
+        let expected = FilterContext {
+            is_bottommost: false,
+            is_manual: false,
+            column_family_id: 0,
+            input_level: 0,
+            output_level: 0,
+        };
         assert_eq!(asked, vec![expected; if is_flushed { 2 } else { 0 }]);
         assert_eq!(bench.db.get(b"b").unwrap().is_none(), is_flushed);
         bench.put(&[("c", "remove")]);
@@ -191,6 +197,7 @@ fn each_level_asks_and_says_where_it_is() {
         is_bottommost,
         is_manual: true,
         column_family_id: 0,
+        input_level: output_level - 1,
         output_level,
     };
     let wanted = [
@@ -218,7 +225,8 @@ fn automatic_compactions_ask_too_and_say_so() {
     bench.db.wait_for_background_work().unwrap();
     assert_eq!(bench.contents(), ["a=keep", "c=keep"]);
     let asked = bench.filter.take_contexts();
-    let expected = FilterContext { is_bottommost: true, is_manual: false, column_family_id: 0, output_level: 6 };
+    let expected =
+        FilterContext { is_bottommost: true, is_manual: false, column_family_id: 0, input_level: 0, output_level: 6 };
     assert_eq!(asked, [expected; 3]);
 }
 

@@ -248,7 +248,6 @@ impl DbCore {
         let filter_context = FilterContext {
             is_bottommost: choice.is_bottommost,
             is_manual: job.is_manual,
-            is_flush: false,
             column_family_id: data.id,
             input_level: choice.start_level,
             output_level: choice.output_level,

@@ -163,7 +163,6 @@ impl DbCore {
         let filter_context = FilterContext {
             is_bottommost: false,
             is_manual: false,
-            is_flush: true,
             column_family_id: data.id,
             input_level: 0,
             output_level: 0,

@@ -41,7 +41,6 @@ fn run_with(
         column_family_id: 7,
         output_level: 1,
         input_level: 0,
-        is_flush: false,
     };
     let options = CompactionIteratorOptions {
         compaction_filter: Some((filter, context)),
