@@ -53,7 +53,7 @@ c_fallible! {
             Error::new(ErrorKind::NotFound, "No options files found in the DB directory.").in_file(path)
         })?;
         if !ignore_unknown_options && let Some(name) = loaded.unknown.first() {
-            return Err(Error::invalid_argument(format!("Could not find option: {name}")).in_file(path));
+            return Err(Error::invalid_argument(format!("Extra option not recognized: {name}")).in_file(path));
         }
         let (own, texts, families) = handles_of(loaded, cache);
         // SAFETY: the contract: the places can be written.

@@ -72,6 +72,11 @@ fn options() {
 }
 
 #[test]
+fn threads() {
+    check("threads");
+}
+
+#[test]
 fn errors() {
     check("errors");
 }

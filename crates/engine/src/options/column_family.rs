@@ -62,10 +62,37 @@ impl OptionValue for BottommostCompression {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompressionSettings(pub CompressionOptions);
 
+impl CompressionSettings {
+    /// The form before there were names: `window_bits:level:strategy:max_dict_bytes:zstd_max_train_bytes:parallel_threads:
+    /// enabled`; what is missing at the end keeps its default.
+    fn parse_numbers(text: &str) -> Option<Self> {
+        let mut options = CompressionOptions::default();
+        if text.is_empty() {
+            return Some(Self(options));
+        }
+        for (index, number) in text.split(':').enumerate() {
+            match index {
+                0 => options.window_bits = OptionValue::parse_option(number)?,
+                1 => options.level = OptionValue::parse_option(number)?,
+                2 => options.strategy = OptionValue::parse_option(number)?,
+                3 => options.max_dict_bytes = OptionValue::parse_option(number)?,
+                4 => options.zstd_max_train_bytes = OptionValue::parse_option(number)?,
+                5 => options.parallel_threads = OptionValue::parse_option(number)?,
+                6 => options.enabled = OptionValue::parse_option(number)?,
+                _ => return None,
+            }
+        }
+        Some(Self(options))
+    }
+}
+
 impl OptionValue for CompressionSettings {
     fn parse_option(text: &str) -> Option<Self> {
         let body = text.trim();
         let body = body.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(body);
+        if !body.contains('=') {
+            return Self::parse_numbers(body);
+        }
         let mut options = CompressionOptions::default();
         for field in body.split(';').map(str::trim).filter(|field| !field.is_empty()) {
             let (name, value) = field.split_once('=')?;
@@ -381,6 +408,10 @@ mod tests {
         assert_eq!((settings.0.level, settings.0.max_dict_bytes, settings.0.enabled), (9, 16384, true));
         assert_eq!(settings.format_option(), text);
         assert_eq!(CompressionSettings::parse_option("{level=x;}"), None);
+        let old = CompressionSettings::parse_option("-14:9:0").unwrap().0;
+        assert_eq!((old.window_bits, old.level, old.max_dict_bytes), (-14, 9, 0));
+        assert_eq!(CompressionSettings::parse_option("{}").unwrap(), CompressionSettings::default());
+        assert_eq!(CompressionSettings::parse_option("1:2:3:4:5:6:true:8"), None);
         assert!(CompressionSettings::default().format_option().contains("level=32767"));
     }
 

@@ -5,6 +5,7 @@
 //! said in the LOG and in the property `ferrock.options-without-effect`. A caller who
 //! *sets* one to something else than its default is told `Not implemented`.
 
+use ferrock_base::option_table::OptionValue;
 use ferrock_base::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -240,7 +241,9 @@ impl Passthrough {
     /// Takes a value that a caller sets. `Ok(false)`: no option has that name.
     pub fn set(&mut self, table: &[DefaultText], name: &str, text: &str) -> Result<bool> {
         let Some((_, default)) = table.iter().find(|(known, _)| *known == name) else { return Ok(false) };
-        if *default == text.trim() {
+        let is_same_boolean =
+            || bool::parse_option(default).is_some_and(|value| bool::parse_option(text) == Some(value));
+        if *default == text.trim() || is_same_boolean() {
             self.values.remove(name);
             return Ok(true);
         }
@@ -287,6 +290,8 @@ mod tests {
         assert_eq!(kept.get(DB_OPTIONS, "atomic_flush").as_deref(), Some("false"));
         assert!(kept.set(DB_OPTIONS, "atomic_flush", "true").is_err());
         assert!(kept.set(DB_OPTIONS, "recycle_log_file_num", "0").unwrap());
+        assert!(kept.set(DB_OPTIONS, "atomic_flush", "0").unwrap(), "a boolean has two spellings");
+        assert!(kept.set(DB_OPTIONS, "atomic_flush", "1").is_err());
         assert!(!kept.set(DB_OPTIONS, "no_such_option", "0").unwrap());
         assert_eq!(kept.entries(DB_OPTIONS).count(), DB_OPTIONS.len());
     }

@@ -12,7 +12,7 @@ use ferrock_base::{Comparator, Error, Result, compaction_filter};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::options_file::value::parse_struct;
 use ferrock_format::options_file::{OptionScope, is_deprecated};
-use ferrock_table::{BlockBasedTableOptions, TableBlockCache};
+use ferrock_table::TableBlockCache;
 
 /// Changes options of a database and of a column family by a text. Retired names are accepted and do nothing.
 ///
@@ -40,7 +40,7 @@ pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &s
             || is_deprecated(OptionScope::Db, name)
             || is_deprecated(OptionScope::ColumnFamily, name);
         if !is_known {
-            return Err(Error::invalid_argument(format!("Could not find option: {name}")));
+            return Err(Error::invalid_argument(format!("Extra option not recognized: {name}")));
         }
     }
     let unsupported = family.unsupported();
@@ -69,8 +69,7 @@ fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> 
                     || family.passthrough.set(passthrough::TABLE_OPTIONS, name, value)?
                     || is_deprecated(OptionScope::BlockBasedTable, name);
                 if !is_known {
-                    let table = BlockBasedTableOptions::TABLE.len();
-                    return Err(Error::invalid_argument(format!("Could not find option: {name} ({table} are known)")));
+                    return Err(Error::invalid_argument(format!("Extra option not recognized: {name}")));
                 }
             }
         }
@@ -116,10 +115,11 @@ mod tests {
             "max_open_files=100; num_levels=5; merge_operator=uint64add; prefix_extractor=fixed:4; atomic_flush=false; \
              skip_log_error_on_recovery=true; \
              block_based_table_factory={block_size=8k; block_cache=1m; filter_policy=bloomfilter:10:false}; \
-             compression_opts={level=3;}",
+             compression_opts=-14:3:0:4096; inplace_update_support=0; access_hint_on_compaction_start=NORMAL",
         )
         .unwrap();
-        assert_eq!((db.max_open_files, family.num_levels, family.compression_opts.0.level), (100, 5, 3));
+        assert_eq!((db.max_open_files, family.num_levels), (100, 5));
+        assert_eq!((family.compression_opts.0.level, family.compression_opts.0.max_dict_bytes), (3, 4096));
         assert_eq!((family.table.block_size, family.filter_policy), (8192, FilterPolicy::bloom(10.0)));
         assert_eq!(family.block_cache.unwrap().capacity(), 1 << 20);
         assert_eq!(family.prefix_extractor, Some(PrefixExtractor::Fixed(4)));

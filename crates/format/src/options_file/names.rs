@@ -36,6 +36,7 @@ const COLUMN_FAMILY: &[&str] = &[
 ];
 
 const DB: &[&str] = &[
+    "access_hint_on_compaction_start",
     "allow_os_buffer",
     "base_background_compactions",
     "use_direct_writes",
