@@ -27,6 +27,8 @@ use ferrock_table::TableBlockCache;
 /// # Ok::<(), ferrock::Error>(())
 /// ```
 pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
+    // What an OPTIONS file asked for stays; only what is new here is refused.
+    let known = if family.is_from_file { family.unsupported() } else { Vec::new() };
     for (name, value) in parse_struct(text)? {
         if name == "block_based_table_factory" {
             apply_table_text(family, value)?;
@@ -43,8 +45,10 @@ pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &s
             return Err(Error::invalid_argument(format!("Extra option not recognized: {name}")));
         }
     }
-    let unsupported = family.unsupported();
-    unsupported.first().map_or(Ok(()), |first| Err(Error::not_supported(first.clone())))
+    match family.unsupported().into_iter().find(|value| !known.contains(value)) {
+        Some(first) => Err(Error::not_supported(first)),
+        None => Ok(()),
+    }
 }
 
 /// Changes the options of a family's tables.
@@ -124,6 +128,16 @@ mod tests {
         assert_eq!(family.block_cache.unwrap().capacity(), 1 << 20);
         assert_eq!(family.prefix_extractor, Some(PrefixExtractor::Fixed(4)));
         assert_eq!(family.merge_operator.unwrap().name(), "UInt64AddOperator");
+    }
+
+    #[test]
+    fn what_a_file_asked_for_does_not_stand_in_the_way() {
+        let (mut db, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
+        family.is_from_file = true;
+        family.table.partition_filters = true;
+        apply_text(&mut db, &mut family, "write_buffer_size=1m").unwrap();
+        let error = apply_text(&mut db, &mut family, "block_based_table_factory={index_type=kHashSearch}").unwrap_err();
+        assert!(error.to_string().contains("index_type"), "{error}");
     }
 
     #[test]
