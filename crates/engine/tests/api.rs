@@ -708,17 +708,22 @@ fn tables_below_the_trigger_stay_as_they_are_until_a_snapshot_is_released() {
 }
 
 #[test]
-fn compaction_styles_that_are_not_built_are_refused() {
+fn compaction_styles_and_filters_that_are_not_built_are_refused() {
     let db = Db::open("/db", options_on(&MemoryFileSystem::new())).unwrap();
-    for style in [CompactionStyle::Universal, CompactionStyle::Fifo] {
+    for (name, style, filter) in [
+        ("compaction_style", CompactionStyle::Universal, FilterPolicy::None),
+        ("compaction_style", CompactionStyle::Fifo, FilterPolicy::None),
+        ("filter_policy", CompactionStyle::Level, FilterPolicy::ribbon(10.0, 0)),
+    ] {
         let mut family = ColumnFamilyOptions::default();
         family.compaction_style = style;
+        family.filter_policy = filter;
         let created = db.create_column_family("other", family.clone()).unwrap_err();
         let families = vec![("default".to_owned(), family)];
         let opened = Db::open_cf("/db", options_on(&MemoryFileSystem::new()), families).unwrap_err();
         for error in [created, opened] {
             assert_eq!(error.kind(), ErrorKind::NotSupported);
-            assert!(error.to_string().contains("compaction_style"), "{error}");
+            assert!(error.to_string().contains(name), "{error}");
         }
     }
 }

@@ -301,6 +301,12 @@ impl ColumnFamilyOptions {
                 CompactionStyle::None.format_option()
             ));
         }
+        if matches!(self.filter_policy, FilterPolicy::Ribbon { .. }) {
+            all.push(format!(
+                "filter_policy = {} is not built yet; the nearest form is a Bloom filter of the same accuracy",
+                self.filter_policy
+            ));
+        }
         let settings = [
             ("compression_opts", &self.settings.compression_opts),
             ("bottommost_compression_opts", &self.settings.bottommost_compression_opts),

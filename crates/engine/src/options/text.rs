@@ -55,12 +55,7 @@ pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &s
 fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
     for (name, value) in parse_struct(text)? {
         match name {
-            "filter_policy" => {
-                family.filter_policy = FilterPolicy::parse(value)?;
-                if matches!(family.filter_policy, FilterPolicy::Ribbon { .. }) {
-                    return Err(Error::not_supported(format!("filter_policy = {value} is not built yet")));
-                }
-            }
+            "filter_policy" => family.filter_policy = FilterPolicy::parse(value)?,
             "block_cache" => {
                 let capacity = parse_integer(value).and_then(|bytes| usize::try_from(bytes).ok());
                 let capacity_bytes = capacity
