@@ -108,6 +108,7 @@ impl Comparator {
     }
 
     /// True when keys of different bytes may be equal.
+    #[inline]
     #[must_use]
     pub fn can_keys_with_different_bytes_be_equal(&self) -> bool {
         match self {

@@ -18,7 +18,7 @@ use crate::blob::FetchBlob;
 use crate::read::merge::{MergeBase, full_merge, visible_value};
 use crate::read::pinned::{PinValue, PinnedValue};
 use ferrock_base::comparator::Comparator;
-use ferrock_base::internal_key::{ParsedInternalKey, append_internal_key, user_key};
+use ferrock_base::internal_key::{ParsedInternalKey, TRAILER_SIZE, append_internal_key, user_key};
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::prefix::PrefixExtractor;
@@ -244,7 +244,9 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             Position::Invalid => {}
             Position::Inner | Position::InnerPart(_) | Position::InnerFetched => {
                 self.inner.next();
-                self.find_forward(true);
+                if !self.take_plain_put() {
+                    self.find_forward(true);
+                }
             }
             Position::SavedForward => self.find_forward(true),
             Position::SavedBackward => {
@@ -371,6 +373,33 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
 
     // --- forward -------------------------------------------------------------------------------------------------
 
+    /// The usual step: the inner iterator is on a visible put of another key, and nothing can hide it. False: unknown.
+    ///
+    /// One call down for the key and one copy; `key` and the next step then need nothing from below.
+    #[inline]
+    fn take_plain_put(&mut self) -> bool {
+        let key = self.inner.key();
+        let Some((user_key, trailer)) = key.split_last_chunk::<TRAILER_SIZE>() else { return false };
+        let trailer = u64::from_le_bytes(*trailer);
+        let is_put = trailer as u8 == ValueType::Value as u8 && trailer >> 8 <= self.options.snapshot.0;
+        // Keys that differ mostly do so in their last bytes; whether the others differ is left to the long way.
+        let differs = user_key.len() != self.saved_key.len()
+            || user_key.last_chunk::<8>() != self.saved_key.last_chunk::<8>();
+        if !is_put
+            || !differs
+            || self.options.comparator.can_keys_with_different_bytes_be_equal()
+            || self.inner.has_range_tombstones()
+            || self.prefix.is_some()
+            || self.is_beyond_upper(user_key)
+        {
+            return false;
+        }
+        self.saved_key.clear();
+        self.saved_key.extend_from_slice(user_key);
+        self.position = Position::Inner;
+        true
+    }
+
     /// Finds the next live key from the inner position on. With `skipping`, entries of the saved key are hidden.
     fn find_forward(&mut self, mut skipping: bool) {
         self.position = Position::Invalid;
@@ -385,17 +414,6 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             }
             let (sequence, value_type) = (parsed.sequence, parsed.value_type);
             let same_key = (skipping || skipped > 0) && self.is_saved_key(parsed.user_key);
-            if !same_key
-                && value_type == ValueType::Value
-                && sequence <= self.options.snapshot
-                && !self.inner.has_range_tombstones()
-            {
-                // One call down for the key, one copy: `key` and the next step need nothing from below any more.
-                self.saved_key.clear();
-                self.saved_key.extend_from_slice(parsed.user_key);
-                self.position = Position::Inner;
-                return;
-            }
             if (skipping && same_key) || sequence > self.options.snapshot {
                 hidden += 1;
                 if self.gives_up_after(hidden) {
