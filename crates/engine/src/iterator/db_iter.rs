@@ -383,8 +383,8 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         let trailer = u64::from_le_bytes(*trailer);
         let is_put = trailer as u8 == ValueType::Value as u8 && trailer >> 8 <= self.options.snapshot.0;
         // Keys that differ mostly do so in their last bytes; whether the others differ is left to the long way.
-        let differs = user_key.len() != self.saved_key.len()
-            || user_key.last_chunk::<8>() != self.saved_key.last_chunk::<8>();
+        let differs =
+            user_key.len() != self.saved_key.len() || user_key.last_chunk::<8>() != self.saved_key.last_chunk::<8>();
         if !is_put
             || !differs
             || self.options.comparator.can_keys_with_different_bytes_be_equal()
