@@ -1,0 +1,195 @@
+//! The benchmarks: one table, from which come `--benchmarks`, its `[Xn]` and `[Wn]`, and the help.
+
+use crate::flags::wrap;
+use std::fmt::Write as _;
+
+/// What runs when nothing is said.
+pub(crate) const DEFAULT_LIST: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readmissing,readhot,readseq,\
+    readreverse,seekrandom,multireadrandom,readwhilewriting,updaterandom,deleterandom,compact,readrandom,readseq,\
+    stats,levelstats";
+
+/// In which order keys are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Sequential,
+    Random,
+    /// Every key once.
+    Permutation,
+}
+
+/// What a benchmark does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    Write {
+        order: Order,
+        sync: bool,
+        divisor: u64,
+        batch: Option<u64>,
+    },
+    ReadRandom {
+        is_missing: bool,
+        is_hot: bool,
+    },
+    ReadSequential {
+        is_reverse: bool,
+    },
+    SeekRandom,
+    MultiReadRandom,
+    NewIterator,
+    Update,
+    Delete {
+        order: Order,
+    },
+    Merge,
+    ReadWrite,
+    /// Readers, and one more thread that writes.
+    ReadWhileWriting {
+        seeks: bool,
+    },
+    Compact,
+    Flush,
+    WaitForCompaction,
+    VerifyChecksum,
+    /// Prints a property.
+    Property(&'static str),
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Benchmark {
+    pub(crate) name: &'static str,
+    /// Begins with an empty database.
+    pub(crate) is_fresh: bool,
+    pub(crate) work: Work,
+    pub(crate) help: &'static str,
+}
+
+const fn fill(
+    name: &'static str,
+    order: Order,
+    sync: bool,
+    divisor: u64,
+    batch: Option<u64>,
+    help: &'static str,
+) -> Benchmark {
+    Benchmark { name, is_fresh: true, work: Work::Write { order, sync, divisor, batch }, help }
+}
+
+const fn row(name: &'static str, work: Work, help: &'static str) -> Benchmark {
+    Benchmark { name, is_fresh: false, work, help }
+}
+
+pub(crate) const TABLE: &[Benchmark] = &[
+    fill("fillseq", Order::Sequential, false, 1, None, "write the keys in order"),
+    fill("fillbatch", Order::Sequential, false, 1, Some(1000), "write the keys in order, 1000 a batch"),
+    fill("fillrandom", Order::Random, false, 1, None, "write num random keys"),
+    fill("filluniquerandom", Order::Permutation, false, 1, None, "write every key once, in random order"),
+    fill("fillsync", Order::Random, true, 1000, None, "write num/1000 random keys, each durably"),
+    row(
+        "overwrite",
+        Work::Write { order: Order::Random, sync: false, divisor: 1, batch: None },
+        "write random keys of the database that is there",
+    ),
+    row("readrandom", Work::ReadRandom { is_missing: false, is_hot: false }, "look up random keys"),
+    row("readmissing", Work::ReadRandom { is_missing: true, is_hot: false }, "look up keys that are not there"),
+    row("readhot", Work::ReadRandom { is_missing: false, is_hot: true }, "look up random keys of the first 1 %"),
+    row("readseq", Work::ReadSequential { is_reverse: false }, "iterate from the first key"),
+    row("readreverse", Work::ReadSequential { is_reverse: true }, "iterate back from the last key"),
+    row("seekrandom", Work::SeekRandom, "seek random keys, and seek_nexts steps from each"),
+    row("multireadrandom", Work::MultiReadRandom, "look up batch_size random keys at a time"),
+    row("newiterator", Work::NewIterator, "make iterators"),
+    row("readwhilewriting", Work::ReadWhileWriting { seeks: false }, "readrandom, and one more thread that writes"),
+    row(
+        "seekrandomwhilewriting",
+        Work::ReadWhileWriting { seeks: true },
+        "seekrandom, and one more thread that writes",
+    ),
+    row("readrandomwriterandom", Work::ReadWrite, "look up and write random keys, readwritepercent of them look-ups"),
+    row("updaterandom", Work::Update, "look up a random key and write it"),
+    row("mergerandom", Work::Merge, "merge into random keys"),
+    row("deleteseq", Work::Delete { order: Order::Sequential }, "delete the keys in order"),
+    row("deleterandom", Work::Delete { order: Order::Random }, "delete random keys"),
+    row("compact", Work::Compact, "compact everything"),
+    row("compactall", Work::Compact, "the same: there is one database"),
+    row("flush", Work::Flush, "flush the memtable"),
+    row("waitforcompaction", Work::WaitForCompaction, "wait until nothing runs in the background"),
+    row("verifychecksum", Work::VerifyChecksum, "verify the checksum of every block"),
+    row("stats", Work::Property("rocksdb.stats"), "print the statistics of the database"),
+    row("levelstats", Work::Property("rocksdb.levelstats"), "print files and bytes of the levels"),
+    row("sstables", Work::Property("rocksdb.sstables"), "print the tables"),
+];
+
+/// A benchmark, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Planned {
+    pub(crate) benchmark: &'static Benchmark,
+    pub(crate) warmups: u32,
+    pub(crate) repeats: u32,
+}
+
+/// Reads the list of `--benchmarks`.
+pub(crate) fn parse_list(list: &str) -> Result<Vec<Planned>, String> {
+    list.split(',').map(str::trim).filter(|item| !item.is_empty()).map(parse_one).collect()
+}
+
+fn parse_one(item: &str) -> Result<Planned, String> {
+    let (name, arguments) = match item.split_once('[') {
+        None => (item, ""),
+        Some((name, rest)) => {
+            (name, rest.strip_suffix(']').ok_or_else(|| format!("--benchmarks: {item}: a ] is missing"))?)
+        }
+    };
+    let benchmark = TABLE.iter().find(|benchmark| benchmark.name == name).ok_or_else(|| {
+        let names: Vec<&str> = TABLE.iter().map(|benchmark| benchmark.name).collect();
+        format!("--benchmarks: there is no benchmark {name:?} here; there are {}", names.join(", "))
+    })?;
+    let mut planned = Planned { benchmark, warmups: 0, repeats: 1 };
+    for argument in arguments.split('-').filter(|argument| !argument.is_empty()) {
+        let count = argument.get(1..).and_then(|digits| digits.parse::<u32>().ok()).filter(|count| *count > 0);
+        match (argument.as_bytes()[0], count) {
+            (b'X', Some(count)) => planned.repeats = count,
+            (b'W', Some(count)) => planned.warmups = count,
+            _ => {
+                return Err(format!(
+                    "--benchmarks: {item}: in brackets are Xn (repeats) and Wn (warm-ups), n at least 1"
+                ));
+            }
+        }
+    }
+    Ok(planned)
+}
+
+/// The table as text.
+pub(crate) fn help() -> String {
+    let mut text = "\nBenchmarks:\n".to_owned();
+    for benchmark in TABLE {
+        let fresh = if benchmark.is_fresh { "; begins with an empty database" } else { "" };
+        let _ = writeln!(text, "  {:<22} {}{fresh}", benchmark.name, benchmark.help);
+    }
+    wrap(&mut text, &format!("By default: {}", DEFAULT_LIST.replace(',', ", ")), "", "");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_with_repeats() {
+        let plan = parse_list("fillseq, readrandom[X3],overwrite[W1-X22],,stats").unwrap();
+        let plan: Vec<_> = plan.iter().map(|item| (item.benchmark.name, item.warmups, item.repeats)).collect();
+        assert_eq!(plan, [("fillseq", 0, 1), ("readrandom", 0, 3), ("overwrite", 1, 22), ("stats", 0, 1)]);
+        for wrong in ["fillsek", "fillseq[X3", "fillseq[X0]", "fillseq[Y3]", "fillseq[X]", "fillseq[é]", "fillseq]"] {
+            assert!(parse_list(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_default_list_is_of_the_table() {
+        assert_eq!(parse_list(DEFAULT_LIST).unwrap().len(), 19);
+        for benchmark in TABLE {
+            assert!(help().contains(benchmark.name) && !benchmark.help.is_empty());
+            assert_eq!(TABLE.iter().filter(|other| other.name == benchmark.name).count(), 1);
+        }
+    }
+}

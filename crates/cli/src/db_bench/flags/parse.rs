@@ -1,0 +1,184 @@
+//! From a command line to values.
+//!
+//! gflags' spelling, with one or two dashes: `--flag=v`, `--flag v`, `--flag` and `--noflag` for a Boolean. A Boolean
+//! takes the next word only when that is a truth value. The last mention of a flag counts.
+
+use super::{Effect, Flag, Kind, find, nearest};
+use ferrock_base::option_table::{OptionValue, parse_integer};
+#[cfg(test)]
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// What a command line asks for.
+#[derive(Debug)]
+pub(crate) enum Parsed {
+    /// `--help`.
+    Help,
+    /// `--version`.
+    Version,
+    /// A run.
+    Run(Values),
+}
+
+/// The values of all flags.
+#[derive(Debug, Default)]
+pub(crate) struct Values {
+    given: BTreeMap<&'static str, String>,
+    /// Names that were asked for: a test sees to it that none is forgotten.
+    #[cfg(test)]
+    pub(super) asked: RefCell<std::collections::BTreeSet<String>>,
+}
+
+/// Reads a command line.
+///
+/// # Errors
+/// A message for the user when something on it is not understood, or asks for what is not here.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Parsed, String> {
+    let mut values = Values::default();
+    let mut arguments = arguments.into_iter().peekable();
+    while let Some(argument) = arguments.next() {
+        let body = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-'));
+        let Some(body) = body.filter(|body| !body.is_empty()) else {
+            return Err(format!(
+                "{argument:?} is not a flag; flags begin with a dash, and benchmarks are named by --benchmarks"
+            ));
+        };
+        let (name, mut value) = match body.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (body, None),
+        };
+        let name = name.replace('-', "_");
+        if value.is_none() && ["help", "h", "helpshort", "helpfull"].contains(&&name[..]) {
+            return Ok(Parsed::Help);
+        }
+        if value.is_none() && name == "version" {
+            return Ok(Parsed::Version);
+        }
+        let flag = match (find(&name), negated(&name)) {
+            (Some(flag), _) => flag,
+            (None, Some(flag)) if value.is_none() => {
+                value = Some("false".to_owned());
+                flag
+            }
+            _ => return Err(unknown(&name)),
+        };
+        let value = match value {
+            Some(value) => value,
+            None if flag.kind == Kind::Bool => {
+                arguments.next_if(|next| truth(next).is_some()).unwrap_or_else(|| "true".to_owned())
+            }
+            None => arguments.next().ok_or_else(|| format!("--{name} needs a value"))?,
+        };
+        values.given.insert(flag.name, normal(flag, &value)?);
+    }
+    values.check()?;
+    Ok(Parsed::Run(values))
+}
+
+fn negated(name: &str) -> Option<&'static Flag> {
+    find(name.strip_prefix("no")?).filter(|flag| flag.kind == Kind::Bool)
+}
+
+fn unknown(name: &str) -> String {
+    let hint = nearest(name).map(|near| format!("; did you mean --{near}?")).unwrap_or_default();
+    format!("unknown flag --{name}{hint}")
+}
+
+fn truth(text: &str) -> Option<bool> {
+    match &text.to_ascii_lowercase()[..] {
+        "true" | "t" | "1" | "yes" | "y" => Some(true),
+        "false" | "f" | "0" | "no" | "n" => Some(false),
+        _ => None,
+    }
+}
+
+/// The value in the one spelling that the rest of the program knows.
+fn normal(flag: &Flag, text: &str) -> Result<String, String> {
+    let wrong = |wanted: &str| format!("--{}={text}: {wanted} is expected", flag.name);
+    match flag.kind {
+        Kind::Bool => truth(text).map(|value| value.to_string()).ok_or_else(|| wrong("true or false")),
+        Kind::Integer => {
+            let hexadecimal = text.strip_prefix("0x").and_then(|digits| i128::from_str_radix(digits, 16).ok());
+            let value = hexadecimal.or_else(|| parse_integer(text)).ok_or_else(|| wrong("an integer"))?;
+            Ok(value.to_string())
+        }
+        Kind::Number => f64::parse_option(text).map(|value| value.to_string()).ok_or_else(|| wrong("a number")),
+        Kind::Text => Ok(text.to_owned()),
+    }
+}
+
+/// True when a value is the default, however it is written.
+fn is_default(flag: &Flag, text: &str) -> bool {
+    normal(flag, &flag.default).is_ok_and(|default| default == text)
+}
+
+impl Values {
+    /// Refuses what is not here.
+    fn check(&self) -> Result<(), String> {
+        for (flag, text) in self.given() {
+            match flag.effect {
+                Effect::Refused(reason) if !is_default(flag, text) => {
+                    return Err(format!("Not implemented: --{}={text}: {reason}", flag.name));
+                }
+                Effect::WithoutEffect(_, option) if !is_default(flag, text) => {
+                    return Err(format!(
+                        "Not implemented: --{}={text}: of the option {option} only the default {} works",
+                        flag.name, flag.default
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What was given, in the order of the names.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (&'static Flag, &str)> {
+        self.given.iter().filter_map(|(name, text)| Some((find(name)?, &text[..])))
+    }
+
+    /// What is said about flags that are ignored.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let notes = self.given().filter_map(|(flag, _)| match flag.effect {
+            Effect::Gone(reason) => Some(format!("--{} is ignored: {reason}", flag.name)),
+            _ => None,
+        });
+        notes.collect()
+    }
+
+    /// True when the command line has the flag.
+    pub(crate) fn is_given(&self, name: &str) -> bool {
+        self.given.contains_key(name)
+    }
+
+    /// The value of a flag, as text.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        #[cfg(test)]
+        self.asked.borrow_mut().insert(name.to_owned());
+        self.given.get(name).map_or_else(|| find(name).map_or("", |flag| &flag.default[..]), |text| &text[..])
+    }
+
+    /// The value of a Boolean flag.
+    pub(crate) fn bool(&self, name: &str) -> bool {
+        self.text(name) == "true"
+    }
+
+    /// The value of any other flag.
+    pub(crate) fn get<T: OptionValue>(&self, name: &str) -> Result<T, String> {
+        let text = self.text(name);
+        T::parse_option(text).ok_or_else(|| format!("--{name}={text} is out of its range"))
+    }
+
+    /// The value of a flag that counts something, and so is `least` or more.
+    pub(crate) fn at_least<T: OptionValue + PartialOrd + std::fmt::Display>(
+        &self,
+        name: &str,
+        least: T,
+    ) -> Result<T, String> {
+        let value = self.get::<T>(name)?;
+        if value < least {
+            return Err(format!("--{name}={value} is less than {least}"));
+        }
+        Ok(value)
+    }
+}

@@ -1,0 +1,348 @@
+//! The flags that shape the engine, as its options.
+//!
+//! Order: the engine's defaults (with those of this program on top), or an OPTIONS file; then every flag of one option;
+//! then what follows from several flags. Without an OPTIONS file all of it applies, with one only what was given.
+
+use crate::flags::{Effect, Scope, Values};
+use ferrock::options::{CacheOptions, CompressionType, FilterPolicy, LoadedOptions, TableBlockCache, from_file};
+use ferrock::{ColumnFamilyOptions, DbOptions};
+use ferrock_base::clock::SystemClock;
+use ferrock_base::merge;
+use ferrock_base::option_table::OptionValue;
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_format::options_file::OptionsFile;
+use ferrock_vfs::TokenBucket;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a database is opened with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EngineOptions {
+    pub(crate) db: DbOptions,
+    pub(crate) family: ColumnFamilyOptions,
+    /// What is different from what was asked for, in words.
+    pub(crate) notes: Vec<String>,
+}
+
+struct Builder<'a> {
+    values: &'a Values,
+    has_file: bool,
+    out: EngineOptions,
+}
+
+/// Makes options out of flags.
+///
+/// # Errors
+/// A message for the user: a value that is out of its bounds, a feature that is not here.
+pub(crate) fn build(values: &Values) -> Result<EngineOptions, String> {
+    let file = values.text("options_file");
+    let mut out = EngineOptions::default();
+    if !file.is_empty() {
+        let LoadedOptions { db, mut column_families, notes } = load(Path::new(file))?;
+        let default = column_families.iter().position(|(name, _)| name == "default");
+        out.family = default.map(|index| column_families.swap_remove(index).1).unwrap_or_default();
+        out.db = db;
+        out.notes = notes;
+    }
+    let mut builder = Builder { values, has_file: !file.is_empty(), out };
+    let unsupported = unsupported(&builder.out.family);
+    builder.single_options()?;
+    builder.compression()?;
+    builder.tables()?;
+    builder.index()?;
+    builder.cache()?;
+    builder.compaction()?;
+    builder.components()?;
+    let mut out = builder.out;
+    // Of a file, what is not built is replaced by its nearest form; what a flag asks for is refused.
+    if let Some((_, message)) = self::unsupported(&out.family).into_iter().find(|now| !unsupported.contains(now)) {
+        return Err(format!("Not implemented: {message}"));
+    }
+    let problems: Vec<String> =
+        out.db.violations().iter().chain(&out.family.violations()).map(ToString::to_string).collect();
+    if !problems.is_empty() {
+        return Err(problems.join("; "));
+    }
+    out.db.create_if_missing = true;
+    out.notes.extend(values.notes());
+    Ok(out)
+}
+
+fn unsupported(family: &ColumnFamilyOptions) -> Vec<(&'static str, String)> {
+    family.table.unsupported_for_writing().iter().map(|option| (option.name, option.to_string())).collect()
+}
+
+fn load(path: &Path) -> Result<LoadedOptions, String> {
+    let file_system = ferrock_vfs::default_file_system();
+    let content = ferrock_vfs::read_file(&*file_system, path).map_err(|error| format!("--options_file: {error}"))?;
+    let file = OptionsFile::parse(&content).map_err(|error| format!("--options_file: {}", error.in_file(path)))?;
+    Ok(from_file(&file))
+}
+
+fn set(out: &mut EngineOptions, scope: Scope, name: &str, text: &str) -> Result<(), String> {
+    let result = match scope {
+        Scope::Db => out.db.settings.set(name, text),
+        Scope::Family => out.family.settings.set(name, text),
+        Scope::Table => out.family.table.set(name, text),
+    };
+    match result {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!("the engine has no option {name}")),
+        Err(error) => Err(error.message().to_owned()),
+    }
+}
+
+impl Builder<'_> {
+    /// True when one of the flags counts: given, or no OPTIONS file says otherwise.
+    fn counts(&self, names: &[&str]) -> bool {
+        !self.has_file || names.iter().any(|name| self.values.is_given(name))
+    }
+
+    fn set_table(&mut self, name: &str, text: &str) -> Result<(), String> {
+        set(&mut self.out, Scope::Table, name, text)
+    }
+
+    fn single_options(&mut self) -> Result<(), String> {
+        if !self.has_file {
+            for flag in crate::flags::table().iter().filter(|flag| flag.has_own_default) {
+                if let Effect::Option(scope, option) = flag.effect {
+                    set(&mut self.out, scope, option, &flag.default)?;
+                }
+            }
+        }
+        for (flag, text) in self.values.given() {
+            if let Effect::Option(scope, option) = flag.effect {
+                set(&mut self.out, scope, option, text).map_err(|message| format!("--{}: {message}", flag.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn compression(&mut self) -> Result<(), String> {
+        let kind = self.values.text("compression_type");
+        let kind = match &kind.to_ascii_lowercase()[..] {
+            "none" | "no" => CompressionType::NoCompression,
+            "snappy" => CompressionType::Snappy,
+            "zlib" => CompressionType::Zlib,
+            "bzip2" => CompressionType::BZip2,
+            "lz4" => CompressionType::Lz4,
+            "lz4hc" => CompressionType::Lz4Hc,
+            "zstd" => CompressionType::Zstd,
+            "xpress" => return Err("Not implemented: --compression_type=xpress: it is only on Windows".to_owned()),
+            _ => {
+                return Err(format!(
+                    "--compression_type={kind}: none, snappy, zlib, bzip2, lz4, lz4hc or zstd is expected"
+                ));
+            }
+        };
+        if self.counts(&["compression_type"]) {
+            self.out.family.settings.compression = kind;
+        }
+        let values = self.values;
+        let options = &mut self.out.family.settings.compression_opts.0;
+        let counts = |name: &str| !self.has_file || values.is_given(name);
+        if counts("compression_level") {
+            options.level = values.get("compression_level")?;
+        }
+        if counts("compression_max_dict_bytes") {
+            options.max_dict_bytes = values.get("compression_max_dict_bytes")?;
+        }
+        if counts("compression_zstd_max_train_bytes") {
+            options.zstd_max_train_bytes = values.get("compression_zstd_max_train_bytes")?;
+        }
+        if counts("compression_parallel_threads") {
+            options.parallel_threads = values.at_least("compression_parallel_threads", 1)?;
+        }
+        if counts("compression_max_dict_buffer_bytes") {
+            options.max_dict_buffer_bytes = values.get("compression_max_dict_buffer_bytes")?;
+        }
+        if counts("compression_use_zstd_dict_trainer") {
+            options.use_zstd_dict_trainer = values.bool("compression_use_zstd_dict_trainer");
+        }
+        let first: i32 = self.values.get("min_level_to_compress")?;
+        if let Ok(first) = usize::try_from(first) {
+            let settings = &mut self.out.family.settings;
+            let levels = usize::try_from(settings.num_levels).unwrap_or(0);
+            if first > levels {
+                return Err(format!("--min_level_to_compress={first}: there are {levels} levels"));
+            }
+            let kind = |level| if level < first { CompressionType::NoCompression } else { settings.compression };
+            settings.compression_per_level = (0..levels).map(kind).collect();
+        }
+        Ok(())
+    }
+
+    fn tables(&mut self) -> Result<(), String> {
+        let choose = |name: &str, texts: &[&str]| -> Result<String, String> {
+            let text = self.values.text(name);
+            // The number that RocksDB's db_bench takes, or the name in an OPTIONS file.
+            let by_number = text.parse::<usize>().ok().and_then(|number| texts.get(number));
+            let found = by_number.or_else(|| texts.iter().find(|known| **known == text));
+            found
+                .map(|text| (*text).to_owned())
+                .ok_or_else(|| format!("--{name}={text} is none of 0..{}", texts.len() - 1))
+        };
+        let checksum = choose("checksum_type", &["kNoChecksum", "kCRC32c", "kxxHash", "kxxHash64", "kXXH3"])?;
+        let shortening = choose(
+            "index_shortening_mode",
+            &["kNoShortening", "kShortenSeparators", "kShortenSeparatorsAndSuccessor"],
+        )?;
+        let prepopulate = choose("prepopulate_block_cache", &["kDisable", "kFlushOnly", "kFlushAndCompaction"])?;
+        for (flag, option, text) in [
+            ("checksum_type", "checksum", checksum),
+            ("index_shortening_mode", "index_shortening", shortening),
+            ("prepopulate_block_cache", "prepopulate_block_cache", prepopulate),
+        ] {
+            if self.counts(&[flag]) {
+                self.set_table(option, &text)?;
+            }
+        }
+        if self.values.bool("use_data_block_hash_index") {
+            self.set_table("data_block_index_type", "kDataBlockBinaryAndHash")?;
+        }
+        let bits: f64 = self.values.get("bloom_bits")?;
+        let is_ribbon = self.values.bool("use_ribbon_filter");
+        if self.counts(&["bloom_bits", "use_ribbon_filter"]) {
+            self.out.family.filter_policy = match (bits < 0.0, is_ribbon) {
+                (true, false) => FilterPolicy::None,
+                (true, true) => return Err("--use_ribbon_filter needs --bloom_bits".to_owned()),
+                (false, false) => FilterPolicy::bloom(bits),
+                (false, true) => FilterPolicy::ribbon(bits, 0),
+            };
+        }
+        let prefix: usize = self.values.get("prefix_size")?;
+        if prefix > 0 {
+            self.out.family.prefix_extractor = Some(PrefixExtractor::Fixed(prefix));
+        }
+        Ok(())
+    }
+
+    /// The index, which flags of several releases of RocksDB select.
+    fn index(&mut self) -> Result<(), String> {
+        let values = self.values;
+        let entries: u64 = values.at_least("index_per_partition", 0)?;
+        let is_two_level = ["partition_index", "partition_indexes", "partition_index_and_filters"];
+        let is_two_level = entries > 0 || is_two_level.iter().filter(|name| values.bool(name)).count() > 0;
+        let kinds = [
+            (is_two_level, "kTwoLevelIndexSearch"),
+            (values.bool("use_hash_search"), "kHashSearch"),
+            (values.bool("index_with_first_key"), "kBinarySearchWithFirstKey"),
+        ];
+        let mut chosen = kinds.iter().filter(|(is_chosen, _)| *is_chosen);
+        if let Some((_, kind)) = chosen.next() {
+            self.set_table("index_type", kind)?;
+        }
+        if let Some((_, kind)) = chosen.next() {
+            return Err(format!("the flags ask for more than one kind of index, one of them {kind}"));
+        }
+        if values.bool("partition_index_and_filters") {
+            self.set_table("partition_filters", "true")?;
+        }
+        if entries > 0 {
+            let key_size: u64 = values.get("key_size")?;
+            self.out.family.table.metadata_block_size = partition_size_bytes(entries, key_size);
+        }
+        Ok(())
+    }
+
+    fn cache(&mut self) -> Result<(), String> {
+        let kind = self.values.text("cache_type");
+        if !["lru_cache", "hyper_clock_cache", "fixed_hyper_clock_cache", "auto_hyper_clock_cache"].contains(&kind) {
+            return Err(format!("Not implemented: --cache_type={kind}: the engine has one cache, a sharded clock"));
+        }
+        let shard_bits: i32 = self.values.get("cache_numshardbits")?;
+        let capacity: i64 = self.values.get("cache_size")?;
+        if let Ok(capacity_bytes) = usize::try_from(capacity) {
+            self.out.db.components.block_cache = Some(TableBlockCache::new(CacheOptions {
+                capacity_bytes,
+                shard_bits: u32::try_from(shard_bits).ok(),
+                ..CacheOptions::default()
+            }));
+        } else {
+            self.out.family.table.no_block_cache = true;
+        }
+        Ok(())
+    }
+
+    fn compaction(&mut self) -> Result<(), String> {
+        const STYLES: [&str; 4] =
+            ["kCompactionStyleLevel", "kCompactionStyleUniversal", "kCompactionStyleFIFO", "kCompactionStyleNone"];
+        const PRIORITIES: [&str; 5] = [
+            "kByCompensatedSize",
+            "kOldestLargestSeqFirst",
+            "kOldestSmallestSeqFirst",
+            "kMinOverlappingRatio",
+            "kRoundRobin",
+        ];
+        for (name, texts) in [("compaction_style", &STYLES[..]), ("compaction_pri", &PRIORITIES[..])] {
+            let number: usize = self.values.get(name)?;
+            let text =
+                texts.get(number).ok_or_else(|| format!("--{name}={number} is none of 0..{}", texts.len() - 1))?;
+            if self.counts(&[name]) {
+                set(&mut self.out, Scope::Family, name, text)?;
+            }
+        }
+        let additional = self.values.text("max_bytes_for_level_multiplier_additional");
+        if !additional.is_empty() {
+            let text = additional.replace(',', ":");
+            set(&mut self.out, Scope::Family, "max_bytes_for_level_multiplier_additional", &text)?;
+        }
+        let jobs: [i32; 2] =
+            [self.values.get("max_background_compactions")?, self.values.get("max_background_flushes")?];
+        if jobs.iter().any(|count| *count != -1) && !self.values.is_given("max_background_jobs") {
+            self.out.db.settings.max_background_jobs = jobs.iter().map(|count| count.clamp(&1, &512)).sum();
+        }
+        Ok(())
+    }
+
+    fn components(&mut self) -> Result<(), String> {
+        let operator = self.values.text("merge_operator");
+        if self.counts(&["merge_operator"]) {
+            self.out.family.merge_operator =
+                merge::built_in(operator).map_err(|error| format!("--merge_operator: {error}"))?;
+        }
+        let rate: u64 = self.values.get("rate_limiter_bytes_per_sec")?;
+        if rate > 0 {
+            self.out.db.components.rate_limiter = Some(Arc::new(TokenBucket::new(rate, SystemClock::shared())));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of an index partition that holds `entries` entries on average.
+///
+/// An entry of a block without shared prefixes (restarts after every key, the default) is a byte each for the lengths
+/// shared and not shared, a separator nearly as long as a key, a handle of about 6 bytes, and 4 bytes of restart.
+fn partition_size_bytes(entries: u64, key_size_bytes: u64) -> u64 {
+    entries.saturating_mul(key_size_bytes.saturating_add(12)).clamp(1, 1 << 31)
+}
+
+/// Options with their values, for the print of what is in effect.
+pub(crate) fn texts(options: &EngineOptions) -> Vec<(&'static str, Vec<(String, String)>)> {
+    use ferrock::options::{BlockBasedTableOptions, ColumnFamilySettings, DbSettings};
+    let pairs = |names: &mut dyn Iterator<Item = &'static str>, get: &dyn Fn(&str) -> Option<String>| {
+        names.map(|name| (name.to_owned(), get(name).unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let family = &options.family;
+    let mut family_texts =
+        pairs(&mut ColumnFamilySettings::TABLE.iter().map(|info| info.name), &|name| family.settings.get(name));
+    family_texts.push(("filter_policy".to_owned(), family.filter_policy.format_option()));
+    let operator = family.merge_operator.as_ref().map_or("nullptr", |operator| operator.name());
+    family_texts.push(("merge_operator".to_owned(), operator.to_owned()));
+    let prefix = family.prefix_extractor.as_ref().map_or("nullptr".to_owned(), PrefixExtractor::name);
+    family_texts.push(("prefix_extractor".to_owned(), prefix));
+    vec![
+        (
+            "Options of the database",
+            pairs(&mut DbSettings::TABLE.iter().map(|info| info.name), &|name| options.db.settings.get(name)),
+        ),
+        ("Options of the column family", family_texts),
+        (
+            "Options of its tables",
+            pairs(&mut BlockBasedTableOptions::TABLE.iter().map(|info| info.name), &|name| family.table.get(name)),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

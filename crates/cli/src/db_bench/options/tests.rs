@@ -1,0 +1,118 @@
+use super::*;
+use crate::flags::{Parsed, parse};
+use ferrock::Db;
+
+fn built(line: &str) -> Result<EngineOptions, String> {
+    match parse(line.split_whitespace().map(str::to_owned))? {
+        Parsed::Run(values) => build(&values),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+fn table_option(line: &str, name: &str) -> String {
+    built(line).unwrap().family.table.get(name).unwrap()
+}
+
+#[test]
+fn flags_become_options() {
+    let options = built(
+        "--write_buffer_size=1m --open_files=77 --compression_type=zstd --compression_level=5 --bloom_bits=10 --block_size=8k \
+         --checksum_type=1 --compaction_pri=1 --prefix_size=3 --merge_operator=uint64add --cache_size=1048576 \
+         --max_bytes_for_level_multiplier_additional=1,2,3 --min_level_to_compress=2 --num_levels=4 --format_version=5",
+    )
+    .unwrap();
+    assert_eq!(options.family.write_buffer_size, 1 << 20);
+    assert_eq!(options.db.max_open_files, 77);
+    assert_eq!(options.family.compression, CompressionType::Zstd);
+    assert_eq!(options.family.compression_opts.0.level, 5);
+    assert_eq!(options.family.filter_policy, FilterPolicy::bloom(10.0));
+    assert_eq!(options.family.prefix_extractor, Some(PrefixExtractor::Fixed(3)));
+    assert_eq!(options.family.merge_operator.as_ref().unwrap().name(), "UInt64AddOperator");
+    assert_eq!(options.db.components.block_cache.as_ref().unwrap().capacity(), 1 << 20);
+    assert_eq!(options.family.max_bytes_for_level_multiplier_additional, [1, 2, 3]);
+    let (no, zstd) = (CompressionType::NoCompression, CompressionType::Zstd);
+    assert_eq!(options.family.compression_per_level, [no, no, zstd, zstd]);
+    let table = &options.family.table;
+    assert_eq!((table.block_size, table.format_version), (8192, 5));
+    assert_eq!(table.get("checksum").unwrap(), "kCRC32c");
+    assert_eq!(options.family.settings.get("compaction_pri").unwrap(), "kOldestLargestSeqFirst");
+}
+
+#[test]
+fn defaults_are_those_of_rocksdbs_program() {
+    let options = built("").unwrap();
+    assert_eq!(options.family.compression, CompressionType::Snappy);
+    assert_eq!(options.db.delayed_write_rate, 8 << 20);
+    assert!(!options.family.level_compaction_dynamic_level_bytes && options.notes.is_empty());
+    assert_eq!(options.family.table.get("index_shortening").unwrap(), "kShortenSeparatorsAndSuccessor");
+    assert!(built("--cache_size=-1").unwrap().family.table.no_block_cache);
+    assert_eq!(built("--max_background_compactions=3 --max_background_flushes=2").unwrap().db.max_background_jobs, 5);
+    assert_eq!(built("--max_background_flushes=4").unwrap().db.max_background_jobs, 5);
+}
+
+/// Older names select what they always did. Whether it can be had is the engine's word, not a silent default.
+#[test]
+fn older_names_of_a_two_level_index() {
+    for line in
+        ["--partition_index", "--partition_indexes", "--index_per_partition 64", "--partition_index_and_filters"]
+    {
+        match built(line) {
+            Ok(options) => {
+                assert_eq!(options.family.table.get("index_type").unwrap(), "kTwoLevelIndexSearch", "{line}")
+            }
+            Err(message) => {
+                assert!(message.starts_with("Not implemented: index_type = kTwoLevelIndexSearch"), "{line}: {message}");
+            }
+        }
+    }
+    assert_eq!(partition_size_bytes(64, 16), 64 * 28);
+    assert_eq!(partition_size_bytes(u64::MAX, 16), 1 << 31);
+    assert!(built("--partition_index --use_hash_search").unwrap_err().contains("more than one kind of index"));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let wrong = [
+        "--compression_type=brotli",
+        "--compression_type=xpress",
+        "--checksum_type=9",
+        "--compaction_style=7",
+        "--cache_type=tiered_lru_cache",
+        "--format_version=1",
+        "--write_buffer_size=1",
+        "--merge_operator=bytesxor",
+        "--use_ribbon_filter",
+        "--min_level_to_compress=20",
+        "--options_file=/no/such/file",
+        "--wal_recovery_mode=kHope",
+        "--block_align",
+    ];
+    for line in wrong {
+        assert!(built(line).is_err(), "{line}");
+    }
+    assert_eq!(table_option("--checksum_type=kxxHash64", "checksum"), "kxxHash64");
+}
+
+#[test]
+fn an_options_file_comes_first_and_flags_on_top() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.max_background_jobs = 7;
+    let mut family = ColumnFamilyOptions::default();
+    family.write_buffer_size = 1 << 20;
+    family.compression = CompressionType::Zlib;
+    family.table.block_size = 2048;
+    family.filter_policy = FilterPolicy::bloom(7.0);
+    Db::open_cf(directory.path(), options, vec![("default".to_owned(), family)]).unwrap().0.close().unwrap();
+    let file_system = ferrock_vfs::default_file_system();
+    let names = file_system.children(directory.path()).unwrap();
+    let name = names.iter().find(|name| name.starts_with("OPTIONS-")).unwrap();
+    let file = directory.path().join(name);
+    let options = built(&format!("--options_file={} --block_size=1k", file.display())).unwrap();
+    assert_eq!((options.db.max_background_jobs, options.family.write_buffer_size), (7, 1 << 20));
+    assert_eq!(options.family.compression, CompressionType::Zlib, "no default of this program is put on top");
+    assert_eq!(options.family.filter_policy, FilterPolicy::bloom(7.0));
+    assert_eq!(options.family.table.block_size, 1024);
+    assert!(options.family.level_compaction_dynamic_level_bytes);
+}

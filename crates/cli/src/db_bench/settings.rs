@@ -1,0 +1,127 @@
+//! The flags that shape a run, as typed values.
+
+use crate::flags::Values;
+use std::path::PathBuf;
+
+/// How the benchmarks are run.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) benchmarks: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) use_existing_db: bool,
+    pub(crate) readonly: bool,
+    pub(crate) num: u64,
+    pub(crate) reads: u64,
+    pub(crate) writes: u64,
+    pub(crate) deletes: u64,
+    pub(crate) merge_keys: u64,
+    pub(crate) duration_seconds: u64,
+    pub(crate) ops_between_duration_checks: u64,
+    pub(crate) threads: usize,
+    pub(crate) key_size: usize,
+    pub(crate) prefix_size: usize,
+    pub(crate) keys_per_prefix: u64,
+    pub(crate) value_size: usize,
+    pub(crate) compression_ratio: f64,
+    pub(crate) batch_size: u64,
+    /// 0: from the clock.
+    pub(crate) seed: u64,
+    pub(crate) sync: bool,
+    pub(crate) disable_wal: bool,
+    pub(crate) verify: bool,
+    pub(crate) verify_checksum: bool,
+    pub(crate) seek_nexts: u64,
+    pub(crate) reverse_iterator: bool,
+    pub(crate) total_order_seek: bool,
+    pub(crate) prefix_same_as_start: bool,
+    pub(crate) readahead_size: usize,
+    pub(crate) read_write_percent: u64,
+    pub(crate) write_rate_limit: u64,
+    pub(crate) read_rate_limit: u64,
+    pub(crate) histogram: bool,
+    pub(crate) statistics: bool,
+    pub(crate) progress: bool,
+    pub(crate) json: bool,
+    pub(crate) merge_operator: String,
+}
+
+/// Values and keys longer than this are a slip of the keyboard.
+const MAX_SIZE_BYTES: usize = 1 << 30;
+const MAX_THREADS: usize = 4096;
+
+impl Settings {
+    /// Reads the flags.
+    pub(crate) fn new(values: &Values) -> Result<Self, String> {
+        let num: u64 = values.at_least("num", 1)?;
+        let or_num = |name: &str| -> Result<u64, String> {
+            let count: i64 = values.get(name)?;
+            Ok(u64::try_from(count).unwrap_or(num))
+        };
+        let settings = Self {
+            benchmarks: values.text("benchmarks").to_owned(),
+            directory: match values.text("db") {
+                "" => std::env::temp_dir().join("ferrock-db_bench"),
+                directory => directory.into(),
+            },
+            use_existing_db: values.bool("use_existing_db"),
+            readonly: values.bool("readonly"),
+            num,
+            reads: or_num("reads")?,
+            writes: or_num("writes")?,
+            deletes: or_num("deletes")?,
+            merge_keys: or_num("merge_keys")?.max(1),
+            duration_seconds: values.at_least("duration", 0)?,
+            ops_between_duration_checks: values.at_least("ops_between_duration_checks", 1)?,
+            threads: values.at_least("threads", 1)?,
+            key_size: values.at_least("key_size", 1)?,
+            prefix_size: values.at_least("prefix_size", 0)?,
+            keys_per_prefix: values.at_least("keys_per_prefix", 0)?,
+            value_size: values.at_least("value_size", 0)?,
+            compression_ratio: values.at_least("compression_ratio", 0.0)?,
+            batch_size: values.at_least("batch_size", 1)?,
+            seed: values.at_least("seed", 0)?,
+            sync: values.bool("sync"),
+            disable_wal: values.bool("disable_wal"),
+            verify: values.bool("verify"),
+            verify_checksum: values.bool("verify_checksum"),
+            seek_nexts: values.at_least("seek_nexts", 0)?,
+            reverse_iterator: values.bool("reverse_iterator"),
+            total_order_seek: values.bool("total_order_seek"),
+            prefix_same_as_start: values.bool("prefix_same_as_start"),
+            readahead_size: values.at_least("readahead_size", 0)?,
+            read_write_percent: values.at_least("readwritepercent", 0)?,
+            write_rate_limit: values.at_least("benchmark_write_rate_limit", 0)?,
+            read_rate_limit: values.at_least("benchmark_read_rate_limit", 0)?,
+            histogram: values.bool("histogram"),
+            statistics: values.bool("statistics"),
+            progress: values.bool("progress_reports"),
+            json: values.bool("json"),
+            merge_operator: values.text("merge_operator").to_owned(),
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.key_size > MAX_SIZE_BYTES || self.value_size > MAX_SIZE_BYTES || self.batch_size > 1 << 24 {
+            return Err("key_size and value_size are at most 1 GiB, batch_size at most 16 million".to_owned());
+        }
+        if self.threads > MAX_THREADS {
+            return Err(format!("--threads={} is more than {MAX_THREADS}", self.threads));
+        }
+        if self.keys_per_prefix > 0 && (self.prefix_size == 0 || self.prefix_size > self.key_size) {
+            return Err("--keys_per_prefix needs a --prefix_size between 1 and --key_size".to_owned());
+        }
+        let ratio = self.compression_ratio;
+        if ratio > 1.0 {
+            return Err(format!("--compression_ratio={ratio} is more than 1"));
+        }
+        if self.read_write_percent > 100 {
+            return Err(format!("--readwritepercent={} is more than 100", self.read_write_percent));
+        }
+        if self.readonly && !self.use_existing_db {
+            return Err("--readonly needs --use_existing_db".to_owned());
+        }
+        Ok(())
+    }
+}

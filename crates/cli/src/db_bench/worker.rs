@@ -1,0 +1,198 @@
+//! A thread of a benchmark: what it shares with the others, and what it has of its own.
+
+use crate::benchmarks::Work;
+use crate::keys::Keys;
+use crate::settings::Settings;
+use crate::stats::{Operation, Stats};
+use crate::values::ValuePool;
+use crate::{Failure, Result};
+use ferrock::{Db, ReadOptions, WriteOptions};
+use ferrock_base::clock::Clock;
+use ferrock_base::random::Random;
+use ferrock_vfs::{IoPriority, RateLimiter, TokenBucket};
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What the threads of a run share.
+pub(crate) struct Shared<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) db: &'a Db,
+    pub(crate) settings: &'a Settings,
+    pub(crate) keys: Keys,
+    pub(crate) values: &'a ValuePool,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) write_limiter: Option<TokenBucket>,
+    pub(crate) read_limiter: Option<TokenBucket>,
+    pub(crate) write_options: WriteOptions,
+    pub(crate) read_options: ReadOptions,
+    /// A thread failed: the others need not go on.
+    pub(crate) stop: AtomicBool,
+    /// Readers that still run, for the writer beside them.
+    pub(crate) readers: AtomicUsize,
+    pub(crate) shows_progress: bool,
+}
+
+/// Keys that one thread asks for before it asks the read limiter.
+const READS_PER_REQUEST: u64 = 256;
+
+/// A thread.
+pub(crate) struct Worker<'a> {
+    pub(crate) shared: &'a Shared<'a>,
+    pub(crate) index: usize,
+    pub(crate) random: Random,
+    pub(crate) stats: Stats,
+    pub(crate) key: Vec<u8>,
+    pub(crate) value: Vec<u8>,
+    reads: u64,
+    next_report: u64,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(shared: &'a Shared<'a>, index: usize, seed: u64) -> Self {
+        let stats = Stats::start(Arc::clone(&shared.clock), shared.settings.histogram);
+        // Seeds that differ by one give unrelated numbers.
+        let random = Random::new(seed.wrapping_add(index as u64));
+        let next_report = if shared.shows_progress && index == 0 { 100 } else { u64::MAX };
+        Self { shared, index, random, stats, key: Vec::new(), value: Vec::new(), reads: 0, next_report }
+    }
+
+    /// Does its share of a benchmark.
+    pub(crate) fn run(&mut self, work: Work) -> Result<()> {
+        let outcome = self.dispatch(work);
+        self.stats.stop();
+        if outcome.is_err() {
+            self.shared.stop.store(true, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    /// How many operations, or until when.
+    pub(crate) fn pace(&self, operations: u64, is_timed: bool) -> Pace<'a> {
+        let settings = self.shared.settings;
+        let seconds = if is_timed { settings.duration_seconds } else { 0 };
+        let now = self.shared.clock.monotonic_us();
+        Pace {
+            shared: self.shared,
+            limit: operations,
+            end_us: (seconds > 0).then(|| now.saturating_add(seconds.saturating_mul(1_000_000))),
+            begun: 0,
+            next_check: settings.ops_between_duration_checks,
+        }
+    }
+
+    /// A random number below the number of keys.
+    #[inline]
+    pub(crate) fn random_number(&mut self) -> u64 {
+        self.random.below(self.shared.settings.num)
+    }
+
+    /// Counts operations that ended.
+    #[inline]
+    pub(crate) fn finished(&mut self, count: u64, operation: Operation) {
+        self.stats.finished(count, operation);
+        if self.stats.done() >= self.next_report {
+            self.report();
+        }
+    }
+
+    #[cold]
+    fn report(&mut self) {
+        let step = match self.next_report {
+            ..1000 => 100,
+            ..5000 => 500,
+            ..10_000 => 1000,
+            ..50_000 => 5000,
+            ..100_000 => 10_000,
+            ..500_000 => 50_000,
+            _ => 100_000,
+        };
+        self.next_report += step;
+        // Nobody is hurt when the terminal is gone.
+        let _ = write!(std::io::stderr(), "... finished {} ops{:30}\r", self.stats.done(), "");
+    }
+
+    /// Waits for its turn to write so many bytes.
+    #[inline]
+    pub(crate) fn limit_write(&mut self, bytes: usize) {
+        if let Some(limiter) = &self.shared.write_limiter {
+            limiter.request(bytes as u64, IoPriority::High);
+            self.stats.begin_operation();
+        }
+    }
+
+    /// Waits for its turn to read so many keys.
+    #[inline]
+    pub(crate) fn limit_reads(&mut self, count: u64) {
+        if let Some(limiter) = &self.shared.read_limiter {
+            self.reads += count;
+            if self.reads >= READS_PER_REQUEST {
+                limiter.request(self.reads, IoPriority::High);
+                self.reads = 0;
+                self.stats.begin_operation();
+            }
+        }
+    }
+
+    /// Checks a value against its key.
+    #[inline]
+    pub(crate) fn check(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if !self.shared.settings.verify {
+            return Ok(());
+        }
+        self.stats.add_check();
+        if self.shared.values.check(key, value) { Ok(()) } else { Err(self.wrong_value(key, value)) }
+    }
+
+    #[cold]
+    fn wrong_value(&self, key: &[u8], value: &[u8]) -> Failure {
+        Failure::Wrong(format!(
+            "{}: the value of key {} is wrong ({} bytes, beginning with {:?}). If the database was filled with another \
+             --compression_ratio or --merge_operator, or by another program, say --noverify.",
+            self.shared.name,
+            hexadecimal(key),
+            value.len(),
+            value[..value.len().min(24)].escape_ascii().to_string()
+        ))
+    }
+
+    /// The database broke its word.
+    #[cold]
+    pub(crate) fn wrong(&self, what: &str, key: &[u8]) -> Failure {
+        Failure::Wrong(format!("{}: {what}: key {}", self.shared.name, hexadecimal(key)))
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02X}"))
+}
+
+/// Counts operations, or looks at the clock.
+pub(crate) struct Pace<'a> {
+    shared: &'a Shared<'a>,
+    limit: u64,
+    end_us: Option<u64>,
+    begun: u64,
+    next_check: u64,
+}
+
+impl Pace<'_> {
+    /// True when `count` more operations are to be done.
+    #[inline]
+    pub(crate) fn next(&mut self, count: u64) -> bool {
+        if self.shared.stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let Some(end_us) = self.end_us else {
+            let goes_on = self.begun < self.limit;
+            self.begun += count;
+            return goes_on;
+        };
+        self.begun += count;
+        if self.begun < self.next_check {
+            return true;
+        }
+        self.next_check = self.begun + self.shared.settings.ops_between_duration_checks;
+        self.shared.clock.monotonic_us() < end_us
+    }
+}

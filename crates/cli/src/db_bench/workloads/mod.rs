@@ -1,0 +1,41 @@
+//! What the benchmarks do, thread by thread.
+
+mod mixed;
+mod permutation;
+mod read;
+mod write;
+
+use crate::Result;
+use crate::benchmarks::Work;
+use crate::stats::Operation;
+use crate::worker::Worker;
+
+impl Worker<'_> {
+    pub(crate) fn dispatch(&mut self, work: Work) -> Result<()> {
+        match work {
+            Work::Write { order, divisor, batch, .. } => self.write(order, divisor, batch),
+            Work::Delete { order } => self.delete(order),
+            Work::Merge => self.merge_random(),
+            Work::Update => self.update_random(),
+            Work::ReadWrite => self.read_write(),
+            Work::ReadWhileWriting { seeks } => self.read_while_writing(seeks),
+            Work::ReadRandom { is_missing, is_hot } => self.read_random(is_missing, is_hot),
+            Work::ReadSequential { is_reverse } => self.read_sequential(is_reverse),
+            Work::SeekRandom => self.seek_random(),
+            Work::MultiReadRandom => self.multi_read_random(),
+            Work::NewIterator => self.new_iterator(),
+            Work::Compact => self.once(|db| db.compact_range(None, None)),
+            Work::Flush => self.once(ferrock::Db::flush),
+            Work::WaitForCompaction => self.once(ferrock::Db::wait_for_background_work),
+            Work::VerifyChecksum => self.once(ferrock::Db::verify_checksum),
+            // Printed by the one who starts the threads.
+            Work::Property(_) => Ok(()),
+        }
+    }
+
+    fn once(&mut self, action: impl Fn(&ferrock::Db) -> ferrock::Result<()>) -> Result<()> {
+        action(self.shared.db)?;
+        self.finished(1, Operation::Other);
+        Ok(())
+    }
+}
