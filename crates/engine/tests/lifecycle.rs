@@ -158,3 +158,44 @@ fn a_family_may_have_a_cache_of_its_own() {
     assert_eq!(shared.usage(), before);
     assert!(own.usage() > 0);
 }
+
+#[test]
+fn every_version_of_a_key_can_be_looked_at() {
+    let directory = tempfile::tempdir().unwrap();
+    let (db, families) =
+        Db::open_cf(directory.path(), create(), vec![("default".to_owned(), ColumnFamilyOptions::default())]).unwrap();
+    let snapshots: Vec<_> = [b"1", b"2"]
+        .iter()
+        .map(|value| {
+            db.put(b"b", &value[..]).unwrap();
+            db.snapshot()
+        })
+        .collect();
+    db.put(b"a", b"first").unwrap();
+    db.flush().unwrap();
+    db.delete(b"b").unwrap();
+    db.put(b"c", b"last").unwrap();
+    db.delete_range(b"a", b"b").unwrap();
+    let all = |begin: Option<&[u8]>, end: Option<&[u8]>| {
+        let mut versions = db.key_versions(&families[0], begin, end).unwrap();
+        let mut seen = Vec::new();
+        while let Some(version) = versions.current().unwrap() {
+            seen.push((version.user_key.to_vec(), version.sequence.0, version.value_type as u8, version.value.to_vec()));
+            versions.advance();
+        }
+        seen
+    };
+    let version = |key: &[u8], sequence, kind, value: &[u8]| (key.to_vec(), sequence, kind, value.to_vec());
+    let expected = [
+        version(b"a", 3, 1, b"first"),
+        version(b"b", 4, 0, b""),
+        version(b"b", 2, 1, b"2"),
+        version(b"b", 1, 1, b"1"),
+        version(b"c", 5, 1, b"last"),
+    ];
+    assert_eq!(all(None, None), expected);
+    assert_eq!(all(Some(b"b"), Some(b"c")), expected[1..4]);
+    assert_eq!(all(Some(b"bb"), None), expected[4..]);
+    assert_eq!(all(None, Some(b"a")), []);
+    drop(snapshots);
+}

@@ -39,6 +39,7 @@ mod recovery;
 mod room;
 mod sources;
 mod table_output;
+mod versions;
 mod write;
 
 use crate::background_error::{BackgroundError, Reason};
@@ -74,6 +75,7 @@ pub use manual::LiveFile;
 pub use open::ColumnFamilyDescriptor;
 pub use properties::{INTEGER_PROPERTIES, TEXT_PROPERTIES};
 pub use read::{Iter, PinnedSlice};
+pub use versions::{KeyVersion, KeyVersions};
 
 /// A full memtable on its way to a table.
 pub(crate) struct ImmutableMemTable {

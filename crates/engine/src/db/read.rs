@@ -140,7 +140,11 @@ fn search_tables(
     Ok(())
 }
 
-fn children(data: &Arc<ColumnFamilyData>, pinned: &SuperVersion, options: &ReadOptions) -> Result<Vec<Child>> {
+pub(super) fn children(
+    data: &Arc<ColumnFamilyData>,
+    pinned: &SuperVersion,
+    options: &ReadOptions,
+) -> Result<Vec<Child>> {
     let order = &data.comparator;
     let mut children = Vec::new();
     for memtable in std::iter::once(&pinned.memtable).chain(&pinned.immutable) {
