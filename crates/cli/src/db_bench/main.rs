@@ -15,7 +15,6 @@
 #![warn(missing_docs)]
 
 mod benchmarks;
-mod destroy;
 mod flags;
 mod keys;
 mod options;

@@ -38,7 +38,7 @@ pub(crate) fn build(values: &Values) -> Result<EngineOptions, String> {
     let file = values.text("options_file");
     let mut out = EngineOptions::default();
     if !file.is_empty() {
-        let LoadedOptions { db, mut column_families, notes } = load(Path::new(file))?;
+        let LoadedOptions { db, mut column_families, notes, .. } = load(Path::new(file))?;
         let default = column_families.iter().position(|(name, _)| name == "default");
         out.family = default.map(|index| column_families.swap_remove(index).1).unwrap_or_default();
         out.db = db;

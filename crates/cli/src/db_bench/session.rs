@@ -1,7 +1,6 @@
 //! A run of the program: the database, the list of benchmarks, the threads of each.
 
 use crate::benchmarks::{self, Benchmark, Planned, Work};
-use crate::destroy;
 use crate::keys::Keys;
 use crate::options::EngineOptions;
 use crate::output::Output;
@@ -60,7 +59,7 @@ impl Session {
         }
         self.output.header(&self.settings, &self.engine)?;
         if !self.settings.use_existing_db {
-            destroy::destroy(&self.settings.directory)?;
+            Db::destroy(&self.settings.directory, &self.engine.db)?;
         }
         self.open()?;
         for planned in &plan {
@@ -125,7 +124,7 @@ impl Session {
         if let Some(db) = self.db.take() {
             db.close()?;
         }
-        destroy::destroy(&self.settings.directory)?;
+        Db::destroy(&self.settings.directory, &self.engine.db)?;
         self.open()
     }
 
