@@ -1,0 +1,36 @@
+//! The commands.
+
+mod admin;
+mod dump_wal;
+mod idump;
+mod load;
+mod manifest_dump;
+mod manifest_text;
+mod point;
+mod scan;
+
+use crate::arguments::Request;
+use crate::{Failure, Result};
+use std::io::Write;
+
+/// Runs a command.
+pub(crate) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
+    match request.command {
+        "get" => point::get(request, out),
+        "put" | "batchput" | "delete" | "singledelete" | "deleterange" | "merge" => point::write(request, out),
+        "scan" => scan::scan(request, out),
+        "dump" => scan::dump(request, out),
+        "idump" => idump::run(request, out),
+        "load" => load::run(request, &mut std::io::stdin().lock()),
+        "dump_wal" => dump_wal::run(request, out),
+        "manifest_dump" => manifest_dump::run(request, out),
+        "approxsize" => admin::approximate_size(request, out),
+        "compact" => admin::compact(request),
+        "checkconsistency" => admin::check_consistency(request, out),
+        "list_column_families" => admin::list_column_families(request, out),
+        "create_column_family" => admin::create_column_family(request, out),
+        "drop_column_family" => admin::drop_column_family(request, out),
+        "get_property" => admin::property(request, out),
+        other => Err(Failure::Usage(format!("Unknown command {other}"))),
+    }
+}

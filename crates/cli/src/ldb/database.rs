@@ -1,0 +1,176 @@
+//! Opening the database that the command line names.
+
+use crate::arguments::Request;
+use crate::{Failure, Result};
+use ferrock::options::{CompressionType, DbSettings, FilterPolicy, load_latest};
+use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions};
+use ferrock_base::prefix::PrefixExtractor;
+use std::path::{Path, PathBuf};
+
+/// An open database, and the column family to work on.
+pub(crate) struct Opened {
+    pub(crate) db: Db,
+    pub(crate) family: ColumnFamily,
+}
+
+/// Flags that change how a database is opened.
+const SHAPING: &[&str] = &[
+    "disable_consistency_checks",
+    "bloom_bits",
+    "fix_prefix_len",
+    "compression_type",
+    "compression_max_dict_bytes",
+    "block_size",
+    "auto_compaction",
+    "db_write_buffer_size",
+    "write_buffer_size",
+    "file_size",
+];
+
+/// The directory of `--db`.
+pub(crate) fn directory(request: &Request) -> Result<PathBuf> {
+    request.get("db").map(PathBuf::from).ok_or_else(|| Failure::Usage("--db=<directory> must be given".to_owned()))
+}
+
+/// Opens for reading: nothing is written, not even a lock.
+pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
+    let directory = directory(request)?;
+    let (db, families) = if has_own_options(request) {
+        let (options, families) = options(request, &directory)?;
+        Db::open_read_only(&directory, options, Some(families))
+    } else {
+        Db::open_read_only(&directory, DbOptions::default(), None)
+    }
+    .map_err(|error| no_database(&directory, error))?;
+    opened(request, db, families)
+}
+
+/// Opens for writing.
+pub(crate) fn open_for_writing(request: &Request) -> Result<Opened> {
+    let directory = directory(request)?;
+    let creates = request.is_set("create_if_missing") && !exists(&directory)?;
+    let (db, families) = if creates {
+        let (mut options, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
+        options.create_if_missing = true;
+        shape(request, &mut options, &mut family)?;
+        Db::open_cf(&directory, options, vec![("default".to_owned(), family)])
+    } else if has_own_options(request) {
+        let (options, families) = options(request, &directory)?;
+        Db::open_cf(&directory, options, families)
+    } else {
+        Db::open_with_latest_options(&directory, DbOptions::default())
+    }
+    .map_err(|error| no_database(&directory, error))?;
+    opened(request, db, families)
+}
+
+fn no_database(directory: &Path, error: ferrock::Error) -> Failure {
+    if error.is_not_found() || error.kind() == ferrock::ErrorKind::NotFound {
+        return Failure::NotDone(format!(
+            "{error}: there is no database in {}; is --db right? --create_if_missing creates one for put, batchput and load",
+            directory.display()
+        ));
+    }
+    Failure::Engine(error)
+}
+
+fn exists(directory: &Path) -> Result<bool> {
+    let file_system = ferrock_vfs::default_file_system();
+    Ok(file_system.exists(&directory.join(ferrock_format::file_name::CURRENT))?)
+}
+
+fn opened(request: &Request, db: Db, families: Vec<ColumnFamily>) -> Result<Opened> {
+    let name = request.get("column_family").unwrap_or("default");
+    let known: Vec<String> = families.iter().map(|family| family.name().to_owned()).collect();
+    let family = families.into_iter().find(|family| family.name() == name);
+    let family = family.ok_or_else(|| {
+        Failure::NotDone(format!("Non-existing column family {name}; there are {}", known.join(", ")))
+    })?;
+    Ok(Opened { db, family })
+}
+
+fn has_own_options(request: &Request) -> bool {
+    request.get("try_load_options") == Some("false") || SHAPING.iter().any(|name| request.get(name).is_some())
+}
+
+/// The directory's options, or the defaults, with what the command line says on top.
+fn options(request: &Request, directory: &Path) -> Result<(DbOptions, Vec<(String, ColumnFamilyOptions)>)> {
+    let file_system = ferrock_vfs::default_file_system();
+    let names =
+        Db::list_column_families(directory, &DbOptions::default()).map_err(|error| no_database(directory, error))?;
+    let loads = request.get("try_load_options") != Some("false");
+    let loaded = if loads { load_latest(&*file_system, directory)? } else { None }.unwrap_or_default();
+    let mut options = loaded.db.clone();
+    options.create_if_missing = false;
+    options.error_if_exists = false;
+    let chosen = request.get("column_family").unwrap_or("default");
+    let mut families = Vec::new();
+    for name in names {
+        let mut family = loaded.column_family(&name).cloned().unwrap_or_default();
+        if name == chosen {
+            shape(request, &mut options, &mut family)?;
+        }
+        families.push((name, family));
+    }
+    Ok((options, families))
+}
+
+/// Sets what the command line says.
+fn shape(request: &Request, options: &mut DbOptions, family: &mut ColumnFamilyOptions) -> Result<()> {
+    let is_size = |name: &str| -> Result<Option<u64>> {
+        let Some(number) = request.number(name)? else { return Ok(None) };
+        u64::try_from(number).map(Some).map_err(|_| Failure::Usage(format!("--{name}={number} is negative")))
+    };
+    if request.is_set("disable_consistency_checks") {
+        family.settings.force_consistency_checks = false;
+    }
+    if let Some(bits) = is_size("bloom_bits")? {
+        family.filter_policy = FilterPolicy::bloom(bits as f64);
+    }
+    if let Some(length) = is_size("fix_prefix_len")? {
+        family.prefix_extractor = Some(PrefixExtractor::Fixed(usize::try_from(length).unwrap_or(usize::MAX)));
+    }
+    if let Some(kind) = request.get("compression_type") {
+        family.settings.compression = compression(kind)?;
+    }
+    if let Some(bytes) = is_size("compression_max_dict_bytes")? {
+        family.settings.compression_opts.0.max_dict_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    }
+    if let Some(on) = request.get("auto_compaction") {
+        family.settings.disable_auto_compactions = on == "false";
+    }
+    let set = |name: &str, result: ferrock::Result<bool>| match result {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::Usage(format!("--{name}: {}", error.message()))),
+    };
+    if let Some(text) = request.get("block_size") {
+        set("block_size", family.table.set("block_size", text))?;
+    }
+    if let Some(text) = request.get("db_write_buffer_size") {
+        set("db_write_buffer_size", DbSettings::set(&mut options.settings, "db_write_buffer_size", text))?;
+    }
+    if let Some(text) = request.get("write_buffer_size") {
+        set("write_buffer_size", family.settings.set("write_buffer_size", text))?;
+    }
+    if let Some(text) = request.get("file_size") {
+        set("file_size", family.settings.set("target_file_size_base", text))?;
+    }
+    Ok(())
+}
+
+fn compression(text: &str) -> Result<CompressionType> {
+    Ok(match text {
+        "no" => CompressionType::NoCompression,
+        "snappy" => CompressionType::Snappy,
+        "zlib" => CompressionType::Zlib,
+        "bzip2" => CompressionType::BZip2,
+        "lz4" => CompressionType::Lz4,
+        "lz4hc" => CompressionType::Lz4Hc,
+        "zstd" => CompressionType::Zstd,
+        _ => {
+            return Err(Failure::Usage(format!(
+                "--compression_type={text}: no, snappy, zlib, bzip2, lz4, lz4hc or zstd is expected"
+            )));
+        }
+    })
+}
