@@ -176,6 +176,9 @@ pub(crate) enum Parsed {
     Request(Request),
 }
 
+/// First key, and the one before which to end.
+pub(crate) type Bounds = (Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// A command with its arguments and flags.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
@@ -287,7 +290,7 @@ impl Request {
     }
 
     /// The bounds of a range.
-    pub(crate) fn range(&self) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+    pub(crate) fn range(&self) -> Result<Bounds> {
         let mut texts = self.texts();
         texts.is_key_hex |= self.is_set("input_key_hex");
         let key = |name| self.get(name).map(|text| texts.key_from(text)).transpose();

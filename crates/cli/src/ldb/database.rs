@@ -39,7 +39,7 @@ pub(crate) fn open_for_reading(request: &Request) -> Result<Opened> {
         let (options, families) = options(request, &directory)?;
         Db::open_read_only(&directory, options, Some(families))
     } else {
-        Db::open_read_only(&directory, DbOptions::default(), None)
+        Db::open_read_only(&directory, recovery_of(&directory), None)
     }
     .map_err(|error| no_database(&directory, error))?;
     opened(request, db, families)
@@ -58,10 +58,21 @@ pub(crate) fn open_for_writing(request: &Request) -> Result<Opened> {
         let (options, families) = options(request, &directory)?;
         Db::open_cf(&directory, options, families)
     } else {
-        Db::open_with_latest_options(&directory, DbOptions::default())
+        Db::open_with_latest_options(&directory, recovery_of(&directory))
     }
     .map_err(|error| no_database(&directory, error))?;
     opened(request, db, families)
+}
+
+/// Options whose recovery mode is the directory's own: the engine takes that from its caller.
+fn recovery_of(directory: &Path) -> DbOptions {
+    let mut options = DbOptions::default();
+    let file_system = ferrock_vfs::default_file_system();
+    // A file that cannot be read is the open's business.
+    if let Ok(Some(loaded)) = load_latest(&*file_system, directory) {
+        options.wal_recovery_mode = loaded.db.wal_recovery_mode;
+    }
+    options
 }
 
 fn no_database(directory: &Path, error: ferrock::Error) -> Failure {

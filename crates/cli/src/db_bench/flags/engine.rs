@@ -17,7 +17,7 @@ const fn table(name: &'static str, kind: Kind, default: &'static str, option: &'
 
 const fn without_effect(name: &'static str, kind: Kind, scope: Scope, option: &'static str) -> Row {
     let help = "Not built yet; only the default is accepted.";
-    Row { name, kind, default: "", help, effect: Effect::WithoutEffect(scope, option) }
+    Row { name, kind, default: "", help, effect: Effect::Inert(scope, option) }
 }
 
 pub(super) const ROWS: &[Row] = &[

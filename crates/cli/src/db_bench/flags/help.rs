@@ -27,7 +27,7 @@ pub(crate) fn help() -> String {
     text.push_str(&crate::benchmarks::help());
     let is_run = |flag: &&Flag| flag.effect == Effect::Run;
     let is_option = |flag: &&Flag| matches!(flag.effect, Effect::Option(..));
-    let is_refused = |flag: &&Flag| matches!(flag.effect, Effect::Refused(_) | Effect::WithoutEffect(..));
+    let is_refused = |flag: &&Flag| matches!(flag.effect, Effect::Refused(_) | Effect::Inert(..));
     section(&mut text, "Flags of this program:", table().iter().filter(is_run));
     section(&mut text, "Flags that set one option of the engine:", table().iter().filter(is_option));
     list(

@@ -57,7 +57,7 @@ pub(crate) enum Effect {
     /// Sets the engine's option of that name.
     Option(Scope, &'static str),
     /// Belongs to an option of the engine that has no effect yet: the default is fine, anything else is refused.
-    WithoutEffect(Scope, &'static str),
+    Inert(Scope, &'static str),
     /// Not here: the default is fine, anything else is refused for this reason.
     Refused(&'static str),
     /// Nowhere any more, for this reason: reported and ignored.
@@ -140,7 +140,7 @@ fn from_row(row: &Row) -> Flag {
         _ => None,
     };
     let engine_default = match row.effect {
-        Effect::WithoutEffect(scope, name) => default_without_effect(scope, name).map(str::to_owned),
+        Effect::Inert(scope, name) => default_without_effect(scope, name).map(str::to_owned),
         _ => info.map(|info| (info.default_text)()),
     };
     let help = if row.help.is_empty() { info.map_or("", |info| info.doc) } else { row.help };
@@ -183,7 +183,7 @@ fn from_default(scope: Scope, (name, default): &'static DefaultText) -> Flag {
         kind,
         default: (*default).to_owned(),
         help: "Not built yet; only the default is accepted.".to_owned(),
-        effect: Effect::WithoutEffect(scope, name),
+        effect: Effect::Inert(scope, name),
         has_own_default: false,
     }
 }

@@ -120,7 +120,7 @@ impl Values {
                 Effect::Refused(reason) if !is_default(flag, text) => {
                     return Err(format!("Not implemented: --{}={text}: {reason}", flag.name));
                 }
-                Effect::WithoutEffect(_, option) if !is_default(flag, text) => {
+                Effect::Inert(_, option) if !is_default(flag, text) => {
                     return Err(format!(
                         "Not implemented: --{}={text}: of the option {option} only the default {} works",
                         flag.name, flag.default

@@ -83,6 +83,9 @@ pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
         }
     }
     replay.print(out, is_hex)?;
+    if is_verbose {
+        writeln!(out, "Processing Manifest file {} done", path.display())?;
+    }
     damage.map_or(Ok(()), |damage| Err(Failure::Data(damage)))
 }
 

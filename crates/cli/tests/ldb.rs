@@ -1,0 +1,236 @@
+//! `ldb` from outside: its output is RocksDB's, reading writes nothing, exit codes say what happened.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
+
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, WriteOptions};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn ldb(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ldb")).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn on(directory: &Path, arguments: &[&str]) -> Output {
+    let database = format!("--db={}", directory.display());
+    ldb(&[&[&database[..]], arguments].concat())
+}
+
+fn ldb_with_input(directory: &Path, arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ldb"))
+        .arg(format!("--db={}", directory.display()))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[track_caller]
+fn printed(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[track_caller]
+fn fails(output: &Output, code: i32, message: &str) {
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.starts_with("Failed: ") && text.contains(message), "{text}");
+}
+
+/// Two families; `b` was written twice, the second time only to the log.
+fn small_database(directory: &Path) {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.create_missing_column_families = true;
+    let family = |name: &str| (name.to_owned(), ColumnFamilyOptions::default());
+    let (db, families) = Db::open_cf(directory, options, vec![family("default"), family("other one")]).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.put(b"b", b"2").unwrap();
+    let snapshot = db.snapshot();
+    db.put(b"c", b"three").unwrap();
+    db.flush().unwrap();
+    db.put(b"b", b"two").unwrap();
+    db.delete(b"c").unwrap();
+    db.put_cf(&families[1], b"k", b"v", &WriteOptions::default()).unwrap();
+    drop(snapshot);
+    db.close().unwrap();
+}
+
+fn state_of(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn files_of_rocksdb_are_printed_as_rocksdb_prints_them() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ldb");
+    let check = |name: &str, arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ldb")).args(arguments).current_dir(&data).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let expected = fs::read(data.join(format!("{name}.expected"))).unwrap();
+        for (line, (ours, theirs)) in
+            output.stdout.split(|b| *b == b'\n').zip(expected.split(|b| *b == b'\n')).enumerate()
+        {
+            assert_eq!(ours.escape_ascii().to_string(), theirs.escape_ascii().to_string(), "{name}, line {line}");
+        }
+        assert_eq!(output.stdout.len(), expected.len(), "{name}");
+    };
+    for name in ["atomic-flush.manifest", "blob-gc.manifest", "wal-tracked.manifest"] {
+        check(name, &["manifest_dump", &format!("--path={name}"), "--verbose", "--hex"]);
+    }
+    check("two-phase-commit.log", &["dump_wal", "--walfile=two-phase-commit.log", "--header"]);
+    check("single-delete.log", &["dump_wal", "--header", "--print_value", "--walfile=single-delete.log"]);
+}
+
+#[test]
+fn reading_prints_what_is_there_and_writes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    small_database(path);
+    let before = state_of(path);
+    let text = |arguments: &[&str]| printed(&on(path, arguments));
+    assert_eq!(text(&["get", "b"]), "two\n");
+    assert_eq!(text(&["get", "0x62", "--hex"]), "0x74776F\n");
+    assert_eq!(text(&["get", "0x62", "--key_hex"]), "two\n");
+    assert_eq!(text(&["scan"]), "a : 1\nb : two\n");
+    assert_eq!(text(&["scan", "--hex", "--from=0x62"]), "0x62 : 0x74776F\n");
+    assert_eq!(text(&["scan", "--to=b"]), "a : 1\n");
+    assert_eq!(text(&["scan", "--max_keys=1", "--no_value"]), "a\n");
+    assert_eq!(text(&["scan", "--column_family=other one"]), "k : v\n");
+    assert_eq!(text(&["dump", "--from=b"]), "b ==> two\nKeys in range: 1\n");
+    let counted = text(&["dump", "--count_only"]);
+    assert!(counted.starts_with("Keys in range: 2\nValue size distribution: \nCount: 2 Average: 2.0000"), "{counted}");
+    assert_eq!(
+        text(&["idump"]),
+        "'a' seq:1, type:1 => 1\n'b' seq:4, type:1 => two\n'b' seq:2, type:1 => 2\n'c' seq:5, type:0 => \n\
+         'c' seq:3, type:1 => three\nInternal keys in range: 5\n"
+    );
+    assert_eq!(
+        text(&["idump", "--hex", "--from=0x62", "--to=0x63", "--max_keys=1"]),
+        "'62' seq:4, type:1 => 74776F\nInternal keys in range: 1\n"
+    );
+    assert_eq!(text(&["idump", "--count_only", "--input_key_hex", "--from=0x63"]), "Internal keys in range: 2\n");
+    assert_eq!(
+        text(&["list_column_families"]),
+        format!("Column families in {}: \n{{default, other one}}\n", path.display())
+    );
+    assert_eq!(text(&["checkconsistency"]), "OK\n");
+    let size: u64 = text(&["approxsize", "--from=a", "--to=d"]).trim().parse().unwrap();
+    assert!((100..5000).contains(&size), "{size}");
+    assert_eq!(text(&["approxsize", "--from=x", "--to=z"]), "0\n");
+    assert!(text(&["get_property", "rocksdb.levelstats"]).starts_with("rocksdb.levelstats: Level Files Size(MB)\n"));
+    assert!(text(&["manifest_dump"]).contains("--------------- Column family \"other one\"  (ID 1) --------------\n"));
+    let log = before.iter().map(|(name, _)| name).rfind(|name| name.ends_with(".log")).unwrap();
+    let log = text(&["dump_wal", &format!("--walfile={}", path.join(log).display()), "--print_value"]);
+    assert!(log.ends_with(",PUT(1) : 0x6B : 0x76 \n") && log.contains("DELETE(0) : 0x63 \n"), "{log}");
+    assert_eq!(state_of(path), before, "reading changes nothing");
+}
+
+#[test]
+fn writing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = &directory.path().join("new");
+    fails(&on(path, &["put", "k", "v"]), 2, "--create_if_missing");
+    assert!(!path.exists(), "nothing is created for a refusal");
+    assert_eq!(printed(&on(path, &["put", "k", "v", "--create_if_missing", "--block_size=1024"])), "OK\n");
+    assert_eq!(printed(&on(path, &["put", "0x6B00", "0xFF", "--hex"])), "OK\n");
+    assert_eq!(printed(&on(path, &["batchput", "x", "1", "y", "2", "z", "3"])), "OK\n");
+    assert_eq!(printed(&on(path, &["delete", "k"])), "OK\n");
+    assert_eq!(printed(&on(path, &["deleterange", "y", "z"])), "OK\n");
+    assert_eq!(printed(&on(path, &["singledelete", "z"])), "OK\n");
+    assert_eq!(printed(&on(path, &["scan", "--hex"])), "0x6B00 : 0xFF\n0x78 : 0x31\n");
+    fails(&on(path, &["get", "k"]), 1, "NotFound");
+    assert_eq!(printed(&on(path, &["compact", "--compression_type=no"])), "");
+    assert_eq!(printed(&on(path, &["idump", "--count_only"])), "Internal keys in range: 2\n");
+    assert_eq!(printed(&on(path, &["create_column_family", "more"])), "OK\n");
+    assert_eq!(printed(&on(path, &["put", "k", "other", "--column_family=more"])), "OK\n");
+    assert_eq!(printed(&on(path, &["scan", "--column_family=more"])), "k : other\n");
+    assert_eq!(printed(&on(path, &["drop_column_family", "more"])), "OK\n");
+    fails(&on(path, &["scan", "--column_family=more"]), 2, "Non-existing column family more; there are default");
+}
+
+#[test]
+fn a_dump_is_loaded_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let (from, to) = (directory.path().join("from"), directory.path().join("to"));
+    small_database(&from);
+    let dump = on(&from, &["dump", "--hex"]);
+    for flags in [&["--create_if_missing"][..], &["--bulk_load", "--compact"], &["--disable_wal"]] {
+        let loaded = ldb_with_input(&to, &[&["load", "--hex"], flags].concat(), &dump.stdout);
+        assert_eq!((printed(&loaded), loaded.stderr.len()), (String::new(), 0));
+        assert_eq!(on(&to, &["dump", "--hex"]).stdout, dump.stdout);
+    }
+    let loaded = ldb_with_input(&to, &["load"], b"d ==> 4\nwhat is this\nnor this");
+    assert_eq!(String::from_utf8_lossy(&loaded.stderr), "Warning: 2 bad lines ignored.\n");
+    assert_eq!(printed(&on(&to, &["get", "d"])), "4\n");
+}
+
+#[test]
+fn what_cannot_be_done_says_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = &directory.path().join("db");
+    fails(&ldb(&["scan"]), 64, "--db=<directory> must be given");
+    fails(&on(path, &["scan"]), 2, "is --db right?");
+    assert!(!path.exists());
+    small_database(path);
+    fails(&on(path, &["scan", "--foo=3"]), 64, "Invalid command-line option foo");
+    fails(&on(path, &["frobnicate"]), 64, "Unknown command frobnicate");
+    fails(&on(path, &["get"]), 64, "usage: ldb --db=<directory> get <key>");
+    fails(&on(path, &["get", "k", "--hex"]), 64, "is not hexadecimal");
+    fails(&on(path, &["batchput", "k", "v", "l"]), 64, "the last key has no value");
+    fails(&on(path, &["scan", "--ttl"]), 64, "Not implemented: --ttl");
+    fails(&on(path, &["scan", "--max_keys=x"]), 64, "a number is expected");
+    fails(&on(path, &["get", "nobody"]), 1, "NotFound");
+    fails(&on(path, &["get_property", "rocksdb.mood"]), 2, "failed to get property: rocksdb.mood");
+    fails(&on(path, &["put", "k", "v", "--block_size=none"]), 64, "--block_size");
+    assert_eq!(ldb(&["--help"]).status.code(), Some(0));
+    assert_eq!(ldb(&["--version"]).status.code(), Some(0));
+}
+
+#[test]
+fn damage_is_named_by_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    small_database(path);
+    let named = |suffix: &str| {
+        let names = state_of(path).into_iter().map(|(name, _)| name);
+        names.into_iter().rfind(|name| name.ends_with(suffix) || name.starts_with(suffix)).unwrap()
+    };
+    let (table, manifest, log) = (named(".sst"), named("MANIFEST-"), named(".log"));
+    let damage = |name: &str, at: usize| {
+        let mut bytes = fs::read(path.join(name)).unwrap();
+        bytes[at] ^= 0x55;
+        fs::write(path.join(name), bytes).unwrap();
+    };
+
+    damage(&table, 9);
+    fails(&on(path, &["scan"]), 1, &table);
+    damage(&table, 9);
+    assert_eq!(printed(&on(path, &["checkconsistency"])), "OK\n");
+
+    damage(&manifest, 20);
+    fails(&on(path, &["manifest_dump"]), 1, &manifest);
+    fails(&on(path, &["list_column_families"]), 1, &manifest);
+    damage(&manifest, 20);
+
+    damage(&log, 20);
+    let dumped = ldb(&["dump_wal", &format!("--walfile={}", path.join(&log).display())]);
+    fails(&dumped, 1, &log);
+    damage(&log, 20);
+    fails(&ldb(&["dump_wal", "--walfile=/no/such.log"]), 2, "/no/such.log");
+
+    fs::remove_file(path.join(&table)).unwrap();
+    let output = on(path, &["checkconsistency"]);
+    assert_ne!(output.status.code(), Some(0), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains(&table), "{output:?}");
+}
