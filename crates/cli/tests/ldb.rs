@@ -51,13 +51,11 @@ fn small_database(directory: &Path) {
     let (db, families) = Db::open_cf(directory, options, vec![family("default"), family("other one")]).unwrap();
     db.put(b"a", b"1").unwrap();
     db.put(b"b", b"2").unwrap();
-    let snapshot = db.snapshot();
     db.put(b"c", b"three").unwrap();
     db.flush().unwrap();
     db.put(b"b", b"two").unwrap();
     db.delete(b"c").unwrap();
     db.put_cf(&families[1], b"k", b"v", &WriteOptions::default()).unwrap();
-    drop(snapshot);
     db.close().unwrap();
 }
 
