@@ -180,7 +180,12 @@ fn every_version_of_a_key_can_be_looked_at() {
         let mut versions = db.key_versions(&families[0], begin, end).unwrap();
         let mut seen = Vec::new();
         while let Some(version) = versions.current().unwrap() {
-            seen.push((version.user_key.to_vec(), version.sequence.0, version.value_type as u8, version.value.to_vec()));
+            seen.push((
+                version.user_key.to_vec(),
+                version.sequence.0,
+                version.value_type as u8,
+                version.value.to_vec(),
+            ));
             versions.advance();
         }
         seen

@@ -15,11 +15,11 @@ pub use column_family::{
 };
 pub use components::Components;
 pub use db::{DbOptions, DbSettings, InfoLogLevel};
-pub use ferrock_base::option_table::{OptionInfo, OptionValue};
-pub use ferrock_cache::CacheOptions;
 pub use ferrock_base::compaction_filter::CompactionFilter;
 pub use ferrock_base::merge::MergeOperator;
+pub use ferrock_base::option_table::{OptionInfo, OptionValue};
 pub use ferrock_base::prefix::PrefixExtractor;
+pub use ferrock_cache::CacheOptions;
 pub use ferrock_format::compression::CompressionType;
 pub use ferrock_format::filter::FilterPolicy;
 pub use ferrock_format::log::WalRecoveryMode;
@@ -28,8 +28,8 @@ pub use operation::{
     BottommostLevelCompaction, CompactRangeOptions, FlushOptions, ReadOptions, ReadTier, WriteOptions,
 };
 pub use passthrough::{
-    COLUMN_FAMILY_OPTIONS as COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS as DB_OPTIONS_WITHOUT_EFFECT, DefaultText,
-    Passthrough,
+    COLUMN_FAMILY_OPTIONS as COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS as DB_OPTIONS_WITHOUT_EFFECT,
+    DefaultText, Passthrough,
 };
 pub use persist::{LoadedOptions, from_file, load_latest, to_file};
 pub use text::apply_text;
