@@ -120,8 +120,6 @@ fn the_help_has_every_flag() {
     assert!(help.contains("Examples:") && help.contains("Exit codes:"));
 }
 
-/// Flags of RocksDB 7.8's db_bench that are neither mapped nor listed as missing are unknown here, which is said. The
-/// ones that scripts use are all known.
 #[test]
 fn the_usual_flags_of_rocksdb_are_known() {
     let usual = "benchmarks db num reads writes threads value_size key_size batch_size seed cache_size block_size bloom_bits \
@@ -134,7 +132,7 @@ fn the_usual_flags_of_rocksdb_are_known() {
         compaction_style compaction_pri memtablerep stats_interval_seconds stats_per_interval report_interval_seconds \
         bytes_per_sync wal_bytes_per_sync min_level_to_compress max_compaction_bytes multiread_batched options_file \
         use_keep_filter delayed_write_rate enable_pipelined_write allow_concurrent_memtable_write rate_limiter_bytes_per_sec";
-    for name in usual.split_whitespace().filter(|name| *name != "use_keep_filter") {
+    for name in usual.split_whitespace() {
         assert!(find(name).is_some(), "{name}");
     }
 }
