@@ -175,6 +175,7 @@ fn results_for_programs() {
     let output = bench(directory.path(), &arguments);
     let document: Value = serde_json::from_str(&printed(&output)).unwrap();
     assert_eq!((&document["seed"], &document["results"][0]["name"]), (&3.into(), &"fillrandom".into()));
+    assert_eq!(document["options"]["write_buffer_size"], "67108864");
     let runs = &document["results"][1]["runs"];
     assert_eq!(runs.as_array().unwrap().len(), 2);
     assert_eq!(runs[0]["operations"], 800);
@@ -186,6 +187,26 @@ fn results_for_programs() {
     let lines = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(results(&lines).len() == 3 && lines.contains("STATISTICS:"), "{lines}");
     assert!(!lines.contains("... finished"), "no progress but on a terminal");
+}
+
+#[test]
+fn threads_report_on_the_way() {
+    let directory = tempfile::tempdir().unwrap();
+    let output =
+        bench(directory.path(), &["--num=1000", "--benchmarks=fillseq", "--stats_interval=400", "--threads=2"]);
+    printed(&output);
+    let lines = String::from_utf8_lossy(&output.stderr).into_owned();
+    for wanted in ["fillseq ... thread 0: (400,400) ops and (", "fillseq ... thread 1: (400,800) ops and ("] {
+        assert!(lines.contains(wanted), "{lines}");
+    }
+    let arguments =
+        ["--num=1000", "--benchmarks=readrandom", "--duration=2", "--stats_interval_seconds=1", "--use_existing_db"];
+    let output = bench(directory.path(), &[&arguments[..], &["--stats_per_interval=1"]].concat());
+    printed(&output);
+    let lines = String::from_utf8_lossy(&output.stderr).into_owned();
+    let count = lines.lines().filter(|line| line.contains("readrandom ... thread 0: (")).count();
+    assert!((1..=2).contains(&count), "{lines}");
+    assert!(lines.contains("** DB Stats **"), "{lines}");
 }
 
 #[test]
@@ -239,6 +260,9 @@ fn what_is_not_understood_or_not_here_is_refused_before_anything_happens() {
 #[test]
 fn a_database_that_is_missing_or_in_use_is_said() {
     let directory = tempfile::tempdir().unwrap();
+    let nowhere = directory.path().join("nowhere");
+    let output = bench(&nowhere, &["--use_existing_db", "--benchmarks=readrandom"]);
+    assert_eq!((output.status.code(), nowhere.exists()), (Some(2), false), "{output:?}");
     let path = directory.path();
     let mut options = DbOptions::default();
     options.create_if_missing = true;

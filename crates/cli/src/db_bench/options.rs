@@ -63,7 +63,9 @@ pub(crate) fn build(values: &Values) -> Result<EngineOptions, String> {
     if !problems.is_empty() {
         return Err(problems.join("; "));
     }
-    out.db.create_if_missing = true;
+    if !values.is_given("create_if_missing") {
+        out.db.create_if_missing = !values.bool("use_existing_db");
+    }
     out.notes.extend(values.notes());
     Ok(out)
 }

@@ -2,7 +2,7 @@
 
 use crate::benchmarks::{self, Benchmark, Planned, Work};
 use crate::keys::Keys;
-use crate::options::EngineOptions;
+use crate::options::{EngineOptions, texts};
 use crate::output::Output;
 use crate::settings::Settings;
 use crate::stats::{Repeats, Stats};
@@ -79,8 +79,14 @@ impl Session {
             db.close()?;
         }
         if self.settings.json {
+            let options: serde_json::Map<String, Value> = texts(&self.engine)
+                .into_iter()
+                .flat_map(|(_, pairs)| pairs)
+                .map(|(name, text)| (name, text.into()))
+                .collect();
             let document = json!({
-                "seed": self.seed, "db": self.settings.directory.display().to_string(), "results": self.results,
+                "seed": self.seed, "db": self.settings.directory.display().to_string(), "options": options,
+                "results": self.results,
             });
             self.output.json(&document)?;
         }

@@ -41,6 +41,10 @@ pub(crate) struct Settings {
     pub(crate) histogram: bool,
     pub(crate) statistics: bool,
     pub(crate) progress: bool,
+    /// Operations between two reports, or between two looks at the clock for one.
+    pub(crate) stats_interval: u64,
+    pub(crate) stats_interval_seconds: u64,
+    pub(crate) stats_per_interval: bool,
     pub(crate) json: bool,
     pub(crate) merge_operator: String,
 }
@@ -95,6 +99,9 @@ impl Settings {
             histogram: values.bool("histogram"),
             statistics: values.bool("statistics"),
             progress: values.bool("progress_reports"),
+            stats_interval: values.at_least("stats_interval", 0)?,
+            stats_interval_seconds: values.at_least("stats_interval_seconds", 0)?,
+            stats_per_interval: values.at_least::<i64>("stats_per_interval", 0)? > 0,
             json: values.bool("json"),
             merge_operator: values.text("merge_operator").to_owned(),
         };

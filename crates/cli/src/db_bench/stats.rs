@@ -100,6 +100,11 @@ impl Stats {
         self.checked += 1;
     }
 
+    /// Microseconds since the thread began.
+    pub(crate) fn gone_us(&self) -> u64 {
+        self.clock.monotonic_us() - self.started_us
+    }
+
     /// Adds to what is printed behind the figures.
     pub(crate) fn add_message(&mut self, message: &str) {
         if !message.is_empty() {

@@ -46,15 +46,36 @@ pub(crate) struct Worker<'a> {
     pub(crate) value: Vec<u8>,
     reads: u64,
     next_report: u64,
+    /// Operations done and microseconds gone at the last report.
+    reported: (u64, u64),
 }
+
+/// Operations between two looks at the clock, where a report is due after some seconds.
+const OPERATIONS_PER_LOOK: u64 = 1000;
 
 impl<'a> Worker<'a> {
     pub(crate) fn new(shared: &'a Shared<'a>, index: usize, seed: u64) -> Self {
         let stats = Stats::start(Arc::clone(&shared.clock), shared.settings.histogram);
         // Seeds that differ by one give unrelated numbers.
         let random = Random::new(seed.wrapping_add(index as u64));
-        let next_report = if shared.shows_progress && index == 0 { 100 } else { u64::MAX };
-        Self { shared, index, random, stats, key: Vec::new(), value: Vec::new(), reads: 0, next_report }
+        let settings = shared.settings;
+        let next_report = match (settings.stats_interval, settings.stats_interval_seconds) {
+            (0, 0) if shared.shows_progress && index == 0 => 100,
+            (0, 0) => u64::MAX,
+            (0, _) => OPERATIONS_PER_LOOK,
+            (interval, _) => interval,
+        };
+        Self {
+            shared,
+            index,
+            random,
+            stats,
+            key: Vec::new(),
+            value: Vec::new(),
+            reads: 0,
+            next_report,
+            reported: (0, 0),
+        }
     }
 
     /// Does its share of a benchmark.
@@ -98,6 +119,10 @@ impl<'a> Worker<'a> {
 
     #[cold]
     fn report(&mut self) {
+        let settings = self.shared.settings;
+        if settings.stats_interval > 0 || settings.stats_interval_seconds > 0 {
+            return self.report_interval();
+        }
         let step = match self.next_report {
             ..1000 => 100,
             1000..5000 => 500,
@@ -110,6 +135,36 @@ impl<'a> Worker<'a> {
         self.next_report += step;
         // Nobody is hurt when the terminal is gone.
         let _ = write!(std::io::stderr(), "... finished {} ops{:30}\r", self.stats.done(), "");
+    }
+
+    /// RocksDB's line: operations, rates and seconds, of the interval and of all so far.
+    fn report_interval(&mut self) {
+        let settings = self.shared.settings;
+        let step = if settings.stats_interval > 0 { settings.stats_interval } else { OPERATIONS_PER_LOOK };
+        self.next_report = self.stats.done() + step;
+        let (done, gone_us) = (self.stats.done(), self.stats.gone_us());
+        let (last_done, last_us) = self.reported;
+        if settings.stats_interval_seconds > 0
+            && gone_us - last_us < settings.stats_interval_seconds.saturating_mul(1_000_000)
+        {
+            return;
+        }
+        self.reported = (done, gone_us);
+        let seconds = |us: u64| us.max(1) as f64 * 1e-6;
+        let (now_done, now_seconds) = (done - last_done, seconds(gone_us - last_us));
+        let statistics = match settings.stats_per_interval && self.index == 0 {
+            true => self.shared.db.property("rocksdb.stats").unwrap_or_default(),
+            false => String::new(),
+        };
+        let _ = writeln!(
+            std::io::stderr(),
+            "{} ... thread {}: ({now_done},{done}) ops and ({:.1},{:.1}) ops/second in ({now_seconds:.6},{:.6}) seconds\n{statistics}",
+            self.shared.name,
+            self.index,
+            now_done as f64 / now_seconds,
+            done as f64 / seconds(gone_us),
+            seconds(gone_us)
+        );
     }
 
     /// Waits for its turn to write so many bytes.

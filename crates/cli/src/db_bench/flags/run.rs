@@ -76,6 +76,19 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row("histogram", Kind::Bool, "false", "print the distribution of the operations' times"),
     row("statistics", Kind::Bool, "false", "print the engine's counters at the end"),
+    row(
+        "stats_interval",
+        Kind::Integer,
+        "0",
+        "operations of a thread between two lines about it on standard error; 0: none",
+    ),
+    row(
+        "stats_interval_seconds",
+        Kind::Integer,
+        "0",
+        "seconds between two lines about each thread on standard error; 0: none",
+    ),
+    row("stats_per_interval", Kind::Integer, "0", "at each of those lines print the statistics of the database too"),
     row("progress_reports", Kind::Bool, "true", "show progress on standard error, when that is a terminal"),
     row(
         "json",
