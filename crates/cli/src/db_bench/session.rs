@@ -62,6 +62,9 @@ impl Session {
             Db::destroy(&self.settings.directory, &self.engine.db)?;
         }
         self.open()?;
+        for note in self.database()?.option_notes() {
+            self.output.say(&format!("NOTE: {note}"))?;
+        }
         for planned in &plan {
             self.run_planned(planned)?;
         }

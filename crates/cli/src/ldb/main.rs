@@ -4,6 +4,7 @@
 //! ```text
 //! arguments.rs   command line -> Request, by one table of flags     database.rs   opening, for reading or for writing
 //! text.rs        bytes <-> plain or hexadecimal text                commands/     one file per group of commands
+//! log_file.rs    logs and MANIFESTs, block by block
 //! ```
 //!
 //! Commands that read open the database read-only and write nothing. Exit codes: 0 all is well, 1 the key is not there or
@@ -13,6 +14,7 @@
 mod arguments;
 mod commands;
 mod database;
+mod log_file;
 mod text;
 
 use std::io::Write;

@@ -8,7 +8,7 @@
 //! background.rs which job runs when                                        obsolete.rs   files nobody needs
 //! families.rs   create, drop, list                                         properties.rs what a person may ask
 //! pause.rs      no jobs for a while                                        approximate.rs sizes by the index
-//! destroy.rs    a database's files, and nothing else
+//! destroy.rs    a database's files, and nothing else                       versions.rs   every version of a key
 //! ```
 //!
 //! Locks, in the order in which they may be taken: leadership of the write queue, then

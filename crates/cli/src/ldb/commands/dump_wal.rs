@@ -7,12 +7,12 @@
 //! The file alone is read, so families are numbers.
 
 use crate::arguments::Request;
+use crate::log_file::LogFile;
 use crate::text::hexadecimal;
 use crate::{Failure, Result};
 use ferrock_format::file_name::{self, FileKind};
-use ferrock_format::log::{LogEvent, LogReader, SliceSource, WalRecoveryMode};
+use ferrock_format::log::{LogEvent, LogReader, WalRecoveryMode};
 use ferrock_format::write_batch::{PreparePolicy, Record, WriteBatchRef};
-use ferrock_vfs::{default_file_system, read_file};
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
         // Checked by recyclable records only; another name is as good as any.
         _ => ferrock::FileNumber(0),
     };
-    let content = read_file(&*default_file_system(), path)?;
+    let source = LogFile::open(path)?;
     if request.is_set("header") {
         write!(out, "Sequence,Count,ByteSize,Physical Offset,Key(s)")?;
         if request.is_set("print_value") {
@@ -36,7 +36,7 @@ pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
     }
     let is_committed = request.get("write_committed") != Some("false");
     let mode = WalRecoveryMode::TolerateCorruptedTailRecords;
-    let mut reader = LogReader::new(SliceSource(&content), number, mode);
+    let mut reader = LogReader::new(source, number, mode);
     let mut scratch = Vec::new();
     let mut damage = None;
     loop {

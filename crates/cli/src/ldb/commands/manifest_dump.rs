@@ -4,11 +4,12 @@
 use super::manifest_text::{blob_file, edit as edit_text, internal_key};
 use crate::arguments::Request;
 use crate::database::directory;
+use crate::log_file::LogFile;
 use crate::{Failure, Result};
 use ferrock::{Comparator, Error};
 use ferrock_base::internal_key::user_key;
 use ferrock_format::file_name::{self, CURRENT};
-use ferrock_format::log::{LogEvent, LogReader, SliceSource};
+use ferrock_format::log::{LogEvent, LogReader};
 use ferrock_format::version_edit::{BlobFileAddition, ColumnFamilyChange, NewFile, VersionEdit};
 use ferrock_vfs::{default_file_system, read_file};
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ struct Replay {
 
 pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
     let path = manifest_path(request)?;
-    let content = read_file(&*default_file_system(), &path)?;
+    let source = LogFile::open(&path)?;
     let is_verbose = request.is_set("verbose");
     let is_hex = request.texts().is_key_hex;
     if is_verbose {
@@ -59,7 +60,7 @@ pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
     }
     let mut replay = Replay { created: 1, ..Replay::default() };
     replay.families.insert(0, Family { name: "default".to_owned(), ..Family::default() });
-    let mut reader = LogReader::manifest(SliceSource(&content));
+    let mut reader = LogReader::manifest(source);
     let mut scratch = Vec::new();
     let mut damage = None;
     loop {

@@ -8,6 +8,8 @@ mod manifest_dump;
 mod manifest_text;
 mod point;
 mod scan;
+#[cfg(test)]
+mod tests;
 
 use crate::arguments::Request;
 use crate::{Failure, Result};

@@ -1,0 +1,43 @@
+//! Damaged files: whatever a byte is changed to, the commands come to an end without a panic.
+
+use super::run;
+use crate::arguments::{Parsed, parse};
+use ferrock_vfs::{default_file_system, write_file_synced};
+use std::path::Path;
+
+fn outcome(words: &[&str]) -> (bool, Vec<u8>) {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let Ok(Parsed::Request(request)) = parse(&words) else { panic!("{words:?}") };
+    let mut out = Vec::new();
+    (run(&request, &mut out).is_ok(), out)
+}
+
+/// Runs a command over every file that differs from `content` by a byte, or is cut short. Counts those that are refused.
+fn damage(content: &[u8], path: &Path, words: &[&str]) -> usize {
+    let file_system = default_file_system();
+    let mut refused = 0;
+    for at in 0..content.len() {
+        let mut changed = content.to_vec();
+        changed[at] ^= 1 << (at % 8);
+        for wrong in [&changed[..], &content[..at]] {
+            write_file_synced(&*file_system, path, wrong).unwrap();
+            refused += usize::from(!outcome(words).0);
+        }
+    }
+    refused
+}
+
+#[test]
+fn damaged_manifests_and_logs_are_refused_or_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("000007.log");
+    let walfile = format!("--walfile={}", path.display());
+    let manifest = format!("--path={}", path.display());
+    let content = include_bytes!("../../../tests/data/ldb/single-delete.log");
+    let refused = damage(content, &path, &["dump_wal", &walfile, "--print_value"]);
+    // Every byte is under a checksum; what is cut off counts as torn.
+    assert!(refused >= content.len() * 9 / 10, "{refused} of {}", content.len());
+    let content = include_bytes!("../../../tests/data/ldb/wal-tracked.manifest");
+    let refused = damage(content, &path, &["manifest_dump", &manifest, "--verbose"]);
+    assert!(refused >= content.len() * 8 / 10, "{refused} of {}", content.len());
+}
