@@ -10,7 +10,7 @@ use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
 impl Db {
     /// About how many bytes the keys of each `[begin, end)` take in the tables of a family, as they are stored. What is
     /// in memory does not count. A table that lies in a range whole counts with its whole size, one that does so in part
-    /// with its data blocks there.
+    /// with its data blocks there and their share of the rest of the table.
     ///
     /// # Errors
     /// Those of reading an index block.
@@ -39,7 +39,10 @@ fn size_of_range(data: &ColumnFamilyData, pinned: &SuperVersion, begin: &[u8], e
             (true, true) => file.size_bytes,
             (true, false) => offset_of(data, file, end)?,
             (false, true) => file.size_bytes.saturating_sub(offset_of(data, file, begin)?),
-            (false, false) => offset_of(data, file, end)?.saturating_sub(offset_of(data, file, begin)?),
+            (false, false) => {
+                let table = data.table_cache.get(file)?;
+                table.approximate_size_between(&before(begin), &before(end))?
+            }
         };
         total = total.saturating_add(size);
     }
@@ -47,6 +50,10 @@ fn size_of_range(data: &ColumnFamilyData, pinned: &SuperVersion, begin: &[u8], e
 }
 
 fn offset_of(data: &ColumnFamilyData, file: &FileMetadata, user_key: &[u8]) -> Result<u64> {
-    let key = make_internal_key(user_key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
-    data.table_cache.get(file)?.approximate_offset_of(&key)
+    data.table_cache.get(file)?.approximate_offset_of(&before(user_key))
+}
+
+/// The internal key before every version of a user key.
+fn before(user_key: &[u8]) -> Vec<u8> {
+    make_internal_key(user_key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK)
 }

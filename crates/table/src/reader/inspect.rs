@@ -15,17 +15,36 @@ use ferrock_format::handle::BlockHandle;
 const VERIFY_READAHEAD_BYTES: usize = 256 << 10;
 
 impl TableReader {
-    /// Roughly where an internal key would be in the file: the offset of its data block, or the end of the data.
+    /// Roughly how much of the file belongs to the keys before an internal key: the data blocks before that of the key, and
+    /// of the rest of the file (index, filters, properties) the share that these have of the data. The whole file for a
+    /// key behind all others, so that neighbouring ranges add up to it.
     pub fn approximate_offset_of(&self, internal_key: &[u8]) -> Result<u64> {
+        Ok(self.with_metadata(self.data_offset_of(internal_key)?))
+    }
+
+    /// Roughly how much of the file belongs to the keys from one internal key to another.
+    pub fn approximate_size_between(&self, begin: &[u8], end: &[u8]) -> Result<u64> {
+        Ok(self.with_metadata(self.data_offset_of(end)?.saturating_sub(self.data_offset_of(begin)?)))
+    }
+
+    /// The offset of the data block of an internal key, or the end of the data.
+    fn data_offset_of(&self, internal_key: &[u8]) -> Result<u64> {
         let options = TableReadOptions::default();
         let mut position = IndexPosition::default();
         let seek = self.index_context(&options).seek(&mut position, internal_key);
         seek.map_err(|error| self.loader.in_file(error))?;
-        if position.valid() {
-            return Ok(position.entry()?.handle.offset);
-        }
+        if position.valid() { Ok(position.entry()?.handle.offset) } else { Ok(self.data_size()) }
+    }
+
+    fn data_size(&self) -> u64 {
         let recorded = self.properties.data_size;
-        Ok(if recorded > 0 && recorded < self.file_size { recorded } else { self.metaindex.offset })
+        if recorded > 0 && recorded < self.file_size { recorded } else { self.metaindex.offset }
+    }
+
+    /// Bytes of data, and their share of the rest of the file.
+    fn with_metadata(&self, data_bytes: u64) -> u64 {
+        let scaled = u128::from(data_bytes) * u128::from(self.file_size) / u128::from(self.data_size().max(1));
+        u64::try_from(scaled).unwrap_or(u64::MAX).min(self.file_size)
     }
 
     /// At most `count` user keys that cut the table into ranges of about the same size, each with the bytes from the

@@ -3,7 +3,9 @@
 
 use ferrock_base::internal_key::{make_internal_key, user_key};
 use ferrock_base::prefix::PrefixExtractor;
-use ferrock_base::{Comparator, InternalComparator, InternalIterator, LookupKey, MAX_SEQUENCE_NUMBER, ValueType};
+use ferrock_base::{
+    Comparator, InternalComparator, InternalIterator, LookupKey, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType,
+};
 use ferrock_format::properties::TableProperties;
 use ferrock_table::{ReadTier, TableBlockCache, TableReadOptions, TableReader, TableReaderParams};
 use ferrock_vfs::{FileSystem, RandomAccessOptions};
@@ -150,7 +152,15 @@ pub fn check_all_ways(reader: &Arc<TableReader>, entries: &Entries) {
     for (key, _) in entries.iter().step_by(7) {
         let next = reader.approximate_offset_of(key).unwrap();
         assert!(next >= offset && next <= reader.file_size());
+        let first = &entries[0].0;
+        let between = reader.approximate_size_between(first, key).unwrap();
+        // The first block begins at 0; two roundings may differ by one.
+        assert!(between.abs_diff(next - reader.approximate_offset_of(first).unwrap()) <= 1);
         offset = next;
+    }
+    let behind = make_internal_key(&[0xFF; 64], SequenceNumber(0), ValueType::Deletion);
+    if !entries.is_empty() && comparator.compare(&behind, &entries[entries.len() - 1].0).is_gt() {
+        assert_eq!(reader.approximate_offset_of(&behind).unwrap(), reader.file_size());
     }
     let anchors = reader.anchors(8).unwrap();
     assert!(

@@ -2,7 +2,6 @@
 
 use super::run;
 use crate::arguments::{Parsed, parse};
-use ferrock_vfs::{default_file_system, write_file_synced};
 use std::path::Path;
 
 fn outcome(words: &[&str]) -> (bool, Vec<u8>) {
@@ -13,14 +12,14 @@ fn outcome(words: &[&str]) -> (bool, Vec<u8>) {
 }
 
 /// Runs a command over every file that differs from `content` by a byte, or is cut short. Counts those that are refused.
+#[expect(clippy::disallowed_methods, reason = "thousands of files need not be synced")]
 fn damage(content: &[u8], path: &Path, words: &[&str]) -> usize {
-    let file_system = default_file_system();
     let mut refused = 0;
     for at in 0..content.len() {
         let mut changed = content.to_vec();
         changed[at] ^= 1 << (at % 8);
         for wrong in [&changed[..], &content[..at]] {
-            write_file_synced(&*file_system, path, wrong).unwrap();
+            std::fs::write(path, wrong).unwrap();
             refused += usize::from(!outcome(words).0);
         }
     }
