@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, FlushOptions};
+use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
 use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
 use std::path::Path;
@@ -203,4 +204,48 @@ fn every_version_of_a_key_can_be_looked_at() {
     assert_eq!(all(Some(b"bb"), None), expected[4..]);
     assert_eq!(all(None, Some(b"a")), []);
     drop(snapshots);
+}
+
+/// Keeps jobs at their beginning while it is closed.
+#[derive(Debug)]
+struct HeldSpawner(Arc<AtomicBool>);
+
+impl Spawner for HeldSpawner {
+    fn spawn(&self, name: &str, job: Job) -> ferrock::Result<Box<dyn Join>> {
+        let is_held = Arc::clone(&self.0);
+        let held = move || {
+            while is_held.load(Ordering::Acquire) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            job();
+        };
+        StdSpawner.spawn(name, Box::new(held))
+    }
+}
+
+#[test]
+fn closing_ends_while_a_flush_is_about_to_begin() {
+    let directory = tempfile::tempdir().unwrap();
+    let is_held = Arc::new(AtomicBool::new(true));
+    let mut options = create();
+    options.components.spawner = Some(Arc::new(HeldSpawner(Arc::clone(&is_held))));
+    let db = Db::open(directory.path(), options).unwrap();
+    // More than a job writes before it looks whether the database closes.
+    for number in 0..5000u32 {
+        db.put(&number.to_be_bytes(), b"v").unwrap();
+    }
+    let family = db.default_column_family().unwrap();
+    db.flush_cf(&family, &FlushOptions { wait: false, ..FlushOptions::default() }).unwrap();
+    let closing = db.clone();
+    let (ended, wait) = std::sync::mpsc::channel();
+    let closer = std::thread::spawn(move || ended.send(closing.close()));
+    while db.put(b"k", b"v").is_ok() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    is_held.store(false, Ordering::Release);
+    wait.recv_timeout(Duration::from_secs(30)).expect("closing does not end").unwrap();
+    closer.join().unwrap().unwrap();
+    drop(db);
+    let db = Db::open(directory.path(), create()).unwrap();
+    assert_eq!(db.get(&4999u32.to_be_bytes()).unwrap().as_deref(), Some(&b"v"[..]), "the log has it");
 }

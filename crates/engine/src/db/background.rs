@@ -31,10 +31,12 @@ impl DbCore {
         if self.is_read_only || state.pauses > 0 || state.error.standing().is_some() {
             return;
         }
-        self.schedule_flushes(state);
-        if !self.is_closing.load(Ordering::Acquire) {
-            self.schedule_compactions(state);
+        // Jobs give up when the database closes. One begun now would too, and begin the next, without end.
+        if self.is_closing.load(Ordering::Acquire) {
+            return;
         }
+        self.schedule_flushes(state);
+        self.schedule_compactions(state);
     }
 
     fn schedule_flushes(self: &Arc<Self>, state: &mut State) {
