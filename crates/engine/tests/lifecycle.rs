@@ -235,7 +235,7 @@ fn closing_ends_while_a_flush_is_about_to_begin() {
         db.put(&number.to_be_bytes(), b"v").unwrap();
     }
     let family = db.default_column_family().unwrap();
-    db.flush_cf(&family, &FlushOptions { wait: false, ..FlushOptions::default() }).unwrap();
+    db.flush_cf(&family, &FlushOptions { wait: false }).unwrap();
     let closing = db.clone();
     let (ended, wait) = std::sync::mpsc::channel();
     let closer = std::thread::spawn(move || ended.send(closing.close()));
