@@ -1,0 +1,458 @@
+//! Any library with RocksDB's C interface: the real one, or Ferrock's.
+
+use crate::engine::{Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow};
+use crate::library::{Functions, Object, c_text};
+use crate::settings::{FamilySettings, Settings};
+use std::ffi::{CString, c_char, c_int};
+use std::path::Path;
+use std::ptr::{null, null_mut};
+
+/// A loaded library.
+pub struct CEngine {
+    functions: &'static Functions,
+}
+
+impl CEngine {
+    pub fn load(path: &Path) -> Outcome<Self> {
+        Ok(Self { functions: Functions::load(path)? })
+    }
+}
+
+/// Something of the library's that is given back when it is dropped.
+struct Owned {
+    object: Object,
+    destroy: unsafe extern "C" fn(Object),
+}
+
+impl Owned {
+    /// `create` and `destroy` belong together.
+    fn new(create: unsafe extern "C" fn() -> Object, destroy: unsafe extern "C" fn(Object)) -> Self {
+        // SAFETY: the creating functions take nothing and have no requirements.
+        Self { object: unsafe { create() }, destroy }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: the object was made by the creating counterpart, is not null, and is destroyed only here.
+        unsafe { (self.destroy)(self.object) }
+    }
+}
+
+fn chars(bytes: &[u8]) -> *const c_char {
+    bytes.as_ptr().cast()
+}
+
+/// Bytes that belong to the library, until its next call.
+fn borrowed<'a>(pointer: *const c_char, length: usize) -> &'a [u8] {
+    if length == 0 {
+        return &[];
+    }
+    // SAFETY: every caller has both from one call of the library, which vouches for them until the object that holds
+    // them is moved or destroyed; the borrow that the caller gives out does not last longer.
+    unsafe { std::slice::from_raw_parts(pointer.cast(), length) }
+}
+
+/// Options of a database and of its families.
+struct OpenOptions {
+    names: Vec<CString>,
+    db: Owned,
+    families: Vec<Owned>,
+}
+
+impl CEngine {
+    fn options(&self) -> Owned {
+        Owned::new(self.functions.options_create, self.functions.options_destroy)
+    }
+
+    /// `base` changed by the text.
+    fn changed(&self, base: Object, text: &str) -> Outcome<Owned> {
+        let (new, c) = (self.options(), c_text(text)?);
+        let f = self.functions;
+        // SAFETY: both are options, and the text ends with a zero.
+        f.checked(|error| unsafe { (f.get_options_from_string)(base, c.as_ptr(), new.object, error) })
+            .map_err(|error| format!("options {text}: {error}"))?;
+        Ok(new)
+    }
+
+    fn fresh_options(&self, settings: &Settings) -> Outcome<OpenOptions> {
+        let base = self.options();
+        let db = self.changed(base.object, &joined(&settings.db))?;
+        let families = settings.families.iter().map(|family| self.changed(base.object, &family_text(family)));
+        let families = families.collect::<Outcome<Vec<_>>>()?;
+        Ok(OpenOptions { names: FAMILIES.iter().map(|name| c_text(name)).collect::<Outcome<_>>()?, db, families })
+    }
+
+    /// The directory's OPTIONS file; a name that the library does not know is an error.
+    fn latest_options(&self, directory: &CString, settings: &Settings) -> Outcome<OpenOptions> {
+        let f = self.functions;
+        let env = f.create_default_env.zip(f.env_destroy).map(|(create, destroy)| Owned::new(create, destroy));
+        // SAFETY: no requirements.
+        let cache = Owned { object: unsafe { (f.cache_create_lru)(8 << 20) }, destroy: f.cache_destroy };
+        let (mut db, mut count, mut names, mut families) = (null_mut(), 0, null_mut(), null_mut());
+        let env = env.as_ref().map_or(null_mut(), |env| env.object);
+        // SAFETY: the environment and the cache outlive the call, the rest are places for its results.
+        f.checked(|error| unsafe {
+            let (path, cache) = (directory.as_ptr(), cache.object);
+            (f.load_latest_options)(path, env, 0, cache, &mut db, &mut count, &mut names, &mut families, error);
+        })
+        .map_err(|error| format!("load_latest_options: {error}"))?;
+        let copy = || {
+            let mut copied = OpenOptions {
+                names: Vec::new(),
+                db: self.changed(db, &joined(&settings.db))?,
+                families: Vec::new(),
+            };
+            for number in 0..count {
+                // SAFETY: both lists have `count` members, and the names end with zeros.
+                let (name, family) = unsafe {
+                    (std::ffi::CStr::from_ptr(*names.add(number)).to_owned(), *families.add(number))
+                };
+                let position = FAMILIES.iter().position(|known| name.to_bytes() == known.as_bytes());
+                let text = position.and_then(|at| settings.families.get(at)).map(family_text).unwrap_or_default();
+                copied.names.push(name);
+                copied.families.push(self.changed(family, &text)?);
+            }
+            Ok(copied)
+        };
+        let copied = copy();
+        // SAFETY: what the call above gave, given back once.
+        unsafe { (f.load_latest_options_destroy)(db, names, families, count) };
+        copied
+    }
+}
+
+fn joined(settings: &[(String, String)]) -> String {
+    settings.iter().map(|(name, value)| format!("{name}={value};")).collect()
+}
+
+fn family_text(settings: &FamilySettings) -> String {
+    let mut text = joined(&settings.family);
+    if !settings.table.is_empty() {
+        text.push_str(&format!("block_based_table_factory={{{}}};", joined(&settings.table)));
+    }
+    text
+}
+
+impl Engine for CEngine {
+    fn open(&self, directory: &Path, mode: OpenMode, settings: &Settings) -> Outcome<Box<dyn Database>> {
+        let f = self.functions;
+        let path = c_text(directory.to_str().ok_or("the path is not UTF-8")?)?;
+        let options = match mode {
+            OpenMode::Create => self.fresh_options(settings)?,
+            OpenMode::ReadWrite | OpenMode::ReadOnly => self.latest_options(&path, settings)?,
+        };
+        let names: Vec<*const c_char> = options.names.iter().map(|name| name.as_ptr()).collect();
+        let families: Vec<Object> = options.families.iter().map(|family| family.object).collect();
+        let count = names.len() as c_int;
+        let mut handles: Vec<Object> = vec![null_mut(); names.len()];
+        let (db_options, names, families, out) =
+            (options.db.object, names.as_ptr(), families.as_ptr(), handles.as_mut_ptr());
+        // SAFETY: the three lists have `count` members and outlive the call.
+        let db = f.checked(|error| unsafe {
+            if mode == OpenMode::ReadOnly {
+                (f.open_for_read_only_column_families)(db_options, path.as_ptr(), count, names, families, out, 0, error)
+            } else {
+                (f.open_column_families)(db_options, path.as_ptr(), count, names, families, out, error)
+            }
+        })?;
+        Ok(Box::new(CDatabase { functions: f, db, handles, names: options.names, snapshots: Vec::new() }))
+    }
+}
+
+/// An open database. Snapshots are released, and families given back, before it is closed.
+struct CDatabase {
+    functions: &'static Functions,
+    db: Object,
+    handles: Vec<Object>,
+    names: Vec<CString>,
+    snapshots: Vec<Option<Object>>,
+}
+
+impl Drop for CDatabase {
+    fn drop(&mut self) {
+        let f = self.functions;
+        // SAFETY: all of them are of this database, each is given back once, and the database last. Iterators borrow it.
+        unsafe {
+            for snapshot in self.snapshots.drain(..).flatten() {
+                (f.release_snapshot)(self.db, snapshot);
+            }
+            for handle in self.handles.drain(..) {
+                (f.column_family_handle_destroy)(handle);
+            }
+            (f.close)(self.db);
+        }
+    }
+}
+
+impl CDatabase {
+    fn read_options(&self, snapshot: Option<usize>) -> Owned {
+        let f = self.functions;
+        let options = Owned::new(f.readoptions_create, f.readoptions_destroy);
+        // SAFETY: options that exist; a snapshot that is not released before the read is over.
+        unsafe {
+            (f.readoptions_set_verify_checksums)(options.object, 1);
+            if let Some(snapshot) = snapshot.and_then(|number| self.snapshots[number]) {
+                (f.readoptions_set_snapshot)(options.object, snapshot);
+            }
+        }
+        options
+    }
+
+    fn add(&self, batch: Object, record: &Record) -> Outcome<()> {
+        let f = self.functions;
+        // SAFETY: the batch and the families exist; keys and values are copied by the call.
+        unsafe {
+            match record {
+                Record::Put(family, key, value) => {
+                    let (key, value) = ((chars(key), key.len()), (chars(value), value.len()));
+                    (f.writebatch_put_cf)(batch, self.handles[*family], key.0, key.1, value.0, value.1);
+                }
+                Record::Merge(family, key, value) => {
+                    let (key, value) = ((chars(key), key.len()), (chars(value), value.len()));
+                    (f.writebatch_merge_cf)(batch, self.handles[*family], key.0, key.1, value.0, value.1);
+                }
+                Record::Delete(family, key) => {
+                    (f.writebatch_delete_cf)(batch, self.handles[*family], chars(key), key.len());
+                }
+                Record::SingleDelete(family, key) => {
+                    let function = f.writebatch_singledelete_cf.ok_or("no single deletion in batches")?;
+                    function(batch, self.handles[*family], chars(key), key.len());
+                }
+                Record::DeleteRange(family, begin, end) => {
+                    let (begin, end) = ((chars(begin), begin.len()), (chars(end), end.len()));
+                    (f.writebatch_delete_range_cf)(batch, self.handles[*family], begin.0, begin.1, end.0, end.1);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_batch(&self, records: &[Record], options: &Owned) -> Outcome<()> {
+        let f = self.functions;
+        let batch = Owned::new(f.writebatch_create, f.writebatch_destroy);
+        for record in records {
+            self.add(batch.object, record)?;
+        }
+        // SAFETY: database, options and batch exist.
+        f.checked(|error| unsafe { (f.write)(self.db, options.object, batch.object, error) })
+    }
+}
+
+impl Database for CDatabase {
+    fn family(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known.to_bytes() == name.as_bytes())
+    }
+
+    fn write(&mut self, batch: &[Record], how: WriteHow) -> Outcome<()> {
+        let f = self.functions;
+        let options = Owned::new(f.writeoptions_create, f.writeoptions_destroy);
+        // SAFETY: options that exist.
+        unsafe {
+            (f.writeoptions_set_sync)(options.object, how.sync.into());
+            (f.writeoptions_disable_WAL)(options.object, how.disable_wal.into());
+        }
+        if let [Record::SingleDelete(family, key)] = batch {
+            let (family, key, length) = (self.handles[*family], chars(key), key.len());
+            // SAFETY: database, options and family exist.
+            let delete = |error| unsafe { (f.singledelete_cf)(self.db, options.object, family, key, length, error) };
+            return f.checked(delete);
+        }
+        self.write_batch(batch, &options)
+    }
+
+    fn flush(&mut self, family: usize) -> Outcome<()> {
+        let f = self.functions;
+        let options = Owned::new(f.flushoptions_create, f.flushoptions_destroy);
+        // SAFETY: database, options and family exist; flushing waits by default.
+        f.checked(|error| unsafe { (f.flush_cf)(self.db, options.object, self.handles[family], error) })
+    }
+
+    fn compact(&mut self, family: usize, begin: Option<&[u8]>, end: Option<&[u8]>, force: bool) -> Outcome<()> {
+        let f = self.functions;
+        let handle = self.handles[family];
+        let (begin, begin_length) = begin.map_or((null(), 0), |key| (chars(key), key.len()));
+        let (end, end_length) = end.map_or((null(), 0), |key| (chars(key), key.len()));
+        let Some(compact) = f.compact_range_cf_opt else {
+            // SAFETY: database and family exist; a null key is an open end.
+            unsafe { (f.compact_range_cf)(self.db, handle, begin, begin_length, end, end_length) };
+            return Ok(());
+        };
+        const FORCE: u8 = 2;
+        let options = Owned::new(f.compactoptions_create, f.compactoptions_destroy);
+        if let Some(set) = f.compactoptions_set_bottommost_level_compaction.filter(|_| force) {
+            // SAFETY: options that exist.
+            unsafe { set(options.object, FORCE) };
+        }
+        // SAFETY: as above.
+        f.checked(|error| unsafe {
+            compact(self.db, handle, options.object, begin, begin_length, end, end_length, error);
+        })
+    }
+
+    fn flush_wal(&mut self) -> Outcome<()> {
+        let f = self.functions;
+        // SAFETY: the database exists.
+        f.checked(|error| unsafe { (f.flush_wal)(self.db, 0, error) })
+    }
+
+    fn snapshot(&mut self) -> Outcome<()> {
+        // SAFETY: the database exists.
+        self.snapshots.push(Some(unsafe { (self.functions.create_snapshot)(self.db) }));
+        Ok(())
+    }
+
+    fn release_snapshot(&mut self, number: usize) -> Outcome<()> {
+        if let Some(snapshot) = self.snapshots[number].take() {
+            // SAFETY: a snapshot of this database, taken out of the list so that it is released once.
+            unsafe { (self.functions.release_snapshot)(self.db, snapshot) };
+        }
+        Ok(())
+    }
+
+    fn get(&self, family: usize, key: &[u8], snapshot: Option<usize>) -> Outcome<Option<Vec<u8>>> {
+        let f = self.functions;
+        let options = self.read_options(snapshot);
+        // SAFETY: database, options and family exist.
+        let found = f.checked(|error| unsafe {
+            (f.get_pinned_cf)(self.db, options.object, self.handles[family], chars(key), key.len(), error)
+        })?;
+        if found.is_null() {
+            return Ok(None);
+        }
+        let found = Owned { object: found, destroy: f.pinnableslice_destroy };
+        let mut length = 0;
+        // SAFETY: the value exists until `found` is dropped.
+        let value = unsafe { (f.pinnableslice_value)(found.object, &mut length) };
+        Ok(Some(borrowed(value, length).to_vec()))
+    }
+
+    fn multi_get(&self, family: usize, keys: &[&[u8]]) -> Outcome<Vec<Option<Vec<u8>>>> {
+        let f = self.functions;
+        let options = self.read_options(None);
+        let families = vec![self.handles[family]; keys.len()];
+        let (pointers, lengths): (Vec<_>, Vec<_>) = keys.iter().map(|key| (chars(key), key.len())).unzip();
+        let mut values: Vec<*mut c_char> = vec![null_mut(); keys.len()];
+        let mut value_lengths = vec![0usize; keys.len()];
+        let mut errors: Vec<*mut c_char> = vec![null_mut(); keys.len()];
+        // SAFETY: six lists of as many members as there are keys.
+        unsafe {
+            (f.multi_get_cf)(
+                self.db,
+                options.object,
+                families.as_ptr(),
+                keys.len(),
+                pointers.as_ptr(),
+                lengths.as_ptr(),
+                values.as_mut_ptr(),
+                value_lengths.as_mut_ptr(),
+                errors.as_mut_ptr(),
+            );
+        }
+        let mut results = Vec::new();
+        let mut failed = None;
+        for ((value, length), error) in values.into_iter().zip(value_lengths).zip(errors) {
+            if !error.is_null() {
+                failed = Some(f.take_text(error));
+            }
+            results.push((!value.is_null()).then(|| borrowed(value, length).to_vec()));
+            if !value.is_null() {
+                // SAFETY: allocated by the call above for us to free, and copied.
+                unsafe { (f.free)(value.cast()) };
+            }
+        }
+        failed.map_or(Ok(results), Err)
+    }
+
+    fn iterate(&self, family: usize, how: &IterHow) -> Outcome<Box<dyn Cursor + '_>> {
+        let f = self.functions;
+        let options = self.read_options(how.snapshot);
+        let bounds = (how.lower.clone(), how.upper.clone());
+        // SAFETY: options that exist; the bounds are kept with the iterator, and the memory of a vector does not move
+        // with it.
+        let iterator = unsafe {
+            (f.readoptions_set_total_order_seek)(options.object, (!how.prefix_same_as_start).into());
+            (f.readoptions_set_prefix_same_as_start)(options.object, how.prefix_same_as_start.into());
+            if let Some(lower) = &bounds.0 {
+                (f.readoptions_set_iterate_lower_bound)(options.object, chars(lower), lower.len());
+            }
+            if let Some(upper) = &bounds.1 {
+                (f.readoptions_set_iterate_upper_bound)(options.object, chars(upper), upper.len());
+            }
+            (f.create_iterator_cf)(self.db, options.object, self.handles[family])
+        };
+        let iterator = Owned { object: iterator, destroy: f.iter_destroy };
+        Ok(Box::new(CCursor { functions: f, iterator, _options: options, _bounds: bounds, _database: self }))
+    }
+
+    fn verify_checksum(&self) -> Outcome<bool> {
+        let f = self.functions;
+        let Some(verify) = f.verify_checksum else { return Ok(false) };
+        let options = self.read_options(None);
+        // SAFETY: database and options exist.
+        f.checked(|error| unsafe { verify(self.db, options.object, error) }).map(|()| true)
+    }
+
+    fn close(self: Box<Self>) -> Outcome<()> {
+        Ok(())
+    }
+}
+
+/// An iterator; dropped before its options and its database.
+struct CCursor<'a> {
+    functions: &'static Functions,
+    iterator: Owned,
+    _options: Owned,
+    _bounds: (Option<Vec<u8>>, Option<Vec<u8>>),
+    _database: &'a CDatabase,
+}
+
+// SAFETY of every block below: the iterator exists as long as the cursor; keys are read during the call only; what is
+// given out borrows the cursor, and the library keeps it until the iterator moves, which needs the cursor exclusively.
+impl Cursor for CCursor<'_> {
+    fn seek_to_first(&mut self) {
+        // SAFETY: see above.
+        unsafe { (self.functions.iter_seek_to_first)(self.iterator.object) }
+    }
+    fn seek_to_last(&mut self) {
+        // SAFETY: see above.
+        unsafe { (self.functions.iter_seek_to_last)(self.iterator.object) }
+    }
+    fn seek(&mut self, key: &[u8]) {
+        // SAFETY: see above.
+        unsafe { (self.functions.iter_seek)(self.iterator.object, chars(key), key.len()) }
+    }
+    fn seek_for_prev(&mut self, key: &[u8]) {
+        // SAFETY: see above.
+        unsafe { (self.functions.iter_seek_for_prev)(self.iterator.object, chars(key), key.len()) }
+    }
+    fn next(&mut self) {
+        // SAFETY: see above.
+        unsafe { (self.functions.iter_next)(self.iterator.object) }
+    }
+    fn prev(&mut self) {
+        // SAFETY: see above.
+        unsafe { (self.functions.iter_prev)(self.iterator.object) }
+    }
+    fn valid(&self) -> bool {
+        // SAFETY: see above.
+        unsafe { (self.functions.iter_valid)(self.iterator.object) != 0 }
+    }
+    fn key(&self) -> &[u8] {
+        let mut length = 0;
+        // SAFETY: see above.
+        let key = unsafe { (self.functions.iter_key)(self.iterator.object, &mut length) };
+        borrowed(key, length)
+    }
+    fn value(&self) -> &[u8] {
+        let mut length = 0;
+        // SAFETY: see above.
+        let value = unsafe { (self.functions.iter_value)(self.iterator.object, &mut length) };
+        borrowed(value, length)
+    }
+    fn status(&self) -> Outcome<()> {
+        let f = self.functions;
+        // SAFETY: see above.
+        f.checked(|error| unsafe { (f.iter_get_error)(self.iterator.object, error) })
+    }
+}

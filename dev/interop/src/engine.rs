@@ -1,0 +1,90 @@
+//! What the rig asks of an engine: the common part of Ferrock's Rust interface and RocksDB's C interface.
+//!
+//! Column families are numbered in the order of [`FAMILIES`]; settings are the texts of the OPTIONS file, which both
+//! sides understand; errors are texts.
+
+use crate::settings::Settings;
+use std::path::Path;
+
+/// The column families of every history.
+pub const FAMILIES: [&str; 2] = ["default", "second"];
+
+/// One record of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    Put(usize, Vec<u8>, Vec<u8>),
+    Merge(usize, Vec<u8>, Vec<u8>),
+    Delete(usize, Vec<u8>),
+    SingleDelete(usize, Vec<u8>),
+    /// From the first key up to the second, which is left out.
+    DeleteRange(usize, Vec<u8>, Vec<u8>),
+}
+
+/// How a batch is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteHow {
+    pub sync: bool,
+    pub disable_wal: bool,
+}
+
+/// What an iterator is restricted to.
+#[derive(Clone, Debug, Default)]
+pub struct IterHow {
+    pub snapshot: Option<usize>,
+    pub lower: Option<Vec<u8>>,
+    pub upper: Option<Vec<u8>>,
+    /// Only keys with the prefix of the key that was sought; otherwise everything in order.
+    pub prefix_same_as_start: bool,
+}
+
+/// How a directory is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// A new database, with nothing but the settings given.
+    Create,
+    /// With the directory's own OPTIONS file, changed by the settings given.
+    ReadWrite,
+    /// With the directory's own OPTIONS file, and without leaving a trace.
+    ReadOnly,
+}
+
+pub type Outcome<T> = Result<T, String>;
+
+/// Opens databases.
+pub trait Engine {
+    fn open(&self, directory: &Path, mode: OpenMode, settings: &Settings) -> Outcome<Box<dyn Database>>;
+}
+
+/// An open database.
+pub trait Database {
+    /// The number of a family; `None` when there is none of that name.
+    fn family(&self, name: &str) -> Option<usize>;
+    fn write(&mut self, batch: &[Record], how: WriteHow) -> Outcome<()>;
+    fn flush(&mut self, family: usize) -> Outcome<()>;
+    /// Compacts a range; with `force`, the bottommost level as well.
+    fn compact(&mut self, family: usize, begin: Option<&[u8]>, end: Option<&[u8]>, force: bool) -> Outcome<()>;
+    fn flush_wal(&mut self) -> Outcome<()>;
+    /// Snapshots are numbered from 0 in the order of their creation.
+    fn snapshot(&mut self) -> Outcome<()>;
+    fn release_snapshot(&mut self, number: usize) -> Outcome<()>;
+    fn get(&self, family: usize, key: &[u8], snapshot: Option<usize>) -> Outcome<Option<Vec<u8>>>;
+    fn multi_get(&self, family: usize, keys: &[&[u8]]) -> Outcome<Vec<Option<Vec<u8>>>>;
+    fn iterate(&self, family: usize, how: &IterHow) -> Outcome<Box<dyn Cursor + '_>>;
+    /// Reads every block of every table. False when the interface cannot ask for it.
+    fn verify_checksum(&self) -> Outcome<bool>;
+    fn close(self: Box<Self>) -> Outcome<()>;
+}
+
+/// An iterator.
+pub trait Cursor {
+    fn seek_to_first(&mut self);
+    fn seek_to_last(&mut self);
+    fn seek(&mut self, key: &[u8]);
+    fn seek_for_prev(&mut self, key: &[u8]);
+    fn next(&mut self);
+    fn prev(&mut self);
+    fn valid(&self) -> bool;
+    fn key(&self) -> &[u8];
+    fn value(&self) -> &[u8];
+    fn status(&self) -> Outcome<()>;
+}

@@ -1,0 +1,314 @@
+//! A history: what is done to one directory, by whom, in which order. A pure function of its seed.
+//!
+//! Turns alternate between Ferrock and RocksDB. A turn opens the directory that the other left, checks all of it, writes,
+//! flushes, compacts, holds snapshots, checks again, and closes, or is killed with everything that is not flushed in its
+//! log. Some turns only read.
+
+use crate::engine::{FAMILIES, Record, WriteHow};
+use crate::random::Random;
+use crate::settings::{self, Fixed, Merge, Order, Release, Settings};
+
+/// Who has a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Player {
+    Ferrock,
+    RocksDb,
+}
+
+impl Player {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ferrock => "Ferrock",
+            Self::RocksDb => "RocksDB",
+        }
+    }
+}
+
+/// How a turn ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Close,
+    /// The process is killed.
+    Kill,
+}
+
+/// One step of a turn.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Write(Vec<Record>, WriteHow),
+    Flush(usize),
+    Compact { family: usize, begin: Option<Vec<u8>>, end: Option<Vec<u8>>, force: bool },
+    FlushWal,
+    /// Takes one more snapshot.
+    Snapshot,
+    /// Reads everything as of a snapshot.
+    CheckSnapshot(usize),
+    Release(usize),
+    /// Some lookups and seeks.
+    Probe,
+    /// Everything.
+    Check,
+}
+
+/// One turn.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub player: Player,
+    pub is_read_only: bool,
+    pub settings: Settings,
+    pub steps: Vec<Step>,
+    pub end: End,
+}
+
+/// What is done to a directory.
+#[derive(Clone, Debug)]
+pub struct History {
+    pub fixed: Fixed,
+    pub turns: Vec<Turn>,
+}
+
+const TURNS: usize = 8;
+
+/// Single deletion asks that a key was put once since: these keys are put and single-deleted in turn and nothing else is
+/// done to them, no range deletion covers them.
+const SINGLE_DELETE_PREFIX: &str = "~one";
+
+struct Writer<'a> {
+    fixed: &'a Fixed,
+    /// Which single-delete keys are there, per family.
+    is_there: Vec<Vec<bool>>,
+}
+
+impl History {
+    pub fn new(release: Release, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let fixed = Fixed::draw(release, seed, &mut random);
+        let mut writer = Writer { fixed: &fixed, is_there: vec![vec![false; 40]; FAMILIES.len()] };
+        let mut turns = Vec::new();
+        for number in 0..TURNS {
+            let is_ferrock = (number as u64 + seed).is_multiple_of(2);
+            let player = if is_ferrock { Player::Ferrock } else { Player::RocksDb };
+            let settings = settings::draw(&fixed, &mut random, number, is_ferrock, number == 0);
+            turns.push(writer.turn(player, settings, &mut random));
+            if random.percent(25) {
+                // Both see the directory as it is, and leave it as it is.
+                for player in [Player::RocksDb, Player::Ferrock] {
+                    let steps = vec![Step::Check];
+                    let settings = Settings::default();
+                    turns.push(Turn { player, is_read_only: true, settings, steps, end: End::Close });
+                }
+            }
+        }
+        Self { fixed, turns }
+    }
+}
+
+impl Writer<'_> {
+    fn turn(&mut self, player: Player, settings: Settings, random: &mut Random) -> Turn {
+        let mut steps = vec![Step::Check];
+        let mut snapshots: Vec<usize> = Vec::new();
+        let mut taken = 0;
+        for _ in 0..random.between(8, 30) {
+            let step = match random.below(100) {
+                0..50 => {
+                    let size = if random.percent(30) { 1 } else { random.between(2, 60) };
+                    let how = WriteHow { sync: random.percent(5), disable_wal: false };
+                    Step::Write(self.batch(size, random), how)
+                }
+                50..60 => Step::Flush(random.below(FAMILIES.len())),
+                60..70 => self.compact(random),
+                70..78 => {
+                    taken += 1;
+                    snapshots.push(taken - 1);
+                    Step::Snapshot
+                }
+                78..86 if !snapshots.is_empty() => Step::CheckSnapshot(*random.choose(&snapshots)),
+                86..90 if !snapshots.is_empty() => Step::Release(snapshots.remove(random.below(snapshots.len()))),
+                90..94 => Step::FlushWal,
+                94..96 => {
+                    // Without a log only a flush keeps what is written.
+                    let how = WriteHow { sync: false, disable_wal: true };
+                    steps.push(Step::Write(self.batch(20, random), how));
+                    steps.extend((1..FAMILIES.len()).map(Step::Flush));
+                    Step::Flush(0)
+                }
+                _ => Step::Probe,
+            };
+            steps.push(step);
+        }
+        steps.extend(snapshots.into_iter().map(Step::CheckSnapshot));
+        steps.push(Step::Check);
+        // Half of the time the last writes are certain to be in the log alone.
+        if random.percent(50) {
+            steps.push(Step::Write(self.batch(25, random), WriteHow::default()));
+        }
+        let end = if random.percent(35) { End::Kill } else { End::Close };
+        if end == End::Kill {
+            // With `manual_wal_flush`, what was not flushed is rightly lost.
+            steps.push(Step::FlushWal);
+        }
+        Turn { player, is_read_only: false, settings, steps, end }
+    }
+
+    fn batch(&mut self, size: usize, random: &mut Random) -> Vec<Record> {
+        let family = random.below(FAMILIES.len());
+        let both = random.percent(50);
+        let mut batch = Vec::new();
+        for _ in 0..size {
+            let family = if both { random.below(FAMILIES.len()) } else { family };
+            let merge = self.fixed.merges[family];
+            batch.push(match random.below(100) {
+                0..58 => Record::Put(family, key(random), value(merge, random)),
+                58..72 => Record::Delete(family, key(random)),
+                72..86 => Record::Merge(family, key(random), operand(merge, random)),
+                86..89 => self.delete_range(family, random),
+                _ => self.single(family, random),
+            });
+        }
+        batch
+    }
+
+    fn delete_range(&self, family: usize, random: &mut Random) -> Record {
+        let (mut begin, mut end) = (key(random), key(random));
+        if random.percent(70) {
+            // A short one: two keys with the same prefix.
+            let prefix = *random.choose(&PREFIXES);
+            let at = random.below(70);
+            (begin, end) = (numbered(prefix, at), numbered(prefix, at + random.between(0, 9)));
+        }
+        if begin > end {
+            std::mem::swap(&mut begin, &mut end);
+        }
+        match self.fixed.orders[family] {
+            Order::Bytewise => Record::DeleteRange(family, begin, end),
+            Order::Reverse => Record::DeleteRange(family, end, begin),
+        }
+    }
+
+    fn single(&mut self, family: usize, random: &mut Random) -> Record {
+        let number = random.below(self.is_there[family].len());
+        let key = format!("{SINGLE_DELETE_PREFIX}{number:03}").into_bytes();
+        let is_there = &mut self.is_there[family][number];
+        *is_there = !*is_there;
+        if *is_there {
+            Record::Put(family, key, value(self.fixed.merges[family], random))
+        } else {
+            Record::SingleDelete(family, key)
+        }
+    }
+
+    fn compact(&self, random: &mut Random) -> Step {
+        let family = random.below(FAMILIES.len());
+        let force = random.percent(40);
+        if random.percent(50) {
+            return Step::Compact { family, begin: None, end: None, force };
+        }
+        let (mut begin, mut end) = (key(random), key(random));
+        let is_ordered = match self.fixed.orders[family] {
+            Order::Bytewise => begin <= end,
+            Order::Reverse => begin >= end,
+        };
+        if !is_ordered {
+            std::mem::swap(&mut begin, &mut end);
+        }
+        Step::Compact { family, begin: Some(begin), end: random.percent(80).then_some(end), force }
+    }
+}
+
+const PREFIXES: [&str; 12] =
+    ["aaa_", "aab_", "abc_", "b___", "cat:", "dog:", "e\u{1}x_", "five", "gggg", "hhh_", "iiii", "lll_"];
+
+fn numbered(prefix: &str, number: usize) -> Vec<u8> {
+    format!("{prefix}{number:03}").into_bytes()
+}
+
+/// A key: mostly one of about a thousand, so that keys are overwritten and found; some short, long, or with odd bytes.
+pub fn key(random: &mut Random) -> Vec<u8> {
+    let prefix = *random.choose(&PREFIXES);
+    let mut key = numbered(prefix, random.below(80));
+    match random.below(100) {
+        0..80 => {}
+        80..90 => key.extend(std::iter::repeat_n(*random.choose(&[0, b'x', 0xff]), random.between(1, 3))),
+        90..94 => key.truncate(random.below(4)),
+        94..97 => key.extend(std::iter::repeat_n(b'L', random.between(1, 8) * 100)),
+        _ => key.truncate(5),
+    }
+    key
+}
+
+/// A key to look for: also between and behind those that are written.
+pub fn target(random: &mut Random) -> Vec<u8> {
+    match random.below(10) {
+        0 => format!("{SINGLE_DELETE_PREFIX}{:03}", random.below(45)).into_bytes(),
+        1 => {
+            let length = random.below(6);
+            random.bytes(length)
+        }
+        2 => [key(random), vec![0]].concat(),
+        _ => key(random),
+    }
+}
+
+fn value(merge: Merge, random: &mut Random) -> Vec<u8> {
+    if merge == Merge::Uint64Add && random.percent(70) {
+        return random.next().to_le_bytes().to_vec();
+    }
+    let length = match random.below(200) {
+        0..10 => 0,
+        10..120 => random.between(1, 60),
+        120..185 => random.between(60, 600),
+        185..198 => random.between(600, 6000),
+        _ => random.between(30_000, 80_000),
+    };
+    // Half compressible.
+    if random.percent(50) {
+        let word = random.bytes(7);
+        return word.iter().copied().cycle().take(length).collect();
+    }
+    random.bytes(length)
+}
+
+fn operand(merge: Merge, random: &mut Random) -> Vec<u8> {
+    match merge {
+        Merge::Uint64Add if random.percent(95) => random.next().to_le_bytes().to_vec(),
+        _ => {
+            let length = random.below(12);
+            random.bytes(length)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_seed_is_a_history() {
+        let text = |seed| format!("{:?}", History::new(Release::Current, seed).turns);
+        assert_eq!(text(7), text(7));
+        assert_ne!(text(7), text(8));
+    }
+
+    #[test]
+    fn single_deletes_keep_their_contract() {
+        for seed in 0..20 {
+            let mut is_there = BTreeSet::new();
+            let history = History::new(Release::Old, seed);
+            let steps = history.turns.iter().flat_map(|turn| &turn.steps);
+            let batches = steps.filter_map(|step| if let Step::Write(batch, _) = step { Some(batch) } else { None });
+            for record in batches.flatten() {
+                match record {
+                    Record::SingleDelete(family, key) => assert!(is_there.remove(&(*family, key.clone()))),
+                    Record::Put(family, key, _) if key.starts_with(SINGLE_DELETE_PREFIX.as_bytes()) => {
+                        assert!(is_there.insert((*family, key.clone())), "put twice");
+                    }
+                    Record::DeleteRange(_, begin, end) => assert!(begin[..].max(&end[..]) < SINGLE_DELETE_PREFIX.as_bytes()),
+                    Record::Put(_, key, _) | Record::Merge(_, key, _) | Record::Delete(_, key) => {
+                        assert!(!key.starts_with(b"~"));
+                    }
+                }
+            }
+        }
+    }
+}

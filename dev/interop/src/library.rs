@@ -1,0 +1,161 @@
+//! A shared library with RocksDB's C interface, found at run time.
+//!
+//! The table below repeats the declarations of RocksDB's `c.h` that the rig uses: the names without their prefix
+//! `rocksdb_`, opaque pointers as [`Object`]. Nothing is compiled against RocksDB, so one binary drives any release of
+//! it, and Ferrock's own library of the same interface.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_void};
+use std::path::Path;
+
+/// A pointer to something that only the library knows.
+pub type Object = *mut c_void;
+
+/// Where a function leaves its error message.
+pub type ErrorSlot = *mut *mut c_char;
+
+macro_rules! functions {
+    (
+        needed { $($name:ident: ($($argument:ty),*) $(-> $result:ty)?;)* }
+        newer { $($new:ident: ($($new_argument:ty),*) $(-> $new_result:ty)?;)* }
+    ) => {
+        /// The functions of a library. Those that not every release has are options.
+        #[allow(missing_docs, reason = "documented in RocksDB's c.h")]
+        pub struct Functions {
+            $(pub $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            $(pub $new: Option<unsafe extern "C" fn($($new_argument),*) $(-> $new_result)?>,)*
+        }
+
+        impl Functions {
+            fn find(library: &libloading::Library) -> Result<Self, String> {
+                Ok(Self {
+                    $($name: {
+                        let symbol = concat!("rocksdb_", stringify!($name), "\0");
+                        // SAFETY: the type is the one that RocksDB's c.h declares for this name, in every release the
+                        // rig is used with, and the library is never unloaded.
+                        let found = unsafe { library.get::<unsafe extern "C" fn($($argument),*) $(-> $result)?>(symbol.as_bytes()) };
+                        *found.map_err(|error| error.to_string())?
+                    },)*
+                    $($new: {
+                        let symbol = concat!("rocksdb_", stringify!($new), "\0");
+                        // SAFETY: as above.
+                        let found = unsafe { library.get::<unsafe extern "C" fn($($new_argument),*) $(-> $new_result)?>(symbol.as_bytes()) };
+                        found.ok().map(|function| *function)
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    needed {
+        free: (Object);
+        options_create: () -> Object;
+        options_destroy: (Object);
+        get_options_from_string: (Object, *const c_char, Object, ErrorSlot);
+        load_latest_options: (*const c_char, Object, c_uchar, Object, *mut Object, *mut usize, *mut *mut *mut c_char,
+            *mut *mut Object, ErrorSlot);
+        load_latest_options_destroy: (Object, *mut *mut c_char, *mut Object, usize);
+        cache_create_lru: (usize) -> Object;
+        cache_destroy: (Object);
+        open_column_families: (Object, *const c_char, c_int, *const *const c_char, *const Object, *mut Object, ErrorSlot)
+            -> Object;
+        open_for_read_only_column_families: (Object, *const c_char, c_int, *const *const c_char, *const Object,
+            *mut Object, c_uchar, ErrorSlot) -> Object;
+        column_family_handle_destroy: (Object);
+        close: (Object);
+        writeoptions_create: () -> Object;
+        writeoptions_destroy: (Object);
+        writeoptions_set_sync: (Object, c_uchar);
+        writeoptions_disable_WAL: (Object, c_int);
+        writebatch_create: () -> Object;
+        writebatch_destroy: (Object);
+        writebatch_put_cf: (Object, Object, *const c_char, usize, *const c_char, usize);
+        writebatch_merge_cf: (Object, Object, *const c_char, usize, *const c_char, usize);
+        writebatch_delete_cf: (Object, Object, *const c_char, usize);
+        writebatch_delete_range_cf: (Object, Object, *const c_char, usize, *const c_char, usize);
+        write: (Object, Object, Object, ErrorSlot);
+        singledelete_cf: (Object, Object, Object, *const c_char, usize, ErrorSlot);
+        flush_wal: (Object, c_uchar, ErrorSlot);
+        flushoptions_create: () -> Object;
+        flushoptions_destroy: (Object);
+        flush_cf: (Object, Object, Object, ErrorSlot);
+        compact_range_cf: (Object, Object, *const c_char, usize, *const c_char, usize);
+        compactoptions_create: () -> Object;
+        compactoptions_destroy: (Object);
+        create_snapshot: (Object) -> Object;
+        release_snapshot: (Object, Object);
+        readoptions_create: () -> Object;
+        readoptions_destroy: (Object);
+        readoptions_set_snapshot: (Object, Object);
+        readoptions_set_total_order_seek: (Object, c_uchar);
+        readoptions_set_prefix_same_as_start: (Object, c_uchar);
+        readoptions_set_verify_checksums: (Object, c_uchar);
+        readoptions_set_iterate_lower_bound: (Object, *const c_char, usize);
+        readoptions_set_iterate_upper_bound: (Object, *const c_char, usize);
+        get_pinned_cf: (Object, Object, Object, *const c_char, usize, ErrorSlot) -> Object;
+        pinnableslice_value: (Object, *mut usize) -> *const c_char;
+        pinnableslice_destroy: (Object);
+        multi_get_cf: (Object, Object, *const Object, usize, *const *const c_char, *const usize, *mut *mut c_char,
+            *mut usize, *mut *mut c_char);
+        create_iterator_cf: (Object, Object, Object) -> Object;
+        iter_destroy: (Object);
+        iter_valid: (Object) -> c_uchar;
+        iter_seek_to_first: (Object);
+        iter_seek_to_last: (Object);
+        iter_seek: (Object, *const c_char, usize);
+        iter_seek_for_prev: (Object, *const c_char, usize);
+        iter_next: (Object);
+        iter_prev: (Object);
+        iter_key: (Object, *mut usize) -> *const c_char;
+        iter_value: (Object, *mut usize) -> *const c_char;
+        iter_get_error: (Object, ErrorSlot);
+    }
+    newer {
+        create_default_env: () -> Object;
+        env_destroy: (Object);
+        writebatch_singledelete_cf: (Object, Object, *const c_char, usize);
+        compactoptions_set_bottommost_level_compaction: (Object, c_uchar);
+        compact_range_cf_opt: (Object, Object, Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
+        verify_checksum: (Object, Object, ErrorSlot);
+        wait_for_compact: (Object, Object, ErrorSlot);
+        wait_for_compact_options_create: () -> Object;
+        wait_for_compact_options_destroy: (Object);
+    }
+}
+
+impl Functions {
+    /// Loads a library for the rest of the process: RocksDB keeps threads and statics that outlive every database.
+    pub fn load(path: &Path) -> Result<&'static Self, String> {
+        // SAFETY: running the library's initialisers is what the caller asks for; RocksDB's have no requirements.
+        let library = unsafe { libloading::Library::new(path) };
+        let library = library.map_err(|error| format!("cannot load {}: {error}", path.display()))?;
+        let library = Box::leak(Box::new(library));
+        let functions =
+            Self::find(library).map_err(|error| format!("{} is no such library: {error}", path.display()))?;
+        Ok(Box::leak(Box::new(functions)))
+    }
+
+    /// Calls something that may leave an error message.
+    pub fn checked<R>(&self, call: impl FnOnce(ErrorSlot) -> R) -> Result<R, String> {
+        let mut message: *mut c_char = std::ptr::null_mut();
+        let result = call(&mut message);
+        if message.is_null() { Ok(result) } else { Err(self.take_text(message)) }
+    }
+
+    /// A text that the library allocated; it is freed.
+    pub fn take_text(&self, text: *mut c_char) -> String {
+        // SAFETY: every caller has it from the library, where it is a string with a zero at its end, to be given back
+        // with `rocksdb_free`, which happens once, after the last use.
+        unsafe {
+            let owned = CStr::from_ptr(text).to_string_lossy().into_owned();
+            (self.free)(text.cast());
+            owned
+        }
+    }
+}
+
+/// A text for the library.
+pub fn c_text(text: &str) -> Result<CString, String> {
+    CString::new(text).map_err(|_| format!("`{}` has a zero byte", text.escape_debug()))
+}

@@ -1,0 +1,204 @@
+//! Ferrock held against the real RocksDB. `README.md` says what for; `--help` says how.
+#![warn(missing_docs)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a tool for developers: it owns no database, and reads the clock, the tree and other processes as they are"
+)]
+
+mod archive;
+mod c_engine;
+mod check;
+mod engine;
+mod fetch;
+mod ferrock_engine;
+mod golden;
+mod history;
+mod library;
+mod model;
+mod random;
+mod report;
+mod runner;
+mod settings;
+mod worker;
+
+use clap::{Parser, Subcommand};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Ferrock and the real RocksDB, on the same directories.
+#[derive(Parser)]
+#[command(name = "interop", version, about, long_about = None)]
+struct Arguments {
+    /// Where libraries and databases go [default: `interop` in cargo's target directory].
+    #[arg(long, global = true, value_name = "DIR")]
+    work_directory: Option<PathBuf>,
+    /// Print results as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Get RocksDB 11.8.1 (Maven: mvn, unzip) and 7.8.3 (Debian: apt-get), unless they are there.
+    Fetch,
+    /// Random histories in which Ferrock and RocksDB take turns on one directory.
+    Histories(HistoriesArguments),
+    /// Golden databases, rewritten by Ferrock and read by RocksDB.
+    Golden {
+        /// Only databases whose names contain this.
+        #[arg(default_value = "")]
+        filter: String,
+    },
+    /// Histories and golden databases.
+    All(HistoriesArguments),
+    #[command(hide = true)]
+    Worker {
+        #[arg(long)]
+        release: String,
+        #[arg(long)]
+        library: PathBuf,
+        #[arg(long)]
+        ferrock_library: Option<PathBuf>,
+        #[arg(long)]
+        seed: u64,
+        #[arg(long)]
+        directory: PathBuf,
+        #[arg(long, default_value_t = 0)]
+        from_turn: usize,
+    },
+    #[command(hide = true)]
+    GoldenRewrite {
+        #[arg(long)]
+        directory: PathBuf,
+    },
+    #[command(hide = true)]
+    GoldenRead {
+        #[arg(long)]
+        directory: PathBuf,
+        #[arg(long)]
+        library: PathBuf,
+    },
+}
+
+#[derive(clap::Args)]
+struct HistoriesArguments {
+    /// Seeds of the histories: one, or FIRST..LAST, both included.
+    #[arg(long, default_value = "1..24", value_parser = parse_seeds)]
+    seeds: RangeInclusive<u64>,
+    /// One more history, of a seed drawn now and printed.
+    #[arg(long)]
+    random: bool,
+    /// Only with this release of RocksDB: 11.8.1 or 7.8.3.
+    #[arg(long, value_parser = settings::Release::parse)]
+    release: Option<settings::Release>,
+    /// Ferrock plays every other of its turns through this library, built from crates/capi.
+    #[arg(long, value_name = "PATH")]
+    ferrock_library: Option<PathBuf>,
+    /// Use this library instead of fetching 11.8.1.
+    #[arg(long, value_name = "PATH")]
+    rocksdb_library: Option<PathBuf>,
+}
+
+fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let number = |text: &str| text.trim_start_matches('=').parse().map_err(|_| format!("`{text}` is not a seed"));
+    match text.split_once("..") {
+        Some((first, last)) => Ok(number(first)?..=number(last)?),
+        None => number(text).map(|seed| seed..=seed),
+    }
+}
+
+/// cargo's target directory, from where this program lies in it; the workspace's own otherwise.
+fn default_work_directory() -> PathBuf {
+    let in_target = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.parent()?.to_owned()));
+    let target = in_target.filter(|directory| directory.join("CACHEDIR.TAG").exists());
+    target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")).join("interop")
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// True when all is well; an error when nothing could be found out.
+fn run(arguments: Arguments) -> Result<bool, String> {
+    let directory = arguments.work_directory.unwrap_or_else(default_work_directory);
+    let json = arguments.json;
+    match arguments.task {
+        Task::Fetch => {
+            let fetched = fetch::fetch(&directory)?;
+            report::fetched(&fetched, json);
+            Ok(true)
+        }
+        Task::Histories(arguments) => histories(&directory, &arguments, json),
+        Task::Golden { filter } => golden_databases(&directory, &filter, json),
+        Task::All(arguments) => {
+            let histories = histories(&directory, &arguments, json)?;
+            Ok(golden_databases(&directory, "", json)? && histories)
+        }
+        Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
+            let release = settings::Release::parse(&release)?;
+            worker::play(worker::Job { release, library, ferrock_library, seed, directory, from_turn })
+        }
+        Task::GoldenRewrite { directory } => Ok(report::said(golden::rewrite(&directory))),
+        Task::GoldenRead { directory, library } => Ok(report::said(golden::read(&directory, &library))),
+    }
+}
+
+/// Fewer histories than this need not cover everything.
+const COVERING_SEEDS: usize = 12;
+
+fn histories(directory: &Path, arguments: &HistoriesArguments, json: bool) -> Result<bool, String> {
+    let mut fetched = fetch::fetch(directory)?;
+    if let Some(library) = &arguments.rocksdb_library {
+        fetched.current.clone_from(library);
+    }
+    let mut seeds: Vec<u64> = arguments.seeds.clone().collect();
+    if arguments.random {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let seed = random::Random::new(now.as_nanos() as u64).next() % 1_000_000_000;
+        eprintln!("random seed: {seed} (`interop histories --seeds {seed}` plays it again)");
+        seeds.push(seed);
+    }
+    let releases = [settings::Release::Current, settings::Release::Old];
+    let releases = releases.into_iter().filter(|release| arguments.release.is_none_or(|only| only == *release));
+    let mut jobs = Vec::new();
+    let mut missing = Vec::new();
+    for release in releases {
+        let job = |seed: &u64| runner::HistoryJob {
+            release,
+            library: fetched.library(release).to_owned(),
+            ferrock_library: arguments.ferrock_library.clone(),
+            seed: *seed,
+        };
+        let of_release: Vec<_> = seeds.iter().map(job).collect();
+        if of_release.len() >= COVERING_SEEDS {
+            let coverage = runner::Coverage::of(&of_release);
+            missing.extend(coverage.missing(release).iter().map(|what| format!("{}: {what}", release.name())));
+        }
+        jobs.extend(of_release);
+    }
+    let start = std::time::Instant::now();
+    let scratch = directory.join("histories");
+    let results = runner::in_parallel("histories", &jobs, |job| runner::run_history(job, &scratch));
+    Ok(report::histories(&results, &missing, start.elapsed(), json))
+}
+
+fn golden_databases(directory: &Path, filter: &str, json: bool) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory)?;
+    let start = std::time::Instant::now();
+    let results = golden::run(&fetched, &directory.join("golden"), filter)?;
+    if results.is_empty() {
+        return Err(format!("no golden database is called *{filter}*"));
+    }
+    Ok(report::golden(&results, start.elapsed(), json))
+}

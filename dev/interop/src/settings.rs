@@ -1,0 +1,282 @@
+//! Settings of a turn, drawn at random, as texts of the OPTIONS file.
+//!
+//! What decides how keys are ordered and merged is drawn once for a history ([`Fixed`]); everything else again for every
+//! turn, so that one directory holds tables of many sorts. Format version, checksum and compression are not drawn but
+//! counted through, so that few histories cover all of them from both engines.
+
+use crate::random::Random;
+
+/// Names and values.
+pub type Texts = Vec<(String, String)>;
+
+/// Settings of a column family.
+#[derive(Clone, Debug, Default)]
+pub struct FamilySettings {
+    pub family: Texts,
+    pub table: Texts,
+}
+
+/// Settings of a database.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    pub db: Texts,
+    pub families: Vec<FamilySettings>,
+}
+
+/// A release of RocksDB that takes turns with Ferrock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// 11.8.1.
+    Current,
+    /// 7.8.3, which Debian ships.
+    Old,
+}
+
+impl Release {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Current => "11.8.1",
+            Self::Old => "7.8.3",
+        }
+    }
+
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "11.8.1" => Ok(Self::Current),
+            "7.8.3" => Ok(Self::Old),
+            _ => Err(format!("{text} is none of 11.8.1, 7.8.3")),
+        }
+    }
+
+    /// The format versions that the release writes.
+    pub fn format_versions(self) -> &'static [&'static str] {
+        match self {
+            Self::Current => &["2", "3", "4", "5", "6", "7"],
+            Self::Old => &["2", "3", "4", "5"],
+        }
+    }
+}
+
+pub const CHECKSUMS: [&str; 5] = ["kNoChecksum", "kCRC32c", "kxxHash", "kxxHash64", "kXXH3"];
+pub const COMPRESSIONS: [&str; 7] = [
+    "kNoCompression",
+    "kSnappyCompression",
+    "kZlibCompression",
+    "kBZip2Compression",
+    "kLZ4Compression",
+    "kLZ4HCCompression",
+    "kZSTD",
+];
+const FILTERS: [&str; 5] =
+    ["nullptr", "bloomfilter:10:false", "bloomfilter:3.5:false", "ribbonfilter:10:-1", "ribbonfilter:9.9:1"];
+const PREFIX_EXTRACTORS: [&str; 4] =
+    ["nullptr", "rocksdb.FixedPrefix.4", "rocksdb.FixedPrefix.2", "rocksdb.CappedPrefix.5"];
+const RECOVERY_MODES: [&str; 4] =
+    ["kPointInTimeRecovery", "kAbsoluteConsistency", "kTolerateCorruptedTailRecords", "kSkipAnyCorruptedRecords"];
+
+/// The order of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    Bytewise,
+    Reverse,
+}
+
+/// How operands are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    StringAppend,
+    Uint64Add,
+}
+
+/// What a history keeps.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    pub release: Release,
+    pub seed: u64,
+    pub orders: Vec<Order>,
+    pub merges: Vec<Merge>,
+    num_levels: usize,
+    is_universal: bool,
+    has_blobs: bool,
+}
+
+impl Fixed {
+    pub fn draw(release: Release, seed: u64, random: &mut Random) -> Self {
+        let second_is_reverse = random.percent(40);
+        let add_first = random.percent(50);
+        Self {
+            release,
+            seed,
+            orders: vec![Order::Bytewise, if second_is_reverse { Order::Reverse } else { Order::Bytewise }],
+            merges: if add_first {
+                vec![Merge::Uint64Add, Merge::StringAppend]
+            } else {
+                vec![Merge::StringAppend, Merge::Uint64Add]
+            },
+            num_levels: random.between(3, 7),
+            is_universal: random.percent(15),
+            has_blobs: random.percent(15),
+        }
+    }
+}
+
+/// Collects texts.
+struct Drawn<'a> {
+    random: &'a mut Random,
+    texts: Texts,
+}
+
+impl Drawn<'_> {
+    fn set(&mut self, name: &str, value: impl ToString) {
+        self.texts.push((name.to_owned(), value.to_string()));
+    }
+
+    fn one_of(&mut self, name: &str, values: &[&str]) {
+        let value = *self.random.choose(values);
+        self.set(name, value);
+    }
+
+    fn flag(&mut self, name: &str, percent: usize) {
+        let value = self.random.percent(percent);
+        self.set(name, value);
+    }
+}
+
+/// Settings for a turn of Ferrock, or of RocksDB.
+pub fn draw(fixed: &Fixed, random: &mut Random, turn: usize, is_ferrock: bool, is_first: bool) -> Settings {
+    let mut db = Drawn { random, texts: Vec::new() };
+    draw_db(&mut db, fixed, is_ferrock, is_first);
+    let db = db.texts;
+    let families = (0..fixed.orders.len()).map(|family| {
+        let mut drawn = Drawn { random: &mut *random, texts: Vec::new() };
+        let prefix = draw_family(&mut drawn, fixed, family, is_ferrock, is_first);
+        // Each engine has every other turn.
+        let round = fixed.seed as usize + turn / 2 + family;
+        let compression = COMPRESSIONS[(round + fixed.seed as usize) % COMPRESSIONS.len()];
+        drawn.set("compression", compression);
+        let family = std::mem::take(&mut drawn.texts);
+        draw_table(&mut drawn, fixed, round, is_ferrock, prefix != "nullptr");
+        FamilySettings { family, table: drawn.texts }
+    });
+    let families = families.collect();
+    Settings { db, families }
+}
+
+fn draw_db(drawn: &mut Drawn, fixed: &Fixed, is_ferrock: bool, is_first: bool) {
+    drawn.set("create_if_missing", is_first);
+    drawn.set("create_missing_column_families", is_first);
+    drawn.set("paranoid_checks", true);
+    drawn.one_of("wal_recovery_mode", &RECOVERY_MODES);
+    drawn.one_of("max_open_files", &["-1", "-1", "20"]);
+    drawn.one_of("max_background_jobs", &["1", "2", "4"]);
+    drawn.one_of("max_total_wal_size", &["0", "100000"]);
+    drawn.one_of("max_manifest_file_size", &["1073741824", "4096"]);
+    drawn.flag("avoid_flush_during_recovery", 30);
+    drawn.flag("avoid_flush_during_shutdown", 30);
+    drawn.flag("manual_wal_flush", 20);
+    drawn.flag("write_dbid_to_manifest", 50);
+    drawn.flag("allow_mmap_reads", 15);
+    drawn.flag("allow_fallocate", 70);
+    drawn.one_of("bytes_per_sync", &["0", "65536"]);
+    if is_ferrock {
+        return;
+    }
+    if drawn.random.percent(30) {
+        // RocksDB recycles logs only in this mode.
+        drawn.set("wal_recovery_mode", "kPointInTimeRecovery");
+        drawn.set("recycle_log_file_num", 2);
+    } else {
+        drawn.set("recycle_log_file_num", 0);
+    }
+    drawn.one_of("wal_compression", &["kNoCompression", "kNoCompression", "kZSTD"]);
+    drawn.flag("track_and_verify_wals_in_manifest", 30);
+    drawn.flag("enable_pipelined_write", 30);
+    drawn.flag("atomic_flush", 20);
+    if fixed.release == Release::Current {
+        drawn.flag("track_and_verify_wals", 20);
+    }
+}
+
+fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool, is_first: bool) -> String {
+    if is_first {
+        let order = fixed.orders[family];
+        let reverse = order == Order::Reverse;
+        drawn.set("comparator", if reverse { "rocksdb.ReverseBytewiseComparator" } else { "leveldb.BytewiseComparator" });
+        let merge = fixed.merges[family];
+        let adds = merge == Merge::Uint64Add;
+        drawn.set("merge_operator", if adds { "UInt64AddOperator" } else { "{id=StringAppendOperator;delimiter=,;}" });
+        drawn.set("num_levels", fixed.num_levels);
+        let style = if fixed.is_universal { "kCompactionStyleUniversal" } else { "kCompactionStyleLevel" };
+        drawn.set("compaction_style", style);
+    }
+    let prefix = (*drawn.random.choose(&PREFIX_EXTRACTORS)).to_owned();
+    drawn.set("prefix_extractor", &prefix);
+    drawn.set("force_consistency_checks", true);
+    drawn.one_of("write_buffer_size", &["65536", "131072", "1048576"]);
+    drawn.one_of("max_write_buffer_number", &["2", "4"]);
+    drawn.one_of("min_write_buffer_number_to_merge", &["1", "1", "2"]);
+    drawn.one_of("level0_file_num_compaction_trigger", &["2", "4"]);
+    drawn.one_of("target_file_size_base", &["16384", "65536", "1048576"]);
+    drawn.one_of("max_bytes_for_level_base", &["32768", "131072", "1048576"]);
+    drawn.one_of("max_bytes_for_level_multiplier", &["2.000000", "4.000000", "10.000000"]);
+    drawn.flag("level_compaction_dynamic_level_bytes", if fixed.is_universal { 0 } else { 50 });
+    drawn.flag("disable_auto_compactions", 20);
+    drawn.flag("optimize_filters_for_hits", 20);
+    drawn.one_of("memtable_prefix_bloom_size_ratio", &["0.000000", "0.100000"]);
+    drawn.flag("memtable_whole_key_filtering", 30);
+    drawn.one_of("max_sequential_skip_in_iterations", &["8", "1"]);
+    let mut bottommost = vec!["kDisableCompressionOption"; 3];
+    bottommost.extend(COMPRESSIONS);
+    drawn.one_of("bottommost_compression", &bottommost);
+    let dictionary = if drawn.random.percent(25) { 2048 } else { 0 };
+    let train = if drawn.random.percent(50) { dictionary * 8 } else { 0 };
+    drawn.set(
+        "compression_opts",
+        format!(
+            "{{max_dict_buffer_bytes=0;enabled=false;max_dict_bytes={dictionary};parallel_threads=1;\
+             zstd_max_train_bytes={train};level=32767;use_zstd_dict_trainer=true;strategy=0;window_bits=-14;}}"
+        ),
+    );
+    if !is_ferrock {
+        drawn.set("paranoid_file_checks", true);
+        drawn.one_of("memtable_protection_bytes_per_key", &["0", "8"]);
+        if fixed.has_blobs {
+            drawn.set("enable_blob_files", true);
+            drawn.set("min_blob_size", 300);
+            drawn.one_of("blob_compression_type", &["kNoCompression", "kLZ4Compression", "kZSTD"]);
+        }
+    }
+    prefix
+}
+
+fn draw_table(drawn: &mut Drawn, fixed: &Fixed, round: usize, is_ferrock: bool, has_prefix: bool) {
+    let versions = fixed.release.format_versions();
+    drawn.set("format_version", versions[round % versions.len()]);
+    drawn.set("checksum", CHECKSUMS[(round + round / versions.len()) % CHECKSUMS.len()]);
+    drawn.one_of("block_size", &["128", "1024", "4096", "16384"]);
+    drawn.one_of("block_restart_interval", &["1", "4", "16"]);
+    drawn.one_of("index_block_restart_interval", &["1", "5"]);
+    drawn.one_of("filter_policy", &FILTERS);
+    drawn.flag("whole_key_filtering", 70);
+    drawn.flag("cache_index_and_filter_blocks", 30);
+    drawn.flag("enable_index_compression", 70);
+    let shortening = ["kNoShortening", "kShortenSeparators", "kShortenSeparatorsAndSuccessor"];
+    drawn.one_of("index_shortening", &shortening);
+    drawn.flag("verify_compression", 30);
+    if is_ferrock {
+        return;
+    }
+    let kinds = ["kBinarySearch", "kTwoLevelIndexSearch", "kBinarySearchWithFirstKey", "kHashSearch"];
+    let kind = *drawn.random.choose(&kinds[..if has_prefix { 4 } else { 3 }]);
+    // A hash index finds blocks by their restarts.
+    let kind = if kind == "kHashSearch" && drawn.texts.contains(&("index_block_restart_interval".into(), "5".into())) {
+        "kBinarySearch"
+    } else {
+        kind
+    };
+    drawn.set("index_type", kind);
+    let partition = kind == "kTwoLevelIndexSearch" && drawn.random.percent(60);
+    drawn.set("partition_filters", partition);
+    drawn.one_of("metadata_block_size", &["256", "4096"]);
+    drawn.one_of("data_block_index_type", &["kDataBlockBinarySearch", "kDataBlockBinaryAndHash"]);
+}

@@ -1,0 +1,298 @@
+//! The process that plays a history. It is a process of its own because it kills itself where a turn ends so, because a
+//! library that crashes must not take the rig with it, and because two releases of RocksDB do not live in one process.
+//!
+//! It says on standard output, as one JSON object a line, what it did: `{"turn":n,...}` after each, `{"kill":n}` before
+//! it kills itself, `{"failure":...}`, and `{"done":true}` at the end.
+
+use crate::c_engine::CEngine;
+use crate::check::Checker;
+use crate::engine::{Database, Engine, FAMILIES, OpenMode, Outcome};
+use crate::ferrock_engine::FerrockEngine;
+use crate::history::{End, History, Player, Step, Turn};
+use crate::model::Model;
+use crate::random::Random;
+use crate::settings::{Release, Settings};
+use ferrock_format::options_file::OptionsFile;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// What a worker is asked to do.
+pub struct Job {
+    pub release: Release,
+    pub library: PathBuf,
+    pub ferrock_library: Option<PathBuf>,
+    pub seed: u64,
+    pub directory: PathBuf,
+    pub from_turn: usize,
+}
+
+struct Worker {
+    job: Job,
+    history: History,
+    rocksdb: CEngine,
+    ferrock: FerrockEngine,
+    ferrock_library: Option<CEngine>,
+    model: Model,
+    /// Settings that were made in earlier turns and must be in every OPTIONS file from then on.
+    expected: BTreeMap<(String, String), String>,
+    prefixes: Vec<Option<usize>>,
+}
+
+fn say(line: &serde_json::Value) {
+    println!("{line}");
+    // The next thing may be the end of the process.
+    let _ = std::io::stdout().flush();
+}
+
+/// Plays turns until the end of the history, a kill, or a failure; true when all is well.
+pub fn play(job: Job) -> Outcome<bool> {
+    let history = History::new(job.release, job.seed);
+    let model = Model::new(&history.fixed);
+    let ferrock_library = job.ferrock_library.as_deref().map(CEngine::load).transpose()?;
+    let mut worker = Worker {
+        rocksdb: CEngine::load(&job.library)?,
+        ferrock: FerrockEngine,
+        ferrock_library,
+        model,
+        expected: BTreeMap::new(),
+        prefixes: vec![None; FAMILIES.len()],
+        history,
+        job,
+    };
+    for number in 0..worker.history.turns.len() {
+        let turn = worker.history.turns[number].clone();
+        worker.remember(&turn.settings);
+        if number < worker.job.from_turn {
+            worker.replay(&turn);
+            continue;
+        }
+        if let Err((step, message)) = worker.turn(number, &turn) {
+            let who = worker.who(number, &turn);
+            say(&json!({"failure": {"turn": number, "player": who, "step": step, "message": message}}));
+            return Ok(false);
+        }
+    }
+    say(&json!({"done": true}));
+    Ok(true)
+}
+
+/// A failure: the step, and what went wrong.
+type StepOutcome<T> = Result<T, (String, String)>;
+
+impl Worker {
+    /// What an earlier process did.
+    fn replay(&mut self, turn: &Turn) {
+        for step in &turn.steps {
+            if let Step::Write(batch, _) = step {
+                self.model.apply(batch);
+            }
+        }
+    }
+
+    fn remember(&mut self, settings: &Settings) {
+        for (name, value) in &settings.db {
+            self.expected.insert(("DBOptions".to_owned(), name.clone()), value.clone());
+        }
+        for (number, family) in settings.families.iter().enumerate() {
+            let place = |kind: &str| format!("{kind} \"{}\"", FAMILIES[number]);
+            for (name, value) in &family.family {
+                if name == "prefix_extractor" {
+                    let digits = value.rsplit_once('.').map(|(_, digits)| digits);
+                    self.prefixes[number] = digits.and_then(|digits| digits.parse().ok());
+                }
+                self.expected.insert((place("CFOptions"), name.clone()), value.clone());
+            }
+            for (name, value) in &family.table {
+                self.expected.insert((place("TableOptions/BlockBasedTable"), name.clone()), value.clone());
+            }
+        }
+    }
+
+    /// Whether Ferrock plays this turn through its library.
+    fn uses_library(&self, number: usize) -> bool {
+        self.ferrock_library.is_some() && (number / 2) % 2 == 0
+    }
+
+    fn who(&self, number: usize, turn: &Turn) -> String {
+        match turn.player {
+            Player::Ferrock if self.uses_library(number) => "Ferrock's library".to_owned(),
+            Player::Ferrock => "Ferrock".to_owned(),
+            Player::RocksDb => format!("RocksDB {}", self.job.release.name()),
+        }
+    }
+
+    fn engine(&self, number: usize, turn: &Turn) -> &dyn Engine {
+        match (turn.player, &self.ferrock_library) {
+            (Player::RocksDb, _) => &self.rocksdb,
+            (Player::Ferrock, Some(library)) if self.uses_library(number) => library,
+            (Player::Ferrock, _) => &self.ferrock,
+        }
+    }
+
+    fn turn(&mut self, number: usize, turn: &Turn) -> StepOutcome<()> {
+        let mode = match (number, turn.is_read_only) {
+            (0, _) => OpenMode::Create,
+            (_, true) => OpenMode::ReadOnly,
+            (_, false) => OpenMode::ReadWrite,
+        };
+        let at_opening = |message| ("opening".to_owned(), message);
+        let engine = self.engine(number, turn);
+        let mut db = engine.open(&self.job.directory, mode, &turn.settings).map_err(at_opening)?;
+        if mode != OpenMode::ReadOnly {
+            self.check_options_file(&turn.settings).map_err(at_opening)?;
+        }
+        let mut comparisons = 0;
+        let mut snapshots: Vec<Model> = Vec::new();
+        for (at, step) in turn.steps.iter().enumerate() {
+            let stepped = self.step(&mut *db, step, (number, at), &mut snapshots);
+            comparisons += stepped.map_err(|message| (format!("{at}: {}", summary(step)), message))?;
+        }
+        let entries: usize = self.model.families.iter().map(|family| family.len()).sum();
+        let end = if turn.end == End::Kill { "killed" } else { "closed" };
+        say(&json!({"turn": number, "comparisons": comparisons, "entries": entries, "end": end,
+                    "player": self.who(number, turn)}));
+        if turn.end == End::Kill {
+            say(&json!({"kill": number}));
+            let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            return Err(("killing".to_owned(), format!("the process survives its kill: {killed:?}")));
+        }
+        db.close().map_err(|message| ("closing".to_owned(), message))
+    }
+
+    fn step(
+        &mut self,
+        db: &mut dyn Database,
+        step: &Step,
+        (turn, at): (usize, usize),
+        snapshots: &mut Vec<Model>,
+    ) -> Outcome<u64> {
+        match step {
+            Step::Write(batch, how) => {
+                db.write(batch, *how)?;
+                self.model.apply(batch);
+            }
+            Step::Flush(family) => db.flush(*family)?,
+            Step::Compact { family, begin, end, force } => {
+                db.compact(*family, begin.as_deref(), end.as_deref(), *force)?;
+            }
+            Step::FlushWal => db.flush_wal()?,
+            Step::Snapshot => {
+                db.snapshot()?;
+                snapshots.push(self.model.clone());
+            }
+            Step::Release(number) => db.release_snapshot(*number)?,
+            Step::CheckSnapshot(_) | Step::Probe | Step::Check => {
+                let random = Random::new(self.job.seed ^ ((turn as u64) << 32) ^ ((at as u64) << 16));
+                let mut checker = Checker { db, random, comparisons: 0, prefixes: self.prefixes.clone() };
+                match step {
+                    Step::CheckSnapshot(number) => checker.snapshot(*number, &snapshots[*number])?,
+                    Step::Probe => checker.probe(&self.model)?,
+                    _ => {
+                        checker.everything(&self.model)?;
+                        db_checksums(checker.db)?;
+                    }
+                }
+                return Ok(checker.comparisons);
+            }
+        }
+        Ok(0)
+    }
+
+    /// The OPTIONS file that the engine has just written says what every earlier turn asked for.
+    fn check_options_file(&self, own: &Settings) -> Outcome<()> {
+        let path = newest_options_file(&self.job.directory)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let content = std::fs::read(&path).map_err(|error| format!("{name}: {error}"))?;
+        let file = OptionsFile::parse(&content).map_err(|error| format!("{name}: {error}"))?;
+        let mut found: BTreeMap<(String, String), String> = BTreeMap::new();
+        let mut add = |place: String, section: &ferrock_format::options_file::Section| {
+            for statement in &section.statements {
+                found.insert((place.clone(), statement.name.to_string()), statement.value.to_string());
+            }
+        };
+        add("DBOptions".to_owned(), &file.db);
+        for family in &file.column_families {
+            add(format!("CFOptions \"{}\"", family.name), &family.options);
+            if let Some(table) = &family.table {
+                add(format!("TableOptions/{} \"{}\"", table.factory, family.name), &table.options);
+            }
+        }
+        let mut wrong = Vec::new();
+        for (key, wanted) in &self.expected {
+            if is_free(&key.1) {
+                continue;
+            }
+            let (place, option) = key;
+            match found.get(key) {
+                Some(value) if same_value(option, value, wanted) => {}
+                Some(value) => wrong.push(format!("[{place}] {option} = {value}, wanted {wanted}")),
+                // What is at its default may be left out, where older releases do not know the name.
+                None if own.db.iter().any(|(name, _)| name == option) || is_newer(option) => {}
+                None => wrong.push(format!("[{place}] {option} is missing, wanted {wanted}")),
+            }
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(format!("{name}: {}", wrong.join("; "))) }
+    }
+}
+
+fn db_checksums(db: &dyn Database) -> Outcome<()> {
+    db.verify_checksum().map(drop).map_err(|error| format!("verify_checksum: {error}"))
+}
+
+/// Names that 7.8 does not know.
+fn is_newer(option: &str) -> bool {
+    matches!(option, "track_and_verify_wals")
+}
+
+/// Settings that an engine changes when it opens, by rules of RocksDB's own.
+fn is_free(option: &str) -> bool {
+    matches!(
+        option,
+        // Says how to open, not how to be.
+        "create_if_missing" | "create_missing_column_families"
+        // Not together with some recovery modes.
+        | "recycle_log_file_num" | "wal_recovery_mode"
+        // Raised with the number of buffers that are merged.
+        | "max_write_buffer_number"
+    )
+}
+
+/// Filters have two spellings.
+fn same_value(option: &str, value: &str, wanted: &str) -> bool {
+    let plain = |text: &str| {
+        let inner = text.strip_prefix("{id=").map(|rest| rest.split(';').next().unwrap_or("").to_owned());
+        inner.unwrap_or_else(|| text.to_owned())
+    };
+    value == wanted || option == "filter_policy" && plain(value) == plain(wanted)
+        || option == "compression_opts" && wanted.trim_matches(['{', '}']).split(';').all(|part| value.contains(part))
+}
+
+/// The path of the OPTIONS file with the largest number.
+pub fn newest_options_file(directory: &Path) -> Outcome<PathBuf> {
+    let entries = std::fs::read_dir(directory).map_err(|error| error.to_string())?;
+    let numbered = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let number: u64 = name.strip_prefix("OPTIONS-")?.parse().ok()?;
+        Some((number, entry.path()))
+    });
+    numbered.max().map(|(_, path)| path).ok_or_else(|| "there is no OPTIONS file".to_owned())
+}
+
+fn summary(step: &Step) -> String {
+    match step {
+        Step::Write(batch, how) => format!("write {} records, {how:?}", batch.len()),
+        Step::Flush(family) => format!("flush {}", FAMILIES[*family]),
+        Step::Compact { family, begin, end, force } => {
+            let key = |key: &Option<Vec<u8>>| key.as_ref().map_or("-".to_owned(), |key| key.escape_ascii().to_string());
+            format!("compact {} from {} to {}, force {force}", FAMILIES[*family], key(begin), key(end))
+        }
+        Step::FlushWal => "flush_wal".to_owned(),
+        Step::Snapshot => "snapshot".to_owned(),
+        Step::CheckSnapshot(number) => format!("check snapshot {number}"),
+        Step::Release(number) => format!("release snapshot {number}"),
+        Step::Probe => "probe".to_owned(),
+        Step::Check => "check".to_owned(),
+    }
+}
