@@ -47,7 +47,7 @@ fn latest_options(directory: &Path) -> Outcome<LoadedOptions> {
     let file_system = ferrock_vfs::default_file_system();
     let loaded = options::load_latest(&*file_system, directory).map_err(text)?;
     let loaded = loaded.ok_or("there is no OPTIONS file")?;
-    match loaded.notes.iter().find(|note| note.contains("is not known") || note.contains("the default is used")) {
+    match loaded.notes.iter().find(|note| note.contains("the default is used")) {
         Some(note) => Err(format!("the OPTIONS file is not understood: {note}")),
         None => Ok(loaded),
     }

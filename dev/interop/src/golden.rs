@@ -11,7 +11,7 @@ use crate::archive::{self, GoldenDatabase};
 use crate::c_engine::CEngine;
 use crate::engine::{Cursor, Database, Engine, IterHow, OpenMode, Outcome};
 use crate::fetch::Fetched;
-use crate::runner::{in_parallel, run_self};
+use crate::runner::{Ended, in_parallel, run_self};
 use crate::settings::Settings;
 use ferrock::options::{BottommostLevelCompaction, WalRecoveryMode};
 use ferrock::{CompactRangeOptions, Db, DbOptions};
@@ -124,7 +124,7 @@ fn unpack(database: &GoldenDatabase, directory: &Path) -> Result<(), String> {
 fn worker(part: &str, directory: &Path, more: &[String]) -> Result<Value, String> {
     let mut arguments = vec![part.to_owned(), "--directory".to_owned(), directory.display().to_string()];
     arguments.extend_from_slice(more);
-    let (lines, errors, status) = run_self(&arguments)?;
+    let Ended { lines, errors, status } = run_self(&arguments)?;
     match lines.last() {
         Some(said) if status.success() => Ok(said.clone()),
         Some(said) if said["failure"].is_string() => Err(said["failure"].as_str().unwrap_or("").to_owned()),

@@ -125,7 +125,7 @@ impl Writer<'_> {
                 78..86 if !snapshots.is_empty() => Step::CheckSnapshot(*random.choose(&snapshots)),
                 86..90 if !snapshots.is_empty() => Step::Release(snapshots.remove(random.below(snapshots.len()))),
                 90..94 => Step::FlushWal,
-                94..96 => {
+                94..96 if !settings.recycles_logs() => {
                     // Without a log only a flush keeps what is written.
                     let how = WriteHow { sync: false, disable_wal: true };
                     steps.push(Step::Write(self.batch(20, random), how));

@@ -19,7 +19,7 @@ macro_rules! functions {
         newer { $($new:ident: ($($new_argument:ty),*) $(-> $new_result:ty)?;)* }
     ) => {
         /// The functions of a library. Those that not every release has are options.
-        #[allow(missing_docs, reason = "documented in RocksDB's c.h")]
+        #[allow(missing_docs, non_snake_case, reason = "named and documented in RocksDB's c.h")]
         pub struct Functions {
             $(pub $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
             $(pub $new: Option<unsafe extern "C" fn($($new_argument),*) $(-> $new_result)?>,)*
@@ -118,9 +118,6 @@ functions! {
         compactoptions_set_bottommost_level_compaction: (Object, c_uchar);
         compact_range_cf_opt: (Object, Object, Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
         verify_checksum: (Object, Object, ErrorSlot);
-        wait_for_compact: (Object, Object, ErrorSlot);
-        wait_for_compact_options_create: () -> Object;
-        wait_for_compact_options_destroy: (Object);
     }
 }
 

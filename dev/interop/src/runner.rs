@@ -7,9 +7,10 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// One history to be run.
 #[derive(Clone, Debug)]
@@ -67,17 +68,56 @@ pub fn in_parallel<J: Sync, R: Send>(what: &'static str, jobs: &[J], run: impl F
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Starts this program again with other arguments, and returns the lines of JSON it printed, its last error output, and
-/// the signal that ended it.
-pub fn run_self(arguments: &[String]) -> Result<(Vec<Value>, String, std::process::ExitStatus), String> {
+/// A part of a history, or a database, takes a second; what takes this long hangs.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a worker left behind.
+pub struct Ended {
+    /// The lines of JSON that it printed.
+    pub lines: Vec<Value>,
+    /// The rest of what it said, and how it ended.
+    pub errors: String,
+    pub status: ExitStatus,
+}
+
+fn read_all(stream: Option<impl std::io::Read>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(mut stream) = stream {
+        let _ = stream.read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Starts this program again with other arguments and waits for its end.
+pub fn run_self(arguments: &[String]) -> Result<Ended, String> {
     let program = std::env::current_exe().map_err(|error| format!("cannot find myself: {error}"))?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = command.output().map_err(|error| format!("cannot start a worker: {error}"))?;
-    let lines = String::from_utf8_lossy(&output.stdout);
-    let lines = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let errors = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Ok((lines, errors, output.status))
+    let mut child = command.spawn().map_err(|error| format!("cannot start a worker: {error}"))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let stdout = scope.spawn(|| read_all(stdout));
+        let stderr = scope.spawn(|| read_all(stderr));
+        let mut hangs = false;
+        let status = loop {
+            match child.try_wait().map_err(|error| format!("cannot wait for a worker: {error}"))? {
+                Some(status) => break status,
+                None if start.elapsed() > LIMIT && !hangs => {
+                    hangs = true;
+                    let _ = child.kill();
+                }
+                None => std::thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        let said = stdout.join().unwrap_or_default();
+        let mut errors = stderr.join().unwrap_or_default().trim().to_owned();
+        let lines: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        if hangs {
+            errors = format!("it hung for {} s, and was killed; {errors}", LIMIT.as_secs());
+        }
+        Ok(Ended { lines: if hangs { Vec::new() } else { lines }, errors, status })
+    })
 }
 
 /// Runs a history to its end. Its directory is removed when all is well and named when not.
@@ -115,7 +155,7 @@ fn play(job: &HistoryJob, directory: &Path, result: &mut HistoryResult) -> Resul
         if let Some(library) = &job.ferrock_library {
             add("ferrock-library", library.display().to_string());
         }
-        let (lines, errors, status) = run_self(&arguments)?;
+        let Ended { lines, errors, status } = run_self(&arguments)?;
         let mut killed = None;
         let mut is_done = false;
         for line in &lines {

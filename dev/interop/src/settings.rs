@@ -23,6 +23,13 @@ pub struct Settings {
     pub families: Vec<FamilySettings>,
 }
 
+impl Settings {
+    /// RocksDB refuses writes without log where it recycles logs.
+    pub fn recycles_logs(&self) -> bool {
+        self.db.iter().any(|(name, value)| name == "recycle_log_file_num" && value != "0")
+    }
+}
+
 /// A release of RocksDB that takes turns with Ferrock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
@@ -155,7 +162,7 @@ pub fn draw(fixed: &Fixed, random: &mut Random, turn: usize, is_ferrock: bool, i
         let compression = COMPRESSIONS[(round + fixed.seed as usize) % COMPRESSIONS.len()];
         drawn.set("compression", compression);
         let family = std::mem::take(&mut drawn.texts);
-        draw_table(&mut drawn, fixed, round, is_ferrock, prefix != "nullptr");
+        draw_table(&mut drawn, fixed, round, is_ferrock, prefix.contains("Capped"));
         FamilySettings { family, table: drawn.texts }
     });
     let families = families.collect();
@@ -214,7 +221,8 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
     drawn.set("force_consistency_checks", true);
     drawn.one_of("write_buffer_size", &["65536", "131072", "1048576"]);
     drawn.one_of("max_write_buffer_number", &["2", "4"]);
-    drawn.one_of("min_write_buffer_number_to_merge", &["1", "1", "2"]);
+    // RocksDB 11.8.1 now and then waits for ever in a manual flush when this is not 1.
+    drawn.one_of("min_write_buffer_number_to_merge", if is_ferrock { &["1", "2"] } else { &["1"] });
     drawn.one_of("level0_file_num_compaction_trigger", &["2", "4"]);
     drawn.one_of("target_file_size_base", &["16384", "65536", "1048576"]);
     drawn.one_of("max_bytes_for_level_base", &["32768", "131072", "1048576"]);
@@ -249,7 +257,7 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
     prefix
 }
 
-fn draw_table(drawn: &mut Drawn, fixed: &Fixed, round: usize, is_ferrock: bool, has_prefix: bool) {
+fn draw_table(drawn: &mut Drawn, fixed: &Fixed, round: usize, is_ferrock: bool, takes_all_keys: bool) {
     let versions = fixed.release.format_versions();
     drawn.set("format_version", versions[round % versions.len()]);
     drawn.set("checksum", CHECKSUMS[(round + round / versions.len()) % CHECKSUMS.len()]);
@@ -267,8 +275,9 @@ fn draw_table(drawn: &mut Drawn, fixed: &Fixed, round: usize, is_ferrock: bool, 
         return;
     }
     let kinds = ["kBinarySearch", "kTwoLevelIndexSearch", "kBinarySearchWithFirstKey", "kHashSearch"];
-    let kind = *drawn.random.choose(&kinds[..if has_prefix { 4 } else { 3 }]);
-    // A hash index finds blocks by their restarts.
+    // RocksDB's hash index loses (or, with assertions, dies of) keys that are shorter than the prefix, and needs a restart
+    // at every index entry.
+    let kind = *drawn.random.choose(&kinds[..if takes_all_keys { 4 } else { 3 }]);
     let kind = if kind == "kHashSearch" && drawn.texts.contains(&("index_block_restart_interval".into(), "5".into())) {
         "kBinarySearch"
     } else {

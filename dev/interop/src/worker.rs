@@ -221,7 +221,7 @@ impl Worker {
         }
         let mut wrong = Vec::new();
         for (key, wanted) in &self.expected {
-            if is_free(&key.1) {
+            if is_free(&key.1, self.job.release) {
                 continue;
             }
             let (place, option) = key;
@@ -247,15 +247,17 @@ fn is_newer(option: &str) -> bool {
 }
 
 /// Settings that an engine changes when it opens, by rules of RocksDB's own.
-fn is_free(option: &str) -> bool {
-    matches!(
+fn is_free(option: &str, release: Release) -> bool {
+    // 7.8.3 writes its default into the file whatever was set.
+    let is_lost = release == Release::Old && option == "write_dbid_to_manifest";
+    is_lost || matches!(
         option,
         // Says how to open, not how to be.
         "create_if_missing" | "create_missing_column_families"
         // Not together with some recovery modes.
         | "recycle_log_file_num" | "wal_recovery_mode"
-        // Raised with the number of buffers that are merged.
-        | "max_write_buffer_number"
+        // Less than `max_write_buffer_number`, and 1 with `atomic_flush`.
+        | "min_write_buffer_number_to_merge"
     )
 }
 

@@ -154,7 +154,7 @@ option_table! {
         /// Bytes that a memtable takes from the allocator at a time, rounded up to 4 KiB; only its first block is always
         /// 4 KiB, so that idle families stay small. What is larger than a quarter of this gets a block of its own.
         /// 0: an eighth of `write_buffer_size`, at most 1 MiB.
-        mutable arena_block_size: usize = 1 << 20;
+        mutable arena_block_size: usize = 0;
         /// Share of the write buffer for a Bloom filter over the memtable; 0: none.
         mutable memtable_prefix_bloom_size_ratio: f64 = 0.0, 0.0..=1.0;
         /// The memtable's filter also holds whole keys.

@@ -91,14 +91,20 @@ impl VersionSet {
     }
 
     /// Fills in what every record carries.
-    fn complete_edits(&self, edits: &mut [VersionEdit]) {
+    ///
+    /// A database that tracks WALs must learn that they are gone before they are: RocksDB refuses one whose MANIFEST
+    /// lists a WAL that is not there. An edit that changes the tree cannot say it, so another one follows.
+    fn complete_edits(&self, edits: &mut Vec<VersionEdit>) {
         let has_tracked_wals = !self.state.lock().tracked_wals.is_empty();
+        let gone = edits.iter().filter(|edit| changes_tree(edit)).filter_map(|edit| edit.min_log_number_to_keep).max();
+        if has_tracked_wals && gone.is_some() {
+            edits.push(VersionEdit { min_log_number_to_keep: gone, ..VersionEdit::default() });
+        }
         for edit in edits {
             let newest = edit.new_files.iter().map(|file| file.largest_seqno).max();
             self.advance_last_sequence(newest.max(edit.last_sequence).unwrap_or_default());
             edit.last_sequence = Some(self.last_sequence());
             edit.prev_log_number = Some(FileNumber(0));
-            // A database that tracks WALs must learn that they are gone before they are.
             if has_tracked_wals && !changes_tree(edit) && !edit.is_wal_manipulation() {
                 edit.wal_deletion = edit.min_log_number_to_keep;
             }
