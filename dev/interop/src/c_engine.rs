@@ -98,16 +98,12 @@ impl CEngine {
         })
         .map_err(|error| format!("load_latest_options: {error}"))?;
         let copy = || {
-            let mut copied = OpenOptions {
-                names: Vec::new(),
-                db: self.changed(db, &joined(&settings.db))?,
-                families: Vec::new(),
-            };
+            let mut copied =
+                OpenOptions { names: Vec::new(), db: self.changed(db, &joined(&settings.db))?, families: Vec::new() };
             for number in 0..count {
                 // SAFETY: both lists have `count` members, and the names end with zeros.
-                let (name, family) = unsafe {
-                    (std::ffi::CStr::from_ptr(*names.add(number)).to_owned(), *families.add(number))
-                };
+                let (name, family) =
+                    unsafe { (std::ffi::CStr::from_ptr(*names.add(number)).to_owned(), *families.add(number)) };
                 let position = FAMILIES.iter().position(|known| name.to_bytes() == known.as_bytes());
                 let text = position.and_then(|at| settings.families.get(at)).map(family_text).unwrap_or_default();
                 copied.names.push(name);

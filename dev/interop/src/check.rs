@@ -10,6 +10,8 @@ pub struct Checker<'a> {
     pub db: &'a dyn Database,
     pub random: Random,
     pub comparisons: u64,
+    /// No key to look for is shorter.
+    pub shortest_key: usize,
     /// Lengths of the fixed prefixes that the families' extractors take; `None` without one.
     pub prefixes: Vec<Option<usize>>,
 }
@@ -57,7 +59,7 @@ impl Checker<'_> {
             let what = |error| format!("snapshot {snapshot}, family {}: {error}", FAMILIES[number]);
             self.scans(number, &family.entries(), &how).map_err(what)?;
             for _ in 0..40 {
-                let key = history::target(&mut self.random);
+                let key = history::target(&mut self.random, self.shortest_key);
                 self.lookup(number, &key, family.get(&key), Some(snapshot)).map_err(what)?;
             }
         }
@@ -85,7 +87,7 @@ impl Checker<'_> {
     }
 
     fn probe_family(&mut self, number: usize, model: &FamilyModel, entries: &[Entry], count: usize) -> Outcome<()> {
-        let targets: Vec<Vec<u8>> = (0..count).map(|_| history::target(&mut self.random)).collect();
+        let targets: Vec<Vec<u8>> = (0..count).map(|_| history::target(&mut self.random, self.shortest_key)).collect();
         for key in &targets {
             self.lookup(number, key, model.get(key), None)?;
         }
@@ -125,7 +127,10 @@ impl Checker<'_> {
     }
 
     fn bounded(&mut self, number: usize, model: &FamilyModel, entries: &[Entry]) -> Outcome<()> {
-        let (mut lower, mut upper) = (history::target(&mut self.random), history::target(&mut self.random));
+        let (mut lower, mut upper) = (
+            history::target(&mut self.random, self.shortest_key),
+            history::target(&mut self.random, self.shortest_key),
+        );
         if model.is_before(&upper, &lower) {
             std::mem::swap(&mut lower, &mut upper);
         }
@@ -138,7 +143,7 @@ impl Checker<'_> {
 
     /// All keys with the prefix of a target, from the target on.
     fn prefix(&mut self, number: usize, model: &FamilyModel, entries: &[Entry], length: usize) -> Outcome<()> {
-        let target = history::target(&mut self.random);
+        let target = history::target(&mut self.random, self.shortest_key);
         if target.len() < length {
             return Ok(());
         }

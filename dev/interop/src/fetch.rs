@@ -56,13 +56,14 @@ fn fetch_current(directory: &Path) -> Result<PathBuf, String> {
         return Ok(library);
     }
     eprintln!("fetching {ARTIFACT}");
-    run(Command::new("mvn").args(["-q", "-B", "dependency:get", "-Dtransitive=false"]).arg(format!("-Dartifact={ARTIFACT}")))
-        .map_err(|error| format!("RocksDB 11.8.1 cannot be had: {error}"))?;
+    run(Command::new("mvn")
+        .args(["-q", "-B", "dependency:get", "-Dtransitive=false"])
+        .arg(format!("-Dartifact={ARTIFACT}")))
+    .map_err(|error| format!("RocksDB 11.8.1 cannot be had: {error}"))?;
     let jars = directory.join("jar");
-    run(Command::new("mvn").args(["-q", "-B", "dependency:copy"]).args([
-        format!("-Dartifact={ARTIFACT}"),
-        format!("-DoutputDirectory={}", jars.display()),
-    ]))
+    run(Command::new("mvn")
+        .args(["-q", "-B", "dependency:copy"])
+        .args([format!("-Dartifact={ARTIFACT}"), format!("-DoutputDirectory={}", jars.display())]))
     .map_err(|error| format!("RocksDB 11.8.1 cannot be had: {error}"))?;
     let jar = jars.join("rocksdbjni-11.8.1.jar");
     let content = run(Command::new("unzip").arg("-p").arg(&jar).arg(LIBRARY_IN_ARTIFACT))?;

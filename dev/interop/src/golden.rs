@@ -21,7 +21,43 @@ use std::path::Path;
 use std::process::Command;
 
 /// Databases that cannot be rewritten, and why.
-const NOT_REWRITTEN: &[(&str, &str)] = &[];
+const NOT_REWRITTEN: &[(&str, &str)] = &[
+    ("r11.9-blob-direct-write", "RocksDB 11.8.1 does not read it as RocksDB 11.9 left it, either"),
+    ("r11.9-corrupt-current", DAMAGED),
+    ("r11.9-corrupt-data-block", DAMAGED_TABLE),
+    ("r11.9-corrupt-footer", DAMAGED_TABLE),
+    ("r11.9-corrupt-index-block", DAMAGED),
+    ("r11.9-corrupt-manifest-middle", DAMAGED),
+    ("r11.9-missing-table", "a table file is missing: there is nothing to compact"),
+    ("r11.9-plain-fixed-length", PLAIN),
+    ("r11.9-plain-index-in-file", PLAIN),
+    ("r11.9-plain-prefix", PLAIN),
+    ("r11.9-plain-prefix-encoding", PLAIN),
+    ("r11.9-plain-total-order", PLAIN),
+    ("r11.9-udt-not-persisted", TIMESTAMPS),
+    ("r11.9-udt-u64", TIMESTAMPS),
+    ("r11.9-udt-u64-reverse", TIMESTAMPS),
+    ("r11.9-wal-2pc", "prepared transactions are not read"),
+    ("r11.9-wal-bitflip-tolerate", DAMAGED),
+    ("r11.9-wal-torn-absolute", DAMAGED),
+    ("r7.8-corrupt-current", DAMAGED),
+    ("r7.8-corrupt-data-block", DAMAGED_TABLE),
+    ("r7.8-corrupt-manifest-middle", DAMAGED),
+    ("r7.8-plain-fixed-length", PLAIN),
+    ("r7.8-plain-index-in-file", PLAIN),
+    ("r7.8-plain-prefix", PLAIN),
+    ("r7.8-plain-prefix-encoding", PLAIN),
+    ("r7.8-plain-total-order", PLAIN),
+    ("r7.8-udt-u64", TIMESTAMPS),
+    ("r7.8-wal-2pc", "prepared transactions are not read"),
+    ("r7.8-wal-bitflip-tolerate", DAMAGED),
+    ("r7.8-wal-torn-absolute", DAMAGED),
+];
+
+const PLAIN: &str = "plain tables are not read";
+const TIMESTAMPS: &str = "user-defined timestamps are not read";
+const DAMAGED: &str = "damaged: RocksDB does not open it, either";
+const DAMAGED_TABLE: &str = "damaged table: compaction fails, as it must";
 
 /// Databases with tables of format version 5 at most that 7.8.3 does not read, and why.
 const NOT_CHECKED_BY_LDB: &[(&str, &str)] = &[];

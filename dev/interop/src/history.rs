@@ -37,7 +37,12 @@ pub enum End {
 pub enum Step {
     Write(Vec<Record>, WriteHow),
     Flush(usize),
-    Compact { family: usize, begin: Option<Vec<u8>>, end: Option<Vec<u8>>, force: bool },
+    Compact {
+        family: usize,
+        begin: Option<Vec<u8>>,
+        end: Option<Vec<u8>>,
+        force: bool,
+    },
     FlushWal,
     /// Takes one more snapshot.
     Snapshot,
@@ -158,9 +163,9 @@ impl Writer<'_> {
             let family = if both { random.below(FAMILIES.len()) } else { family };
             let merge = self.fixed.merges[family];
             batch.push(match random.below(100) {
-                0..58 => Record::Put(family, key(random), value(merge, random)),
-                58..72 => Record::Delete(family, key(random)),
-                72..86 => Record::Merge(family, key(random), operand(merge, random)),
+                0..58 => Record::Put(family, self.key(random), value(merge, random)),
+                58..72 => Record::Delete(family, self.key(random)),
+                72..86 => Record::Merge(family, self.key(random), operand(merge, random)),
                 86..89 => self.delete_range(family, random),
                 _ => self.single(family, random),
             });
@@ -168,8 +173,12 @@ impl Writer<'_> {
         batch
     }
 
+    fn key(&self, random: &mut Random) -> Vec<u8> {
+        key(random, self.fixed.shortest_key)
+    }
+
     fn delete_range(&self, family: usize, random: &mut Random) -> Record {
-        let (mut begin, mut end) = (key(random), key(random));
+        let (mut begin, mut end) = (self.key(random), self.key(random));
         if random.percent(70) {
             // A short one: two keys with the same prefix.
             let prefix = *random.choose(&PREFIXES);
@@ -203,7 +212,7 @@ impl Writer<'_> {
         if random.percent(50) {
             return Step::Compact { family, begin: None, end: None, force };
         }
-        let (mut begin, mut end) = (key(random), key(random));
+        let (mut begin, mut end) = (self.key(random), self.key(random));
         let is_ordered = match self.fixed.orders[family] {
             Order::Bytewise => begin <= end,
             Order::Reverse => begin >= end,
@@ -223,13 +232,13 @@ fn numbered(prefix: &str, number: usize) -> Vec<u8> {
 }
 
 /// A key: mostly one of about a thousand, so that keys are overwritten and found; some short, long, or with odd bytes.
-pub fn key(random: &mut Random) -> Vec<u8> {
+pub fn key(random: &mut Random, shortest: usize) -> Vec<u8> {
     let prefix = *random.choose(&PREFIXES);
     let mut key = numbered(prefix, random.below(80));
     match random.below(100) {
         0..80 => {}
         80..90 => key.extend(std::iter::repeat_n(*random.choose(&[0, b'x', 0xff]), random.between(1, 3))),
-        90..94 => key.truncate(random.below(4)),
+        90..94 => key.truncate(shortest.max(random.below(4))),
         94..97 => key.extend(std::iter::repeat_n(b'L', random.between(1, 8) * 100)),
         _ => key.truncate(5),
     }
@@ -237,15 +246,15 @@ pub fn key(random: &mut Random) -> Vec<u8> {
 }
 
 /// A key to look for: also between and behind those that are written.
-pub fn target(random: &mut Random) -> Vec<u8> {
+pub fn target(random: &mut Random, shortest: usize) -> Vec<u8> {
     match random.below(10) {
         0 => format!("{SINGLE_DELETE_PREFIX}{:03}", random.below(45)).into_bytes(),
         1 => {
-            let length = random.below(6);
+            let length = shortest + random.below(6);
             random.bytes(length)
         }
-        2 => [key(random), vec![0]].concat(),
-        _ => key(random),
+        2 => [key(random, shortest), vec![0]].concat(),
+        _ => key(random, shortest),
     }
 }
 
@@ -303,7 +312,9 @@ mod tests {
                     Record::Put(family, key, _) if key.starts_with(SINGLE_DELETE_PREFIX.as_bytes()) => {
                         assert!(is_there.insert((*family, key.clone())), "put twice");
                     }
-                    Record::DeleteRange(_, begin, end) => assert!(begin[..].max(&end[..]) < SINGLE_DELETE_PREFIX.as_bytes()),
+                    Record::DeleteRange(_, begin, end) => {
+                        assert!(begin[..].max(&end[..]) < SINGLE_DELETE_PREFIX.as_bytes())
+                    }
                     Record::Put(_, key, _) | Record::Merge(_, key, _) | Record::Delete(_, key) => {
                         assert!(!key.starts_with(b"~"));
                     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(header);
+    table.load_preset(presets::UTF8_BORDERS_ONLY).set_header(header);
     table
 }
 
@@ -53,8 +53,11 @@ pub fn histories(results: &[HistoryResult], missing: &[String], took: Duration, 
                        "comparisons": result.comparisons, "failure": result.failure})
             })
             .collect();
-        println!("{}", json!({"histories": histories, "failed": failed, "not_covered": missing,
-                              "seconds": took.as_secs_f64()}));
+        println!(
+            "{}",
+            json!({"histories": histories, "failed": failed, "not_covered": missing,
+                              "seconds": took.as_secs_f64()})
+        );
         return failed == 0 && missing.is_empty();
     }
     let mut table = table(["RocksDB", "histories", "turns", "killed", "comparisons", "failed"]);
@@ -97,8 +100,11 @@ pub fn golden(results: &[GoldenResult], took: Duration, json: bool) -> bool {
             .iter()
             .map(|(name, what, reason)| json!({"database": name, "what": what, "reason": reason}))
             .collect();
-        println!("{}", json!({"databases": results.len(), "rewritten_and_equal": rewritten, "consistent_by_ldb": checked,
-                              "exceptions": exceptions, "surprises": surprises, "seconds": took.as_secs_f64()}));
+        println!(
+            "{}",
+            json!({"databases": results.len(), "rewritten_and_equal": rewritten, "consistent_by_ldb": checked,
+                              "exceptions": exceptions, "surprises": surprises, "seconds": took.as_secs_f64()})
+        );
         return surprises.is_empty();
     }
     if !exceptions.is_empty() {

@@ -167,8 +167,7 @@ fn play(job: &HistoryJob, directory: &Path, result: &mut HistoryResult) -> Resul
             } else if line["failure"].is_object() {
                 let failure = &line["failure"];
                 let text = |member: &str| failure[member].as_str().unwrap_or("").to_owned();
-                let (turn, player, step, message) =
-                    (&failure["turn"], text("player"), text("step"), text("message"));
+                let (turn, player, step, message) = (&failure["turn"], text("player"), text("step"), text("message"));
                 return Err(format!("turn {turn} ({player}), step {step}\n  {message}"));
             }
             is_done |= line["done"].is_boolean();

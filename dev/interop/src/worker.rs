@@ -185,7 +185,9 @@ impl Worker {
             Step::Release(number) => db.release_snapshot(*number)?,
             Step::CheckSnapshot(_) | Step::Probe | Step::Check => {
                 let random = Random::new(self.job.seed ^ ((turn as u64) << 32) ^ ((at as u64) << 16));
-                let mut checker = Checker { db, random, comparisons: 0, prefixes: self.prefixes.clone() };
+                let shortest_key = self.history.fixed.shortest_key;
+                let prefixes = self.prefixes.clone();
+                let mut checker = Checker { db, random, comparisons: 0, shortest_key, prefixes };
                 match step {
                     Step::CheckSnapshot(number) => checker.snapshot(*number, &snapshots[*number])?,
                     Step::Probe => checker.probe(&self.model)?,
@@ -250,15 +252,14 @@ fn is_newer(option: &str) -> bool {
 fn is_free(option: &str, release: Release) -> bool {
     // 7.8.3 writes its default into the file whatever was set.
     let is_lost = release == Release::Old && option == "write_dbid_to_manifest";
-    is_lost || matches!(
-        option,
-        // Says how to open, not how to be.
-        "create_if_missing" | "create_missing_column_families"
-        // Not together with some recovery modes.
-        | "recycle_log_file_num" | "wal_recovery_mode"
+    is_lost
+        || matches!(
+            option,
+            // Says how to open, not how to be.
+            "create_if_missing" | "create_missing_column_families"
         // Less than `max_write_buffer_number`, and 1 with `atomic_flush`.
         | "min_write_buffer_number_to_merge"
-    )
+        )
 }
 
 /// Filters have two spellings.
@@ -267,7 +268,8 @@ fn same_value(option: &str, value: &str, wanted: &str) -> bool {
         let inner = text.strip_prefix("{id=").map(|rest| rest.split(';').next().unwrap_or("").to_owned());
         inner.unwrap_or_else(|| text.to_owned())
     };
-    value == wanted || option == "filter_policy" && plain(value) == plain(wanted)
+    value == wanted
+        || option == "filter_policy" && plain(value) == plain(wanted)
         || option == "compression_opts" && wanted.trim_matches(['{', '}']).split(';').all(|part| value.contains(part))
 }
 
