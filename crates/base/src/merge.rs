@@ -145,7 +145,9 @@ impl MergeOperator for Put {
 /// (`stringappend`, `{id=StringAppendOperator;delimiter=|;}`). `nullptr` and the empty string are no operator.
 pub fn built_in(text: &str) -> Result<Option<Arc<dyn MergeOperator>>> {
     let text = text.trim();
-    let (id, properties) = match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+    // A text inside another one comes here without its braces.
+    let body = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let (id, properties) = match body.or_else(|| text.starts_with("id=").then_some(text)) {
         None => (text, None),
         Some(body) => {
             let (head, rest) = body.split_once(';').unwrap_or((body, ""));
@@ -188,6 +190,7 @@ mod tests {
         assert_eq!(fold("stringappend", Some(b""), &[b"x"]), b",x");
         assert_eq!(fold("stringappend", None, &[b"x", b""]), b"x,");
         assert_eq!(fold("{id=StringAppendOperator;delimiter=|;}", None, &[b"x", b"y"]), b"x|y");
+        assert_eq!(fold("id=StringAppendOperator;delimiter=|;", None, &[b"x", b"y"]), b"x|y");
         assert_eq!(fold("{id=StringAppendOperator;delimiter=;;}", None, &[b"x", b"y"]), b"x;y");
         assert_eq!(fold("max", Some(b"b"), &[b"a", b"c", b"b"]), b"c");
         assert_eq!(fold("put", Some(b"b"), &[b"a", b"c"]), b"c");

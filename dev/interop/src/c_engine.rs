@@ -224,6 +224,13 @@ impl CDatabase {
         Ok(())
     }
 
+    fn single_delete(&self, family: usize, key: &[u8], options: &Owned) -> Outcome<()> {
+        let f = self.functions;
+        let (family, pointer, length) = (self.handles[family], chars(key), key.len());
+        // SAFETY: database, options and family exist.
+        f.checked(|error| unsafe { (f.singledelete_cf)(self.db, options.object, family, pointer, length, error) })
+    }
+
     fn write_batch(&self, records: &[Record], options: &Owned) -> Outcome<()> {
         let f = self.functions;
         let batch = Owned::new(f.writebatch_create, f.writebatch_destroy);
@@ -248,13 +255,15 @@ impl Database for CDatabase {
             (f.writeoptions_set_sync)(options.object, how.sync.into());
             (f.writeoptions_disable_WAL)(options.object, how.disable_wal.into());
         }
-        if let [Record::SingleDelete(family, key)] = batch {
-            let (family, key, length) = (self.handles[*family], chars(key), key.len());
-            // SAFETY: database, options and family exist.
-            let delete = |error| unsafe { (f.singledelete_cf)(self.db, options.object, family, key, length, error) };
-            return f.checked(delete);
+        // A library that has no single deletion in batches gets the batch in parts.
+        let is_alone = |record: &Record| matches!(record, Record::SingleDelete(..)) && f.writebatch_singledelete_cf.is_none();
+        for part in batch.chunk_by(|first, second| !is_alone(first) && !is_alone(second)) {
+            match part {
+                [Record::SingleDelete(family, key)] => self.single_delete(*family, key, &options)?,
+                _ => self.write_batch(part, &options)?,
+            }
         }
-        self.write_batch(batch, &options)
+        Ok(())
     }
 
     fn flush(&mut self, family: usize) -> Outcome<()> {
