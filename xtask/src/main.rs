@@ -85,6 +85,15 @@ const TASKS: &[Task] = &[
         run: tasks::model_long,
     },
     Task {
+        name: "interop",
+        arguments: "[interop arguments]",
+        what: "Ferrock and the real RocksDB take turns on the same directories",
+        more: "Fetches RocksDB 11.8.1 (mvn, unzip) and 7.8.3 (apt-get), plays fixed histories and one of a printed random\n\
+               seed with each, and has RocksDB read what Ferrock made of the golden databases. With arguments: only what\n\
+               they ask for, `cargo xtask interop --help` of the rig being `cargo run -p ferrock-interop -- --help`.",
+        run: tasks::interop,
+    },
+    Task {
         name: "pure-rust",
         arguments: "",
         what: "default features need nothing but Rust; licences and sources are known",

@@ -72,6 +72,15 @@ pub(crate) fn model_long(arguments: &[String]) -> Outcome {
     run(test)
 }
 
+pub(crate) fn interop(arguments: &[String]) -> Outcome {
+    let mut rig = cargo(&["run", "--locked", "-p", "ferrock-interop", "--"]);
+    if arguments.is_empty() {
+        rig.args(["all", "--seeds", "1..24", "--random"]);
+    }
+    rig.args(arguments);
+    run(rig)
+}
+
 pub(crate) fn ci(_: &[String]) -> Outcome {
     run(command(".ci/run", &[]))
 }

@@ -256,7 +256,8 @@ impl Database for CDatabase {
             (f.writeoptions_disable_WAL)(options.object, how.disable_wal.into());
         }
         // A library that has no single deletion in batches gets the batch in parts.
-        let is_alone = |record: &Record| matches!(record, Record::SingleDelete(..)) && f.writebatch_singledelete_cf.is_none();
+        let is_alone =
+            |record: &Record| matches!(record, Record::SingleDelete(..)) && f.writebatch_singledelete_cf.is_none();
         for part in batch.chunk_by(|first, second| !is_alone(first) && !is_alone(second)) {
             match part {
                 [Record::SingleDelete(family, key)] => self.single_delete(*family, key, &options)?,

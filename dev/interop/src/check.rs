@@ -163,7 +163,7 @@ fn compare_position(cursor: &mut dyn Cursor, entries: &[Entry], at: isize, steps
     for step in 0..=2 * steps {
         let wanted = usize::try_from(at).ok().and_then(|at| entries.get(at));
         compare_entry(cursor, wanted, &format!("{what}, step {step}"))?;
-        if wanted.is_none() {
+        if wanted.is_none() || step == 2 * steps {
             break;
         }
         if step < steps {
@@ -207,4 +207,76 @@ fn walk<'a>(
         }
     }
     compare_entry(cursor, None, &format!("{what}, its end"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Engine as _, OpenMode, Record, WriteHow};
+    use crate::ferrock_engine::FerrockEngine;
+    use crate::history::History;
+    use crate::settings::{Release, Settings};
+
+    fn records() -> Vec<Record> {
+        (0..50u8).map(|n| Record::Put(usize::from(n % 2), vec![b'k', b'e', b'y', b'0' + n], vec![n])).collect()
+    }
+
+    /// A database with the records, and a model of them and of `more`.
+    fn compare(more: Record) -> Outcome<()> {
+        let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+        // Seed 1 has bytewise families.
+        let history = History::new(Release::Current, 1);
+        let settings = Settings {
+            db: vec![
+                ("create_if_missing".to_owned(), "true".to_owned()),
+                ("create_missing_column_families".to_owned(), "true".to_owned()),
+            ],
+            families: Vec::new(),
+        };
+        let mut db = FerrockEngine.open(&directory.path().join("db"), OpenMode::Create, &settings)?;
+        let mut model = Model::new(&history.fixed);
+        model.families.iter_mut().for_each(|family| family.order = crate::settings::Order::Bytewise);
+        db.write(&records(), WriteHow::default())?;
+        model.apply(&records());
+        model.apply(&[more]);
+        let random = Random::new(1);
+        Checker { db: &*db, random, comparisons: 0, shortest_key: 0, prefixes: vec![None; 2] }.everything(&model)
+    }
+
+    #[test]
+    fn differences_are_noticed() {
+        compare(records().remove(0)).unwrap();
+        let error = compare(Record::Put(0, b"key0".to_vec(), b"other".to_vec())).unwrap_err();
+        assert!(error.starts_with("family default: forward scan, entry 0: key0"), "{error}");
+        let error = compare(Record::Put(1, b"new".to_vec(), b"value".to_vec())).unwrap_err();
+        assert_eq!(error, "family second: forward scan, entry 25: the end, wanted new = `value`");
+        let error = compare(Record::Delete(1, b"key1".to_vec())).unwrap_err();
+        assert!(error.contains("wanted key3"), "{error}");
+    }
+
+    #[test]
+    fn positions_and_lookups_are_compared() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            db: vec![
+                ("create_if_missing".to_owned(), "true".to_owned()),
+                ("create_missing_column_families".to_owned(), "true".to_owned()),
+            ],
+            families: Vec::new(),
+        };
+        let mut db = FerrockEngine.open(&directory.path().join("db"), OpenMode::Create, &settings).unwrap();
+        db.write(&records(), WriteHow::default()).unwrap();
+        let mut checker =
+            Checker { db: &*db, random: Random::new(1), comparisons: 0, shortest_key: 0, prefixes: vec![None; 2] };
+        checker.lookup(0, b"key0", Some(&vec![0]), None).unwrap();
+        assert_eq!(checker.lookup(0, b"key0", None, None).unwrap_err(), "get key0: `\\x00`, wanted nothing");
+        assert!(checker.lookup(0, b"key1", Some(&vec![1]), None).is_err());
+        let entries: Vec<Entry> = vec![(b"key0".to_vec(), vec![0]), (b"key2".to_vec(), vec![2])];
+        let mut cursor = db.iterate(0, &IterHow::default()).unwrap();
+        cursor.seek(b"key1");
+        compare_position(&mut *cursor, &entries, 1, 0, "seek").unwrap();
+        compare_position(&mut *cursor, &entries, 0, 0, "seek").unwrap_err();
+        // There is a third entry.
+        compare_position(&mut *cursor, &entries, 1, 1, "seek").unwrap_err();
+    }
 }

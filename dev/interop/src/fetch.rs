@@ -28,10 +28,10 @@ impl Fetched {
     }
 }
 
-/// Fetches what is not there yet into `directory`.
-pub fn fetch(directory: &Path) -> Result<Fetched, String> {
+/// Fetches what is not there yet into `directory`; 11.8.1 only when the caller has none.
+pub fn fetch(directory: &Path, current: Option<&Path>) -> Result<Fetched, String> {
     std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let current = fetch_current(directory)?;
+    let current = current.map_or_else(|| fetch_current(directory), |path| Ok(path.to_owned()))?;
     let (old, ldb) = fetch_old(directory)?;
     Ok(Fetched { current, old, ldb })
 }

@@ -313,7 +313,7 @@ mod tests {
                         assert!(is_there.insert((*family, key.clone())), "put twice");
                     }
                     Record::DeleteRange(_, begin, end) => {
-                        assert!(begin[..].max(&end[..]) < SINGLE_DELETE_PREFIX.as_bytes())
+                        assert!(*begin.max(end) < SINGLE_DELETE_PREFIX.as_bytes().to_vec())
                     }
                     Record::Put(_, key, _) | Record::Merge(_, key, _) | Record::Delete(_, key) => {
                         assert!(!key.starts_with(b"~"));

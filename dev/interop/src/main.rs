@@ -33,6 +33,9 @@ struct Arguments {
     /// Where libraries and databases go [default: `interop` in cargo's target directory].
     #[arg(long, global = true, value_name = "DIR")]
     work_directory: Option<PathBuf>,
+    /// Use this library instead of fetching RocksDB 11.8.1.
+    #[arg(long, global = true, value_name = "PATH")]
+    rocksdb_library: Option<PathBuf>,
     /// Print results as JSON.
     #[arg(long, global = true)]
     json: bool,
@@ -97,9 +100,6 @@ struct HistoriesArguments {
     /// Ferrock plays every other of its turns through this library, built from crates/capi.
     #[arg(long, value_name = "PATH")]
     ferrock_library: Option<PathBuf>,
-    /// Use this library instead of fetching 11.8.1.
-    #[arg(long, value_name = "PATH")]
-    rocksdb_library: Option<PathBuf>,
 }
 
 fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
@@ -132,18 +132,18 @@ fn main() -> ExitCode {
 /// True when all is well; an error when nothing could be found out.
 fn run(arguments: Arguments) -> Result<bool, String> {
     let directory = arguments.work_directory.unwrap_or_else(default_work_directory);
-    let json = arguments.json;
+    let (json, library) = (arguments.json, arguments.rocksdb_library.as_deref());
     match arguments.task {
         Task::Fetch => {
-            let fetched = fetch::fetch(&directory)?;
+            let fetched = fetch::fetch(&directory, library)?;
             report::fetched(&fetched, json);
             Ok(true)
         }
-        Task::Histories(arguments) => histories(&directory, &arguments, json),
-        Task::Golden { filter } => golden_databases(&directory, &filter, json),
+        Task::Histories(arguments) => histories(&directory, library, &arguments, json),
+        Task::Golden { filter } => golden_databases(&directory, library, &filter, json),
         Task::All(arguments) => {
-            let histories = histories(&directory, &arguments, json)?;
-            Ok(golden_databases(&directory, "", json)? && histories)
+            let histories = histories(&directory, library, &arguments, json)?;
+            Ok(golden_databases(&directory, library, "", json)? && histories)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
             let release = settings::Release::parse(&release)?;
@@ -157,11 +157,13 @@ fn run(arguments: Arguments) -> Result<bool, String> {
 /// Fewer histories than this need not cover everything.
 const COVERING_SEEDS: usize = 12;
 
-fn histories(directory: &Path, arguments: &HistoriesArguments, json: bool) -> Result<bool, String> {
-    let mut fetched = fetch::fetch(directory)?;
-    if let Some(library) = &arguments.rocksdb_library {
-        fetched.current.clone_from(library);
-    }
+fn histories(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    arguments: &HistoriesArguments,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
     let mut seeds: Vec<u64> = arguments.seeds.clone().collect();
     if arguments.random {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -193,8 +195,13 @@ fn histories(directory: &Path, arguments: &HistoriesArguments, json: bool) -> Re
     Ok(report::histories(&results, &missing, start.elapsed(), json))
 }
 
-fn golden_databases(directory: &Path, filter: &str, json: bool) -> Result<bool, String> {
-    let fetched = fetch::fetch(directory)?;
+fn golden_databases(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    filter: &str,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
     let start = std::time::Instant::now();
     let results = golden::run(&fetched, &directory.join("golden"), filter)?;
     if results.is_empty() {

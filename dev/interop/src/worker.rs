@@ -112,7 +112,7 @@ impl Worker {
 
     /// Whether Ferrock plays this turn through its library.
     fn uses_library(&self, number: usize) -> bool {
-        self.ferrock_library.is_some() && (number / 2) % 2 == 0
+        self.ferrock_library.is_some() && (number / 2).is_multiple_of(2)
     }
 
     fn who(&self, number: usize, turn: &Turn) -> String {

@@ -392,6 +392,13 @@ fn tracked_wals_are_kept_until_they_are_gone() {
     reopened.log_and_apply(vec![keep]).unwrap();
     let again = open(&file_system, &["default"]).unwrap();
     assert_eq!(again.tracked_wals().into_keys().collect::<Vec<_>>(), [FileNumber(6)]);
+    // What recovery does: the edit that adds the tables of a flushed log says that the log is not needed any more.
+    let flushed =
+        VersionEdit { min_log_number_to_keep: Some(FileNumber(7)), ..adding(0, new_file(&again, 0, "a..b", 10)) };
+    again.log_and_apply(vec![flushed]).unwrap();
+    let emptied = open(&file_system, &["default"]).unwrap();
+    assert_eq!(emptied.tracked_wals().len(), 0, "RocksDB refuses a database whose tracked WAL is not there");
+    assert_eq!(emptied.current(0).unwrap().level(0).len(), 1);
 }
 
 #[test]
