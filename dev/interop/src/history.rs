@@ -113,7 +113,9 @@ impl Writer<'_> {
         let mut steps = vec![Step::Check];
         let mut snapshots: Vec<usize> = Vec::new();
         let mut taken = 0;
-        for _ in 0..random.between(8, 30) {
+        // In a short turn little heals what opening did.
+        let count = if random.percent(30) { random.below(3) } else { random.between(8, 30) };
+        for _ in 0..count {
             let step = match random.below(100) {
                 0..50 => {
                     let size = if random.percent(30) { 1 } else { random.between(2, 60) };
