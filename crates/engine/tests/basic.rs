@@ -67,3 +67,39 @@ fn the_short_forms_write_to_the_default_family() {
     db.flush().unwrap();
     assert_eq!(scan(&db), [(b"m".to_vec(), b"1,2".to_vec())]);
 }
+
+/// RocksDB counts an empty range deletion in its batch and gives it no sequence number. After recovering a log that ends
+/// with such a batch it goes on one number lower, in a log of its own, which must not look like a log that goes back.
+#[test]
+fn sequence_numbers_that_empty_range_deletions_left_over_may_be_used_again() {
+    use ferrock::options::WalRecoveryMode;
+    use ferrock_format::log::{HeaderFamily, LogWriter};
+    use ferrock_vfs::{FileSystem, MemoryFileSystem, write_file_synced};
+    use std::path::Path;
+    for (reused, is_right) in [(2, false), (3, true), (4, true)] {
+        let file_system = MemoryFileSystem::new();
+        let mut options = create();
+        options.wal_recovery_mode = WalRecoveryMode::AbsoluteConsistency;
+        options.components.file_system =
+            Some(std::sync::Arc::new(file_system.clone()) as std::sync::Arc<dyn FileSystem>);
+        let db = Db::open("/db", options.clone()).unwrap();
+        let mut batch = WriteBatch::new();
+        batch.put(b"a", b"1").unwrap();
+        batch.delete_range(b"m", b"m").unwrap();
+        batch.put(b"b", b"2").unwrap();
+        db.write(batch, &WriteOptions::default()).unwrap();
+        assert_eq!(db.latest_sequence_number().0, 3);
+        db.close().unwrap();
+        let mut batch = WriteBatch::new();
+        batch.put(b"b", b"3").unwrap();
+        batch.set_sequence(ferrock::SequenceNumber(reused));
+        let mut log = Vec::new();
+        LogWriter::resume(ferrock::FileNumber(0), HeaderFamily::Legacy, 0).encode_record(&[batch.data()], &mut log);
+        write_file_synced(&file_system, Path::new("/db/000100.log"), &log).unwrap();
+        match Db::open("/db", options) {
+            Ok(db) if is_right => assert_eq!(scan(&db), [(b"a".into(), b"1".into()), (b"b".into(), b"3".into())]),
+            Ok(_) => panic!("sequence number {reused} goes back"),
+            Err(error) => assert!(!is_right && error.to_string().contains("goes back"), "{error}"),
+        }
+    }
+}

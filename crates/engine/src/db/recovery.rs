@@ -74,6 +74,9 @@ enum Taken {
 struct Progress {
     /// The sequence number that the next record must have to continue without a gap.
     next: SequenceNumber,
+    /// Numbers before `next` that the last record counts and does not use: those of empty range deletions. RocksDB gives
+    /// them out again after a recovery.
+    unused: u64,
     /// What the MANIFEST had: records up to there are in tables, or were durable before it said so.
     recorded: SequenceNumber,
     is_stopped: bool,
@@ -110,6 +113,7 @@ impl LogRecovery<'_> {
     ) -> Result<RecoveredLogs> {
         let mut progress = Progress {
             next: last_sequence.plus(1),
+            unused: 0,
             recorded: last_sequence,
             is_stopped: false,
             announces_gaps: false,
@@ -222,7 +226,7 @@ impl LogRecovery<'_> {
             self.info_log.info(|| format!("log {number} continues at sequence number {first}"));
             progress.is_stopped = false;
         }
-        if *has_seen_record && first < progress.next {
+        if *has_seen_record && first.plus(progress.unused) < progress.next {
             return Err(Error::corruption(format!(
                 "sequence number {first} after {}: the log goes back in time",
                 progress.next.0 - 1
@@ -249,6 +253,7 @@ impl LogRecovery<'_> {
         });
         inserter.insert_all(batch.iter())?;
         let next = first.plus(u64::from(batch.count()));
+        progress.unused = next.0.saturating_sub(inserter.next_sequence().0);
         progress.next = if *has_seen_record { progress.next.max(next) } else { next };
         *has_seen_record = true;
         let last = SequenceNumber(progress.next.0 - 1);

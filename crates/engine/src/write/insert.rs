@@ -40,6 +40,11 @@ impl<F: FnMut(u32) -> Result<Target>> Inserter<F> {
         Self { find, mode, last: None, next: first }
     }
 
+    /// The number after the last one used. An empty range deletion uses none, as in RocksDB.
+    pub(crate) fn next_sequence(&self) -> SequenceNumber {
+        self.next
+    }
+
     /// Inserts every record of a batch.
     pub(crate) fn insert_all(&mut self, records: WriteBatchIter<'_>) -> Result<()> {
         for record in records {
