@@ -1,7 +1,7 @@
 //! What surrounds a database's life: destroying one, pausing its jobs, sizes before reading, caches of families.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, FlushOptions};
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, FlushOptions, ReadOptions};
 use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
 use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
@@ -155,7 +155,7 @@ fn a_family_may_have_a_cache_of_its_own() {
     db.put_cf(&handles[1], b"k", b"v", &ferrock::WriteOptions::default()).unwrap();
     db.flush_cf(&handles[1], &FlushOptions::default()).unwrap();
     let before = shared.usage();
-    assert!(db.get_cf(&handles[1], &ferrock::ReadOptions::default(), b"k").unwrap().is_some());
+    assert!(db.get_cf(&handles[1], &ReadOptions::default(), b"k").unwrap().is_some());
     assert_eq!(shared.usage(), before);
     assert!(own.usage() > 0);
 }
@@ -248,4 +248,38 @@ fn closing_ends_while_a_flush_is_about_to_begin() {
     drop(db);
     let db = Db::open(directory.path(), create()).unwrap();
     assert_eq!(db.get(&4999u32.to_be_bytes()).unwrap().as_deref(), Some(&b"v"[..]), "the log has it");
+}
+
+#[test]
+fn tables_that_only_an_iterator_held_go_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let tables = || names(directory.path()).iter().filter(|name| name.ends_with(".sst")).count();
+    let db = Db::open(directory.path(), create()).unwrap();
+    let write = |value: &[u8]| {
+        db.put(b"k", value).unwrap();
+        db.flush().unwrap();
+    };
+    write(b"1");
+    write(b"2");
+    let mut long = db.iter(&ReadOptions::default());
+    let short = db.iter(&ReadOptions::default());
+    db.compact_range(None, None).unwrap();
+    assert_eq!(tables(), 3, "two that are read, one that is new");
+    drop(short);
+    assert_eq!(tables(), 3);
+    long.seek_to_first();
+    assert_eq!(long.value(), b"2");
+    drop(long);
+    assert_eq!(tables(), 1);
+
+    write(b"3");
+    let kept = db.iter(&ReadOptions::default());
+    db.compact_range(None, None).unwrap();
+    assert_eq!(tables(), 3);
+    // What is still read when the database closes stays until it opens.
+    db.close().unwrap();
+    assert_eq!(tables(), 3);
+    drop(kept);
+    Db::open(directory.path(), create()).unwrap().close().unwrap();
+    assert_eq!(tables(), 1);
 }

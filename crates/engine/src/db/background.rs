@@ -186,10 +186,11 @@ impl DbCore {
         {
             self.changed.wait(&mut state);
         }
-        let is_cleanup_owed = state.is_cleanup_owed;
+        let is_cleanup_owed = state.is_cleanup_owed || self.has_zombies.load(Ordering::Acquire);
         drop(state);
         if is_cleanup_owed {
-            // A job ended while closing waited for it: its inputs would stay beside its outputs until the next open.
+            // A job ended while closing waited for it, or while somebody read its inputs: they would stay beside its
+            // outputs until the next open.
             self.delete_unneeded_files();
         }
         result = result.and(self.wal.lock().close());

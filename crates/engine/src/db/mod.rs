@@ -162,6 +162,8 @@ pub(crate) struct DbCore {
     /// A memtable is full, or there is too much log: the next leader makes room.
     pub(crate) is_room_needed: AtomicBool,
     pub(crate) has_background_error: AtomicBool,
+    /// The last clean-up left tables that only readers held.
+    pub(crate) has_zombies: AtomicBool,
     pub(crate) is_closing: AtomicBool,
     pub(crate) has_unlogged_writes: AtomicBool,
     pub(crate) statistics: Statistics,

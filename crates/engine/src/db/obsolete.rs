@@ -1,8 +1,8 @@
 //! Files that nobody needs: tables that left the tree, logs that are flushed, old
 //! MANIFESTs, old OPTIONS files.
 //!
-//! Tables that a reader still holds (zombies) stay until it lets go; they are looked for
-//! again after the next flush or compaction, and at the latest when the database opens.
+//! Tables that a reader still holds (zombies) stay until it lets go: they are looked for again when an iterator that was
+//! the last to hold a version ends, after the next flush or compaction, and when the database closes or opens.
 
 use super::{DbCore, State};
 use crate::blob::closed_file;
@@ -72,6 +72,7 @@ impl DbCore {
         let pending = state.pending_outputs.first().copied().map(FileNumber);
         let min_pending_output = pending.unwrap_or_else(|| self.versions.next_file_number());
         let live = self.versions.live_files();
+        self.has_zombies.store(!live.zombie_tables.is_empty(), Ordering::Release);
         let oldest_log = self.wal.lock().oldest();
         let min_log = self.versions.min_log_number_to_keep().max(self.versions.min_log_number_of_families());
         NeededFiles {

@@ -385,6 +385,7 @@ impl Opener {
             controller: WriteController::new(self.options.delayed_write_rate),
             is_room_needed: AtomicBool::new(false),
             has_background_error: AtomicBool::new(false),
+            has_zombies: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
             has_unlogged_writes: AtomicBool::new(false),
             statistics: Statistics::default(),

@@ -19,7 +19,8 @@ use crate::table_cache::{TableCache, TableRef};
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
 use ferrock_table::{BlockPin, TableReadOptions};
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 /// A value read: copied out of a memtable, or left where it is in a cached block and kept alive. `'static` and `Send`.
 pub type PinnedSlice = PinnedValue<BlockPin>;
@@ -80,8 +81,9 @@ impl DbCore {
     }
 
     /// An iterator over a family.
-    pub(crate) fn iter(&self, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Iter {
+    pub(crate) fn iter(self: &Arc<Self>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Iter {
         let pinned = data.super_version.load();
+        let release = Release { core: Arc::downgrade(self), version: Arc::downgrade(&pinned.version) };
         let sequence = self.sequence_for(options);
         let inner = match children(data, &pinned, options) {
             Ok(children) => Ok(MergingIterator::new(data.comparator.clone(), children)),
@@ -106,8 +108,8 @@ impl DbCore {
         };
         let owner = IterOwner { _super_version: pinned, _snapshot: options.snapshot.clone() };
         match inner {
-            Ok(inner) => Iter { inner: Ok(DbIterator::new(inner, settings, owner)) },
-            Err(error) => Iter { inner: Err(error) },
+            Ok(inner) => Iter { inner: Ok(DbIterator::new(inner, settings, owner)), _release: Some(release) },
+            Err(error) => Iter { inner: Err(error), _release: None },
         }
     }
 }
@@ -224,6 +226,23 @@ struct IterOwner {
     _snapshot: Option<Snapshot>,
 }
 
+/// Removes the tables that only this iterator still held: nobody else would before the next job.
+struct Release {
+    core: Weak<DbCore>,
+    version: Weak<Version>,
+}
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        if self.version.strong_count() == 0
+            && let Some(core) = self.core.upgrade()
+            && core.has_zombies.load(Ordering::Acquire)
+        {
+            core.delete_obsolete_files();
+        }
+    }
+}
+
 /// Iterates over the keys of a column family in both directions, as of one moment. `'static` and `Send`: it may be kept
 /// in a struct, moved between threads, and outlive the [`Db`].
 ///
@@ -248,6 +267,8 @@ struct IterOwner {
 /// ```
 pub struct Iter {
     inner: Result<DbIterator<Child, IterOwner>>,
+    /// Behind `inner`: dropped when the version is let go.
+    _release: Option<Release>,
 }
 
 impl std::fmt::Debug for Iter {
@@ -366,7 +387,7 @@ impl Db {
     pub fn iter(&self, options: &ReadOptions) -> Iter {
         match self.core().default_family() {
             Ok(data) => self.core().iter(&data, options),
-            Err(error) => Iter { inner: Err(error) },
+            Err(error) => Iter { inner: Err(error), _release: None },
         }
     }
 
