@@ -8,7 +8,7 @@ use super::blob_file::BlobFileMetadata;
 use super::version::{LevelFiles, num_levels};
 use super::{FileMetadata, Version, consistency};
 use crate::options::ColumnFamilySettings;
-use ferrock_base::internal_key::TRAILER_SIZE;
+use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
 use ferrock_base::{Error, FileNumber, InternalComparator, Result};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -86,6 +86,14 @@ impl VersionBuilder {
                     boundary.len()
                 )));
             }
+        }
+        let order = self.base.comparator().user();
+        if order.compare(user_key(&new_file.smallest), user_key(&new_file.largest)).is_gt() {
+            return Err(Error::corruption(format!(
+                "table file #{number} ends before it begins: smallest {}, largest {}",
+                consistency::printable(&new_file.smallest),
+                consistency::printable(&new_file.largest)
+            )));
         }
         let file = match moved_from {
             Some(file) => file.moved(new_file.clone()),

@@ -108,6 +108,10 @@ fn what_breaks_the_rules_is_corruption() {
         (vec![deletes_absent], "cannot delete table file #000007 from level 0: it is not in the tree"),
         (vec![one.clone(), deletes_elsewhere], "cannot delete table file #000001 from level 1: it is on level 0"),
         (vec![one.clone(), one.clone()], "cannot add table file #000001 to level 0: it is already in the tree"),
+        (
+            vec![edit(vec![file(0, 2, ("k", 1), ("b", 2))])],
+            "table file #000002 ends before it begins: smallest k@1/1, largest b@2/1",
+        ),
         (vec![edit(vec![short])], "the smallest key of table file #000002 has 7 bytes"),
         (
             vec![one.clone(), edit(vec![same_epoch])],
