@@ -203,9 +203,10 @@ option_table! {
         mutable index_shortening: IndexShorteningMode = IndexShorteningMode::ShortenSeparators;
         /// Whether index blocks may be compressed.
         mutable enable_index_compression: bool = true;
-        /// How keys are found in a data block.
+        /// How keys are found in a data block. A hash index is written only where the comparator says that keys of
+        /// different bytes are different keys.
         mutable data_block_index_type: DataBlockIndexType = DataBlockIndexType::BinarySearch;
-        /// Entries per bucket of the data-block hash index.
+        /// Entries per bucket of the data-block hash index; 0 is 0.75.
         mutable data_block_hash_table_util_ratio: f64 = 0.75, 0.0..=1.0;
         /// Store values behind the keys of their block.
         mutable separate_key_value_in_data_block: bool = false;
@@ -260,11 +261,6 @@ impl BlockBasedTableOptions {
             (self.index_type != IndexType::BinarySearch, "index_type", "kBinarySearch"),
             (self.partition_filters, "partition_filters", "one filter for the whole table"),
             (self.metadata_block_size != defaults.metadata_block_size, "metadata_block_size", "no partitions"),
-            (
-                self.data_block_hash_table_util_ratio != defaults.data_block_hash_table_util_ratio,
-                "data_block_hash_table_util_ratio",
-                "no hash indexes",
-            ),
             (!self.optimize_filters_for_memory, "optimize_filters_for_memory", "filters of exact size"),
             (
                 self.index_block_search_type != defaults.index_block_search_type,
@@ -285,11 +281,6 @@ impl BlockBasedTableOptions {
                 self.super_block_alignment_space_overhead_ratio != defaults.super_block_alignment_space_overhead_ratio,
                 "super_block_alignment_space_overhead_ratio",
                 "data blocks without padding",
-            ),
-            (
-                self.data_block_index_type != DataBlockIndexType::BinarySearch,
-                "data_block_index_type",
-                "kDataBlockBinarySearch",
             ),
             (self.separate_key_value_in_data_block, "separate_key_value_in_data_block", "values beside their keys"),
             (self.uniform_cv_threshold >= 0.0, "uniform_cv_threshold", "index blocks without the hint"),

@@ -131,8 +131,6 @@ static void test_refused_values(const char* path) {
   TABLE("Not implemented: ", rocksdb_block_based_options_set_index_type, 2, "index_type");
   TABLE("Not implemented: ", rocksdb_block_based_options_set_partition_filters, 1, "partition_filters");
   TABLE("Not implemented: ", rocksdb_block_based_options_set_metadata_block_size, 8192, "metadata_block_size");
-  TABLE("Not implemented: ", rocksdb_block_based_options_set_data_block_index_type, 1, "data_block_index_type");
-  TABLE("Not implemented: ", rocksdb_block_based_options_set_data_block_hash_ratio, 0.5, "util_ratio");
   TABLE("Not implemented: ", rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache, 1, "pin_l0");
   TABLE("Not implemented: ", rocksdb_block_based_options_set_filter_policy, rocksdb_filterpolicy_create_ribbon(10),
         "filter_policy");

@@ -22,8 +22,8 @@ static rocksdb_block_based_table_options_t* new_table_options(void) {
   rocksdb_block_based_options_set_partition_filters(table, 0);
   rocksdb_block_based_options_set_metadata_block_size(table, 4096);
   rocksdb_block_based_options_set_data_block_index_type(
-      table, rocksdb_block_based_table_data_block_index_type_binary_search);
-  rocksdb_block_based_options_set_data_block_hash_ratio(table, 0.75);
+      table, rocksdb_block_based_table_data_block_index_type_binary_search_and_hash);
+  rocksdb_block_based_options_set_data_block_hash_ratio(table, 0.5);
   return table;
 }
 

@@ -4,11 +4,12 @@ use crate::Effect::{self, Refused, Shown};
 use crate::golden;
 use crate::setup::{
     DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, flushed_properties, key, number, only_properties,
-    put_unlogged,
+    put_unlogged, value,
 };
 use ferrock::ReadOptions;
 use ferrock::options::{CompressionType, FilterPolicy, PrefixExtractor};
 use ferrock_format::footer::{Footer, MAX_FOOTER_SIZE};
+use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 use std::path::Path;
 
 const NOT_BUILT: &str = "true";
@@ -57,8 +58,19 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         }),
     ),
     ("enable_index_compression", Shown(enable_index_compression)),
-    ("data_block_index_type", Refused("kDataBlockBinaryAndHash")),
-    ("data_block_hash_table_util_ratio", Refused("0.5")),
+    ("data_block_index_type", Shown(data_block_index_type)),
+    (
+        "data_block_hash_table_util_ratio",
+        Shown(|| {
+            let [few, many] = differs_with(
+                "data_block_hash_table_util_ratio",
+                ["1.0", "0.25"],
+                |setup| setup.set("data_block_index_type", "kDataBlockBinaryAndHash"),
+                |setup| flushed_properties(&setup).data_size,
+            );
+            assert!(few < many, "{few}, {many}");
+        }),
+    ),
     ("separate_key_value_in_data_block", Refused(NOT_BUILT)),
     ("uniform_cv_threshold", Refused("0.2")),
     ("whole_key_filtering", Shown(whole_key_filtering)),
@@ -257,6 +269,23 @@ fn checksum() {
     for (index, kind) in kinds.iter().enumerate() {
         assert!(!kinds[..index].contains(kind), "{kinds:?}");
     }
+}
+
+/// Data blocks end in a word whose highest bit says that they have a hash index.
+fn data_block_index_type() {
+    let values = ["kDataBlockBinarySearch", "kDataBlockBinaryAndHash"];
+    let has_hash_index = differs("data_block_index_type", values, |setup| {
+        let db = setup.open();
+        // One data block, at the beginning of the file.
+        flush_range(&db, 0..5);
+        let data_size = usize::try_from(only_properties(&db).data_size).unwrap();
+        let content = setup.read(&setup.files(|name| name.ends_with(".sst")).pop().unwrap());
+        for number in 0..5 {
+            assert_eq!(db.get(key(number).as_bytes()).unwrap().unwrap().to_vec(), value(number));
+        }
+        content[data_size - BLOCK_TRAILER_SIZE - 1] & 0x80 != 0
+    });
+    assert_eq!(has_hash_index, [false, true]);
 }
 
 fn enable_index_compression() {

@@ -1,7 +1,10 @@
 //! Writes key/value blocks.
 
 use super::entry::shared_prefix;
+use super::hash_index::HashIndexBuilder;
+use super::layout::HAS_HASH_INDEX;
 use ferrock_base::coding::{put_fixed32, put_varint32, varint_len};
+use ferrock_base::internal_key::user_key;
 
 /// How a block is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,7 @@ impl Default for BlockBuilderOptions {
 #[derive(Clone, Debug)]
 pub struct BlockBuilder {
     options: BlockBuilderOptions,
+    hash_index: Option<HashIndexBuilder>,
     buffer: Vec<u8>,
     restarts: Vec<u32>,
     since_restart: usize,
@@ -46,12 +50,22 @@ impl BlockBuilder {
     pub fn new(options: BlockBuilderOptions) -> Self {
         Self {
             options: BlockBuilderOptions { restart_interval: options.restart_interval.max(1), ..options },
+            hash_index: None,
             buffer: Vec::new(),
             restarts: vec![0],
             since_restart: 0,
             last_key: Vec::new(),
             entry_count: 0,
         }
+    }
+
+    /// Gives every block that can have one a hash index of its user keys: keys must then be internal keys, and keys of
+    /// different bytes must be different keys. `util_ratio` is keys per bucket; 0 stands for 0.75.
+    ///
+    /// A block of more than 64 KiB goes without; one with more than 254 restarts does, and so do all that follow it.
+    #[must_use]
+    pub fn with_hash_index(self, util_ratio: f64) -> Self {
+        Self { hash_index: Some(HashIndexBuilder::new(util_ratio)), ..self }
     }
 
     /// Appends an entry.
@@ -63,6 +77,9 @@ impl BlockBuilder {
         put_varint32(&mut self.buffer, value.len() as u32);
         self.buffer.extend_from_slice(&key[shared..]);
         self.buffer.extend_from_slice(value);
+        if let Some(hash_index) = &mut self.hash_index {
+            hash_index.add(user_key(key), self.restarts.len() - 1);
+        }
     }
 
     /// Appends an index entry: `delta_value`, where there is one, is stored when the key shares bytes with its
@@ -104,10 +121,15 @@ impl BlockBuilder {
 
     /// Completes the block. Call [`reset`](Self::reset) before the next one.
     pub fn finish(&mut self) -> &[u8] {
+        let size = self.size_estimate();
         for restart in &self.restarts {
             put_fixed32(&mut self.buffer, *restart);
         }
-        put_fixed32(&mut self.buffer, self.restarts.len() as u32);
+        let mut packed = self.restarts.len() as u32;
+        if self.hash_index.as_ref().is_some_and(|hash_index| hash_index.finish(&mut self.buffer, size)) {
+            packed |= HAS_HASH_INDEX;
+        }
+        put_fixed32(&mut self.buffer, packed);
         &self.buffer
     }
 
@@ -119,6 +141,9 @@ impl BlockBuilder {
         self.since_restart = 0;
         self.last_key.clear();
         self.entry_count = 0;
+        if let Some(hash_index) = &mut self.hash_index {
+            hash_index.reset();
+        }
     }
 
     /// Entries added since the block began.
@@ -138,7 +163,8 @@ impl BlockBuilder {
     #[inline]
     #[must_use]
     pub fn size_estimate(&self) -> usize {
-        self.buffer.len() + 4 * self.restarts.len() + 4
+        let hash_index = self.hash_index.as_ref().map_or(0, HashIndexBuilder::size);
+        self.buffer.len() + 4 * self.restarts.len() + 4 + hash_index
     }
 
     /// Bytes the block would have at most after one more entry.
@@ -155,6 +181,9 @@ impl BlockBuilder {
     /// Bytes of memory held.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.buffer.capacity() + self.restarts.capacity() * 4 + self.last_key.capacity()
+        self.buffer.capacity()
+            + self.restarts.capacity() * 4
+            + self.last_key.capacity()
+            + self.hash_index.as_ref().map_or(0, HashIndexBuilder::memory_bytes)
     }
 }

@@ -12,6 +12,86 @@ const COLLISION: u8 = 254;
 const EMPTY: u8 = 255;
 /// A block with a hash index is smaller than this, as its restarts are few.
 const MAX_BLOCK_SIZE: usize = 65536;
+/// Last restart interval that a bucket can name.
+const MAX_INTERVAL: usize = 253;
+/// What a ratio of 0 stands for.
+const DEFAULT_UTIL_RATIO: f64 = 0.75;
+
+/// Collects the user keys of a block and makes its hash index.
+///
+/// The number of buckets is a running sum of reciprocals, truncated, as RocksDB has it: another way of rounding would make
+/// other bytes.
+#[derive(Clone, Debug)]
+pub(super) struct HashIndexBuilder {
+    buckets_per_key: f64,
+    buckets: f64,
+    /// False once an interval beyond what a bucket can name was met: this block and all later ones go without.
+    is_valid: bool,
+    entries: Vec<(u32, u8)>,
+}
+
+impl HashIndexBuilder {
+    pub(super) fn new(util_ratio: f64) -> Self {
+        let util_ratio = if util_ratio > 0.0 { util_ratio } else { DEFAULT_UTIL_RATIO };
+        Self { buckets_per_key: 1.0 / util_ratio, buckets: 0.0, is_valid: true, entries: Vec::new() }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, user_key: &[u8], interval: usize) {
+        if interval > MAX_INTERVAL {
+            self.is_valid = false;
+            return;
+        }
+        if self.is_valid {
+            self.entries.push((hash32(user_key, SEED), interval as u8));
+            self.buckets += self.buckets_per_key;
+        }
+    }
+
+    /// Odd, as keys would crowd in an even number of buckets.
+    #[inline]
+    fn bucket_count(&self) -> u16 {
+        (self.buckets as u64) as u16 | 1
+    }
+
+    /// Bytes of the index as it stands; none if the block goes without.
+    #[inline]
+    pub(super) fn size(&self) -> usize {
+        if self.is_valid { usize::from(self.bucket_count()) + 2 } else { 0 }
+    }
+
+    /// Appends the index to a block of `block_size` bytes, this index included, unless the block is too large for one or
+    /// has too many restarts. True if it did.
+    pub(super) fn finish(&self, block: &mut Vec<u8>, block_size: usize) -> bool {
+        if !self.is_valid || block_size > MAX_BLOCK_SIZE {
+            return false;
+        }
+        let count = self.bucket_count();
+        let start = block.len();
+        block.resize(start + usize::from(count), EMPTY);
+        for &(hash, interval) in &self.entries {
+            let bucket = &mut block[start + (hash % u32::from(count)) as usize];
+            *bucket = match *bucket {
+                EMPTY => interval,
+                same if same == interval => interval,
+                _ => COLLISION,
+            };
+        }
+        block.extend_from_slice(&count.to_le_bytes());
+        true
+    }
+
+    /// Begins the next block. After a block with too many restarts none has an index, as in RocksDB's tables: with the same
+    /// options the next ones would have as many.
+    pub(super) fn reset(&mut self) {
+        self.buckets = 0.0;
+        self.entries.clear();
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<(u32, u8)>()
+    }
+}
 
 /// What the index knows about a user key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::hash_index::HashIndex;
 use ferrock_base::coding::get_fixed32;
 use ferrock_base::{Error, Result};
 
-const HAS_HASH_INDEX: u32 = 1 << 31;
+pub(super) const HAS_HASH_INDEX: u32 = 1 << 31;
 const RESERVED: u32 = 1 << 30;
 const IS_UNIFORM: u32 = 1 << 29;
 const HAS_SEPARATE_VALUES: u32 = 1 << 28;

@@ -320,6 +320,65 @@ fn separated_values_by_example() {
     assert_eq!(build(&entries, 2, true), plain);
 }
 
+proptest! {
+    /// What the builder makes is what the page says, byte for byte, and lookups with it find what bisection finds.
+    #[test]
+    fn a_hash_index_finds_what_bisection_finds(
+        entries in entries_strategy(),
+        interval in 1usize..9,
+        ratio in prop_oneof![Just(0.0), 0.1f64..1.0],
+        targets in targets_strategy(),
+    ) {
+        let options = BlockBuilderOptions { restart_interval: interval, ..BlockBuilderOptions::default() };
+        let mut builder = BlockBuilder::new(options).with_hash_index(ratio);
+        for (key, value) in &entries {
+            builder.add(key, value);
+        }
+        let estimate = builder.size_estimate();
+        let block = builder.finish().to_vec();
+        prop_assert_eq!(block.len(), estimate);
+        let bucket_per_key = 1.0 / if ratio > 0.0 { ratio } else { 0.75 };
+        let mut sum = 0.0;
+        entries.iter().for_each(|_| sum += bucket_per_key);
+        prop_assert_eq!(&block, &with_hash_index(&entries, interval, sum as u16 | 1));
+        builder.reset();
+        prop_assert_eq!(builder.finish().len(), 8 + 3);
+        check_like_vector(block, &entries, &targets, &InternalComparator::default());
+    }
+}
+
+#[test]
+fn blocks_too_large_for_a_hash_index_go_without() {
+    let build = |entries: usize, value: usize| {
+        let options = BlockBuilderOptions { restart_interval: 1, ..BlockBuilderOptions::default() };
+        let mut builder = BlockBuilder::new(options).with_hash_index(1.0);
+        for index in 0..entries {
+            let key = make_internal_key(format!("{index:05}").as_bytes(), SequenceNumber(1), ValueType::Value);
+            builder.add(&key, &vec![7; if index == 0 { value } else { 0 }]);
+        }
+        let estimate = builder.size_estimate();
+        let block = builder.finish().to_vec();
+        assert!(block.len() <= estimate);
+        (BlockLayout::parse(&block).unwrap().has_hash_index(), block.len())
+    };
+    // Restart 253 is the last that a bucket can name.
+    assert!(build(254, 0).0);
+    assert!(!build(255, 0).0);
+    // 64 KiB with the index is the largest block that has one.
+    let one = build(1, 60_000).1 - 60_000;
+    assert_eq!(build(1, 65_536 - one), (true, 65_536));
+    assert!(!build(1, 65_537 - one).0);
+    let mut builder = BlockBuilder::new(BlockBuilderOptions { restart_interval: 1, ..BlockBuilderOptions::default() })
+        .with_hash_index(0.75);
+    for index in 0..400 {
+        let key = format!("{index:05}");
+        builder.add(&make_internal_key(key.as_bytes(), SequenceNumber(1), ValueType::Value), b"");
+    }
+    builder.reset();
+    builder.add(&make_internal_key(b"next", SequenceNumber(1), ValueType::Value), b"");
+    assert!(!BlockLayout::parse(builder.finish()).unwrap().has_hash_index(), "once without, always without");
+}
+
 #[test]
 fn a_hash_index_by_example() {
     let entries: Entries = (0..6u8)

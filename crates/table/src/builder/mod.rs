@@ -17,7 +17,7 @@ mod params;
 
 pub use params::{TableBuilderParams, TableSummary};
 
-use crate::options::FlushBlockPolicy;
+use crate::options::{DataBlockIndexType, FlushBlockPolicy};
 use block_writer::{BlockWriter, Stored};
 use dictionary::BufferedBlocks;
 use ferrock_base::checksum::crc32c;
@@ -69,11 +69,7 @@ impl TableBuilder {
         let writer = BlockWriter::new(file, &params, base_context)?;
         let filter = params.build_filter.then(|| params.filter_policy.builder(options.format_version)).flatten();
         let buffered = BufferedBlocks::wanted(&params).then(BufferedBlocks::default);
-        let data_block = BlockBuilder::new(BlockBuilderOptions {
-            restart_interval: usize::try_from(options.block_restart_interval).unwrap_or(1),
-            use_delta_encoding: options.use_delta_encoding,
-            use_value_delta_encoding: false,
-        });
+        let data_block = data_block_builder(&params);
         let restart_interval = usize::try_from(options.index_block_restart_interval).unwrap_or(1);
         let index = IndexBuilder::new(options.index_shortening, options.format_version, restart_interval);
         let block_size = usize::try_from(options.block_size).unwrap_or(usize::MAX);
@@ -270,6 +266,22 @@ impl TableBuilder {
 
     /// Gives the table up. The file stays, incomplete, for the caller to delete.
     pub fn abandon(self) {}
+}
+
+fn data_block_builder(params: &TableBuilderParams) -> BlockBuilder {
+    let options = &params.options;
+    let builder = BlockBuilder::new(BlockBuilderOptions {
+        restart_interval: usize::try_from(options.block_restart_interval).unwrap_or(1),
+        use_delta_encoding: options.use_delta_encoding,
+        use_value_delta_encoding: false,
+    });
+    // A hash of bytes says nothing about keys that are equal in spite of other bytes.
+    if options.data_block_index_type == DataBlockIndexType::BinaryAndHash
+        && !params.comparator.user().can_keys_with_different_bytes_be_equal()
+    {
+        return builder.with_hash_index(options.data_block_hash_table_util_ratio);
+    }
+    builder
 }
 
 fn count_stored(properties: &mut TableProperties, stored: Stored) {
