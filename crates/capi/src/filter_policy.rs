@@ -19,8 +19,7 @@ c_functions! {
         give(rocksdb_filterpolicy_t { policy: FilterPolicy::bloom(bits_per_key) })
     }
 
-    /// Ribbon filters as accurate as Bloom filters of so many bits per key. They are read, and not written yet: a
-    /// database does not open with this policy.
+    /// Ribbon filters as accurate as Bloom filters of so many bits per key; flushes get a Bloom filter.
     fn rocksdb_filterpolicy_create_ribbon(bloom_equivalent_bits_per_key: f64) -> *mut rocksdb_filterpolicy_t {
         give(rocksdb_filterpolicy_t { policy: FilterPolicy::ribbon(bloom_equivalent_bits_per_key, 0) })
     }

@@ -3,7 +3,7 @@
 use crate::cache::rocksdb_cache_t;
 use crate::filter_policy::rocksdb_filterpolicy_t;
 use crate::handle::{give, take};
-use crate::options::{Refused, not_built, out_of_range, rocksdb_options_t};
+use crate::options::{Refused, out_of_range, rocksdb_options_t};
 use ferrock::options::FilterPolicy;
 use ferrock::{Error, Result};
 use ferrock_base::checksum::ChecksumType;
@@ -80,10 +80,7 @@ c_functions! {
         unsafe {
             set(options, "filter_policy", |options| {
                 options.filter_policy = policy;
-                match policy {
-                    FilterPolicy::Ribbon { .. } => Err(not_built("filter_policy", policy)),
-                    FilterPolicy::None | FilterPolicy::ReadOnly | FilterPolicy::Bloom { .. } => Ok(()),
-                }
+                Ok(())
             });
         }
     }

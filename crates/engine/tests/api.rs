@@ -708,16 +708,16 @@ fn tables_below_the_trigger_stay_as_they_are_until_a_snapshot_is_released() {
 }
 
 #[test]
-fn compaction_styles_and_filters_that_are_not_built_are_refused() {
+fn compaction_styles_and_tables_that_are_not_built_are_refused() {
     let db = Db::open("/db", options_on(&MemoryFileSystem::new())).unwrap();
-    for (name, style, filter) in [
-        ("compaction_style", CompactionStyle::Universal, FilterPolicy::None),
-        ("compaction_style", CompactionStyle::Fifo, FilterPolicy::None),
-        ("filter_policy", CompactionStyle::Level, FilterPolicy::ribbon(10.0, 0)),
+    for (name, style, is_separated) in [
+        ("compaction_style", CompactionStyle::Universal, false),
+        ("compaction_style", CompactionStyle::Fifo, false),
+        ("separate_key_value_in_data_block", CompactionStyle::Level, true),
     ] {
         let mut family = ColumnFamilyOptions::default();
         family.compaction_style = style;
-        family.filter_policy = filter;
+        family.table.separate_key_value_in_data_block = is_separated;
         let created = db.create_column_family("other", family.clone()).unwrap_err();
         let families = vec![("default".to_owned(), family)];
         let opened = Db::open_cf("/db", options_on(&MemoryFileSystem::new()), families).unwrap_err();

@@ -197,7 +197,7 @@ option_table! {
         mutable flush_block_policy_factory: FlushBlockPolicy = FlushBlockPolicy::BySize;
         /// Whether keys share bytes with their predecessor.
         mutable use_delta_encoding: bool = true;
-        /// How data blocks are found.
+        /// How data blocks are found. A hash needs a prefix extractor.
         mutable index_type: IndexType = IndexType::BinarySearch;
         /// How index keys are shortened.
         mutable index_shortening: IndexShorteningMode = IndexShorteningMode::ShortenSeparators;
@@ -214,7 +214,7 @@ option_table! {
         mutable uniform_cv_threshold: f64 = -1.0;
         /// Whether whole keys go into the filter.
         mutable whole_key_filtering: bool = true;
-        /// Whether filters are partitioned like the index.
+        /// Whether filters are partitioned like the index; nothing happens unless it is.
         mutable partition_filters: bool = false;
         /// Whether filter partitions are cut on their own.
         mutable decouple_partitioned_filters: bool = true;
@@ -224,7 +224,8 @@ option_table! {
         mutable detect_filter_construct_corruption: bool = false;
         /// Decompress every block after compressing it and compare; a difference fails the flush or compaction.
         mutable verify_compression: bool = false;
-        /// Pad data blocks so that none straddles a page.
+        /// Pad data blocks so that each begins at a multiple of a page, or of the block size if that is smaller; only
+        /// without compression.
         mutable block_align: bool = false;
         /// Boundary that data blocks avoid to straddle; 0 is none.
         mutable super_block_alignment_size: u64 = 0;
@@ -258,9 +259,6 @@ impl BlockBasedTableOptions {
         let defaults = Self::default();
         let no_index = self.user_defined_index_factory.is_empty() || self.user_defined_index_factory == "nullptr";
         let rows = [
-            (self.index_type != IndexType::BinarySearch, "index_type", "kBinarySearch"),
-            (self.partition_filters, "partition_filters", "one filter for the whole table"),
-            (self.metadata_block_size != defaults.metadata_block_size, "metadata_block_size", "no partitions"),
             (!self.optimize_filters_for_memory, "optimize_filters_for_memory", "filters of exact size"),
             (
                 self.index_block_search_type != defaults.index_block_search_type,
@@ -277,15 +275,8 @@ impl BlockBasedTableOptions {
                 "pin_l0_filter_and_index_blocks_in_cache",
                 "nothing pinned in the cache",
             ),
-            (
-                self.super_block_alignment_space_overhead_ratio != defaults.super_block_alignment_space_overhead_ratio,
-                "super_block_alignment_space_overhead_ratio",
-                "data blocks without padding",
-            ),
             (self.separate_key_value_in_data_block, "separate_key_value_in_data_block", "values beside their keys"),
             (self.uniform_cv_threshold >= 0.0, "uniform_cv_threshold", "index blocks without the hint"),
-            (self.block_align, "block_align", "data blocks without padding"),
-            (self.super_block_alignment_size > 0, "super_block_alignment_size", "data blocks without padding"),
             (!no_index, "user_defined_index_factory", "the ordinary index alone"),
             (self.use_udi_as_primary_index, "use_udi_as_primary_index", "the ordinary index"),
             (self.fail_if_no_udi_on_open, "fail_if_no_udi_on_open", "tables open by their ordinary index"),

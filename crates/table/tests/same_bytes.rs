@@ -19,7 +19,7 @@ use common::{Entries, check_all_ways, scan};
 use ferrock_base::InternalComparator;
 use ferrock_base::ValueType;
 use ferrock_base::checksum::crc32c;
-use ferrock_base::internal_key::make_internal_key;
+use ferrock_base::internal_key::{make_internal_key, user_key};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::SequenceNumber;
 use ferrock_format::filter::FilterPolicy;
@@ -102,6 +102,7 @@ fn every_combination_of_options_gives_the_bytes_of_rocksdb() {
         let mut params = TableBuilderParams::new(InternalComparator::default());
         params.options = Arc::new(row.options.clone());
         params.filter_policy = row.filter_policy;
+        params.filter_level = -1;
         params.prefix_extractor.clone_from(&row.prefix_extractor);
         let file = file_system.create_writable(path, &WritableOptions::default()).unwrap();
         let mut builder = TableBuilder::new(params, file).unwrap();
@@ -141,6 +142,59 @@ fn every_combination_of_options_gives_the_bytes_of_rocksdb() {
         }
     }
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Every prefix and every key answers "maybe" from both sides of every partition edge, also where a prefix goes on in the
+/// next partition, and where a lookup lands behind the last key of one; most of what is not there answers "no".
+#[test]
+fn partition_edges_hide_no_key_and_no_prefix() {
+    let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    let path = Path::new("/table.sst");
+    let entries = entries(false);
+    for (decoupled, whole, policy) in [
+        (true, true, FilterPolicy::bloom(16.0)),
+        (true, false, FilterPolicy::bloom(16.0)),
+        (false, true, FilterPolicy::bloom(16.0)),
+        (false, false, FilterPolicy::ribbon(16.0, -1)),
+        (true, false, FilterPolicy::ribbon(16.0, -1)),
+    ] {
+        let extractor = Some(PrefixExtractor::Fixed(10));
+        let mut params = TableBuilderParams::new(InternalComparator::default());
+        params.options = Arc::new(BlockBasedTableOptions {
+            index_type: ferrock_table::options::IndexType::TwoLevelIndexSearch,
+            partition_filters: true,
+            decouple_partitioned_filters: decoupled,
+            whole_key_filtering: whole,
+            metadata_block_size: 1,
+            block_size: 100,
+            ..Default::default()
+        });
+        params.filter_policy = policy;
+        params.prefix_extractor.clone_from(&extractor);
+        let file = file_system.create_writable(path, &WritableOptions::default()).unwrap();
+        let mut builder = TableBuilder::new(params, file).unwrap();
+        entries.iter().for_each(|(key, value)| builder.add(key, value).unwrap());
+        let properties = builder.finish().unwrap().properties;
+        assert!(properties.index_partitions > 100, "{}", properties.index_partitions);
+        let file = file_system.open_random_access(path, &RandomAccessOptions::default()).unwrap();
+        let mut params = TableReaderParams::new(file, Arc::clone(&file_system), InternalComparator::default());
+        params.prefix_extractor.clone_from(&extractor);
+        let reader = TableReader::open(params).unwrap();
+        check_all_ways(&reader, &entries);
+        let options = TableReadOptions::default();
+        let (mut absent, mut maybe) = (0, 0);
+        for (key, _) in &entries {
+            let key = user_key(key);
+            // Before every key of the prefix, at this key, and between it and the next.
+            for target in [&key[..10], key, &[key, b"0"].concat()] {
+                assert!(reader.prefix_may_match(&options, target).unwrap(), "{}", target.escape_ascii());
+            }
+            absent += 1;
+            let other = [&key[..9], b"x", &key[10..]].concat();
+            maybe += usize::from(reader.prefix_may_match(&options, &other).unwrap());
+        }
+        assert!(maybe * 20 < absent, "{maybe} of {absent}");
+    }
 }
 
 fn properties_offset(bytes: &[u8]) -> usize {

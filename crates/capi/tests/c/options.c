@@ -18,9 +18,9 @@ static rocksdb_block_based_table_options_t* new_table_options(void) {
   rocksdb_block_based_options_set_pin_top_level_index_and_filter(table, 0);
   rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 0);
   rocksdb_block_based_options_set_no_block_cache(table, 0);
-  rocksdb_block_based_options_set_index_type(table, rocksdb_block_based_table_index_type_binary_search);
-  rocksdb_block_based_options_set_partition_filters(table, 0);
-  rocksdb_block_based_options_set_metadata_block_size(table, 4096);
+  rocksdb_block_based_options_set_index_type(table, rocksdb_block_based_table_index_type_two_level_index_search);
+  rocksdb_block_based_options_set_partition_filters(table, 1);
+  rocksdb_block_based_options_set_metadata_block_size(table, 2048);
   rocksdb_block_based_options_set_data_block_index_type(
       table, rocksdb_block_based_table_data_block_index_type_binary_search_and_hash);
   rocksdb_block_based_options_set_data_block_hash_ratio(table, 0.5);

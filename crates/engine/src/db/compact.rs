@@ -233,6 +233,7 @@ impl DbCore {
             data: Arc::clone(data),
             options: Arc::clone(&options),
             level: choice.output_level,
+            is_flush: false,
             base_level: choice.version.base_level(),
             is_bottommost: choice.is_bottommost,
             epoch_number: match choice.epoch_number {

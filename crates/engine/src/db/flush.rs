@@ -141,6 +141,7 @@ impl DbCore {
             data: Arc::clone(data),
             options: Arc::clone(&options),
             level: 0,
+            is_flush: true,
             base_level: 1,
             is_bottommost: false,
             epoch_number: self.versions.new_epoch_number(data.id)?,

@@ -24,6 +24,7 @@ pub(crate) struct OutputPlan {
     pub(crate) data: Arc<ColumnFamilyData>,
     pub(crate) options: Arc<ColumnFamilyOptions>,
     pub(crate) level: usize,
+    pub(crate) is_flush: bool,
     pub(crate) base_level: usize,
     pub(crate) is_bottommost: bool,
     pub(crate) epoch_number: u64,
@@ -177,7 +178,7 @@ impl<'a> TableOutput<'a> {
         params.build_filter = !(plan.is_bottommost && options.optimize_filters_for_hits);
         params.column_family_id = u64::from(plan.data.id);
         params.column_family_name = plan.data.name.clone().into_bytes();
-        params.level = i32::try_from(plan.level).unwrap_or(i32::MAX);
+        params.filter_level = if plan.is_flush { -1 } else { i32::try_from(plan.level).unwrap_or(i32::MAX) };
         params.creation_time = plan.oldest_ancestor_time;
         params.file_creation_time = core.clock.unix_seconds();
         params.db_id = core.db_id.clone();

@@ -8,6 +8,7 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{Comparator, option_enum, option_table};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
+use ferrock_table::options::IndexType;
 use ferrock_table::{BlockBasedTableOptions, TableBlockCache};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -290,6 +291,13 @@ impl ColumnFamilyOptions {
         violations
     }
 
+    fn is_uncompressed(&self) -> bool {
+        let kinds = std::iter::once(self.settings.compression)
+            .chain(self.settings.compression_per_level.iter().copied())
+            .chain(self.settings.bottommost_compression.0);
+        kinds.into_iter().all(|kind| kind == CompressionType::NoCompression)
+    }
+
     /// Values that ask for something that is not built: refused when a caller sets them, noted when a file has them.
     #[must_use]
     pub(crate) fn unsupported(&self) -> Vec<String> {
@@ -301,11 +309,15 @@ impl ColumnFamilyOptions {
                 CompactionStyle::None.format_option()
             ));
         }
-        if matches!(self.filter_policy, FilterPolicy::Ribbon { .. }) {
-            all.push(format!(
-                "filter_policy = {} is not built yet; the nearest form is a Bloom filter of the same accuracy",
-                self.filter_policy
-            ));
+        if self.table.index_type == IndexType::HashSearch && self.prefix_extractor.is_none() {
+            all.push("index_type = kHashSearch needs a prefix extractor; the nearest form is kBinarySearch".to_owned());
+        }
+        if self.table.block_align && !(self.table.block_size.is_power_of_two() && self.is_uncompressed()) {
+            all.push(
+                "block_align = true needs a block_size that is a power of two, and no compression; blocks are padded \
+                 all the same"
+                    .to_owned(),
+            );
         }
         let settings = [
             ("compression_opts", &self.settings.compression_opts),

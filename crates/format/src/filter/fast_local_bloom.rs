@@ -65,7 +65,7 @@ fn is_set(line: &[u8; LINE_BYTES], state: u32) -> bool {
 }
 
 /// Probes that give the lowest false-positive rate for a number of bits per key.
-fn probes(millibits_per_key: u32) -> u8 {
+pub(super) fn probes(millibits_per_key: u32) -> u8 {
     const STEPS: [(u32, u8); 12] = [
         (2080, 1),
         (3580, 2),
@@ -91,6 +91,12 @@ fn probes(millibits_per_key: u32) -> u8 {
 pub(super) fn size(entries: u64, millibits_per_key: u32) -> u64 {
     let bytes = entries.saturating_mul(millibits_per_key.into()).div_ceil(8000).min(MAX_BYTES);
     bytes.next_multiple_of(LINE_BYTES as u64) + METADATA_SIZE as u64
+}
+
+/// Entries that a filter of `bytes` holds, metadata included.
+pub(super) fn entries_that_fit(bytes: u64, millibits_per_key: u32) -> u64 {
+    let usable = bytes.saturating_sub(METADATA_SIZE as u64).min(MAX_BYTES) / LINE_BYTES as u64 * LINE_BYTES as u64;
+    usable * 8000 / u64::from(millibits_per_key.max(1))
 }
 
 /// Builds the payload from 64-bit hashes.

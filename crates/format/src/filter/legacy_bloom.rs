@@ -75,6 +75,15 @@ pub(super) fn size(entries: u64, whole_bits_per_key: u32) -> u64 {
     lines(entries, whole_bits_per_key) * LINE_BYTES + METADATA_SIZE as u64
 }
 
+/// Entries that a filter of `bytes` holds, metadata included.
+pub(super) fn entries_that_fit(bytes: u64, whole_bits_per_key: u32) -> u64 {
+    let most = bytes.saturating_mul(8).min(MAX_BITS) / u64::from(whole_bits_per_key.max(1)) + 1;
+    // The size grows in steps of two lines, so the answer lies less than that below.
+    let step = 2 * LINE_BYTES * 8 / u64::from(whole_bits_per_key.max(1)) + 2;
+    let lowest = most.saturating_sub(2 * step);
+    (lowest.max(1)..=most).rev().find(|&entries| size(entries, whole_bits_per_key) <= bytes).unwrap_or(0)
+}
+
 /// Builds the payload. `hashes` are 32-bit hashes, widened.
 pub(super) fn build(hashes: &[u64], whole_bits_per_key: u32) -> Vec<u8> {
     let lines = lines(hashes.len() as u64, whole_bits_per_key) as u32;

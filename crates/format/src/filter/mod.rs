@@ -25,6 +25,7 @@ mod fast_local_bloom;
 mod legacy_bloom;
 mod policy;
 mod ribbon;
+mod ribbon_builder;
 #[cfg(test)]
 mod tests;
 

@@ -42,6 +42,8 @@ pub enum FilterFormat {
     LegacyBloom,
     /// [`super::FastLocalBloom`].
     FastLocalBloom,
+    /// [`super::Ribbon`], with FastLocalBloom where that is smaller.
+    Ribbon,
 }
 
 const BLOOM_NAMES: [&str; 2] = ["bloomfilter", "rocksdb.BloomFilter"];
@@ -124,26 +126,30 @@ impl FilterPolicy {
 
     /// The filter that tables of `format_version` get, `None` for no filter.
     ///
-    /// Tables of a Ribbon policy get FastLocalBloom filters of the same accuracy, at any format_version, as RocksDB itself
-    /// writes them wherever Ribbon does not pay: this build reads Ribbon filters but does not make them.
+    /// `level` is the level a table is written for, -1 for a flush: that is what `bloom_before_level` is compared with.
     #[must_use]
-    pub fn format(&self, format_version: u32) -> Option<FilterFormat> {
+    pub fn format(&self, format_version: u32, level: i32) -> Option<FilterFormat> {
         match *self {
             Self::None | Self::ReadOnly => None,
             Self::Bloom { millibits_per_key: 0 } | Self::Ribbon { millibits_per_key: 0, .. } => None,
             Self::Bloom { .. } if format_version < 5 => Some(FilterFormat::LegacyBloom),
-            Self::Bloom { .. } | Self::Ribbon { .. } => Some(FilterFormat::FastLocalBloom),
+            Self::Bloom { .. } => Some(FilterFormat::FastLocalBloom),
+            // In place of Ribbon, RocksDB takes the newer Bloom filter whatever the version of the table.
+            Self::Ribbon { bloom_before_level, .. } if level < bloom_before_level => Some(FilterFormat::FastLocalBloom),
+            Self::Ribbon { .. } => Some(FilterFormat::Ribbon),
         }
     }
 
-    /// A builder for one filter of a table of `format_version`, `None` for no filter.
+    /// A builder for one filter of a table of `format_version`, `None` for no filter. `level` as for
+    /// [`format`](Self::format).
     #[must_use]
-    pub fn builder(&self, format_version: u32) -> Option<FilterBuilder> {
-        let format = self.format(format_version)?;
+    pub fn builder(&self, format_version: u32, level: i32) -> Option<FilterBuilder> {
+        let format = self.format(format_version, level)?;
         let (Self::Bloom { millibits_per_key } | Self::Ribbon { millibits_per_key, .. }) = *self else { return None };
         Some(FilterBuilder::new(match format {
             FilterFormat::LegacyBloom => Sizing::LegacyBloom { whole_bits_per_key: (millibits_per_key + 500) / 1000 },
             FilterFormat::FastLocalBloom => Sizing::FastLocalBloom { millibits_per_key },
+            FilterFormat::Ribbon => Sizing::Ribbon { millibits_per_key },
         }))
     }
 }

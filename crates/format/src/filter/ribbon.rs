@@ -1,5 +1,5 @@
 //! Standard128Ribbon: a linear system over GF(2) whose solution, combined with a key's row, reproduces bits of the key's
-//! hash. About 30 % smaller than a Bloom filter of the same accuracy, slower to build. Reading only.
+//! hash. About 30 % smaller than a Bloom filter of the same accuracy, slower to build.
 //!
 //! ```text
 //! | segments, 16 bytes each, little-endian | fe | seed | blocks u24 |
@@ -17,9 +17,9 @@
 use super::METADATA_SIZE;
 use ferrock_base::hash::fast_range64;
 
-const SEGMENT_BYTES: usize = 16;
-const SLOTS_PER_BLOCK: u64 = 128;
-const MAX_COLUMNS: u64 = 32;
+pub(super) const SEGMENT_BYTES: usize = 16;
+pub(super) const SLOTS_PER_BLOCK: u64 = 128;
+pub(super) const MAX_COLUMNS: u64 = 32;
 
 /// Validated metadata of a Ribbon filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +33,10 @@ pub struct Ribbon {
 }
 
 /// A key's linear equation.
-struct Equation {
-    start: u64,
-    row: u128,
-    result: u32,
+pub(super) struct Equation {
+    pub(super) start: u64,
+    pub(super) row: u128,
+    pub(super) result: u32,
 }
 
 impl Ribbon {
@@ -57,19 +57,25 @@ impl Ribbon {
 
     /// The equation that holds for a key if it was added.
     #[inline]
-    fn equation(&self, hash: u64) -> Equation {
+    pub(super) fn equation(&self, hash: u64) -> Equation {
         let hash = (hash ^ self.raw_seed).wrapping_mul(0x6193_D459_236A_3A0D);
         let mixed = hash.wrapping_mul(0xC28F_8282_2B65_0BED);
         let row = (u128::from(mixed) << 64 | u128::from(mixed ^ 0xC367_844A_6E52_731D)) | 1;
         Equation { start: fast_range64(hash, self.starts), row, result: mixed.swap_bytes() as u32 }
     }
 
+    /// First segment and number of columns of a block.
+    #[inline]
+    pub(super) fn segments_of(&self, block: u64) -> (usize, usize) {
+        let columns = self.columns - u64::from(block < self.low_blocks);
+        ((block * self.columns - block.min(self.low_blocks)) as usize, columns as usize)
+    }
+
     #[inline]
     pub(super) fn may_match(&self, payload: &[u8], hash: u64) -> bool {
         let Equation { start, row, result } = self.equation(hash);
         let (block, slot) = (start / SLOTS_PER_BLOCK, (start % SLOTS_PER_BLOCK) as u32);
-        let columns = (self.columns - u64::from(block < self.low_blocks)) as usize;
-        let first = (block * self.columns - block.min(self.low_blocks)) as usize;
+        let (first, columns) = self.segments_of(block);
         // A row that starts at slot 0 stays in its block, which may be the last one.
         let touched = if slot == 0 { columns } else { 2 * columns };
         let bytes = payload.get(first * SEGMENT_BYTES..(first + touched) * SEGMENT_BYTES);

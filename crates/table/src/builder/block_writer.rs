@@ -1,14 +1,49 @@
 //! Puts blocks into the file: compression, trailer, place.
 
+use crate::options::BlockBasedTableOptions;
 use ferrock_base::checksum::{ChecksumType, crc32c_extend};
 use ferrock_base::{Error, Result};
 use ferrock_format::compression::{CompressionOptions, CompressionType, Compressor, Dictionary, decompress};
 use ferrock_format::handle::BlockHandle;
-use ferrock_format::trailer;
+use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
 use ferrock_vfs::WritableFile;
 
 /// A block of this size or more is never compressed: not every reader takes the result.
 const MAX_COMPRESSED_BLOCK: usize = i32::MAX as usize;
+
+const ZEROS: [u8; 4096] = [0; 4096];
+/// Aligned blocks begin at multiples of this, or of their own size if that is less.
+const PAGE_BYTES: u64 = 4096;
+
+/// Zeros around data blocks.
+#[derive(Clone, Copy, Debug)]
+struct Padding {
+    /// A power of two that every data block begins at a multiple of; 1 for none.
+    alignment: u64,
+    /// Boundaries that data blocks do not straddle if the padding is below the second number; 0 for none.
+    super_block: (u64, u64),
+}
+
+impl Padding {
+    fn new(options: &BlockBasedTableOptions) -> Self {
+        let alignment = if options.block_align { options.block_size.min(PAGE_BYTES) } else { 1 };
+        let limit = options.super_block_alignment_size / options.super_block_alignment_space_overhead_ratio.max(1);
+        Self { alignment: alignment.max(1), super_block: (options.super_block_alignment_size, limit) }
+    }
+
+    fn before(self, offset: u64, stored_bytes: u64) -> u64 {
+        let (size, limit) = self.super_block;
+        if size == 0 {
+            return 0;
+        }
+        let left = size - offset % size;
+        if stored_bytes > left && left < limit { left } else { 0 }
+    }
+
+    fn after(self, stored_bytes: u64) -> u64 {
+        stored_bytes.next_multiple_of(self.alignment) - stored_bytes
+    }
+}
 
 /// How a block was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +63,7 @@ pub(super) struct BlockWriter {
     checksum_type: ChecksumType,
     base_context: u32,
     format_version: u32,
+    padding: Padding,
     compressor: Option<Compressor>,
     /// Without the dictionary, for index blocks.
     plain_compressor: Option<Compressor>,
@@ -59,6 +95,7 @@ impl BlockWriter {
             checksum_type: params.options.checksum,
             base_context,
             format_version: params.options.format_version,
+            padding: Padding::new(&params.options),
             compressor,
             plain_compressor: None,
             dictionary: None,
@@ -136,7 +173,7 @@ impl BlockWriter {
         is_data: bool,
     ) -> Result<(BlockHandle, Stored)> {
         let Some(compressor) = compressor.filter(|_| block.len() < MAX_COMPRESSED_BLOCK) else {
-            return self.append(block, 0).map(|handle| (handle, Stored::Raw));
+            return self.append(block, 0, is_data).map(|handle| (handle, Stored::Raw));
         };
         let mut compressed = std::mem::take(&mut self.compressed);
         let written = if compressor.compress(block, &mut compressed) {
@@ -149,10 +186,10 @@ impl BlockWriter {
                 if !self.used_types.contains(&kind) {
                     self.used_types.push(kind);
                 }
-                self.append(&compressed, kind.as_u8()).map(|handle| (handle, Stored::Compressed))
+                self.append(&compressed, kind.as_u8(), is_data).map(|handle| (handle, Stored::Compressed))
             })
         } else {
-            self.append(block, 0).map(|handle| (handle, Stored::Rejected))
+            self.append(block, 0, is_data).map(|handle| (handle, Stored::Rejected))
         };
         self.compressed = compressed;
         written
@@ -184,18 +221,34 @@ impl BlockWriter {
 
     /// Writes a block as it is.
     pub(super) fn write_raw(&mut self, block: &[u8]) -> Result<BlockHandle> {
-        self.append(block, 0)
+        self.append(block, 0, false)
     }
 
-    fn append(&mut self, payload: &[u8], compression: u8) -> Result<BlockHandle> {
+    fn append(&mut self, payload: &[u8], compression: u8, is_data: bool) -> Result<BlockHandle> {
         if u32::try_from(payload.len()).is_err() {
             return Err(Error::invalid_argument(format!("a block of {} bytes: the limit is 4 GiB", payload.len())));
+        }
+        let stored_bytes = (payload.len() + BLOCK_TRAILER_SIZE) as u64;
+        if is_data {
+            self.append_zeros(self.padding.before(self.offset, stored_bytes))?;
         }
         let handle = BlockHandle::new(self.offset, payload.len() as u64);
         let trailer = trailer::encode(self.checksum_type, payload, compression, self.base_context, self.offset);
         self.append_bytes(payload)?;
         self.append_bytes(&trailer)?;
+        if is_data {
+            self.append_zeros(self.padding.after(stored_bytes))?;
+        }
         Ok(handle)
+    }
+
+    fn append_zeros(&mut self, mut count: u64) -> Result<()> {
+        while count > 0 {
+            let zeros = &ZEROS[..ZEROS.len().min(usize::try_from(count).unwrap_or(usize::MAX))];
+            self.append_bytes(zeros)?;
+            count -= zeros.len() as u64;
+        }
+        Ok(())
     }
 
     /// Appends bytes that are no block: the footer.

@@ -3,14 +3,13 @@
 use super::{TableBuilder, TableSummary};
 use crate::options::BlockBasedTableOptions;
 use ferrock_base::Result;
+use ferrock_base::internal_key::user_key;
 use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
-use ferrock_format::filter::COMPATIBILITY_NAME;
 use ferrock_format::footer::{Footer, TableKind};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex;
 use ferrock_format::properties::{CompressionName, TableProperties};
-use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_format::unique_id::UniqueId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +23,7 @@ pub(super) fn finish(mut builder: TableBuilder) -> Result<TableSummary> {
     let data_end = builder.writer.offset();
     let mut blocks: BTreeMap<String, BlockHandle> = BTreeMap::new();
     write_filter(&mut builder, &mut blocks)?;
-    let index = write_index(&mut builder)?;
+    let index = write_index(&mut builder, &mut blocks)?;
     if builder.params.options.format_version >= 6 {
         blocks.insert(metaindex::INDEX.to_owned(), index);
     }
@@ -68,22 +67,28 @@ fn summary(builder: TableBuilder, data_end: u64) -> TableSummary {
 }
 
 fn write_filter(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<()> {
-    let Some(filter) = builder.filter.as_mut().filter(|filter| !filter.is_empty()) else { return Ok(()) };
-    builder.properties.num_filter_entries = filter.num_entries();
-    let payload = filter.finish();
-    builder.properties.filter_size = payload.len() as u64;
-    let handle = builder.writer.write_raw(&payload)?;
-    blocks.insert(format!("{}{COMPATIBILITY_NAME}", metaindex::FULL_FILTER_PREFIX), handle);
+    let Some(filter) = &mut builder.filter else { return Ok(()) };
+    let last = if builder.first_key.is_some() { user_key(&builder.last_key) } else { &[] };
+    if let Some(written) = filter.write(&mut builder.writer, last, &builder.index)? {
+        builder.properties.num_filter_entries = written.entries;
+        builder.properties.filter_size = written.size;
+        blocks.insert(written.metaindex_name, written.handle);
+    }
     Ok(())
 }
 
-fn write_index(builder: &mut TableBuilder) -> Result<BlockHandle> {
-    let index = builder.index.build();
+fn write_index(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<BlockHandle> {
+    let index = builder.index.write(&mut builder.writer, builder.params.options.enable_index_compression)?;
+    let encoding = builder.index.encoding();
     let properties = &mut builder.properties;
-    properties.index_size = (index.block.len() + BLOCK_TRAILER_SIZE) as u64;
-    properties.index_key_is_user_key = index.key_is_user_key.into();
-    properties.index_value_is_delta_encoded = index.value_is_delta_encoded.into();
-    builder.writer.write_index(&index.block, builder.params.options.enable_index_compression)
+    properties.index_type = Some(builder.index.index_type() as u32);
+    properties.index_size = index.size;
+    properties.index_partitions = index.partitions;
+    properties.top_level_index_size = index.top_level_size;
+    properties.index_key_is_user_key = encoding.key_is_user_key.into();
+    properties.index_value_is_delta_encoded = encoding.value_is_delta_encoded.into();
+    blocks.extend(index.meta_blocks.into_iter().map(|(name, handle)| (name.to_owned(), handle)));
+    Ok(index.root)
 }
 
 fn write_range_tombstones(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<()> {
@@ -153,7 +158,7 @@ fn complete_properties(builder: &mut TableBuilder, data_end: u64) {
     properties.prefix_filtering = Some(extractor.is_some());
     properties.decoupled_partitioned_filters = options.decouple_partitioned_filters;
     properties.data_block_restart_interval = u64::try_from(options.block_restart_interval).unwrap_or(0);
-    properties.index_block_restart_interval = u64::try_from(options.index_block_restart_interval).unwrap_or(0);
+    properties.index_block_restart_interval = builder.index.encoding().restart_interval as u64;
     properties.seqno_to_time_map.clone_from(&params.seqno_to_time_map);
     properties.user_collected.clone_from(&params.user_collected);
     properties.compression_options = describe(&params.compression_options, params.compression);

@@ -1,108 +1,383 @@
-//! Collects separators and handles; writes the index block at the end.
+//! Collects separators and handles; writes the index at the end.
+//!
+//! ```text
+//! kBinarySearch              one block: separator -> handle
+//! kBinarySearchWithFirstKey  one block: separator -> handle, first internal key of the block
+//! kHashSearch                metadata and prefixes of the hash, then one block with a restart for every entry
+//! kTwoLevelIndexSearch       partitions, then the top level: last separator of a partition -> its handle
+//! ```
 //!
 //! Whether index keys are user keys or internal keys is known only when the last block is there: one user key that goes
-//! on in the next block makes the whole index need internal keys. So entries are kept and encoded once.
+//! on in the next block makes the whole index need internal keys, all partitions and the top level. So entries are kept and
+//! encoded once. Where partitions end is decided on the way, by what the partition would measure: filter partitions may
+//! have to end with them.
 
-use crate::options::IndexShorteningMode;
-use ferrock_base::InternalComparator;
-use ferrock_base::coding::{put_varint64, zigzag};
+use super::block_writer::BlockWriter;
+use super::hash_prefixes::HashPrefixes;
+use crate::options::{BlockBasedTableOptions, IndexShorteningMode, IndexType};
+use ferrock_base::coding::{put_varint32, put_varint64, varint_len, zigzag};
 use ferrock_base::internal_key::user_key;
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::{InternalComparator, Result};
 use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
 use ferrock_format::handle::BlockHandle;
+use ferrock_format::metaindex;
+use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 
 /// First format version whose index keys may be user keys.
 const FIRST_USER_KEY_VERSION: u32 = 3;
 /// First format version whose index values may be differences.
 const FIRST_DELTA_VERSION: u32 = 4;
 
-#[derive(Debug)]
-pub(super) struct IndexBuilder {
-    shortening: IndexShorteningMode,
-    format_version: u32,
-    restart_interval: usize,
-    /// Separators behind one another, as internal keys.
-    keys: Vec<u8>,
-    key_ends: Vec<usize>,
-    handles: Vec<BlockHandle>,
-    needs_internal_keys: bool,
+/// Byte strings behind one another.
+#[derive(Debug, Default)]
+struct Strings {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
 }
 
-/// The encoded index and what the properties say about it.
-#[derive(Debug)]
-pub(super) struct BuiltIndex {
-    pub(super) block: Vec<u8>,
-    pub(super) key_is_user_key: bool,
+impl Strings {
+    fn push(&mut self, string: &[u8]) {
+        self.bytes.extend_from_slice(string);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn get(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[index]]
+    }
+}
+
+/// How the entries of an index block are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IndexEncoding {
+    pub(super) restart_interval: usize,
     pub(super) value_is_delta_encoded: bool,
+    pub(super) key_is_user_key: bool,
+}
+
+/// Encodes index entries one behind the other.
+#[derive(Debug)]
+pub(super) struct IndexEncoder {
+    encoding: IndexEncoding,
+    block: BlockBuilder,
+    full: Vec<u8>,
+    delta: Vec<u8>,
+    previous: Option<BlockHandle>,
+}
+
+impl IndexEncoder {
+    pub(super) fn new(encoding: IndexEncoding) -> Self {
+        let block = BlockBuilder::new(BlockBuilderOptions {
+            restart_interval: encoding.restart_interval,
+            use_delta_encoding: true,
+            use_value_delta_encoding: encoding.value_is_delta_encoded,
+        });
+        Self { encoding, block, full: Vec::new(), delta: Vec::new(), previous: None }
+    }
+
+    /// Adds an entry by its internal key.
+    pub(super) fn add(&mut self, separator: &[u8], handle: BlockHandle, first_key: Option<&[u8]>) {
+        self.full.clear();
+        self.delta.clear();
+        handle.encode_to(&mut self.full);
+        // A difference says that the block follows the one before without a gap.
+        let before = self.previous.filter(|before| before.end_with_trailer() == Some(handle.offset));
+        if let Some(before) = before {
+            put_varint64(&mut self.delta, zigzag((handle.size as i64).wrapping_sub(before.size as i64)));
+        }
+        if let Some(first_key) = first_key {
+            for value in [&mut self.full, &mut self.delta] {
+                put_varint32(value, first_key.len() as u32);
+                value.extend_from_slice(first_key);
+            }
+        }
+        let key = if self.encoding.key_is_user_key { user_key(separator) } else { separator };
+        self.block.add_index(key, &self.full, before.map(|_| &self.delta[..]));
+        self.previous = Some(handle);
+    }
+
+    pub(super) fn finish(&mut self) -> &[u8] {
+        self.block.finish()
+    }
+
+    fn reset(&mut self) {
+        self.block.reset();
+        self.previous = None;
+    }
+}
+
+/// What only partitioned indexes need.
+#[derive(Debug)]
+struct Partitioning {
+    size: usize,
+    /// Fill at which a partition may be cut early.
+    early_cut_size: usize,
+    /// The open partition, for its size.
+    open: IndexEncoder,
+    /// Number of entries up to the end of each complete partition.
+    ends: Vec<usize>,
+    /// A filter partition is full and waits for the index partition to end.
+    cut_requested: bool,
+    /// A partition ended, and the filter has not followed.
+    was_cut: bool,
+}
+
+impl Partitioning {
+    fn new(options: &BlockBasedTableOptions, encoding: IndexEncoding) -> Self {
+        let (size, early_cut_size) = super::block_limits(options.metadata_block_size, options.block_size_deviation);
+        let open = IndexEncoder::new(encoding);
+        Self { size, early_cut_size, open, ends: Vec::new(), cut_requested: false, was_cut: false }
+    }
+
+    /// True when the partition is to end before an entry for a block that ends in `last`.
+    fn is_full(&self, last: &[u8], handle: BlockHandle) -> bool {
+        let block = &self.open.block;
+        if block.is_empty() {
+            return false;
+        }
+        let size = block.size_estimate();
+        let length = varint_len(handle.offset) + varint_len(handle.size);
+        self.cut_requested
+            || size >= self.size
+            || size > self.early_cut_size && block.size_estimate_after(last, &[0; 20][..length]) > self.size
+    }
+}
+
+/// Collects what the index is made of.
+#[derive(Debug)]
+pub(super) struct IndexBuilder {
+    index_type: IndexType,
+    shortening: IndexShorteningMode,
+    encoding: IndexEncoding,
+    /// As internal keys.
+    separators: Strings,
+    handles: Vec<BlockHandle>,
+    /// First internal keys of the blocks, where the index holds them.
+    first_keys: Strings,
+    /// How many blocks have begun.
+    begun_blocks: usize,
+    partitioning: Option<Partitioning>,
+    hash_prefixes: Option<HashPrefixes>,
+    separator: Vec<u8>,
+}
+
+/// The index as it lies in the file.
+#[derive(Debug)]
+pub(super) struct WrittenIndex {
+    /// The only block, or the top level.
+    pub(super) root: BlockHandle,
+    pub(super) meta_blocks: Vec<(&'static str, BlockHandle)>,
+    /// Uncompressed bytes of all blocks, and one trailer.
+    pub(super) size: u64,
+    pub(super) partitions: u64,
+    pub(super) top_level_size: u64,
 }
 
 impl IndexBuilder {
-    pub(super) fn new(shortening: IndexShorteningMode, format_version: u32, restart_interval: usize) -> Self {
-        Self {
-            shortening,
-            format_version,
+    pub(super) fn new(options: &BlockBasedTableOptions, prefix_extractor: Option<&PrefixExtractor>) -> Self {
+        let hash_prefixes = match (options.index_type, prefix_extractor) {
+            (IndexType::HashSearch, Some(extractor)) => Some(HashPrefixes::new(extractor.clone())),
+            _ => None,
+        };
+        let restart_interval = match options.index_type {
+            // The hash names restarts, and means blocks.
+            IndexType::HashSearch => 1,
+            _ => usize::try_from(options.index_block_restart_interval).unwrap_or(1),
+        };
+        let encoding = IndexEncoding {
             restart_interval,
-            keys: Vec::new(),
-            key_ends: Vec::new(),
+            // Padding between blocks is nothing that a difference could tell.
+            value_is_delta_encoded: options.format_version >= FIRST_DELTA_VERSION && !options.block_align,
+            key_is_user_key: options.format_version >= FIRST_USER_KEY_VERSION,
+        };
+        let is_partitioned = options.index_type == IndexType::TwoLevelIndexSearch;
+        Self {
+            // Without prefixes there is nothing to hash.
+            index_type: if options.index_type == IndexType::HashSearch && hash_prefixes.is_none() {
+                IndexType::BinarySearch
+            } else {
+                options.index_type
+            },
+            shortening: options.index_shortening,
+            encoding,
+            separators: Strings::default(),
             handles: Vec::new(),
-            needs_internal_keys: format_version < FIRST_USER_KEY_VERSION,
+            first_keys: Strings::default(),
+            begun_blocks: 0,
+            partitioning: is_partitioned.then(|| Partitioning::new(options, encoding)),
+            hash_prefixes,
+            separator: Vec::new(),
         }
     }
 
-    /// Ends a block whose last key is `last`; `next` is the first key of the following one, if there is one.
-    pub(super) fn add_separator(&mut self, comparator: &InternalComparator, last: &[u8], next: Option<&[u8]>) {
-        let mut separator = last.to_vec();
+    /// The index type as the property has it.
+    pub(super) fn index_type(&self) -> IndexType {
+        self.index_type
+    }
+
+    /// Keys and values of the index as they will be written, as far as the blocks so far tell.
+    pub(super) fn encoding(&self) -> IndexEncoding {
+        self.encoding
+    }
+
+    /// Notes a key of the open data block.
+    #[inline]
+    pub(super) fn add_key(&mut self, internal_key: &[u8]) {
+        match self.index_type {
+            IndexType::BinarySearchWithFirstKey if self.begun_blocks == self.separators.ends.len() => {
+                self.begun_blocks += 1;
+                self.first_keys.push(internal_key);
+            }
+            IndexType::HashSearch => {
+                if let Some(prefixes) = &mut self.hash_prefixes {
+                    prefixes.add_key(user_key(internal_key), self.separators.ends.len());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends a block whose last key is `last`; `next` is the first key of the following one, if there is one. `handle` may be
+    /// a guess, which [`set_handle`](Self::set_handle) then corrects.
+    pub(super) fn end_block(
+        &mut self,
+        comparator: &InternalComparator,
+        last: &[u8],
+        next: Option<&[u8]>,
+        handle: BlockHandle,
+    ) {
+        let count = self.separators.ends.len();
+        if let Some(partitioning) = self.partitioning.as_mut().filter(|_| next.is_some())
+            && partitioning.is_full(last, handle)
+        {
+            partitioning.ends.push(count);
+            partitioning.open.reset();
+            partitioning.cut_requested = false;
+            partitioning.was_cut = true;
+        }
+        self.separator.clear();
+        self.separator.extend_from_slice(last);
+        let mut needs_internal_keys = false;
         match next {
             Some(next) => {
-                if comparator.compare_user_keys(last, next).is_eq() {
-                    self.needs_internal_keys = true;
-                }
+                needs_internal_keys = comparator.compare_user_keys(last, next).is_eq();
                 if self.shortening != IndexShorteningMode::NoShortening {
-                    comparator.find_shortest_separator(&mut separator, next);
+                    comparator.find_shortest_separator(&mut self.separator, next);
                 }
             }
             None if self.shortening == IndexShorteningMode::ShortenSeparatorsAndSuccessor => {
-                comparator.find_short_successor(&mut separator);
+                comparator.find_short_successor(&mut self.separator);
             }
             None => {}
         }
-        self.keys.extend_from_slice(&separator);
-        self.key_ends.push(self.keys.len());
+        self.separators.push(&self.separator);
+        self.handles.push(handle);
+        let changed = needs_internal_keys && self.encoding.key_is_user_key;
+        self.encoding.key_is_user_key &= !needs_internal_keys;
+        if let Some(partitioning) = &mut self.partitioning {
+            let mut first = count;
+            if changed {
+                // Measured as it will be written from now on.
+                partitioning.open = IndexEncoder::new(self.encoding);
+                first = partitioning.ends.last().copied().unwrap_or(0);
+            }
+            for entry in first..=count {
+                partitioning.open.add(self.separators.get(entry), self.handles[entry], None);
+            }
+            if next.is_none() {
+                partitioning.was_cut = true;
+            }
+        }
     }
 
-    /// Says where the next block without a handle was written.
-    pub(super) fn add_handle(&mut self, handle: BlockHandle) {
-        self.handles.push(handle);
+    /// Says where a block lies that was ended with a guess.
+    pub(super) fn set_handle(&mut self, block: usize, handle: BlockHandle) {
+        if let Some(place) = self.handles.get_mut(block) {
+            *place = handle;
+        }
+    }
+
+    /// Asks for the open partition to end with the open block: a filter partition is full.
+    pub(super) fn request_cut(&mut self) {
+        if let Some(partitioning) = &mut self.partitioning {
+            partitioning.cut_requested = true;
+        }
+    }
+
+    /// True once after a partition ended.
+    pub(super) fn take_cut(&mut self) -> bool {
+        self.partitioning.as_mut().is_some_and(|partitioning| std::mem::take(&mut partitioning.was_cut))
+    }
+
+    /// The latest separator, as an internal key.
+    pub(super) fn last_separator(&self) -> &[u8] {
+        self.separators.ends.len().checked_sub(1).map_or(&[], |last| self.separators.get(last))
     }
 
     pub(super) fn estimated_size(&self) -> u64 {
-        (self.keys.len() + self.key_ends.len() * 12) as u64
+        (self.separators.bytes.len() + self.first_keys.bytes.len() + self.handles.len() * 12) as u64
     }
 
-    pub(super) fn build(&self) -> BuiltIndex {
-        let key_is_user_key = !self.needs_internal_keys;
-        let value_is_delta_encoded = self.format_version >= FIRST_DELTA_VERSION;
-        let mut builder = BlockBuilder::new(BlockBuilderOptions {
-            restart_interval: self.restart_interval,
-            use_delta_encoding: true,
-            use_value_delta_encoding: value_is_delta_encoded,
-        });
-        let (mut full, mut delta) = (Vec::new(), Vec::new());
-        let mut previous: Option<BlockHandle> = None;
-        let mut start = 0;
-        for (&end, &handle) in self.key_ends.iter().zip(&self.handles) {
-            let separator = &self.keys[start..end];
-            start = end;
-            full.clear();
-            delta.clear();
-            handle.encode_to(&mut full);
-            let before = previous.filter(|before| before.end_with_trailer() == Some(handle.offset));
-            if let Some(before) = before {
-                put_varint64(&mut delta, zigzag((handle.size as i64).wrapping_sub(before.size as i64)));
+    /// Writes the blocks of the index.
+    pub(super) fn write(&mut self, writer: &mut BlockWriter, may_compress: bool) -> Result<WrittenIndex> {
+        let mut written = WrittenIndex {
+            root: BlockHandle::NULL,
+            meta_blocks: Vec::new(),
+            size: BLOCK_TRAILER_SIZE as u64,
+            partitions: 0,
+            top_level_size: 0,
+        };
+        if let Some(prefixes) = &mut self.hash_prefixes {
+            let (metadata, prefixes) = prefixes.finish();
+            for (name, block) in
+                [(metaindex::HASH_INDEX_METADATA, metadata), (metaindex::HASH_INDEX_PREFIXES, prefixes)]
+            {
+                written.meta_blocks.push((name, writer.write_index(block, may_compress)?));
+                written.size += block.len() as u64;
             }
-            let key = if key_is_user_key { user_key(separator) } else { separator };
-            builder.add_index(key, &full, before.map(|_| &delta[..]));
-            previous = Some(handle);
         }
-        BuiltIndex { block: builder.finish().to_vec(), key_is_user_key, value_is_delta_encoded }
+        let mut encoder = IndexEncoder::new(self.encoding);
+        let count = self.handles.len();
+        let mut ends = self.partitioning.as_mut().map(|partitioning| std::mem::take(&mut partitioning.ends));
+        let Some(ends) = &mut ends else {
+            written.root = self.write_block(&mut encoder, 0..count, writer, may_compress, &mut written.size)?;
+            return Ok(written);
+        };
+        if count > 0 {
+            ends.push(count);
+        }
+        let mut top = IndexEncoder::new(self.encoding);
+        let mut start = 0;
+        for &end in ends.iter() {
+            encoder.reset();
+            let handle = self.write_block(&mut encoder, start..end, writer, may_compress, &mut written.size)?;
+            top.add(self.separators.get(end - 1), handle, None);
+            start = end;
+        }
+        written.partitions = ends.len() as u64;
+        let block = top.finish();
+        written.top_level_size = block.len() as u64;
+        written.size += block.len() as u64;
+        written.root = writer.write_index(block, may_compress)?;
+        Ok(written)
+    }
+
+    fn write_block(
+        &self,
+        encoder: &mut IndexEncoder,
+        entries: std::ops::Range<usize>,
+        writer: &mut BlockWriter,
+        may_compress: bool,
+        size: &mut u64,
+    ) -> Result<BlockHandle> {
+        let has_first_key = self.index_type == IndexType::BinarySearchWithFirstKey;
+        for entry in entries {
+            let first_key = has_first_key.then(|| self.first_keys.get(entry));
+            encoder.add(self.separators.get(entry), self.handles[entry], first_key);
+        }
+        let block = encoder.finish();
+        *size += block.len() as u64;
+        writer.write_index(block, may_compress)
     }
 }

@@ -11,7 +11,9 @@
 
 mod block_writer;
 mod dictionary;
+mod filter_blocks;
 mod finish;
+mod hash_prefixes;
 mod index_builder;
 mod params;
 
@@ -25,9 +27,11 @@ use ferrock_base::hash::hash128;
 use ferrock_base::internal_key::{RANGE_TOMBSTONE_SENTINEL, TRAILER_SIZE, trailer, user_key};
 use ferrock_base::{Error, Result, ValueType};
 use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
-use ferrock_format::filter::FilterBuilder;
+use ferrock_format::handle::BlockHandle;
 use ferrock_format::properties::TableProperties;
+use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_vfs::WritableFile;
+use filter_blocks::FilterBlocks;
 use index_builder::IndexBuilder;
 use std::path::Path;
 
@@ -42,7 +46,7 @@ pub struct TableBuilder {
     base_context: u32,
     data_block: BlockBuilder,
     index: IndexBuilder,
-    filter: Option<FilterBuilder>,
+    filter: Option<FilterBlocks>,
     buffered: Option<BufferedBlocks>,
     properties: TableProperties,
     /// Start internal keys and ends, as they were added.
@@ -67,16 +71,13 @@ impl TableBuilder {
         let base_context =
             if options.format_version >= FIRST_CONTEXT_VERSION { base_context(&params, &*file) } else { 0 };
         let writer = BlockWriter::new(file, &params, base_context)?;
-        let filter = params.build_filter.then(|| params.filter_policy.builder(options.format_version)).flatten();
+        let filter = FilterBlocks::new(&params);
         let buffered = BufferedBlocks::wanted(&params).then(BufferedBlocks::default);
         let data_block = data_block_builder(&params);
-        let restart_interval = usize::try_from(options.index_block_restart_interval).unwrap_or(1);
-        let index = IndexBuilder::new(options.index_shortening, options.format_version, restart_interval);
-        let block_size = usize::try_from(options.block_size).unwrap_or(usize::MAX);
-        let deviation = options.block_size_deviation.clamp(0, 100) as u64;
-        let early_cut = u64::div_ceil(options.block_size * (100 - deviation), 100);
+        let index = IndexBuilder::new(&options, params.prefix_extractor.as_ref());
+        let (block_size, early_cut_size) = block_limits(options.block_size, options.block_size_deviation);
         Ok(Self {
-            early_cut_size: if deviation == 0 { usize::MAX } else { usize::try_from(early_cut).unwrap_or(usize::MAX) },
+            early_cut_size,
             block_size,
             writer,
             base_context,
@@ -128,8 +129,9 @@ impl TableBuilder {
             self.cut_block(Some(internal_key))?;
         }
         if let Some(filter) = &mut self.filter {
-            add_to_filter(filter, &self.params, user_key(internal_key));
+            filter.add(user_key(internal_key), user_key(&self.last_key), &mut self.index);
         }
+        self.index.add_key(internal_key);
         self.data_block.add(internal_key, value);
         self.last_key.clear();
         self.last_key.extend_from_slice(internal_key);
@@ -180,9 +182,20 @@ impl TableBuilder {
     #[inline]
     fn is_block_full(&self, internal_key: &[u8], value: &[u8]) -> bool {
         let size = self.data_block.size_estimate();
+        if self.params.options.block_align {
+            return size >= self.block_size || self.overflows_when_aligned(internal_key, value);
+        }
         size >= self.block_size
             || self.params.options.flush_block_policy_factory == FlushBlockPolicy::EveryKey
             || size > self.early_cut_size && self.data_block.size_estimate_after(internal_key, value) > self.block_size
+    }
+
+    /// An aligned block ends before it would need another page.
+    #[cold]
+    fn overflows_when_aligned(&self, internal_key: &[u8], value: &[u8]) -> bool {
+        self.params.options.flush_block_policy_factory == FlushBlockPolicy::EveryKey
+            || self.early_cut_size != usize::MAX
+                && self.data_block.size_estimate_after(internal_key, value) + BLOCK_TRAILER_SIZE > self.block_size
     }
 
     /// Ends the data block; `next` is the key that begins the next one.
@@ -190,11 +203,14 @@ impl TableBuilder {
         if self.data_block.is_empty() {
             return Ok(());
         }
-        self.index.add_separator(&self.params.comparator, &self.last_key, next);
         let block = self.data_block.finish();
+        let (comparator, last) = (&self.params.comparator, &self.last_key);
         self.properties.num_data_blocks += 1;
         self.properties.uncompressed_data_size += block.len() as u64;
         if let Some(buffered) = &mut self.buffered {
+            // Where it will lie is not known yet; the end of an index partition is decided by a guess.
+            let guess = BlockHandle::new(self.writer.offset() + buffered.total_bytes(), block.len() as u64);
+            self.index.end_block(comparator, last, next, guess);
             buffered.push(block);
             self.data_block.reset();
             if buffered.is_full(&self.params) {
@@ -203,7 +219,7 @@ impl TableBuilder {
             return Ok(());
         }
         let (handle, stored) = self.writer.write_data(block)?;
-        self.index.add_handle(handle);
+        self.index.end_block(comparator, last, next, handle);
         count_stored(&mut self.properties, stored);
         self.data_block.reset();
         Ok(())
@@ -215,9 +231,9 @@ impl TableBuilder {
         if let Some(dictionary) = buffered.dictionary(&self.params) {
             self.writer.set_dictionary(self.params.compression, &self.params.compression_options, &dictionary)?;
         }
-        for block in buffered.into_blocks() {
+        for (number, block) in buffered.into_blocks().into_iter().enumerate() {
             let (handle, stored) = self.writer.write_data(&block)?;
-            self.index.add_handle(handle);
+            self.index.set_handle(number, handle);
             count_stored(&mut self.properties, stored);
         }
         Ok(())
@@ -246,7 +262,7 @@ impl TableBuilder {
     pub fn estimated_file_size(&self) -> u64 {
         let waiting = self.buffered.as_ref().map_or(0, BufferedBlocks::total_bytes);
         let block = if self.data_block.is_empty() { 0 } else { self.data_block.size_estimate() as u64 };
-        let filter = self.filter.as_ref().map_or(0, FilterBuilder::estimated_size);
+        let filter = self.filter.as_ref().map_or(0, FilterBlocks::estimated_size);
         self.writer.offset() + waiting + block + self.index.estimated_size() + filter
     }
 
@@ -292,14 +308,12 @@ fn count_stored(properties: &mut TableProperties, stored: Stored) {
     }
 }
 
-fn add_to_filter(filter: &mut FilterBuilder, params: &TableBuilderParams, key: &[u8]) {
-    let prefix = params.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(key));
-    match (prefix, params.options.whole_key_filtering) {
-        (Some(prefix), true) => filter.add_key_and_alt(key, prefix),
-        (Some(prefix), false) => filter.add_key(prefix),
-        (None, true) => filter.add_key(key),
-        (None, false) => {}
-    }
+/// Bytes at which a block is full, and the fill at which it may be cut early.
+fn block_limits(size: u64, deviation_percent: i32) -> (usize, usize) {
+    let deviation = deviation_percent.clamp(0, 100) as u64;
+    let early_cut = u64::div_ceil(size.saturating_mul(100 - deviation), 100);
+    let to_usize = |size| usize::try_from(size).unwrap_or(usize::MAX);
+    (to_usize(size), if deviation == 0 { usize::MAX } else { to_usize(early_cut) })
 }
 
 /// Lengths are 32-bit on disk.

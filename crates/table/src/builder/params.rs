@@ -33,8 +33,9 @@ pub struct TableBuilderParams {
     pub column_family_id: u64,
     /// Column family name; empty if unknown.
     pub column_family_name: Vec<u8>,
-    /// Level of the output, -1 if unknown.
-    pub level: i32,
+    /// What the filter policy's `bloom_before_level` is compared with: the level of the output, -1 for a flush, the highest
+    /// number if unknown.
+    pub filter_level: i32,
     /// Unix seconds of the oldest ancestor, 0 unknown.
     pub creation_time: u64,
     /// Unix seconds of the oldest key, 0 unknown.
@@ -76,7 +77,7 @@ impl TableBuilderParams {
             merge_operator_name: None,
             column_family_id: UNKNOWN_COLUMN_FAMILY_ID,
             column_family_name: Vec::new(),
-            level: -1,
+            filter_level: i32::MAX,
             creation_time: 0,
             oldest_key_time: 0,
             newest_key_time: 0,

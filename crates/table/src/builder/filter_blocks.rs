@@ -1,0 +1,208 @@
+//! Fills the filter of a table, whole or in partitions.
+//!
+//! ```text
+//! whole        [payload]
+//! partitioned  [payload]* [index: key -> handle of a payload]
+//!
+//! coupled      a partition ends where an index partition ends; its key is that separator. A full one asks for the end.
+//! decoupled    a partition ends when it is full; its key is its last user key with sequence number 0 and type 0.
+//! ```
+//!
+//! Prefix lookups must not fall between partitions, so neighbours share: a partition that ends gets the prefix of the next
+//! key, and the next one begins with the prefix of the key before.
+
+use super::TableBuilderParams;
+use super::block_writer::BlockWriter;
+use super::index_builder::{IndexBuilder, IndexEncoder, IndexEncoding};
+use crate::options::IndexType;
+use ferrock_base::internal_key::append_internal_key;
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::types::SequenceNumber;
+use ferrock_base::{Result, ValueType};
+use ferrock_format::filter::{COMPATIBILITY_NAME, FilterBuilder};
+use ferrock_format::handle::BlockHandle;
+use ferrock_format::metaindex;
+
+/// The filter of one table, as it fills.
+#[derive(Debug)]
+pub(super) struct FilterBlocks {
+    builder: FilterBuilder,
+    extractor: Option<PrefixExtractor>,
+    whole_key_filtering: bool,
+    partitions: Option<FilterPartitions>,
+}
+
+#[derive(Debug)]
+struct FilterPartitions {
+    is_decoupled: bool,
+    /// Entries at which a partition is full.
+    keys_per_partition: u64,
+    /// Internal keys that end the partitions, with the payloads.
+    complete: Vec<(Vec<u8>, Vec<u8>)>,
+    complete_entries: u64,
+    complete_bytes: u64,
+}
+
+/// A filter in the file.
+pub(super) struct WrittenFilter {
+    pub(super) metaindex_name: String,
+    pub(super) handle: BlockHandle,
+    /// Payloads, and the index of partitions.
+    pub(super) size: u64,
+    pub(super) entries: u64,
+}
+
+impl FilterBlocks {
+    /// `None` for a table without filter.
+    pub(super) fn new(params: &TableBuilderParams) -> Option<Self> {
+        if !params.build_filter {
+            return None;
+        }
+        let options = &params.options;
+        let builder = params.filter_policy.builder(options.format_version, params.filter_level)?;
+        // Partitions of a filter hang on those of an index; without them the option does nothing.
+        let is_partitioned = options.partition_filters && options.index_type == IndexType::TwoLevelIndexSearch;
+        let partitions = is_partitioned.then(|| {
+            let deviation = options.block_size_deviation.clamp(0, 100) as u64;
+            let size = u64::div_ceil(options.metadata_block_size.saturating_mul(100 - deviation), 100).max(1);
+            let mut keys_per_partition = entries_that_fit(&builder, size);
+            if keys_per_partition > 1 && params.prefix_extractor.is_some() {
+                // One more comes with the end: the prefix of the next key.
+                keys_per_partition -= 1;
+            }
+            FilterPartitions {
+                is_decoupled: options.decouple_partitioned_filters,
+                keys_per_partition,
+                complete: Vec::new(),
+                complete_entries: 0,
+                complete_bytes: 0,
+            }
+        });
+        Some(Self {
+            builder,
+            extractor: params.prefix_extractor.clone(),
+            whole_key_filtering: options.whole_key_filtering,
+            partitions,
+        })
+    }
+
+    /// Adds a user key; `previous` is the one before it in the table.
+    #[inline]
+    pub(super) fn add(&mut self, key: &[u8], previous: &[u8], index: &mut IndexBuilder) {
+        if self.partitions.is_some() && self.partition_ends(index) {
+            self.cut(Some(key), previous, index.last_separator());
+        }
+        let prefix = self.extractor.as_ref().and_then(|extractor| extractor.prefix(key));
+        match (prefix, self.whole_key_filtering) {
+            (Some(prefix), true) => self.builder.add_key_and_alt(key, prefix),
+            (Some(prefix), false) => self.builder.add_key(prefix),
+            (None, true) => self.builder.add_key(key),
+            (None, false) => {}
+        }
+    }
+
+    /// Whether the open partition ends before the next key.
+    fn partition_ends(&self, index: &mut IndexBuilder) -> bool {
+        let Some(partitions) = &self.partitions else { return false };
+        let is_full = self.builder.num_entries() >= partitions.keys_per_partition;
+        if partitions.is_decoupled {
+            return is_full;
+        }
+        if is_full {
+            index.request_cut();
+        }
+        index.take_cut()
+    }
+
+    /// Completes the open partition before `next`, or for good.
+    fn cut(&mut self, next: Option<&[u8]>, previous: &[u8], separator: &[u8]) {
+        let prefix_of = |key| self.extractor.as_ref().and_then(|extractor| extractor.prefix(key));
+        if let Some(prefix) = next.and_then(prefix_of) {
+            if self.whole_key_filtering {
+                // As an alternative of itself, it is dropped where a prefix of the same key was the last.
+                self.builder.add_key_and_alt(prefix, prefix);
+            } else {
+                self.builder.add_key(prefix);
+            }
+        }
+        let Some(partitions) = &mut self.partitions else { return };
+        partitions.complete_entries += self.builder.num_entries();
+        let payload = self.builder.finish();
+        partitions.complete_bytes += payload.len() as u64;
+        let mut key = Vec::new();
+        if partitions.is_decoupled {
+            append_internal_key(&mut key, previous, SequenceNumber(0), ValueType::Deletion);
+        } else {
+            key.extend_from_slice(separator);
+        }
+        partitions.complete.push((key, payload));
+        if next.is_some()
+            && let Some(prefix) = self.extractor.as_ref().and_then(|extractor| extractor.prefix(previous))
+        {
+            self.builder.add_key(prefix);
+        }
+    }
+
+    pub(super) fn estimated_size(&self) -> u64 {
+        self.builder.estimated_size() + self.partitions.as_ref().map_or(0, |partitions| partitions.complete_bytes)
+    }
+
+    /// Writes the filter; `None` when no key went into it. `last` is the last user key of the table.
+    pub(super) fn write(
+        &mut self,
+        writer: &mut BlockWriter,
+        last: &[u8],
+        index: &IndexBuilder,
+    ) -> Result<Option<WrittenFilter>> {
+        let complete_entries = self.partitions.as_ref().map_or(0, |partitions| partitions.complete_entries);
+        let entries = complete_entries + self.builder.num_entries();
+        if entries == 0 {
+            return Ok(None);
+        }
+        if self.partitions.is_some() && !self.builder.is_empty() {
+            self.cut(None, last, index.last_separator());
+        }
+        let Some(partitions) = &mut self.partitions else {
+            let payload = self.builder.finish();
+            let metaindex_name = format!("{}{COMPATIBILITY_NAME}", metaindex::FULL_FILTER_PREFIX);
+            let handle = writer.write_raw(&payload)?;
+            return Ok(Some(WrittenFilter { metaindex_name, handle, size: payload.len() as u64, entries }));
+        };
+        let (handle, size) = write_partitions(&partitions.complete, index.encoding(), writer)?;
+        let metaindex_name = format!("{}{COMPATIBILITY_NAME}", metaindex::PARTITIONED_FILTER_PREFIX);
+        Ok(Some(WrittenFilter { metaindex_name, handle, size, entries }))
+    }
+}
+
+fn write_partitions(
+    partitions: &[(Vec<u8>, Vec<u8>)],
+    encoding: IndexEncoding,
+    writer: &mut BlockWriter,
+) -> Result<(BlockHandle, u64)> {
+    let mut top = IndexEncoder::new(encoding);
+    let mut size = 0;
+    for (key, payload) in partitions {
+        top.add(key, writer.write_raw(payload)?, None);
+        size += payload.len() as u64;
+    }
+    let block = top.finish();
+    size += block.len() as u64;
+    Ok((writer.write_raw(block)?, size))
+}
+
+/// Entries of a partition of `size` bytes. One that is too small for any takes the smallest size that is not.
+fn entries_that_fit(builder: &FilterBuilder, size: u64) -> u64 {
+    let entries = builder.entries_that_fit(size);
+    if entries > 0 {
+        return entries;
+    }
+    let mut larger = (size + 4).max(16);
+    while larger <= 100_000 {
+        let entries = builder.entries_that_fit(larger);
+        if entries > 0 {
+            return entries;
+        }
+        larger += larger / 4;
+    }
+    size
+}
