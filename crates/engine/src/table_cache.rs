@@ -153,6 +153,8 @@ pub struct TableCacheParams {
     pub comparator: InternalComparator,
     /// Caching policy.
     pub table_options: Arc<BlockBasedTableOptions>,
+    /// Size up to which a table of level 0 counts as one that a flush made.
+    pub max_pinned_l0_file_size: u64,
     /// Cache of blocks.
     pub block_cache: Option<Arc<TableBlockCache>>,
     /// The family's prefix extractor.
@@ -253,6 +255,7 @@ impl TableCache {
             file_size: file.size_bytes,
             file_number: file.number,
             level: i32::try_from(file.level).unwrap_or(-1),
+            max_pinned_l0_file_size: params.max_pinned_l0_file_size,
             options: Arc::clone(&params.table_options),
             cache: params.block_cache.clone(),
             prefix_extractor: params.prefix_extractor.clone(),

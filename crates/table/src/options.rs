@@ -160,12 +160,14 @@ option_table! {
         mutable use_udi_as_primary_index: bool = false;
         /// The user-defined index.
         fixed user_defined_index_factory: String = "nullptr".to_owned();
-        /// Which metadata blocks stay pinned in the cache.
+        /// Which metadata blocks stay pinned in the cache. A pinned top level is with the open table; pinned partitions are
+        /// read when it is opened.
         mutable metadata_cache_options: MetadataCacheOptions = MetadataCacheOptions::default();
         /// Keep the top level of partitioned indexes and filters with the open table, also when index and filter blocks
         /// are in the block cache. Matters only together with `cache_index_and_filter_blocks`.
         mutable pin_top_level_index_and_filter: bool = true;
-        /// Keep index and filter blocks of level 0 in the cache.
+        /// Keep index and filter blocks of level 0 in the cache, partitions too, for as long as the table is open: those of
+        /// tables no larger than half as much again as a write buffer.
         mutable pin_l0_filter_and_index_blocks_in_cache: bool = false;
         /// Keep index and filter blocks in the block cache instead of with the open table.
         mutable cache_index_and_filter_blocks: bool = false;
@@ -265,16 +267,6 @@ impl BlockBasedTableOptions {
                 "index_block_search_type",
                 "bisection of index blocks",
             ),
-            (
-                self.metadata_cache_options != defaults.metadata_cache_options,
-                "metadata_cache_options",
-                "nothing pinned in the cache",
-            ),
-            (
-                self.pin_l0_filter_and_index_blocks_in_cache,
-                "pin_l0_filter_and_index_blocks_in_cache",
-                "nothing pinned in the cache",
-            ),
             (self.separate_key_value_in_data_block, "separate_key_value_in_data_block", "values beside their keys"),
             (self.uniform_cv_threshold >= 0.0, "uniform_cv_threshold", "index blocks without the hint"),
             (!no_index, "user_defined_index_factory", "the ordinary index alone"),
@@ -338,10 +330,10 @@ mod tests {
     fn what_is_not_written_is_said() {
         let mut options = BlockBasedTableOptions::default();
         options.set("index_type", "kTwoLevelIndexSearch").unwrap();
-        options.set("partition_filters", "true").unwrap();
-        options.set("block_align", "1").unwrap();
+        options.set("user_defined_index_factory", "trie_index").unwrap();
+        options.set("prepopulate_block_cache", "kFlushOnly").unwrap();
         let names: Vec<&str> = options.unsupported_for_writing().iter().map(|option| option.name).collect();
-        assert_eq!(names, ["index_type", "partition_filters", "block_align"]);
+        assert_eq!(names, ["user_defined_index_factory", "prepopulate_block_cache"]);
         assert!(options.set("metadata_cache_options", "{partition_pinning=kSometimes;}").is_err());
         assert!(options.set("metadata_cache_options", "{partition_pinning=kAll;}").unwrap());
         assert_eq!(options.metadata_cache_options.partition_pinning, PinningTier::All);

@@ -128,7 +128,6 @@ static void test_refused_values(const char* path) {
   NOT_BUILT(rocksdb_options_set_compaction_style, rocksdb_fifo_compaction, "compaction_style");
   /* The lines below leave this file as the features come. */
   TABLE("Not implemented: ", rocksdb_block_based_options_set_index_type, 1, "index_type");
-  TABLE("Not implemented: ", rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache, 1, "pin_l0");
   int levels[] = {rocksdb_no_compression, 99};
   rocksdb_options_t* options = new_options();
   rocksdb_options_set_compression_per_level(options, levels, 2);

@@ -16,7 +16,7 @@ static rocksdb_block_based_table_options_t* new_table_options(void) {
   rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
   rocksdb_block_based_options_set_cache_index_and_filter_blocks_with_high_priority(table, 1);
   rocksdb_block_based_options_set_pin_top_level_index_and_filter(table, 0);
-  rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 0);
+  rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
   rocksdb_block_based_options_set_no_block_cache(table, 0);
   rocksdb_block_based_options_set_index_type(table, rocksdb_block_based_table_index_type_two_level_index_search);
   rocksdb_block_based_options_set_partition_filters(table, 1);

@@ -216,6 +216,8 @@ impl DbCore {
             paths: vec![self.path.clone()],
             comparator: InternalComparator::new(options.comparator.clone()),
             table_options: Arc::new(options.table.clone()),
+            // A flushed table may be somewhat larger than the memtable, and hardly more.
+            max_pinned_l0_file_size: (options.write_buffer_size as u64).saturating_mul(3) / 2,
             block_cache: (!options.table.no_block_cache).then(|| Arc::clone(self.block_cache_of(options))),
             prefix_extractor: options.prefix_extractor.clone(),
             file_options: file_options(&db),

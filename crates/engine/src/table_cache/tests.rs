@@ -48,6 +48,7 @@ fn cache(fixture: &Fixture, max_open_files: i32) -> Arc<TableCache> {
         paths: vec![PathBuf::from("/db")],
         comparator: InternalComparator::default(),
         table_options: Arc::default(),
+        max_pinned_l0_file_size: u64::MAX,
         block_cache: None,
         prefix_extractor: None,
         file_options: RandomAccessOptions::default(),

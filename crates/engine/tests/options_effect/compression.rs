@@ -33,9 +33,9 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     ("CompressionOptions.max_compressed_bytes_per_kb", Shown(max_compressed_bytes_per_kb)),
     ("CompressionOptions.checksum", Shown(|| smaller_second("kZSTD", ["checksum=true", "checksum=false"]))),
-    ("MetadataCacheOptions.top_level_index_pinning", Shown(|| pinning("top_level_index_pinning"))),
-    ("MetadataCacheOptions.partition_pinning", Shown(|| pinning("partition_pinning"))),
-    ("MetadataCacheOptions.unpartitioned_pinning", Shown(|| pinning("unpartitioned_pinning"))),
+    ("MetadataCacheOptions.top_level_index_pinning", Shown(crate::table::metadata_cache_options)),
+    ("MetadataCacheOptions.partition_pinning", Shown(crate::table::metadata_cache_options)),
+    ("MetadataCacheOptions.unpartitioned_pinning", Shown(crate::table::metadata_cache_options)),
 ];
 
 const RAW: &str = "max_dict_bytes=4096";
@@ -93,9 +93,4 @@ fn parallel_threads() {
         assert!(error.to_string().contains("parallel_threads=2"), "{error}");
         db.set_options_cf(&family, &[(name, "{level=3;}")]).unwrap();
     }
-}
-
-fn pinning(field: &str) {
-    refused::check("metadata_cache_options", &format!("{{{field}=kAll;}}"));
-    drop(Setup::new().set("metadata_cache_options", &format!("{{{field}=kFallback;}}")).open());
 }

@@ -21,9 +21,9 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("fail_if_no_udi_on_open", Refused(NOT_BUILT)),
     ("use_udi_as_primary_index", Refused(NOT_BUILT)),
     ("user_defined_index_factory", Refused("trie")),
-    ("metadata_cache_options", Refused("{partition_pinning=kAll;}")),
+    ("metadata_cache_options", Shown(metadata_cache_options)),
     ("pin_top_level_index_and_filter", Shown(pin_top_level_index_and_filter)),
-    ("pin_l0_filter_and_index_blocks_in_cache", Refused(NOT_BUILT)),
+    ("pin_l0_filter_and_index_blocks_in_cache", Shown(pin_l0_filter_and_index_blocks)),
     ("cache_index_and_filter_blocks", Shown(cache_index_and_filter_blocks)),
     ("cache_index_and_filter_blocks_with_high_priority", Shown(high_priority)),
     ("no_block_cache", Shown(no_block_cache)),
@@ -177,6 +177,64 @@ fn high_priority() {
         },
     );
     assert!(high < low, "{low} reads, {high} at high priority");
+}
+
+/// Reads of a lookup after everything left the cache that nobody holds, in level 0 and in the last level.
+fn reads_after_the_cache_was_emptied(setup: &Setup) -> [u64; 2] {
+    let db = setup.open();
+    flush_range(&db, 0..3000);
+    let cache = setup.db.components.block_cache.clone().unwrap();
+    let reads = || {
+        db.get(key(5).as_bytes()).unwrap().unwrap();
+        cache.set_capacity(0);
+        cache.set_capacity(8 << 20);
+        let before = setup.memory_counters();
+        db.get(key(5).as_bytes()).unwrap().unwrap();
+        setup.memory_counters() - before
+    };
+    let level_0 = reads();
+    force_compaction(&db);
+    [level_0, reads()]
+}
+
+fn with_metadata_in_the_cache(mut setup: Setup) -> Setup {
+    setup.family.filter_policy = FilterPolicy::bloom(10.0);
+    setup.with_cache(8 << 20).set("cache_index_and_filter_blocks", "true")
+}
+
+fn pin_l0_filter_and_index_blocks() {
+    let name = "pin_l0_filter_and_index_blocks_in_cache";
+    let measured = differs_with(name, ["false", "true"], with_metadata_in_the_cache, |setup| {
+        reads_after_the_cache_was_emptied(&setup)
+    });
+    // Filter, index, data; or the data alone, in level 0.
+    assert_eq!(measured, [[3, 3], [1, 3]]);
+    // Partitions too.
+    let partitioned = with_metadata_in_the_cache(Setup::new())
+        .set("index_type", "kTwoLevelIndexSearch")
+        .set("partition_filters", "true")
+        .set("metadata_block_size", "600");
+    assert_eq!(reads_after_the_cache_was_emptied(&partitioned.set(name, "true")), [1, 3]);
+}
+
+pub fn metadata_cache_options() {
+    let reads = |value: &str, is_partitioned: bool| {
+        let mut setup = with_metadata_in_the_cache(Setup::new()).set("metadata_cache_options", value);
+        if is_partitioned {
+            setup = setup.set("index_type", "kTwoLevelIndexSearch").set("partition_filters", "true");
+            setup = setup.set("metadata_block_size", "600");
+        }
+        reads_after_the_cache_was_emptied(&setup)
+    };
+    assert_eq!(reads("{}", false), [3, 3]);
+    assert_eq!(reads("{unpartitioned_pinning=kFlushedAndSimilar;}", false), [1, 3]);
+    assert_eq!(reads("{unpartitioned_pinning=kAll;}", false), [1, 1]);
+    assert_eq!(reads("{partition_pinning=kAll;}", false), [3, 3]);
+    assert_eq!(reads("{}", true), [3, 3]);
+    assert_eq!(reads("{partition_pinning=kFlushedAndSimilar;}", true), [1, 3]);
+    assert_eq!(reads("{partition_pinning=kAll;}", true), [1, 1]);
+    assert_eq!(reads("{top_level_index_pinning=kNone;partition_pinning=kNone;}", true), [5, 5]);
+    assert_eq!(reads("{top_level_index_pinning=kFlushedAndSimilar;}", true), [3, 5]);
 }
 
 /// A table with partitions, which RocksDB wrote: its top level is with the open table, or in the cache, where the next

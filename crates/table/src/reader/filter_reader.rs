@@ -3,6 +3,7 @@
 use super::block_loader::BlockLoader;
 use super::index_reader::handles;
 use super::meta_source::{MetaSource, Partitions};
+use super::placement::Placement;
 use super::read_options::TableReadOptions;
 use crate::blocks::BlockRole;
 use ferrock_base::internal_key::make_internal_key;
@@ -35,8 +36,7 @@ impl FilterReader {
         handles_in_file: &MetaBlockHandles,
         properties: &TableProperties,
         prefix_extractor: Option<&PrefixExtractor>,
-        in_cache: bool,
-        top_in_cache: bool,
+        placement: &Placement,
     ) -> Result<Option<Self>> {
         let has_whole_keys = properties.filter_has_whole_keys();
         let prefix_extractor = prefix_extractor
@@ -48,14 +48,15 @@ impl FilterReader {
             return Ok(None);
         }
         let blocks = if let Some(handle) = handles_in_file.full_filter {
-            Blocks::Full(MetaSource::open(loader, handle, BlockRole::Filter, in_cache)?)
+            Blocks::Full(MetaSource::open(loader, handle, BlockRole::Filter, placement.unpartitioned)?)
         } else if let Some(handle) = handles_in_file.partitioned_filter {
-            let top = MetaSource::open(loader, handle, BlockRole::FilterIndex, top_in_cache)?;
+            let top = MetaSource::open(loader, handle, BlockRole::FilterIndex, placement.top_level)?;
             let found = {
                 let block = top.get(loader, &TableReadOptions::default())?;
                 handles(&block)?
             };
-            Blocks::Partitioned { top, partitions: Partitions::new(found.into_iter(), in_cache) }
+            let partitions = Partitions::open(loader, found, BlockRole::Filter, placement)?;
+            Blocks::Partitioned { top, partitions }
         } else {
             return Ok(None);
         };

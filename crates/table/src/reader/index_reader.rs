@@ -2,6 +2,7 @@
 
 use super::block_loader::BlockLoader;
 use super::meta_source::{MetaSource, Partitions};
+use super::placement::Placement;
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockGuard, BlockRole};
 use ferrock_base::{InternalComparator, Result};
@@ -17,23 +18,23 @@ pub(crate) struct IndexReader {
 }
 
 impl IndexReader {
-    /// Reads the index. `in_cache` and `top_in_cache`: blocks live in the cache rather than in the reader.
+    /// Reads the index.
     pub(crate) fn open(
         loader: &BlockLoader,
         handle: BlockHandle,
         is_partitioned: bool,
-        in_cache: bool,
-        top_in_cache: bool,
+        placement: &Placement,
     ) -> Result<Self> {
         if !is_partitioned {
-            return Ok(Self { root: MetaSource::open(loader, handle, BlockRole::Index, in_cache)?, partitions: None });
+            let root = MetaSource::open(loader, handle, BlockRole::Index, placement.unpartitioned)?;
+            return Ok(Self { root, partitions: None });
         }
-        let root = MetaSource::open(loader, handle, BlockRole::Index, top_in_cache)?;
+        let root = MetaSource::open(loader, handle, BlockRole::Index, placement.top_level)?;
         let handles = {
             let top = root.get(loader, &TableReadOptions::default())?;
             handles(&top)?
         };
-        Ok(Self { root, partitions: Some(Partitions::new(handles.into_iter(), in_cache)) })
+        Ok(Self { root, partitions: Some(Partitions::open(loader, handles, BlockRole::Index, placement)?) })
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {

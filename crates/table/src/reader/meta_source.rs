@@ -1,6 +1,7 @@
 //! Where a reader finds its own index and filter blocks: kept with it, or in the block cache.
 
 use super::block_loader::BlockLoader;
+use super::placement::{Place, Placement};
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockGuard, BlockRef, BlockRole};
 use ferrock_base::Result;
@@ -14,22 +15,25 @@ pub(crate) enum MetaSource {
     Kept(BlockRef),
     /// In the cache, from where it may be evicted.
     InCache(BlockHandle, BlockRole),
+    /// In the cache, held there.
+    Pinned(BlockRef),
 }
 
 impl MetaSource {
-    /// Reads the block; keeps it unless `in_cache`.
-    pub(crate) fn open(loader: &BlockLoader, handle: BlockHandle, role: BlockRole, in_cache: bool) -> Result<Self> {
-        if in_cache {
-            loader.load(handle, role, &TableReadOptions::default(), None)?;
-            return Ok(Self::InCache(handle, role));
+    /// Reads the block.
+    pub(crate) fn open(loader: &BlockLoader, handle: BlockHandle, role: BlockRole, place: Place) -> Result<Self> {
+        if place == Place::Kept {
+            return Ok(Self::Kept(BlockRef::standalone(loader.read(handle, role, true, None)?)));
         }
-        Ok(Self::Kept(BlockRef::standalone(loader.read(handle, role, true, None)?)))
+        let block = loader.load(handle, role, &TableReadOptions::default(), None)?;
+        // What the cache had no room for is not held beside it.
+        Ok(if place == Place::Pinned && block.is_cached() { Self::Pinned(block) } else { Self::InCache(handle, role) })
     }
 
     #[inline]
     pub(crate) fn get<'a>(&'a self, loader: &BlockLoader, options: &TableReadOptions) -> Result<BlockGuard<'a>> {
         match self {
-            Self::Kept(block) => Ok(BlockGuard::Borrowed(block)),
+            Self::Kept(block) | Self::Pinned(block) => Ok(BlockGuard::Borrowed(block)),
             Self::InCache(handle, role) => loader.load(*handle, *role, options, None).map(BlockGuard::Held),
         }
     }
@@ -37,7 +41,7 @@ impl MetaSource {
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Kept(block) => block.memory_bytes(),
-            Self::InCache(..) => 0,
+            Self::InCache(..) | Self::Pinned(_) => 0,
         }
     }
 }
@@ -49,19 +53,45 @@ pub(crate) enum Partitions {
     Kept(Vec<(u64, OnceLock<BlockRef>)>),
     /// In the cache.
     InCache,
+    /// In the cache, held there: offset and block, by offset. Those that the cache had no room for are missing.
+    Pinned(Vec<(u64, BlockRef)>),
 }
 
 impl Partitions {
-    /// For partitions at `handles`.
-    pub(crate) fn new(handles: impl Iterator<Item = BlockHandle>, in_cache: bool) -> Self {
-        if in_cache {
-            return Self::InCache;
+    /// For partitions at `handles`, all used in one way.
+    pub(crate) fn open(
+        loader: &BlockLoader,
+        mut handles: Vec<BlockHandle>,
+        role: BlockRole,
+        placement: &Placement,
+    ) -> Result<Self> {
+        handles.retain(|handle| handle.size > 0);
+        handles.sort_by_key(|handle| handle.offset);
+        handles.dedup_by_key(|handle| handle.offset);
+        match placement.partitions {
+            Place::InCache => Ok(Self::InCache),
+            Place::Pinned => {
+                let mut held = Vec::new();
+                for handle in handles {
+                    let block = loader.load(handle, role, &TableReadOptions::default(), None)?;
+                    if block.is_cached() {
+                        held.push((handle.offset, block));
+                    }
+                }
+                Ok(Self::Pinned(held))
+            }
+            Place::Kept => {
+                let mut slots = Vec::with_capacity(handles.len());
+                for handle in handles {
+                    let slot = OnceLock::new();
+                    if placement.loads_partitions {
+                        let _ = slot.set(BlockRef::standalone(loader.read(handle, role, true, None)?));
+                    }
+                    slots.push((handle.offset, slot));
+                }
+                Ok(Self::Kept(slots))
+            }
         }
-        let mut slots: Vec<(u64, OnceLock<BlockRef>)> =
-            handles.map(|handle| (handle.offset, OnceLock::new())).collect();
-        slots.sort_by_key(|slot| slot.0);
-        slots.dedup_by_key(|slot| slot.0);
-        Self::Kept(slots)
     }
 
     pub(crate) fn get<'a>(
@@ -71,8 +101,15 @@ impl Partitions {
         role: BlockRole,
         options: &TableReadOptions,
     ) -> Result<BlockGuard<'a>> {
-        let Self::Kept(slots) = self else {
-            return loader.load(handle, role, options, None).map(BlockGuard::Held);
+        let slots = match self {
+            Self::Kept(slots) => slots,
+            Self::InCache => return loader.load(handle, role, options, None).map(BlockGuard::Held),
+            Self::Pinned(held) => {
+                return match held.binary_search_by_key(&handle.offset, |held| held.0) {
+                    Ok(index) => Ok(BlockGuard::Borrowed(&held[index].1)),
+                    Err(_) => loader.load(handle, role, options, None).map(BlockGuard::Held),
+                };
+            }
         };
         let slot = slots.binary_search_by_key(&handle.offset, |slot| slot.0).ok().map(|index| &slots[index].1);
         let Some(slot) = slot else {
@@ -91,7 +128,7 @@ impl Partitions {
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Kept(slots) => slots.iter().filter_map(|slot| slot.1.get()).map(|block| block.memory_bytes()).sum(),
-            Self::InCache => 0,
+            Self::InCache | Self::Pinned(_) => 0,
         }
     }
 }

@@ -12,6 +12,7 @@ mod iter;
 mod meta_source;
 mod multi_get;
 mod open;
+mod placement;
 mod read_options;
 mod readahead;
 
@@ -48,6 +49,8 @@ pub struct TableReaderParams {
     pub file_number: FileNumber,
     /// Level of the file, -1 if unknown.
     pub level: i32,
+    /// A table of level 0 up to this size counts as one that a flush made, for what stays pinned in the cache.
+    pub max_pinned_l0_file_size: u64,
     /// Caching policy; nothing that the file says about itself.
     pub options: Arc<BlockBasedTableOptions>,
     /// Shared cache; without one, data blocks are read anew each time.
@@ -79,6 +82,7 @@ impl TableReaderParams {
             file_system,
             file_number: FileNumber(0),
             level: -1,
+            max_pinned_l0_file_size: u64::MAX,
             options: Arc::default(),
             cache: None,
             prefix_extractor: None,

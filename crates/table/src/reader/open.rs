@@ -12,6 +12,7 @@
 use super::block_loader::BlockLoader;
 use super::filter_reader::FilterReader;
 use super::index_reader::IndexReader;
+use super::placement::Placement;
 use super::{TableReader, TableReaderParams};
 use ferrock_base::hash::hash128;
 use ferrock_base::internal_key::ParsedInternalKey;
@@ -59,17 +60,15 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
     loader.dictionary = read_dictionary(&loader, &meta, &properties, footer.format_version)?;
     let range_tombstones = read_range_tombstones(&loader, &meta, global_sequence)?;
 
-    let options = &params.options;
-    let in_cache = options.cache_index_and_filter_blocks && loader.cache.is_some();
-    let top_in_cache = in_cache && !options.pin_top_level_index_and_filter;
+    let placement = Placement::new(&params, loader.cache.is_some());
     let index_handle = footer.index.or(meta.index).filter(|handle| !handle.is_null() || footer.index.is_some());
     let index_handle = index_handle.ok_or_else(|| Error::corruption("the metaindex names no index block"))?;
-    let index = IndexReader::open(&loader, index_handle, index_type == 2, in_cache, top_in_cache)?;
+    let index = IndexReader::open(&loader, index_handle, index_type == 2, &placement)?;
     let filter = if params.skip_filters {
         None
     } else {
         let extractor = params.prefix_extractor.as_ref();
-        FilterReader::open(&loader, &meta, &properties, extractor, in_cache, top_in_cache)?
+        FilterReader::open(&loader, &meta, &properties, extractor, &placement)?
     };
     loader.tail = None;
     Ok(Arc::new(TableReader {

@@ -1,0 +1,76 @@
+//! Where index and filter blocks of a table live, by its options, its level and its size.
+//!
+//! ```text
+//! tier                  pinned are those of
+//! kNone                 no table
+//! kFlushedAndSimilar    tables of level 0 that a flush may have made, by their size
+//! kAll                  every table
+//! kFallback             what the older options say: pin_top_level_index_and_filter for the top level,
+//!                       pin_l0_filter_and_index_blocks_in_cache for the rest
+//! ```
+//!
+//! Pinned blocks are in the block cache and charged to it; a pinned top level is with the open table. A cache with a strict
+//! limit that has no room for a block does not get it: such a block is read when it is wanted.
+
+use super::TableReaderParams;
+use crate::options::PinningTier;
+
+/// Where a block lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the reader's own memory.
+    Kept,
+    /// In the cache, from where it may be evicted.
+    InCache,
+    /// In the cache, for as long as the table is open.
+    Pinned,
+}
+
+/// Places of all index and filter blocks of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placement {
+    pub(crate) unpartitioned: Place,
+    pub(crate) top_level: Place,
+    pub(crate) partitions: Place,
+    /// Partitions are read as the table is opened, not as they are wanted.
+    pub(crate) loads_partitions: bool,
+}
+
+impl Placement {
+    pub(crate) fn new(params: &TableReaderParams, has_cache: bool) -> Self {
+        let options = &params.options;
+        let may_be_flushed = params.level == 0 && params.file_size <= params.max_pinned_l0_file_size;
+        let is_pinned = |tier: PinningTier, fallback: PinningTier| match tier {
+            PinningTier::Fallback => is_in_tier(fallback, may_be_flushed),
+            tier => is_in_tier(tier, may_be_flushed),
+        };
+        let tier_if = |condition: bool, tier| if condition { tier } else { PinningTier::None };
+        let metadata = options.metadata_cache_options;
+        let of_the_level = tier_if(options.pin_l0_filter_and_index_blocks_in_cache, PinningTier::FlushedAndSimilar);
+        let of_the_top = tier_if(options.pin_top_level_index_and_filter, PinningTier::All);
+        let pins_partitions = is_pinned(metadata.partition_pinning, of_the_level);
+        let in_cache = options.cache_index_and_filter_blocks && has_cache;
+        let place = |is_pinned| match (in_cache, is_pinned) {
+            (false, _) => Place::Kept,
+            (true, false) => Place::InCache,
+            (true, true) => Place::Pinned,
+        };
+        Self {
+            unpartitioned: place(is_pinned(metadata.unpartitioned_pinning, of_the_level)),
+            top_level: match is_pinned(metadata.top_level_index_pinning, of_the_top) {
+                true => Place::Kept,
+                false => place(false),
+            },
+            partitions: place(pins_partitions),
+            loads_partitions: pins_partitions,
+        }
+    }
+}
+
+fn is_in_tier(tier: PinningTier, may_be_flushed: bool) -> bool {
+    match tier {
+        PinningTier::Fallback | PinningTier::None => false,
+        PinningTier::FlushedAndSimilar => may_be_flushed,
+        PinningTier::All => true,
+    }
+}
