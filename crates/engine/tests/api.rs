@@ -710,14 +710,14 @@ fn tables_below_the_trigger_stay_as_they_are_until_a_snapshot_is_released() {
 #[test]
 fn compaction_styles_and_tables_that_are_not_built_are_refused() {
     let db = Db::open("/db", options_on(&MemoryFileSystem::new())).unwrap();
-    for (name, style, is_separated) in [
+    for (name, style, has_bitmap) in [
         ("compaction_style", CompactionStyle::Universal, false),
         ("compaction_style", CompactionStyle::Fifo, false),
-        ("separate_key_value_in_data_block", CompactionStyle::Level, true),
+        ("read_amp_bytes_per_bit", CompactionStyle::Level, true),
     ] {
         let mut family = ColumnFamilyOptions::default();
         family.compaction_style = style;
-        family.table.separate_key_value_in_data_block = is_separated;
+        family.table.read_amp_bytes_per_bit = if has_bitmap { 32 } else { 0 };
         let created = db.create_column_family("other", family.clone()).unwrap_err();
         let families = vec![("default".to_owned(), family)];
         let opened = Db::open_cf("/db", options_on(&MemoryFileSystem::new()), families).unwrap_err();

@@ -210,9 +210,10 @@ option_table! {
         mutable data_block_index_type: DataBlockIndexType = DataBlockIndexType::BinarySearch;
         /// Entries per bucket of the data-block hash index; 0 is 0.75.
         mutable data_block_hash_table_util_ratio: f64 = 0.75, 0.0..=1.0;
-        /// Store values behind the keys of their block.
+        /// Store values behind the keys of their block. RocksDB before 11.0 does not read such blocks.
         mutable separate_key_value_in_data_block: bool = false;
-        /// Spread of keys below which an index block is marked as uniform; negative is never.
+        /// Deviation of the gaps between restart keys, as a share of their mean, below which an index block is marked as evenly
+        /// spread; negative is never. RocksDB before 11.1 does not read such blocks.
         mutable uniform_cv_threshold: f64 = -1.0;
         /// Whether whole keys go into the filter.
         mutable whole_key_filtering: bool = true;
@@ -267,8 +268,6 @@ impl BlockBasedTableOptions {
                 "index_block_search_type",
                 "bisection of index blocks",
             ),
-            (self.separate_key_value_in_data_block, "separate_key_value_in_data_block", "values beside their keys"),
-            (self.uniform_cv_threshold >= 0.0, "uniform_cv_threshold", "index blocks without the hint"),
             (!no_index, "user_defined_index_factory", "the ordinary index alone"),
             (self.use_udi_as_primary_index, "use_udi_as_primary_index", "the ordinary index"),
             (self.fail_if_no_udi_on_open, "fail_if_no_udi_on_open", "tables open by their ordinary index"),

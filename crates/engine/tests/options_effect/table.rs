@@ -71,8 +71,27 @@ pub const EFFECTS: &[(&str, Effect)] = &[
             assert!(few < many, "{few}, {many}");
         }),
     ),
-    ("separate_key_value_in_data_block", Refused(NOT_BUILT)),
-    ("uniform_cv_threshold", Refused("0.2")),
+    (
+        "separate_key_value_in_data_block",
+        Shown(|| {
+            differs("separate_key_value_in_data_block", ["false", "true"], |setup| {
+                let properties = flushed_properties(&setup);
+                let db = setup.open();
+                for number in (0..3000).step_by(41) {
+                    assert_eq!(db.get(key(number).as_bytes()).unwrap().unwrap().to_vec(), value(number));
+                }
+                (properties.separate_key_value_in_data_block, properties.data_size)
+            });
+        }),
+    ),
+    (
+        "uniform_cv_threshold",
+        Shown(|| {
+            let hints =
+                differs("uniform_cv_threshold", ["-1", "100"], |setup| flushed_properties(&setup).num_uniform_blocks);
+            assert_eq!(hints, [Some(0), Some(1)]);
+        }),
+    ),
     ("whole_key_filtering", Shown(whole_key_filtering)),
     ("partition_filters", Shown(partition_filters)),
     (

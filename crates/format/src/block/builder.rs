@@ -2,7 +2,8 @@
 
 use super::entry::shared_prefix;
 use super::hash_index::HashIndexBuilder;
-use super::layout::HAS_HASH_INDEX;
+use super::layout::{HAS_HASH_INDEX, HAS_SEPARATE_VALUES, IS_UNIFORM};
+use super::uniformity::is_uniform;
 use ferrock_base::coding::{put_fixed32, put_varint32, varint_len};
 use ferrock_base::internal_key::user_key;
 
@@ -37,6 +38,11 @@ impl Default for BlockBuilderOptions {
 pub struct BlockBuilder {
     options: BlockBuilderOptions,
     hash_index: Option<HashIndexBuilder>,
+    /// The values, where they lie behind the keys.
+    values: Option<Vec<u8>>,
+    /// How unevenly restart keys may be spread for the hint, and how many bytes at their ends do not count.
+    uniform_hint: Option<(f64, usize)>,
+    is_uniform: bool,
     buffer: Vec<u8>,
     restarts: Vec<u32>,
     since_restart: usize,
@@ -51,6 +57,9 @@ impl BlockBuilder {
         Self {
             options: BlockBuilderOptions { restart_interval: options.restart_interval.max(1), ..options },
             hash_index: None,
+            values: None,
+            uniform_hint: None,
+            is_uniform: false,
             buffer: Vec::new(),
             restarts: vec![0],
             since_restart: 0,
@@ -68,6 +77,25 @@ impl BlockBuilder {
         Self { hash_index: Some(HashIndexBuilder::new(util_ratio)), ..self }
     }
 
+    /// Puts the values of every block behind its keys.
+    #[must_use]
+    pub fn with_separate_values(self) -> Self {
+        Self { values: Some(Vec::new()), ..self }
+    }
+
+    /// Marks index blocks whose restart keys are evenly spread: their gaps deviate by less than `threshold` times the mean.
+    /// The last `ignored_bytes` of a key (the trailer of internal keys) do not count.
+    #[must_use]
+    pub fn with_uniform_hint(self, threshold: f64, ignored_bytes: usize) -> Self {
+        Self { uniform_hint: Some((threshold, ignored_bytes)), ..self }
+    }
+
+    /// True when the block that was finished last carries the hint.
+    #[must_use]
+    pub fn was_uniform(&self) -> bool {
+        self.is_uniform
+    }
+
     /// Appends an entry.
     #[inline]
     pub fn add(&mut self, key: &[u8], value: &[u8]) {
@@ -75,8 +103,19 @@ impl BlockBuilder {
         put_varint32(&mut self.buffer, shared as u32);
         put_varint32(&mut self.buffer, (key.len() - shared) as u32);
         put_varint32(&mut self.buffer, value.len() as u32);
-        self.buffer.extend_from_slice(&key[shared..]);
-        self.buffer.extend_from_slice(value);
+        match &mut self.values {
+            None => {
+                self.buffer.extend_from_slice(&key[shared..]);
+                self.buffer.extend_from_slice(value);
+            }
+            Some(values) => {
+                if self.since_restart == 1 {
+                    put_varint32(&mut self.buffer, values.len() as u32);
+                }
+                self.buffer.extend_from_slice(&key[shared..]);
+                values.extend_from_slice(value);
+            }
+        }
         if let Some(hash_index) = &mut self.hash_index {
             hash_index.add(user_key(key), self.restarts.len() - 1);
         }
@@ -122,12 +161,26 @@ impl BlockBuilder {
     /// Completes the block. Call [`reset`](Self::reset) before the next one.
     pub fn finish(&mut self) -> &[u8] {
         let size = self.size_estimate();
+        let keys_end = self.buffer.len() as u32;
+        self.is_uniform = self.uniform_hint.is_some_and(|(threshold, ignored_bytes)| {
+            is_uniform(&self.buffer, &self.restarts, self.options.use_value_delta_encoding, ignored_bytes, threshold)
+        });
+        if let Some(values) = &self.values {
+            self.buffer.extend_from_slice(values);
+        }
         for restart in &self.restarts {
             put_fixed32(&mut self.buffer, *restart);
         }
         let mut packed = self.restarts.len() as u32;
         if self.hash_index.as_ref().is_some_and(|hash_index| hash_index.finish(&mut self.buffer, size)) {
             packed |= HAS_HASH_INDEX;
+        }
+        if self.values.is_some() {
+            put_fixed32(&mut self.buffer, keys_end);
+            packed |= HAS_SEPARATE_VALUES;
+        }
+        if self.is_uniform {
+            packed |= IS_UNIFORM;
         }
         put_fixed32(&mut self.buffer, packed);
         &self.buffer
@@ -143,6 +196,9 @@ impl BlockBuilder {
         self.entry_count = 0;
         if let Some(hash_index) = &mut self.hash_index {
             hash_index.reset();
+        }
+        if let Some(values) = &mut self.values {
+            values.clear();
         }
     }
 
@@ -164,7 +220,8 @@ impl BlockBuilder {
     #[must_use]
     pub fn size_estimate(&self) -> usize {
         let hash_index = self.hash_index.as_ref().map_or(0, HashIndexBuilder::size);
-        self.buffer.len() + 4 * self.restarts.len() + 4 + hash_index
+        let values = self.values.as_ref().map_or(0, |values| values.len() + 4);
+        self.buffer.len() + values + 4 * self.restarts.len() + 4 + hash_index
     }
 
     /// Bytes the block would have at most after one more entry; with values that may be differences, about.
@@ -190,6 +247,7 @@ impl BlockBuilder {
         self.buffer.capacity()
             + self.restarts.capacity() * 4
             + self.last_key.capacity()
+            + self.values.as_ref().map_or(0, Vec::capacity)
             + self.hash_index.as_ref().map_or(0, HashIndexBuilder::memory_bytes)
     }
 }

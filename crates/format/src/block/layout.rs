@@ -6,8 +6,8 @@ use ferrock_base::{Error, Result};
 
 pub(super) const HAS_HASH_INDEX: u32 = 1 << 31;
 const RESERVED: u32 = 1 << 30;
-const IS_UNIFORM: u32 = 1 << 29;
-const HAS_SEPARATE_VALUES: u32 = 1 << 28;
+pub(super) const IS_UNIFORM: u32 = 1 << 29;
+pub(super) const HAS_SEPARATE_VALUES: u32 = 1 << 28;
 const RESTART_COUNT: u32 = (1 << 28) - 1;
 
 /// Where the parts of a block lie.

@@ -34,6 +34,7 @@ mod layout;
 mod meta;
 #[cfg(test)]
 mod tests;
+mod uniformity;
 
 pub use builder::{BlockBuilder, BlockBuilderOptions};
 pub use data::{DataBlock, DataBlockIter};

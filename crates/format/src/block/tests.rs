@@ -320,6 +320,45 @@ fn separated_values_by_example() {
     assert_eq!(build(&entries, 2, true), plain);
 }
 
+#[test]
+fn the_uniform_hint_is_for_evenly_spread_keys() {
+    let hint = |keys: &[&str], threshold: f64| {
+        let options =
+            BlockBuilderOptions { restart_interval: 1, use_delta_encoding: true, use_value_delta_encoding: true };
+        let mut builder = BlockBuilder::new(options).with_uniform_hint(threshold, 0);
+        keys.iter().for_each(|key| builder.add_index(key.as_bytes(), &[0, 1], None));
+        let was_uniform = {
+            let layout = BlockLayout::parse(builder.finish()).unwrap();
+            layout.is_uniform()
+        };
+        assert_eq!(builder.was_uniform(), was_uniform);
+        was_uniform
+    };
+    assert!(hint(&["key1", "key2", "key3", "key4"], 0.01));
+    assert!(!hint(&["key1", "key2"], 10.0), "two say nothing");
+    assert!(!hint(&["key1", "key2", "key9"], 0.5));
+    // Gaps of 1 and 7: a mean of 4, a deviation of 3.
+    assert!(hint(&["key1", "key2", "key9"], 0.76) && !hint(&["key1", "key2", "key9"], 0.74));
+}
+
+proptest! {
+    #[test]
+    fn separated_values_are_laid_out_as_the_page_says(entries in entries_strategy(), interval in 1usize..20) {
+        let options = BlockBuilderOptions { restart_interval: interval, ..BlockBuilderOptions::default() };
+        let mut builder = BlockBuilder::new(options).with_separate_values();
+        for _ in 0..2 {
+            for (key, value) in &entries {
+                builder.add(key, value);
+            }
+            let estimate = builder.size_estimate();
+            let block = builder.finish();
+            prop_assert_eq!(block.len(), estimate);
+            prop_assert_eq!(block, build_separated(&entries, interval));
+            builder.reset();
+        }
+    }
+}
+
 proptest! {
     /// What the builder makes is what the page says, byte for byte, and lookups with it find what bisection finds.
     #[test]

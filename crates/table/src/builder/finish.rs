@@ -84,6 +84,7 @@ fn write_index(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHa
     properties.index_type = Some(builder.index.index_type() as u32);
     properties.index_size = index.size;
     properties.index_partitions = index.partitions;
+    properties.num_uniform_blocks = Some(index.uniform_blocks);
     properties.top_level_index_size = index.top_level_size;
     properties.index_key_is_user_key = encoding.key_is_user_key.into();
     properties.index_value_is_delta_encoded = encoding.value_is_delta_encoded.into();
@@ -159,6 +160,7 @@ fn complete_properties(builder: &mut TableBuilder, data_end: u64) {
     properties.decoupled_partitioned_filters = options.decouple_partitioned_filters;
     properties.data_block_restart_interval = u64::try_from(options.block_restart_interval).unwrap_or(0);
     properties.index_block_restart_interval = builder.index.encoding().restart_interval as u64;
+    properties.separate_key_value_in_data_block = options.separate_key_value_in_data_block.into();
     properties.seqno_to_time_map.clone_from(&params.seqno_to_time_map);
     properties.user_collected.clone_from(&params.user_collected);
     properties.compression_options = describe(&params.compression_options, params.compression);

@@ -16,7 +16,7 @@ use super::block_writer::BlockWriter;
 use super::hash_prefixes::HashPrefixes;
 use crate::options::{BlockBasedTableOptions, IndexShorteningMode, IndexType};
 use ferrock_base::coding::{put_varint32, put_varint64, varint_len, zigzag};
-use ferrock_base::internal_key::user_key;
+use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{InternalComparator, Result};
 use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
@@ -54,6 +54,8 @@ pub(super) struct IndexEncoding {
     pub(super) restart_interval: usize,
     pub(super) value_is_delta_encoded: bool,
     pub(super) key_is_user_key: bool,
+    /// How unevenly keys may be spread for the hint that they are not; negative for no hint.
+    pub(super) uniform_cv_threshold: f64,
 }
 
 /// Encodes index entries one behind the other.
@@ -68,11 +70,15 @@ pub(super) struct IndexEncoder {
 
 impl IndexEncoder {
     pub(super) fn new(encoding: IndexEncoding) -> Self {
-        let block = BlockBuilder::new(BlockBuilderOptions {
+        let mut block = BlockBuilder::new(BlockBuilderOptions {
             restart_interval: encoding.restart_interval,
             use_delta_encoding: true,
             use_value_delta_encoding: encoding.value_is_delta_encoded,
         });
+        if encoding.uniform_cv_threshold >= 0.0 {
+            let ignored_bytes = if encoding.key_is_user_key { 0 } else { TRAILER_SIZE };
+            block = block.with_uniform_hint(encoding.uniform_cv_threshold, ignored_bytes);
+        }
         Self { encoding, block, full: Vec::new(), delta: Vec::new(), previous: None }
     }
 
@@ -172,10 +178,16 @@ pub(super) struct WrittenIndex {
     pub(super) size: u64,
     pub(super) partitions: u64,
     pub(super) top_level_size: u64,
+    /// Blocks with the hint that their keys are evenly spread.
+    pub(super) uniform_blocks: u64,
 }
 
 impl IndexBuilder {
-    pub(super) fn new(options: &BlockBasedTableOptions, prefix_extractor: Option<&PrefixExtractor>) -> Self {
+    pub(super) fn new(
+        options: &BlockBasedTableOptions,
+        prefix_extractor: Option<&PrefixExtractor>,
+        comparator: &InternalComparator,
+    ) -> Self {
         let hash_prefixes = match (options.index_type, prefix_extractor) {
             (IndexType::HashSearch, Some(extractor)) => Some(HashPrefixes::new(extractor.clone())),
             _ => None,
@@ -190,6 +202,8 @@ impl IndexBuilder {
             // Padding between blocks is nothing that a difference could tell.
             value_is_delta_encoded: options.format_version >= FIRST_DELTA_VERSION && !options.block_align,
             key_is_user_key: options.format_version >= FIRST_USER_KEY_VERSION,
+            // The spread is of bytes as numbers.
+            uniform_cv_threshold: if comparator.user().is_bytewise() { options.uniform_cv_threshold } else { -1.0 },
         };
         let is_partitioned = options.index_type == IndexType::TwoLevelIndexSearch;
         Self {
@@ -327,6 +341,7 @@ impl IndexBuilder {
             size: BLOCK_TRAILER_SIZE as u64,
             partitions: 0,
             top_level_size: 0,
+            uniform_blocks: 0,
         };
         if let Some(prefixes) = &mut self.hash_prefixes {
             let (metadata, prefixes) = prefixes.finish();
@@ -341,17 +356,19 @@ impl IndexBuilder {
         let count = self.handles.len();
         let mut ends = self.partitioning.as_mut().map(|partitioning| std::mem::take(&mut partitioning.ends));
         let Some(ends) = &mut ends else {
-            written.root = self.write_block(&mut encoder, 0..count, writer, may_compress, &mut written.size)?;
+            let root = self.write_block(&mut encoder, 0..count, writer, may_compress, &mut written)?;
+            written.root = root;
             return Ok(written);
         };
         if count > 0 {
             ends.push(count);
         }
-        let mut top = IndexEncoder::new(self.encoding);
+        // Top levels do without the hint.
+        let mut top = IndexEncoder::new(IndexEncoding { uniform_cv_threshold: -1.0, ..self.encoding });
         let mut start = 0;
         for &end in ends.iter() {
             encoder.reset();
-            let handle = self.write_block(&mut encoder, start..end, writer, may_compress, &mut written.size)?;
+            let handle = self.write_block(&mut encoder, start..end, writer, may_compress, &mut written)?;
             top.add(self.separators.get(end - 1), handle, None);
             start = end;
         }
@@ -369,7 +386,7 @@ impl IndexBuilder {
         entries: std::ops::Range<usize>,
         writer: &mut BlockWriter,
         may_compress: bool,
-        size: &mut u64,
+        written: &mut WrittenIndex,
     ) -> Result<BlockHandle> {
         let has_first_key = self.index_type == IndexType::BinarySearchWithFirstKey;
         for entry in entries {
@@ -377,7 +394,9 @@ impl IndexBuilder {
             encoder.add(self.separators.get(entry), self.handles[entry], first_key);
         }
         let block = encoder.finish();
-        *size += block.len() as u64;
-        writer.write_index(block, may_compress)
+        written.size += block.len() as u64;
+        let handle = writer.write_index(block, may_compress)?;
+        written.uniform_blocks += u64::from(encoder.block.was_uniform());
+        Ok(handle)
     }
 }

@@ -74,7 +74,7 @@ impl TableBuilder {
         let filter = FilterBlocks::new(&params);
         let buffered = BufferedBlocks::wanted(&params).then(BufferedBlocks::default);
         let data_block = data_block_builder(&params);
-        let index = IndexBuilder::new(&options, params.prefix_extractor.as_ref());
+        let index = IndexBuilder::new(&options, params.prefix_extractor.as_ref(), &params.comparator);
         let (block_size, early_cut_size) = block_limits(options.block_size, options.block_size_deviation);
         Ok(Self {
             early_cut_size,
@@ -286,11 +286,14 @@ impl TableBuilder {
 
 fn data_block_builder(params: &TableBuilderParams) -> BlockBuilder {
     let options = &params.options;
-    let builder = BlockBuilder::new(BlockBuilderOptions {
+    let mut builder = BlockBuilder::new(BlockBuilderOptions {
         restart_interval: usize::try_from(options.block_restart_interval).unwrap_or(1),
         use_delta_encoding: options.use_delta_encoding,
         use_value_delta_encoding: false,
     });
+    if options.separate_key_value_in_data_block {
+        builder = builder.with_separate_values();
+    }
     // A hash of bytes says nothing about keys that are equal in spite of other bytes.
     if options.data_block_index_type == DataBlockIndexType::BinaryAndHash
         && !params.comparator.user().can_keys_with_different_bytes_be_equal()
