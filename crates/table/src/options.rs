@@ -223,7 +223,8 @@ option_table! {
         mutable decouple_partitioned_filters: bool = true;
         /// Size filters to what the allocator hands out. Sizes here are exact either way.
         mutable optimize_filters_for_memory: bool = true;
-        /// Check filters as they are built.
+        /// Check filters as they are built: that no hash changed in memory, and that each is found. A difference fails the
+        /// flush or compaction.
         mutable detect_filter_construct_corruption: bool = false;
         /// Decompress every block after compressing it and compare; a difference fails the flush or compaction.
         mutable verify_compression: bool = false;
@@ -271,11 +272,6 @@ impl BlockBasedTableOptions {
             (!no_index, "user_defined_index_factory", "the ordinary index alone"),
             (self.use_udi_as_primary_index, "use_udi_as_primary_index", "the ordinary index"),
             (self.fail_if_no_udi_on_open, "fail_if_no_udi_on_open", "tables open by their ordinary index"),
-            (
-                self.detect_filter_construct_corruption,
-                "detect_filter_construct_corruption",
-                "filters that are not checked again",
-            ),
             (
                 self.prepopulate_block_cache != PrepopulateBlockCache::Disable,
                 "prepopulate_block_cache",

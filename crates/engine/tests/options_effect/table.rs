@@ -103,7 +103,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         }),
     ),
     ("optimize_filters_for_memory", Refused("false")),
-    ("detect_filter_construct_corruption", Refused(NOT_BUILT)),
+    ("detect_filter_construct_corruption", Shown(detect_filter_construct_corruption)),
     ("verify_compression", Shown(verify_compression)),
     ("block_align", Shown(block_align)),
     ("super_block_alignment_size", Shown(|| padding("super_block_alignment_size", ["0", "8192"]))),
@@ -254,6 +254,22 @@ pub fn metadata_cache_options() {
     assert_eq!(reads("{partition_pinning=kAll;}", true), [1, 1]);
     assert_eq!(reads("{top_level_index_pinning=kNone;partition_pinning=kNone;}", true), [5, 5]);
     assert_eq!(reads("{top_level_index_pinning=kFlushedAndSimilar;}", true), [3, 5]);
+}
+
+/// It changes nothing that is right; what it finds, only the builder's own tests can have.
+fn detect_filter_construct_corruption() {
+    for value in ["false", "true"] {
+        for policy in [FilterPolicy::bloom(10.0), FilterPolicy::ribbon(10.0, -1)] {
+            let mut setup = Setup::new().set("detect_filter_construct_corruption", value);
+            setup.family.filter_policy = policy;
+            assert_eq!(flushed_properties(&setup).num_filter_entries, 3000);
+        }
+    }
+    crate::sources::check_test(
+        "detect_filter_construct_corruption",
+        "../format/src/filter/tests.rs",
+        "detect_filter_construct_corruption_finds_a_flipped_bit",
+    );
 }
 
 /// A table with partitions, which RocksDB wrote: its top level is with the open table, or in the cache, where the next

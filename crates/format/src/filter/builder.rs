@@ -3,8 +3,9 @@
 //! Only adjacent repeats are dropped, and by hash: the number of entries decides the size, so another rule would make other
 //! bytes. Keys and prefixes share one filter with nothing to tell them apart.
 
-use super::{fast_local_bloom, legacy_bloom, ribbon_builder};
+use super::{FilterKind, fast_local_bloom, legacy_bloom, ribbon_builder};
 use ferrock_base::hash::hash64;
+use ferrock_base::{Error, Result};
 
 /// Format and density of the filter to build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub(super) enum Sizing {
 /// use ferrock_format::filter::{FilterKind, FilterPolicy};
 /// let mut builder = FilterPolicy::bloom(10.0).builder(7, 1).unwrap();
 /// builder.add_key(b"hello");
-/// let payload = builder.finish();
+/// let payload = builder.finish().unwrap();
 /// assert!(FilterKind::parse(&payload).may_match(&payload, b"hello"));
 /// ```
 #[derive(Clone, Debug)]
@@ -28,11 +29,28 @@ pub struct FilterBuilder {
     sizing: Sizing,
     hashes: Vec<u64>,
     previous_alternative: Option<u64>,
+    /// All hashes added, exclusive-or, kept while that is asked for.
+    checksum: Option<u64>,
 }
 
 impl FilterBuilder {
     pub(super) fn new(sizing: Sizing) -> Self {
-        Self { sizing, hashes: Vec::new(), previous_alternative: None }
+        Self { sizing, hashes: Vec::new(), previous_alternative: None, checksum: None }
+    }
+
+    /// Makes [`finish`](Self::finish) check that what was collected is what was added, and that the filter has all of it: a
+    /// filter that lacks a key hides it for good.
+    #[must_use]
+    pub fn with_checks(self) -> Self {
+        Self { checksum: Some(0), ..self }
+    }
+
+    #[inline]
+    fn push(&mut self, hash: u64) {
+        self.hashes.push(hash);
+        if let Some(checksum) = &mut self.checksum {
+            *checksum ^= hash;
+        }
     }
 
     #[inline]
@@ -48,7 +66,7 @@ impl FilterBuilder {
     pub fn add_key(&mut self, key: &[u8]) {
         let hash = self.hash(key);
         if self.hashes.last() != Some(&hash) {
-            self.hashes.push(hash);
+            self.push(hash);
         }
     }
 
@@ -60,11 +78,11 @@ impl FilterBuilder {
         let last = self.hashes.last().copied();
         let previous = self.previous_alternative.replace(prefix_hash);
         if Some(prefix_hash) != previous && prefix_hash != key_hash && Some(prefix_hash) != last {
-            self.hashes.push(prefix_hash);
+            self.push(prefix_hash);
         }
         // A key that equals the previous prefix is there already (the end of a prefix in reverse order).
         if Some(key_hash) != last && Some(key_hash) != previous {
-            self.hashes.push(key_hash);
+            self.push(key_hash);
         }
     }
 
@@ -112,16 +130,40 @@ impl FilterBuilder {
     }
 
     /// The payload, empty if nothing was added. The builder starts over, keeping its memory.
-    #[must_use]
-    pub fn finish(&mut self) -> Vec<u8> {
+    ///
+    /// Fails only [with checks](Self::with_checks), when memory changed under the builder.
+    pub fn finish(&mut self) -> Result<Vec<u8>> {
         let payload = match self.sizing {
             _ if self.hashes.is_empty() => Vec::new(),
             Sizing::LegacyBloom { whole_bits_per_key } => legacy_bloom::build(&self.hashes, whole_bits_per_key),
             Sizing::FastLocalBloom { millibits_per_key } => fast_local_bloom::build(&self.hashes, millibits_per_key),
             Sizing::Ribbon { millibits_per_key } => ribbon_builder::build(&self.hashes, millibits_per_key),
         };
+        let checked = self.check(&payload);
         self.hashes.clear();
         self.previous_alternative = None;
-        payload
+        self.checksum = self.checksum.map(|_| 0);
+        checked.map(|()| payload)
+    }
+
+    pub(super) fn check(&self, payload: &[u8]) -> Result<()> {
+        let Some(checksum) = self.checksum else { return Ok(()) };
+        if self.hashes.iter().fold(0, |all, hash| all ^ hash) != checksum {
+            return Err(Error::corruption("the hashes collected for a filter changed in memory"));
+        }
+        let kind = FilterKind::parse(payload);
+        let has = |hash: &u64| match kind {
+            FilterKind::LegacyBloom(bloom) => bloom.may_match(payload, *hash as u32),
+            _ => kind.may_match_hash64(payload, *hash, &[]),
+        };
+        if self.hashes.iter().all(has) {
+            return Ok(());
+        }
+        Err(Error::corruption("a filter lacks a key that was added to it"))
+    }
+
+    #[cfg(test)]
+    pub(super) fn flip_bit(&mut self, entry: usize, bit: u32) {
+        self.hashes[entry] ^= 1 << bit;
     }
 }

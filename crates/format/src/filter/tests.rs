@@ -59,7 +59,7 @@ fn check_writer(vector: &Value) {
     for _ in 0..2 {
         added(vector).iter().for_each(|key| builder.add_key(key));
         let estimate = builder.estimated_size();
-        let payload = builder.finish();
+        let payload = builder.finish().unwrap();
         assert_eq!(payload.len() as u64, estimate);
         assert!(payload == hex(&vector["filter_hex"]), "{bits_per_key} bits, {} keys", vector["num_keys"]);
         assert!(builder.is_empty(), "the builder starts over");
@@ -94,7 +94,7 @@ fn ribbon_agrees_with_its_vectors() {
         let bits_per_key = vector["bits_per_key"].as_f64().unwrap();
         let mut builder = FilterPolicy::ribbon(bits_per_key, -1).builder(5, -1).unwrap();
         added(&vector).iter().for_each(|key| builder.add_key(key));
-        let (estimate, payload) = (builder.estimated_size(), builder.finish());
+        let (estimate, payload) = (builder.estimated_size(), builder.finish().unwrap());
         // Which of two neighbouring sizes it takes depends on the keys.
         assert!((payload.len() as u64).abs_diff(estimate) <= 16, "{} bytes, {estimate} guessed", payload.len());
         assert!(payload == hex(&vector["filter_hex"]), "{bits_per_key} bits, {} keys", vector["num_keys"]);
@@ -107,7 +107,7 @@ fn the_worked_examples_of_the_format_page() {
     let build = |version| {
         let mut builder = FilterPolicy::bloom(10.0).builder(version, -1).unwrap();
         builder.add_key(b"key000000");
-        builder.finish()
+        builder.finish().unwrap()
     };
     let bits_of =
         |payload: &[u8]| -> Vec<usize> { (0..512).filter(|bit| payload[bit / 8] >> (bit % 8) & 1 == 1).collect() };
@@ -132,7 +132,7 @@ fn repeats_are_dropped_as_their_vectors_say() {
             }
             assert_eq!(builder.num_entries(), call["entries_after"].as_u64().unwrap(), "{vector}");
         }
-        assert_eq!(builder.finish(), hex(&vector["filter_hex"]));
+        assert_eq!(builder.finish().unwrap(), hex(&vector["filter_hex"]));
     }
 }
 
@@ -273,7 +273,7 @@ fn false_positives_are_as_rare_as_theory_has_it() {
     ] {
         let mut builder = policy.builder(7, -1).unwrap();
         (0..entries).for_each(|number| builder.add_key(&number.to_be_bytes()));
-        let payload = builder.finish();
+        let payload = builder.finish().unwrap();
         let kind = FilterKind::parse(&payload);
         assert_eq!(matches!(kind, FilterKind::Ribbon(_)), matches!(policy, FilterPolicy::Ribbon { .. }));
         assert!((0..entries).all(|number| kind.may_match(&payload, &number.to_be_bytes())), "{policy}");
@@ -285,12 +285,40 @@ fn false_positives_are_as_rare_as_theory_has_it() {
 }
 
 #[test]
+fn detect_filter_construct_corruption_finds_a_flipped_bit() {
+    // What detect_filter_construct_corruption is for: a bit that flips while the hashes wait, in every kind of filter.
+    for (policy, version) in
+        [(FilterPolicy::bloom(10.0), 4), (FilterPolicy::bloom(10.0), 7), (FilterPolicy::ribbon(10.0, -1), 7)]
+    {
+        let mut builder = policy.builder(version, 1).unwrap().with_checks();
+        let add = |builder: &mut FilterBuilder| {
+            (0..1000u32).for_each(|number| builder.add_key_and_alt(&number.to_be_bytes(), &number.to_be_bytes()[..3]));
+        };
+        add(&mut builder);
+        assert!(!builder.finish().unwrap().is_empty());
+        for bit in [0, 17, 63] {
+            add(&mut builder);
+            builder.flip_bit(500, bit);
+            assert!(builder.finish().unwrap_err().message().contains("changed in memory"));
+        }
+        add(&mut builder);
+        builder.finish().unwrap();
+        // A payload that lacks keys, as a wrong construction would make it.
+        add(&mut builder);
+        let mut empty = builder.clone().finish().unwrap();
+        let filter = empty.len() - METADATA_SIZE;
+        empty[..filter].fill(0);
+        assert!(builder.check(&empty).unwrap_err().message().contains("lacks a key"));
+    }
+}
+
+#[test]
 fn a_ribbon_filter_is_smaller_by_a_quarter() {
     for entries in [2_000u32, 30_000, 200_000] {
         let [bloom, ribbon] = [FilterPolicy::bloom(10.0), FilterPolicy::ribbon(10.0, -1)].map(|policy| {
             let mut builder = policy.builder(5, 3).unwrap();
             (0..entries).for_each(|number| builder.add_key(&number.to_be_bytes()));
-            builder.finish().len()
+            builder.finish().unwrap().len()
         });
         assert!(ribbon * 4 < bloom * 3, "{entries}: {ribbon}, {bloom}");
     }
@@ -315,7 +343,7 @@ proptest! {
                 _ => builder.add_key(key),
             }
         }
-        let payload = builder.finish();
+        let payload = builder.finish().unwrap();
         let kind = FilterKind::parse(&payload);
         prop_assert!(!matches!(kind, FilterKind::AlwaysTrue | FilterKind::AlwaysFalse));
         for (index, key) in keys.iter().enumerate() {

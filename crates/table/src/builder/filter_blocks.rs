@@ -18,7 +18,7 @@ use crate::options::IndexType;
 use ferrock_base::internal_key::append_internal_key;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::SequenceNumber;
-use ferrock_base::{Result, ValueType};
+use ferrock_base::{Error, Result, ValueType};
 use ferrock_format::filter::{COMPATIBILITY_NAME, FilterBuilder};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex;
@@ -30,6 +30,8 @@ pub(super) struct FilterBlocks {
     extractor: Option<PrefixExtractor>,
     whole_key_filtering: bool,
     partitions: Option<FilterPartitions>,
+    /// What went wrong with a partition.
+    error: Option<Error>,
 }
 
 #[derive(Debug)]
@@ -59,7 +61,10 @@ impl FilterBlocks {
             return None;
         }
         let options = &params.options;
-        let builder = params.filter_policy.builder(options.format_version, params.filter_level)?;
+        let mut builder = params.filter_policy.builder(options.format_version, params.filter_level)?;
+        if options.detect_filter_construct_corruption {
+            builder = builder.with_checks();
+        }
         // Partitions of a filter hang on those of an index; without them the option does nothing.
         let is_partitioned = options.partition_filters && options.index_type == IndexType::TwoLevelIndexSearch;
         let partitions = is_partitioned.then(|| {
@@ -83,6 +88,7 @@ impl FilterBlocks {
             extractor: params.prefix_extractor.clone(),
             whole_key_filtering: options.whole_key_filtering,
             partitions,
+            error: None,
         })
     }
 
@@ -127,7 +133,10 @@ impl FilterBlocks {
         }
         let Some(partitions) = &mut self.partitions else { return };
         partitions.complete_entries += self.builder.num_entries();
-        let payload = self.builder.finish();
+        let payload = self.builder.finish().unwrap_or_else(|error| {
+            self.error.get_or_insert(error);
+            Vec::new()
+        });
         partitions.complete_bytes += payload.len() as u64;
         let mut key = Vec::new();
         if partitions.is_decoupled {
@@ -162,8 +171,11 @@ impl FilterBlocks {
         if self.partitions.is_some() && !self.builder.is_empty() {
             self.cut(None, last, index.last_separator());
         }
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
         let Some(partitions) = &mut self.partitions else {
-            let payload = self.builder.finish();
+            let payload = self.builder.finish()?;
             let metaindex_name = format!("{}{COMPATIBILITY_NAME}", metaindex::FULL_FILTER_PREFIX);
             let handle = writer.write_raw(&payload)?;
             return Ok(Some(WrittenFilter { metaindex_name, handle, size: payload.len() as u64, entries }));

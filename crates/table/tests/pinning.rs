@@ -1,0 +1,104 @@
+//! Pinning index and filter blocks in a cache with a strict limit: what has no room is not held, and is still read.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+use ferrock_base::internal_key::make_internal_key;
+use ferrock_base::types::SequenceNumber;
+use ferrock_base::{InternalComparator, LookupKey, MAX_SEQUENCE_NUMBER, ValueType};
+use ferrock_cache::{BlockCache, CacheOptions};
+use ferrock_format::filter::FilterPolicy;
+use ferrock_table::options::IndexType;
+use ferrock_table::{
+    BlockBasedTableOptions, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions, TableReader,
+    TableReaderParams,
+};
+use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
+use std::path::Path;
+use std::sync::Arc;
+
+const KEYS: u32 = 5000;
+
+fn key(number: u32) -> Vec<u8> {
+    format!("key{number:08}").into_bytes()
+}
+
+fn open(
+    options: BlockBasedTableOptions,
+    capacity_bytes: usize,
+    level: i32,
+) -> (Arc<TableReader>, Arc<TableBlockCache>) {
+    let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    let path = Path::new("/table.sst");
+    let mut params = TableBuilderParams::new(InternalComparator::default());
+    params.options = Arc::new(options.clone());
+    params.filter_policy = FilterPolicy::bloom(10.0);
+    let file = file_system.create_writable(path, &WritableOptions::default()).unwrap();
+    let mut builder = TableBuilder::new(params, file).unwrap();
+    for number in 0..KEYS {
+        let key = make_internal_key(&key(number), SequenceNumber(7), ValueType::Value);
+        builder.add(&key, &number.to_be_bytes().repeat(10)).unwrap();
+    }
+    builder.finish().unwrap();
+    let cache: Arc<TableBlockCache> = BlockCache::new(CacheOptions {
+        capacity_bytes,
+        shard_bits: Some(0),
+        strict_capacity_limit: true,
+        ..CacheOptions::default()
+    });
+    let file = file_system.open_random_access(path, &RandomAccessOptions::default()).unwrap();
+    let mut params = TableReaderParams::new(file, file_system, InternalComparator::default());
+    params.options = Arc::new(options);
+    params.level = level;
+    params.cache = Some(Arc::clone(&cache));
+    (TableReader::open(params).unwrap(), cache)
+}
+
+fn options() -> BlockBasedTableOptions {
+    BlockBasedTableOptions {
+        index_type: IndexType::TwoLevelIndexSearch,
+        partition_filters: true,
+        metadata_block_size: 500,
+        block_size: 1000,
+        cache_index_and_filter_blocks: true,
+        pin_l0_filter_and_index_blocks_in_cache: true,
+        ..Default::default()
+    }
+}
+
+fn check_reads(reader: &TableReader) {
+    for number in (0..KEYS).step_by(13) {
+        let lookup = LookupKey::new(&key(number), MAX_SEQUENCE_NUMBER);
+        let mut found = Vec::new();
+        reader
+            .get(&TableReadOptions::default(), &lookup, &mut |_, value, _| {
+                found = value.to_vec();
+                true
+            })
+            .unwrap();
+        assert_eq!(found, number.to_be_bytes().repeat(10));
+    }
+}
+
+#[test]
+fn a_cache_that_is_too_small_is_never_overshot() {
+    let (reader, cache) = open(options(), 1 << 20, 0);
+    let wanted = cache.pinned_usage();
+    assert!(wanted > 10_000, "all partitions are held: {wanted}");
+    check_reads(&reader);
+    drop(reader);
+    assert_eq!(cache.pinned_usage(), 0, "a table that is closed holds nothing");
+    for capacity in [0, wanted / 7, wanted / 2, wanted] {
+        let (reader, cache) = open(options(), capacity, 0);
+        assert!(cache.pinned_usage() <= capacity, "{} of {capacity}", cache.pinned_usage());
+        assert!(capacity < wanted / 2 || cache.pinned_usage() > capacity / 2);
+        check_reads(&reader);
+        assert!(cache.usage() <= capacity, "{} of {capacity}", cache.usage());
+    }
+}
+
+#[test]
+fn only_tables_that_a_flush_may_have_made_are_pinned() {
+    assert_eq!(open(options(), 1 << 20, 1).1.pinned_usage(), 0);
+    let (reader, cache) = open(options(), 1 << 20, 0);
+    assert!(cache.pinned_usage() > 0);
+    assert_eq!(reader.level(), 0);
+}
