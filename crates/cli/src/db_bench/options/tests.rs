@@ -60,7 +60,7 @@ fn older_names_of_a_two_level_index() {
         assert_eq!(table.get("index_type").unwrap(), "kTwoLevelIndexSearch", "{line}");
         assert_eq!(table.partition_filters, line.ends_with("filters"), "{line}");
     }
-    assert_eq!(partition_size_bytes(64, 16), 64 * 28);
+    assert_eq!(partition_size_bytes(64, 16), 64 * 20);
     assert_eq!(partition_size_bytes(u64::MAX, 16), 1 << 31);
     assert!(built("--partition_index --use_hash_search").unwrap_err().contains("more than one kind of index"));
 }
