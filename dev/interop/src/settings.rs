@@ -173,7 +173,6 @@ pub fn draw(fixed: &Fixed, random: &mut Random, turn: usize, is_ferrock: bool, i
             &mut drawn,
             fixed,
             round,
-            is_ferrock,
             prefix.contains("Capped") || fixed.shortest_key == 4 && prefix != "nullptr",
         );
         FamilySettings { family, table: drawn.texts }
@@ -274,24 +273,20 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
     prefix
 }
 
-fn draw_table(drawn: &mut Drawn, fixed: &Fixed, round: usize, is_ferrock: bool, takes_all_keys: bool) {
+fn draw_table(drawn: &mut Drawn, fixed: &Fixed, round: usize, takes_all_keys: bool) {
     let versions = fixed.release.format_versions();
     drawn.set("format_version", versions[round % versions.len()]);
     drawn.set("checksum", CHECKSUMS[(2 * round + fixed.seed as usize) % CHECKSUMS.len()]);
     drawn.one_of("block_size", &["128", "1024", "4096", "16384"]);
     drawn.one_of("block_restart_interval", &["1", "4", "16"]);
     drawn.one_of("index_block_restart_interval", &["1", "5"]);
-    // Ferrock reads Ribbon filters, and writes Bloom.
-    drawn.one_of("filter_policy", if is_ferrock { &FILTERS[..3] } else { &FILTERS });
+    drawn.one_of("filter_policy", &FILTERS);
     drawn.flag("whole_key_filtering", 70);
     drawn.flag("cache_index_and_filter_blocks", 30);
     drawn.flag("enable_index_compression", 70);
     let shortening = ["kNoShortening", "kShortenSeparators", "kShortenSeparatorsAndSuccessor"];
     drawn.one_of("index_shortening", &shortening);
     drawn.flag("verify_compression", 30);
-    if is_ferrock {
-        return;
-    }
     let kinds = ["kBinarySearch", "kTwoLevelIndexSearch", "kBinarySearchWithFirstKey", "kHashSearch"];
     // RocksDB's hash index loses (or, with assertions, dies of) keys that are shorter than the prefix, and needs a restart
     // at every index entry.

@@ -253,7 +253,7 @@ impl LogRecovery<'_> {
         });
         inserter.insert_all(batch.iter())?;
         let next = first.plus(u64::from(batch.count()));
-        progress.unused = next.0.saturating_sub(inserter.next_sequence().0);
+        progress.unused = inserter.unused_before(next);
         progress.next = if *has_seen_record { progress.next.max(next) } else { next };
         *has_seen_record = true;
         let last = SequenceNumber(progress.next.0 - 1);

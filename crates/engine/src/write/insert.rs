@@ -33,16 +33,19 @@ pub(crate) struct Inserter<F> {
     mode: InsertMode,
     last: Option<(u32, Target)>,
     next: SequenceNumber,
+    /// Empty range deletions among the records that no memtable took.
+    skipped_empty: u64,
 }
 
 impl<F: FnMut(u32) -> Result<Target>> Inserter<F> {
     pub(crate) fn new(mode: InsertMode, first: SequenceNumber, find: F) -> Self {
-        Self { find, mode, last: None, next: first }
+        Self { find, mode, last: None, next: first, skipped_empty: 0 }
     }
 
-    /// The number after the last one used. An empty range deletion uses none, as in RocksDB.
-    pub(crate) fn next_sequence(&self) -> SequenceNumber {
-        self.next
+    /// How many of the numbers up to `end` the records need not have used when they were written: an empty range deletion
+    /// uses none, as in RocksDB, also one of a family that is skipped now.
+    pub(crate) fn unused_before(&self, end: SequenceNumber) -> u64 {
+        end.0.saturating_sub(self.next.0) + self.skipped_empty
     }
 
     /// Inserts every record of a batch.
@@ -63,6 +66,7 @@ impl<F: FnMut(u32) -> Result<Target>> Inserter<F> {
         }
         let Some((_, Target::MemTable(data, memtable))) = &self.last else {
             self.next = self.next.plus(1);
+            self.skipped_empty += u64::from(value_type == ValueType::RangeDeletion && key == value);
             return Ok(());
         };
         if value_type == ValueType::RangeDeletion {
