@@ -103,3 +103,36 @@ fn sequence_numbers_that_empty_range_deletions_left_over_may_be_used_again() {
         }
     }
 }
+
+/// The same where the range deletion is of a family that is in tables already, so that recovery passes over its records.
+#[test]
+fn so_may_those_of_a_family_that_recovery_skips() {
+    use ferrock_format::log::{HeaderFamily, LogWriter};
+    use ferrock_vfs::{FileSystem, MemoryFileSystem, write_file_synced};
+    let file_system = MemoryFileSystem::new();
+    let mut options = create();
+    options.create_missing_column_families = true;
+    options.wal_recovery_mode = ferrock::options::WalRecoveryMode::AbsoluteConsistency;
+    options.components.file_system = Some(std::sync::Arc::new(file_system.clone()) as std::sync::Arc<dyn FileSystem>);
+    let families =
+        || ["default", "other"].map(|name| (name.to_owned(), ferrock::ColumnFamilyOptions::default())).to_vec();
+    let (db, handles) = Db::open_cf("/db", options.clone(), families()).unwrap();
+    db.put_cf(&handles[1], b"x", b"1", &WriteOptions::default()).unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put(b"a", b"1").unwrap();
+    batch.delete_range_cf(handles[1].id(), b"m", b"m").unwrap();
+    batch.put(b"b", b"2").unwrap();
+    db.write(batch, &WriteOptions::default()).unwrap();
+    assert_eq!(db.latest_sequence_number().0, 4);
+    db.flush_cf(&handles[1], &ferrock::FlushOptions::default()).unwrap();
+    db.close().unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put(b"b", b"3").unwrap();
+    batch.set_sequence(ferrock::SequenceNumber(4));
+    let mut log = Vec::new();
+    LogWriter::resume(ferrock::FileNumber(0), HeaderFamily::Legacy, 0).encode_record(&[batch.data()], &mut log);
+    write_file_synced(&file_system, std::path::Path::new("/db/000100.log"), &log).unwrap();
+    let (db, handles) = Db::open_cf("/db", options, families()).unwrap();
+    assert_eq!(scan(&db), [(b"a".into(), b"1".into()), (b"b".into(), b"3".into())]);
+    assert!(db.get_cf(&handles[1], &ReadOptions::default(), b"x").unwrap().is_some());
+}

@@ -33,19 +33,16 @@ pub(crate) struct Inserter<F> {
     mode: InsertMode,
     last: Option<(u32, Target)>,
     next: SequenceNumber,
-    /// Empty range deletions among the records that no memtable took.
-    skipped_empty: u64,
 }
 
 impl<F: FnMut(u32) -> Result<Target>> Inserter<F> {
     pub(crate) fn new(mode: InsertMode, first: SequenceNumber, find: F) -> Self {
-        Self { find, mode, last: None, next: first, skipped_empty: 0 }
+        Self { find, mode, last: None, next: first }
     }
 
-    /// How many of the numbers up to `end` the records need not have used when they were written: an empty range deletion
-    /// uses none, as in RocksDB, also one of a family that is skipped now.
+    /// How many of the numbers up to `end` the records have not used. An empty range deletion uses none, as in RocksDB.
     pub(crate) fn unused_before(&self, end: SequenceNumber) -> u64 {
-        end.0.saturating_sub(self.next.0) + self.skipped_empty
+        end.0.saturating_sub(self.next.0)
     }
 
     /// Inserts every record of a batch.
@@ -65,8 +62,8 @@ impl<F: FnMut(u32) -> Result<Target>> Inserter<F> {
             self.last = Some((family, find(family)?));
         }
         let Some((_, Target::MemTable(data, memtable))) = &self.last else {
-            self.next = self.next.plus(1);
-            self.skipped_empty += u64::from(value_type == ValueType::RangeDeletion && key == value);
+            // The records behind it had these numbers when they were written: an empty range had none then, either.
+            self.next = self.next.plus(u64::from(value_type != ValueType::RangeDeletion || key != value));
             return Ok(());
         };
         if value_type == ValueType::RangeDeletion {
