@@ -108,6 +108,15 @@ impl<V> BlockCache<V> {
         found
     }
 
+    /// The entry of `key`, pinned, for a caller that does without it when it is not there: nothing is counted then.
+    #[inline]
+    #[must_use]
+    pub fn lookup_present(&self, key: &CacheKey, role: EntryRole) -> Option<Handle<V>> {
+        let found = self.find(key)?;
+        self.shared.counters.count(Event::Hit, found.role().unwrap_or(role));
+        Some(found)
+    }
+
     #[inline]
     fn find(&self, key: &CacheKey) -> Option<Handle<V>> {
         let hash = key.hash();

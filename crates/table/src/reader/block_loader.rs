@@ -33,6 +33,8 @@ pub(crate) struct BlockLoader {
     /// Distinguishes the blocks of this file from those of all others in the cache.
     pub(crate) cache_key_base: (u64, u64),
     pub(crate) high_priority_metadata: bool,
+    /// Filters are partitions, which may go before index partitions do.
+    pub(crate) filter_is_partitioned: bool,
     /// The last bytes of the file, while it is being opened.
     pub(crate) tail: Option<(u64, Vec<u8>)>,
 }
@@ -50,7 +52,12 @@ impl BlockLoader {
     }
 
     fn priority(&self, role: BlockRole) -> Priority {
-        if role != BlockRole::Data && self.high_priority_metadata { Priority::High } else { Priority::Low }
+        match role {
+            BlockRole::Data => Priority::Low,
+            _ if !self.high_priority_metadata => Priority::Low,
+            BlockRole::Filter if self.filter_is_partitioned => Priority::Middle,
+            _ => Priority::High,
+        }
     }
 
     /// The block, from the cache or the file.
@@ -76,6 +83,23 @@ impl BlockLoader {
             let charge = block.memory_bytes();
             Ok((block, charge))
         })
+    }
+
+    /// The block from the cache; from the file only if `is_worth_a_read` says so.
+    pub(crate) fn load_if(
+        &self,
+        handle: BlockHandle,
+        role: BlockRole,
+        options: &TableReadOptions,
+        is_worth_a_read: impl FnOnce() -> bool,
+    ) -> Result<Option<BlockRef>> {
+        let found =
+            self.cache.as_ref().and_then(|cache| cache.lookup_present(&self.cache_key(handle), role.entry_role()));
+        match found {
+            Some(found) => Ok(Some(found)),
+            None if is_worth_a_read() => self.load(handle, role, options, None).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Puts a block that was read in a batch into the cache, where that is wanted.

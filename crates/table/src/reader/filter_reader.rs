@@ -1,5 +1,12 @@
 //! The filter of a table, whole or partitioned.
+//!
+//! Filter partitions that may be evicted are read only where that pays. A partition spares the reads of absent keys and
+//! costs every lookup that does not find it in the cache one more read, before those of index and data. So the table
+//! measures which share of its lookups finds nothing, and of the partitions that lookups would have to read it reads that
+//! share: all of them where keys are mostly absent, none at a last level that is asked for what it has. In between the
+//! cache fills up with partitions as fast as they are worth it.
 
+use super::absent_share::AbsentShare;
 use super::block_loader::BlockLoader;
 use super::index_reader::handles;
 use super::meta_source::{MetaSource, Partitions};
@@ -27,6 +34,8 @@ pub(crate) struct FilterReader {
     has_whole_keys: bool,
     /// The extractor, when prefixes are in the filter and were made by the same one.
     prefix_extractor: Option<PrefixExtractor>,
+    /// Share of the lookups that found nothing; only where it decides something.
+    absent_share: Option<AbsentShare>,
 }
 
 impl FilterReader {
@@ -60,10 +69,21 @@ impl FilterReader {
         } else {
             return Ok(None);
         };
-        Ok(Some(Self { blocks, has_whole_keys, prefix_extractor }))
+        let is_evicted = matches!(&blocks, Blocks::Partitioned { partitions: Partitions::InCache, .. });
+        let absent_share = is_evicted.then(AbsentShare::default);
+        Ok(Some(Self { blocks, has_whole_keys, prefix_extractor, absent_share }))
     }
 
-    /// False only when the table certainly has no entry of the user key.
+    /// Learns how a lookup of a user key ended that the filter was asked for.
+    #[inline]
+    pub(crate) fn note_lookup(&self, was_found: bool) {
+        if let Some(share) = &self.absent_share {
+            share.note(!was_found);
+        }
+    }
+
+    /// False only when the table certainly has no entry of the user key. May say *maybe* without having asked, to save
+    /// the read of a partition.
     #[inline]
     pub(crate) fn key_may_match(
         &self,
@@ -72,11 +92,12 @@ impl FilterReader {
         internal_key: &[u8],
         options: &TableReadOptions,
     ) -> Result<bool> {
+        let may_skip = self.absent_share.as_ref();
         if self.has_whole_keys {
-            return self.may_match(loader, user_key, internal_key, options);
+            return self.may_match(loader, user_key, internal_key, options, may_skip);
         }
         match self.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(user_key)) {
-            Some(prefix) => self.may_match(loader, prefix, internal_key, options),
+            Some(prefix) => self.may_match(loader, prefix, internal_key, options, may_skip),
             None => Ok(true),
         }
     }
@@ -92,10 +113,10 @@ impl FilterReader {
             return Ok(true);
         };
         match &self.blocks {
-            Blocks::Full(_) => self.may_match(loader, prefix, &[], options),
+            Blocks::Full(_) => self.may_match(loader, prefix, &[], options, None),
             Blocks::Partitioned { .. } => {
                 let first = make_internal_key(user_key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
-                self.may_match(loader, prefix, &first, options)
+                self.may_match(loader, prefix, &first, options, None)
             }
         }
     }
@@ -108,15 +129,23 @@ impl FilterReader {
         entry: &[u8],
         internal_key: &[u8],
         options: &TableReadOptions,
+        may_skip: Option<&AbsentShare>,
     ) -> Result<bool> {
-        match self.ask(loader, entry, internal_key, options) {
+        match self.ask(loader, entry, internal_key, options, may_skip) {
             Err(error) if error.kind() == ErrorKind::Incomplete => Ok(true),
             answer => answer,
         }
     }
 
     #[inline]
-    fn ask(&self, loader: &BlockLoader, entry: &[u8], internal_key: &[u8], options: &TableReadOptions) -> Result<bool> {
+    fn ask(
+        &self,
+        loader: &BlockLoader,
+        entry: &[u8],
+        internal_key: &[u8],
+        options: &TableReadOptions,
+        may_skip: Option<&AbsentShare>,
+    ) -> Result<bool> {
         match &self.blocks {
             Blocks::Full(source) => Ok(source.get(loader, options)?.filter()?.may_match(entry)),
             Blocks::Partitioned { top, partitions } => {
@@ -136,6 +165,13 @@ impl FilterReader {
                 let handle = cursor.entry(index).handle;
                 if handle.size == 0 {
                     return Ok(true);
+                }
+                if let Some(absent_share) = may_skip {
+                    let Some(partition) = loader.load_if(handle, BlockRole::Filter, options, || absent_share.draw())?
+                    else {
+                        return Ok(true);
+                    };
+                    return Ok(partition.filter()?.may_match(entry));
                 }
                 let partition = partitions.get(loader, handle, BlockRole::Filter, options)?;
                 Ok(partition.filter()?.may_match(entry))

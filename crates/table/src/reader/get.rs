@@ -30,9 +30,24 @@ impl TableReader {
         if !self.key_may_match(options, key)? {
             return Ok(());
         }
+        let mut was_found = false;
+        self.search(options, key.internal_key(), &mut |key, value, pinned| {
+            was_found = true;
+            visit(key, value, pinned)
+        })?;
+        self.note_lookup(was_found);
+        Ok(())
+    }
+
+    #[inline]
+    fn search(
+        &self,
+        options: &TableReadOptions,
+        target: &[u8],
+        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
+    ) -> Result<()> {
         let context = self.index_context(options);
         let mut position = IndexPosition::default();
-        let target = key.internal_key();
         context.seek(&mut position, target).map_err(|error| self.loader.in_file(error))?;
         let mut is_first = true;
         while position.valid() {
@@ -53,12 +68,23 @@ impl TableReader {
         Ok(())
     }
 
-    /// False only when the filter says that the table has no entry of the key.
+    /// False only when the filter says that the table has no entry of the key. After any other answer the caller says with
+    /// [`note_lookup`](Self::note_lookup) what it found.
     #[inline]
     pub(super) fn key_may_match(&self, options: &TableReadOptions, key: &LookupKey) -> Result<bool> {
-        match &self.filter {
-            None => Ok(true),
-            Some(filter) => filter.key_may_match(&self.loader, key.user_key(), key.internal_key(), options),
+        let Some(filter) = &self.filter else { return Ok(true) };
+        let may_match = filter.key_may_match(&self.loader, key.user_key(), key.internal_key(), options)?;
+        if !may_match {
+            filter.note_lookup(false);
+        }
+        Ok(may_match)
+    }
+
+    /// Tells the filter whether a key was there.
+    #[inline]
+    pub(super) fn note_lookup(&self, was_found: bool) {
+        if let Some(filter) = &self.filter {
+            filter.note_lookup(was_found);
         }
     }
 

@@ -3,6 +3,7 @@
 //! A reader is opened once and shared; nothing in it changes afterwards except partitions that are kept when they are
 //! first read. Data blocks come through the shared block cache when there is one.
 
+mod absent_share;
 mod block_loader;
 mod filter_reader;
 mod get;

@@ -56,11 +56,15 @@ impl TableReader {
                 None => Ok(()),
                 Some(Err(error)) => Err(error.clone()),
                 Some(Ok(block)) => {
+                    let mut was_found = false;
                     let mut visit_one = |key: ParsedInternalKey<'_>, value: &[u8], pinned: &PinnedBlock<'_>| {
+                        was_found = true;
                         visit(index, key, value, pinned)
                     };
                     let target = keys[index].internal_key();
-                    self.search_from(options, target, (block, wanted.handle.offset), &mut visit_one)
+                    let searched = self.search_from(options, target, (block, wanted.handle.offset), &mut visit_one);
+                    self.note_lookup(was_found);
+                    searched
                 }
             };
         }

@@ -1,0 +1,86 @@
+//! Which share of a table's lookups finds nothing, and decisions in that proportion.
+//!
+//! The share moves toward each outcome by a 32nd of the distance, so that some tens of lookups change it and no single one
+//! does. Threads may lose each other's updates, which costs nothing but precision.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The whole.
+const ONE: u32 = 1 << 16;
+/// A lookup counts for `1 / 2^WEIGHT_SHIFT`.
+const WEIGHT_SHIFT: u32 = 5;
+
+/// A moving average, and what is left over from decisions that followed it.
+#[derive(Debug)]
+pub(crate) struct AbsentShare {
+    share: AtomicU32,
+    /// Shares added up; whenever they pass a whole, a draw is won.
+    credit: AtomicU32,
+}
+
+impl Default for AbsentShare {
+    /// Until something is known every key counts as absent.
+    fn default() -> Self {
+        Self { share: AtomicU32::new(ONE), credit: AtomicU32::new(0) }
+    }
+}
+
+impl AbsentShare {
+    /// Learns the outcome of a lookup.
+    #[inline]
+    pub(crate) fn note(&self, was_absent: bool) {
+        let share = self.share.load(Ordering::Relaxed);
+        let moved = if was_absent {
+            share + (ONE - share).div_ceil(1 << WEIGHT_SHIFT)
+        } else {
+            share - share.div_ceil(1 << WEIGHT_SHIFT)
+        };
+        if moved != share {
+            self.share.store(moved, Ordering::Relaxed);
+        }
+    }
+
+    /// True in the proportion of the share: of `n` draws in a row `n` times the share are won, evenly spread.
+    #[inline]
+    pub(crate) fn draw(&self) -> bool {
+        let share = self.share.load(Ordering::Relaxed);
+        let before = self.credit.fetch_add(share, Ordering::Relaxed);
+        before % ONE + share >= ONE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follows_the_outcomes_and_reaches_both_ends() {
+        let share = AbsentShare::default();
+        assert!((0..100).all(|_| share.draw()), "nothing known: every filter is read");
+        (0..400).for_each(|_| share.note(false));
+        assert_eq!(share.share.load(Ordering::Relaxed), 0);
+        assert!(!(0..1000).any(|_| share.draw()));
+        (0..400).for_each(|_| share.note(true));
+        assert_eq!(share.share.load(Ordering::Relaxed), ONE);
+        assert!((0..1000).all(|_| share.draw()));
+    }
+
+    #[test]
+    fn draws_are_won_in_proportion() {
+        let share = AbsentShare::default();
+        share.share.store(ONE / 4, Ordering::Relaxed);
+        let won: Vec<bool> = (0..4000).map(|_| share.draw()).collect();
+        assert_eq!(won.iter().filter(|&&won| won).count(), 1000);
+        assert!(won.chunks(4).all(|four| four.iter().filter(|&&won| won).count() == 1));
+    }
+
+    #[test]
+    fn mixed_outcomes_settle_between() {
+        let share = AbsentShare::default();
+        for lookup in 0..2000 {
+            share.note(lookup % 2 == 0);
+        }
+        let settled = share.share.load(Ordering::Relaxed);
+        assert!((ONE * 9 / 20..ONE * 11 / 20).contains(&settled), "{settled}");
+    }
+}
