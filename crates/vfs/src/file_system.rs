@@ -118,6 +118,15 @@ pub trait RandomAccessFile: Send + Sync + Debug {
     /// Reads at `offset` until `buffer` is full or the file ends, and returns the bytes read. Past the end: `Ok(0)`.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize>;
 
+    /// Reads `length_bytes` at `offset` into memory of its own; shorter only at the end of the file. A long direct read
+    /// takes one request and no bounce buffer this way, whatever its alignment.
+    fn read_vec(&self, offset: u64, length_bytes: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; length_bytes];
+        let read = self.read_at(offset, &mut bytes)?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+
     /// The bytes themselves, when the file is mapped and the range lies within it; not counted as a copy.
     fn mapped(&self, offset: u64, length_bytes: usize) -> Option<&[u8]> {
         let _ = (offset, length_bytes);

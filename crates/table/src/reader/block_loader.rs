@@ -230,12 +230,11 @@ impl BlockLoader {
         {
             return Ok(Cow::Borrowed(bytes));
         }
-        let mut buffer = vec![0; length];
-        let read = self.file.read_at(offset, &mut buffer)?;
-        if read < length {
-            return Err(short_read(offset, length, read));
+        let bytes = self.file.read_vec(offset, length)?;
+        if bytes.len() < length {
+            return Err(short_read(offset, length, bytes.len()));
         }
-        Ok(Cow::Owned(buffer))
+        Ok(Cow::Owned(bytes))
     }
 
     fn tail_bytes(&self, offset: u64, length: usize) -> Option<&[u8]> {

@@ -20,6 +20,9 @@ use crate::util::io_error;
 
 /// Largest bounce buffer; longer unaligned direct reads go in pieces.
 const MAX_BOUNCE_BYTES: usize = 1 << 20;
+/// From this length on, a direct read is shifted to its place in the memory that it was read to. Below, the alignment would
+/// stay allocated with a block and take a part of it that counts.
+const MIN_SHIFTED_BYTES: usize = 128 << 10;
 const DEFAULT_SEQUENTIAL_BYTES: usize = 256 << 10;
 
 fn open_for_reading(what: &str, path: &Path, direct: bool) -> Result<(File, u64)> {
@@ -103,7 +106,35 @@ fn read_bounced(file: &File, offset: u64, buffer: &mut [u8], unit: usize, calls:
     Ok(filled)
 }
 
+/// Reads a range of any alignment with one request and moves it to the beginning of its memory.
+fn read_shifted(file: &File, offset: u64, length: usize, unit: usize, calls: &mut u64) -> io::Result<Vec<u8>> {
+    let lead = (offset % unit as u64) as usize;
+    let spanned = (lead + length).next_multiple_of(unit);
+    let mut bytes = vec![0; spanned + unit];
+    let start = bytes.as_ptr().addr().wrapping_neg() % unit;
+    let read = read_fully(file, offset - lead as u64, &mut bytes[start..start + spanned], unit, calls)?;
+    let useful = read.saturating_sub(lead).min(length);
+    bytes.copy_within(start + lead..start + lead + useful, 0);
+    bytes.truncate(useful);
+    Ok(bytes)
+}
+
 impl RandomAccessFile for PosixRandomAccessFile {
+    fn read_vec(&self, offset: u64, length_bytes: usize) -> Result<Vec<u8>> {
+        let within = self.size.checked_sub(offset).is_some_and(|left| length_bytes as u64 <= left);
+        let Some(unit) = self.alignment.filter(|_| within && length_bytes >= MIN_SHIFTED_BYTES) else {
+            let mut bytes = vec![0; length_bytes];
+            let read = self.read_at(offset, &mut bytes)?;
+            bytes.truncate(read);
+            return Ok(bytes);
+        };
+        let mut calls = 0;
+        let bytes = read_shifted(&self.file, offset, length_bytes, unit, &mut calls)
+            .map_err(|error| io_error("read", &self.path, error).at_offset(offset))?;
+        self.counters.read(bytes.len() as u64, calls);
+        Ok(bytes)
+    }
+
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let mut calls = 0;
         let outcome = match self.alignment {
