@@ -84,9 +84,28 @@ pub fn get_varint64(input: &[u8]) -> Option<(u64, usize)> {
     if first < 0x80 {
         return Some((u64::from(first), 1));
     }
-    get_varint64_slow(input)
+    match input.first_chunk::<8>() {
+        Some(word) => varint_of_word(u64::from_le_bytes(*word)).or_else(|| get_varint64_slow(input)),
+        None => get_varint64_slow(input),
+    }
 }
 
+/// The varint that begins a word, unless it goes on behind it. All groups of seven bits are moved together at once.
+#[inline]
+fn varint_of_word(word: u64) -> Option<(u64, usize)> {
+    let stops = !word & 0x8080_8080_8080_8080;
+    if stops == 0 {
+        return None;
+    }
+    // The bytes up to the first whose highest bit is clear.
+    let groups = word & (stops ^ (stops - 1)) & 0x7f7f_7f7f_7f7f_7f7f;
+    let pairs = (groups & 0x007f_007f_007f_007f) | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
+    let fours = (pairs & 0x0000_3fff_0000_3fff) | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+    let value = (fours & 0x0fff_ffff) | (fours & 0x0fff_ffff_0000_0000) >> 4;
+    Some((value, stops.trailing_zeros() as usize / 8 + 1))
+}
+
+#[inline(never)]
 fn get_varint64_slow(input: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     for (index, &byte) in input.iter().take(MAX_VARINT64_LEN).enumerate() {

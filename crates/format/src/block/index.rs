@@ -10,6 +10,7 @@
 //! Loading walks every entry once, so a malformed one is found before the index is used.
 
 use super::entry::{bad_entry, checked_range, decode_header, decode_index_header};
+use super::flat_decode::{Decoded, flat_budget};
 use super::index_search::{FlatIndex, FlatIndexBuilder, RestartHeads};
 use super::key_buffer::KeyBuffer;
 use super::layout::BlockLayout;
@@ -106,7 +107,7 @@ impl IndexBlock {
         let prefix = prefix.unwrap_or_default();
         if wanted {
             let mut walker = IndexWalker::default();
-            flat.begin(&prefix, entry_count);
+            flat.begin(&prefix, entry_count, format);
             while wanted && walker.step(&bytes, &layout, format)? {
                 let first_key = format.has_first_key.then(|| walker.first_key(&bytes));
                 wanted = flat.add(walker.key.as_slice(), format, walker.handle, first_key);
@@ -150,58 +151,6 @@ impl IndexBlock {
     }
 }
 
-/// Memory that the flat form may take: half as much again as the block.
-fn flat_budget(bytes: &[u8]) -> usize {
-    bytes.len() + bytes.len() / 2 + 64
-}
-
-/// What came of decoding a block into the flat form in one pass.
-enum Decoded {
-    /// The index, and how many entries it has.
-    Flat(FlatIndex, usize),
-    TooLarge,
-    /// A key lacks what the first and the last have in common: no writer in its senses leaves this.
-    OutOfOrder,
-}
-
-impl FlatIndex {
-    /// In one pass: in a sorted block the first and the last key have the prefix that all share. Opening a table decodes
-    /// its whole index, so a pass saved is time that a user waits less for a database.
-    fn decode(bytes: &[u8], layout: &BlockLayout, format: IndexFormat) -> Result<Decoded> {
-        let mut walker = IndexWalker::default();
-        if !walker.step(bytes, layout, format)? {
-            return Ok(Decoded::OutOfOrder);
-        }
-        let mut prefix = format.user_key(walker.key.as_slice()).to_vec();
-        walker.go_to(layout.restart(bytes, layout.restart_count.saturating_sub(1)));
-        while walker.step(bytes, layout, format)? {}
-        let last = format.user_key(walker.key.as_slice());
-        let common = prefix.iter().zip(last).take_while(|(a, b)| a == b).count();
-        prefix.truncate(common);
-
-        let mut flat = FlatIndexBuilder::new(flat_budget(bytes));
-        flat.begin(&prefix, layout.restart_count);
-        let (mut entry_count, mut restarts_met) = (0, 0);
-        walker.go_to(0);
-        while walker.step(bytes, layout, format)? {
-            entry_count += 1;
-            walker.meet_restart(bytes, layout, &mut restarts_met)?;
-            let key = walker.key.as_slice();
-            if !format.user_key(key).starts_with(&prefix) {
-                return Ok(Decoded::OutOfOrder);
-            }
-            let first_key = format.has_first_key.then(|| walker.first_key(bytes));
-            if !flat.add(key, format, walker.handle, first_key) {
-                return Ok(Decoded::TooLarge);
-            }
-        }
-        if restarts_met != layout.restart_count {
-            return Err(bad_entry("a restart is not at an entry", layout.restart(bytes, restarts_met)));
-        }
-        Ok(Decoded::Flat(flat.finish(), entry_count))
-    }
-}
-
 /// Reads index entries one after the other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IndexWalker {
@@ -229,7 +178,7 @@ impl IndexWalker {
 
     /// Counts the restart that the current entry is at, if it is at one.
     #[inline]
-    fn meet_restart(&self, bytes: &[u8], layout: &BlockLayout, met: &mut usize) -> Result<()> {
+    pub(super) fn meet_restart(&self, bytes: &[u8], layout: &BlockLayout, met: &mut usize) -> Result<()> {
         if self.at == layout.restart(bytes, *met) {
             if self.shared != 0 {
                 return Err(bad_entry("shares a key across a restart", self.at));

@@ -32,6 +32,16 @@ fn head(key: &[u8]) -> u64 {
     u64::from_be_bytes(padded)
 }
 
+/// The head of the first `length` of these bytes.
+#[inline]
+fn head_of_start(bytes: &[u8], length: usize) -> u64 {
+    match bytes.first_chunk::<HEAD_SIZE>() {
+        Some(word) if length >= HEAD_SIZE => u64::from_be_bytes(*word),
+        Some(word) => u64::from_be_bytes(*word) & !(u64::MAX >> (8 * length)),
+        None => head(&bytes[..length.min(bytes.len())]),
+    }
+}
+
 /// Where a search key stands relative to every key with a common prefix.
 #[inline]
 fn strip_prefix<'a>(prefix: &[u8], key: &'a [u8]) -> Result<&'a [u8], Ordering> {
@@ -43,7 +53,7 @@ fn strip_prefix<'a>(prefix: &[u8], key: &'a [u8]) -> Result<&'a [u8], Ordering> 
 }
 
 /// All entries, decoded.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct FlatIndex {
     prefix: Vec<u8>,
     heads: Vec<u64>,
@@ -159,12 +169,52 @@ impl FlatIndexBuilder {
         Self { budget, index: FlatIndex::default() }
     }
 
-    pub(super) fn begin(&mut self, prefix: &[u8], entry_count: usize) {
+    pub(super) fn begin(&mut self, prefix: &[u8], entry_count: usize, format: IndexFormat) {
         self.index.prefix = prefix.to_vec();
+        self.index.key_is_user_key = format.key_is_user_key;
+        self.index.has_first_key = format.has_first_key;
         if prefix.len() + entry_count * (HEAD_SIZE + 4) <= self.budget {
             self.index.heads.reserve_exact(entry_count);
             self.index.tail_offsets.reserve_exact(entry_count);
         }
+    }
+
+    /// Prepares for this many bytes of tails.
+    pub(super) fn reserve_tails(&mut self, bytes: usize) {
+        self.index.tails.reserve(bytes);
+    }
+
+    /// Adds an entry that is stored whole: `entry` begins with the key and has the handle behind it, and goes on with
+    /// whatever follows. False when the budget is used up, or the key is shorter than the prefix.
+    #[inline]
+    pub(super) fn add_stored(&mut self, entry: &[u8], key_length: usize, handle_length: usize) -> bool {
+        let index = &mut self.index;
+        let trailer_length = if index.key_is_user_key { 0 } else { TRAILER_SIZE };
+        let Some(rest) = entry.get(index.prefix.len()..) else { return false };
+        let Some(length) = key_length.checked_sub(index.prefix.len() + trailer_length) else { return false };
+        let Ok(tail_offset) = u32::try_from(index.tails.len()) else { return false };
+        index.heads.push(head_of_start(rest, length));
+        index.tail_offsets.push(tail_offset);
+        match u8::try_from(length) {
+            Ok(length) if length < 0x80 => index.tails.push(length),
+            _ => put_varint32(&mut index.tails, length as u32),
+        }
+        // Behind the head lie the rest of the key, its trailer, and the handle, as they are wanted.
+        let tail_length = length.saturating_sub(HEAD_SIZE) + trailer_length + handle_length;
+        let tail_start = length.min(HEAD_SIZE);
+        let end = index.tails.len() + tail_length;
+        match rest.get(tail_start..).and_then(|tail| tail.first_chunk::<16>()).filter(|_| tail_length <= 16) {
+            // Sixteen bytes at once are one instruction, whatever is wanted of them.
+            Some(chunk) => {
+                index.tails.extend_from_slice(chunk);
+                index.tails.truncate(end);
+            }
+            None => match rest.get(tail_start..tail_start + tail_length) {
+                Some(tail) => index.tails.extend_from_slice(tail),
+                None => return false,
+            },
+        }
+        index.prefix.len() + index.heads.len() * (HEAD_SIZE + 4) + index.tails.len() <= self.budget
     }
 
     /// Adds an entry; false when the budget is used up.
@@ -176,8 +226,6 @@ impl FlatIndexBuilder {
         first_key: Option<&[u8]>,
     ) -> bool {
         let index = &mut self.index;
-        index.key_is_user_key = format.key_is_user_key;
-        index.has_first_key = format.has_first_key;
         let Some(rest) = format.user_key(key).get(index.prefix.len()..) else { return false };
         let (Ok(rest_length), Ok(tail_offset)) = (u32::try_from(rest.len()), u32::try_from(index.tails.len())) else {
             return false;

@@ -25,6 +25,7 @@ mod builder;
 mod data;
 mod data_cursor;
 mod entry;
+mod flat_decode;
 mod hash_index;
 mod index;
 mod index_cursor;
