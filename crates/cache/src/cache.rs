@@ -12,10 +12,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Shards are not made smaller than this by default: an entry must fit its shard.
+/// By default there is one shard for each of these: small caches gain nothing from many locks.
 const MIN_SHARD_BYTES: usize = 2 << 20;
-/// Below this capacity there is one shard, whatever was asked for.
-const MIN_SHARDED_BYTES: usize = 1 << 20;
 const MAX_DEFAULT_SHARD_BITS: u32 = 6;
 const MAX_SHARD_BITS: u32 = 10;
 
@@ -24,7 +22,8 @@ const MAX_SHARD_BITS: u32 = 10;
 pub struct CacheOptions {
     /// Bytes the cache may hold.
     pub capacity_bytes: usize,
-    /// The cache is cut into `2^shard_bits` parts; `None` chooses by capacity. A part holds its share of the capacity.
+    /// The cache is cut into `2^shard_bits` parts (at most 1024), each with a lock for inserting; `None` chooses by capacity.
+    /// All parts share the capacity: an entry may be as large as the cache.
     pub shard_bits: Option<u32>,
     /// Refuse what does not fit beside the entries in use, instead of going over the capacity for a while.
     pub strict_capacity_limit: bool,
@@ -41,9 +40,6 @@ impl Default for CacheOptions {
 
 impl CacheOptions {
     fn effective_shard_bits(&self) -> u32 {
-        if self.capacity_bytes < MIN_SHARDED_BYTES {
-            return 0;
-        }
         match self.shard_bits {
             Some(bits) => bits.min(MAX_SHARD_BITS),
             None => (self.capacity_bytes / MIN_SHARD_BYTES).max(1).ilog2().min(MAX_DEFAULT_SHARD_BITS),
@@ -51,7 +47,7 @@ impl CacheOptions {
     }
 }
 
-/// A value that a strict capacity limit kept out: the caller goes on without caching it.
+/// A value that was not let in: the caller goes on without caching it.
 pub struct Rejected<V>(pub V);
 
 impl<V> fmt::Debug for Rejected<V> {
@@ -125,7 +121,8 @@ impl<V> BlockCache<V> {
     }
 
     /// Adds a value, in place of an entry of the same key (whose holders keep it). Evicts to make room. When it does not
-    /// fit, a cache without a strict limit takes it all the same; one with a strict limit gives it back.
+    /// fit beside what is in use, a cache without a strict limit takes it all the same; one with a strict limit gives it
+    /// back. What is larger than the whole capacity (less the reservations) comes back always.
     pub fn insert(
         &self,
         key: &CacheKey,
@@ -141,7 +138,7 @@ impl<V> BlockCache<V> {
         }
     }
 
-    /// Adds a value, or hands it back in a handle outside the cache when a strict limit refuses it.
+    /// Adds a value, or hands it back in a handle outside the cache when it is not let in.
     pub fn insert_or_standalone(
         &self,
         key: &CacheKey,

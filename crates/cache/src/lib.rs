@@ -5,6 +5,8 @@
 //! | `slot` | one entry and the atomic word that is its whole life |
 //! | `index` | hash of a key -> slot, read without locks |
 //! | `shard` | slots, index, clock hand and lock of a part of the cache |
+//! | `budget` | capacity and usage of the whole cache |
+//! | `eviction` | making room: the clock hand goes around all shards |
 //! | `shared` | all shards and the capacity; kept alive by entries |
 //! | `handle` | pinned values |
 //! | `flight` | a missing entry is loaded once |
@@ -12,7 +14,9 @@
 //! | `cache` | the public face |
 #![warn(missing_docs)]
 
+mod budget;
 mod cache;
+mod eviction;
 mod flight;
 mod handle;
 mod index;

@@ -1,23 +1,26 @@
-//! A part of the cache with its own lock, clock hand and share of the capacity.
+//! A part of the cache with its own lock and clock hand. The capacity is the whole cache's ([`Budget`]).
 //!
 //! ```text
 //! lookup   index (atomic pointer) -> slot -> compare-and-swap on its meta word            no lock
-//! insert   lock { evict until it fits, take a free slot, publish, index }  drop the evicted
+//! insert   lock { take a free slot, publish, index }           its charge was taken from the budget before
+//! sweep    lock { move the clock hand a little }  drop the evicted
 //! ```
 //!
 //! Invariants, under the lock: the index names exactly the VISIBLE slots; a slot is on the free list exactly when it is
-//! EMPTY; `usage` is the sum of the charges of all slots that are not EMPTY.
+//! EMPTY; the budget holds the charges of all slots that are not EMPTY.
 //!
 //! Slots are in chunks that double and never move; the index is replaced by one twice as large when it is half full. Old
 //! indexes stay allocated until the shard goes (together smaller than the current one), so that a lookup that runs while
 //! the table grows needs no protection: what it reads there is old, and the slot itself says whether it still holds the key.
 
+use crate::budget::Budget;
 use crate::index::Index;
 use crate::key::CacheKey;
 use crate::role::ROLES;
-use crate::slot::{Acquired, Entry, Hidden, MAX_CLOCK, Slot, Sweep};
-use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering};
+use crate::slot::{Acquired, Entry, Hidden, Slot, Sweep};
+use crate::sync::{AtomicPtr, Mutex, Ordering};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Slots of the first chunk; chunk `n` has this many times `2^n`.
 const FIRST_CHUNK: usize = 32;
@@ -25,15 +28,17 @@ const FIRST_CHUNK_BITS: u32 = FIRST_CHUNK.trailing_zeros();
 /// Chunks: together more slots than slot numbers.
 const CHUNKS: usize = 27;
 const FIRST_INDEX: usize = 2 * FIRST_CHUNK;
-/// Without a strict limit the hand gives up after this many entries in use for each one evicted: a cache full of pinned
-/// entries must not make every insert a walk over all of them.
-const EFFORT_CAP: usize = 64;
-
-/// How much a shard may hold.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit {
-    pub(crate) capacity: usize,
-    pub(crate) strict: bool,
+/// What a walk of the clock hand through a part of a shard did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Swept {
+    /// Slots passed.
+    pub(crate) steps: usize,
+    /// Bytes freed.
+    pub(crate) freed: usize,
+    /// Entries that had passes left, now one fewer.
+    pub(crate) aged: usize,
+    /// Entries in use.
+    pub(crate) referenced: usize,
 }
 
 /// Usage and number of entries, by role.
@@ -57,7 +62,7 @@ struct State {
 pub(crate) struct Shard<P> {
     index: AtomicPtr<Index>,
     chunks: [AtomicPtr<Slot<P>>; CHUNKS],
-    usage: AtomicUsize,
+    budget: Arc<Budget>,
     state: Mutex<State>,
 }
 
@@ -68,12 +73,12 @@ unsafe impl<P: Send + Sync> Send for Shard<P> {}
 unsafe impl<P: Send + Sync> Sync for Shard<P> {}
 
 impl<P> Shard<P> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(budget: Arc<Budget>) -> Self {
         let index = NonNull::from(Box::leak(Box::new(Index::new(FIRST_INDEX))));
         Self {
             index: AtomicPtr::new(index.as_ptr()),
             chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
-            usage: AtomicUsize::new(0),
+            budget,
             state: Mutex::new(State {
                 indexes: vec![index],
                 free: Vec::new(),
@@ -102,12 +107,6 @@ impl<P> Shard<P> {
         unsafe { &*slots.add(offset) }
     }
 
-    /// Bytes charged.
-    #[inline]
-    pub(crate) fn usage(&self) -> usize {
-        self.usage.load(Ordering::Relaxed)
-    }
-
     /// A reference to the entry of `key`.
     #[inline]
     pub(crate) fn lookup(&self, hash: u64, key: &CacheKey) -> Option<NonNull<Slot<P>>> {
@@ -126,24 +125,19 @@ impl<P> Shard<P> {
         })
     }
 
-    /// Adds an entry with one reference, in place of an entry of the same key. What is pushed out goes to `garbage`, for
-    /// the caller to drop outside the lock. Over a strict limit the entry comes back.
+    /// Adds an entry with one reference, in place of an entry of the same key. Its charge was taken from the budget before.
+    /// What it replaces goes to `garbage`, for the caller to drop outside the lock. With four billion entries in the shard
+    /// it comes back, its charge still taken.
     pub(crate) fn insert(
         &self,
         hash: u64,
         entry: Entry<P>,
         clock: u64,
-        limit: Limit,
         garbage: &mut Vec<Entry<P>>,
     ) -> Result<NonNull<Slot<P>>, Entry<P>> {
         let mut state = self.state.lock();
         if let Some(old) = self.find_visible(hash, &entry.key) {
             self.hide(&mut state, hash, old, garbage);
-        }
-        let room = limit.capacity.saturating_sub(entry.charge);
-        self.evict(&mut state, room, limit.strict, garbage);
-        if limit.strict && self.usage().saturating_add(entry.charge) > limit.capacity {
-            return Err(entry);
         }
         let Some(number) = self.free_slot(&mut state) else { return Err(entry) };
         if (state.visible + 1) * 2 > self.index().length() {
@@ -152,7 +146,6 @@ impl<P> Shard<P> {
         state.by_role.charge[entry.role as usize] += entry.charge;
         state.by_role.count[entry.role as usize] += 1;
         state.visible += 1;
-        self.usage.fetch_add(entry.charge, Ordering::Relaxed);
         let slot = self.slot(number);
         // SAFETY: the number comes from the free list, under the lock.
         unsafe { slot.publish(entry, clock) };
@@ -160,11 +153,31 @@ impl<P> Shard<P> {
         Ok(NonNull::from(slot))
     }
 
-    /// Evicts what is not in use until `room` bytes or fewer are charged.
-    pub(crate) fn evict_to(&self, room: usize, garbage: &mut Vec<Entry<P>>) {
-        if self.usage() > room {
-            self.evict(&mut self.state.lock(), room, true, garbage);
+    /// Moves the clock hand over at most `steps` slots, until `wanted` bytes are free.
+    pub(crate) fn sweep(&self, steps: usize, wanted: usize, garbage: &mut Vec<Entry<P>>) -> Swept {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let mut swept = Swept::default();
+        let steps = steps.min(state.slot_count as usize);
+        while swept.steps < steps && swept.freed < wanted {
+            let slot = self.slot(state.hand);
+            state.hand = if state.hand + 1 < state.slot_count { state.hand + 1 } else { 0 };
+            swept.steps += 1;
+            match slot.sweep() {
+                Sweep::Nothing => {}
+                Sweep::Aged => swept.aged += 1,
+                Sweep::Referenced => swept.referenced += 1,
+                Sweep::Claimed => {
+                    // SAFETY: claimed just now, under the lock.
+                    let entry = unsafe { slot.take() };
+                    swept.freed += entry.charge;
+                    self.unindex(state, entry.key.hash(), slot);
+                    self.account_free(state, slot, &entry);
+                    garbage.push(entry);
+                }
+            }
         }
+        swept
     }
 
     /// Removes the entry of `key`; holders keep it. True when there was one.
@@ -276,41 +289,8 @@ impl<P> Shard<P> {
     fn account_free(&self, state: &mut State, slot: &Slot<P>, entry: &Entry<P>) {
         state.by_role.charge[entry.role as usize] -= entry.charge;
         state.by_role.count[entry.role as usize] -= 1;
-        self.usage.fetch_sub(entry.charge, Ordering::Relaxed);
+        self.budget.give_back(entry.charge);
         state.free.push(slot.number);
-    }
-
-    /// Moves the clock hand until `room` bytes or fewer are charged or there is nothing more to evict.
-    fn evict(&self, state: &mut State, room: usize, thorough: bool, garbage: &mut Vec<Entry<P>>) {
-        let (mut referenced, mut evicted, mut idle_steps) = (0usize, 0usize, 0usize);
-        let most_steps = state.slot_count as usize * (MAX_CLOCK as usize + 2);
-        for _ in 0..most_steps {
-            if self.usage() <= room || idle_steps >= state.slot_count as usize {
-                return;
-            }
-            let slot = self.slot(state.hand);
-            state.hand = if state.hand + 1 < state.slot_count { state.hand + 1 } else { 0 };
-            idle_steps += 1;
-            match slot.sweep() {
-                Sweep::Nothing => {}
-                Sweep::Aged => idle_steps = 0,
-                Sweep::Referenced => {
-                    referenced += 1;
-                    if !thorough && referenced > EFFORT_CAP * (evicted + 1) {
-                        return;
-                    }
-                }
-                Sweep::Claimed => {
-                    idle_steps = 0;
-                    evicted += 1;
-                    // SAFETY: claimed just now, under the lock.
-                    let entry = unsafe { slot.take() };
-                    self.unindex(state, entry.key.hash(), slot);
-                    self.account_free(state, slot, &entry);
-                    garbage.push(entry);
-                }
-            }
-        }
     }
 
     /// The number of an EMPTY slot. `None` when there are four billion entries.
@@ -324,6 +304,7 @@ impl<P> Shard<P> {
             place.store(Box::into_raw(slots).cast(), Ordering::Release);
             state.free.extend((state.slot_count..last).rev());
             state.slot_count = last;
+            self.budget.add_slots(count as usize);
         }
         state.free.pop()
     }

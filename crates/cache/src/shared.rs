@@ -3,9 +3,11 @@
 //! Every entry owns a count of this structure, so that it lives until the last handle is dropped, and a handle needs no
 //! count of its own: taking and dropping one touches the entry's word and nothing else.
 
+use crate::budget::Budget;
+use crate::eviction::Effort;
 use crate::key::CacheKey;
 use crate::role::{EntryRole, ROLES};
-use crate::shard::{Limit, Shard};
+use crate::shard::Shard;
 use crate::slot::{Entry, Slot};
 use crate::stats::{Counters, Event};
 use crate::sync::{AtomicUsize, Ordering};
@@ -25,9 +27,11 @@ pub(crate) type Garbage<V> = Vec<Entry<Payload<V>>>;
 /// The shared part.
 pub(crate) struct Shared<V> {
     shards: Box<[Shard<Payload<V>>]>,
-    capacity_bytes: AtomicUsize,
+    pub(crate) budget: Arc<Budget>,
     reserved_bytes: AtomicUsize,
     reserved_by_role: [AtomicUsize; ROLES],
+    /// Number of the shard where the clock hand goes on, modulo their count.
+    pub(crate) hand: AtomicUsize,
     strict: bool,
     charge_metadata: bool,
     pub(crate) counters: Counters,
@@ -35,11 +39,13 @@ pub(crate) struct Shared<V> {
 
 impl<V> Shared<V> {
     pub(crate) fn new(shard_bits: u32, capacity_bytes: usize, strict: bool, charge_metadata: bool) -> Self {
+        let budget = Arc::new(Budget::new(capacity_bytes));
         Self {
-            shards: (0..1usize << shard_bits).map(|_| Shard::new()).collect(),
-            capacity_bytes: AtomicUsize::new(capacity_bytes),
+            shards: (0..1usize << shard_bits).map(|_| Shard::new(budget.clone())).collect(),
+            budget,
             reserved_bytes: AtomicUsize::new(0),
             reserved_by_role: std::array::from_fn(|_| AtomicUsize::new(0)),
+            hand: AtomicUsize::new(0),
             strict,
             charge_metadata,
             counters: Counters::default(),
@@ -57,7 +63,7 @@ impl<V> Shared<V> {
     }
 
     pub(crate) fn capacity_bytes(&self) -> usize {
-        self.capacity_bytes.load(Ordering::Relaxed)
+        self.budget.capacity()
     }
 
     pub(crate) fn is_strict(&self) -> bool {
@@ -74,26 +80,42 @@ impl<V> Shared<V> {
 
     /// Bytes of entries and reservations.
     pub(crate) fn usage_bytes(&self) -> usize {
-        self.shards.iter().map(Shard::usage).sum::<usize>() + self.reserved_bytes()
-    }
-
-    /// What one shard may hold now.
-    fn limit(&self) -> Limit {
-        let free = self.capacity_bytes().saturating_sub(self.reserved_bytes());
-        Limit { capacity: free / self.shards.len(), strict: self.strict }
+        self.budget.used()
     }
 
     pub(crate) fn set_capacity(&self, bytes: usize) {
-        self.capacity_bytes.store(bytes, Ordering::Relaxed);
-        self.evict_to_limit();
+        self.budget.set_capacity(bytes);
+        self.evict_surplus(Effort::Thorough);
     }
 
-    fn evict_to_limit(&self) {
-        let room = self.limit().capacity;
-        for shard in &self.shards {
-            let mut garbage = Garbage::new();
-            shard.evict_to(room, &mut garbage);
-            self.drop_evicted(garbage);
+    /// Evicts what is above the capacity.
+    fn evict_surplus(&self, effort: Effort) {
+        let surplus = self.usage_bytes().saturating_sub(self.capacity_bytes());
+        if surplus > 0 {
+            self.evict(surplus, effort);
+        }
+    }
+
+    /// Takes `bytes` of the capacity, evicting to make room. False when that is refused: over a strict limit, or beyond
+    /// what can be counted.
+    fn take(&self, bytes: usize, effort: Effort) -> bool {
+        if !self.strict {
+            // Evicted first: the hand must not come upon the entry that the room is for.
+            if let Err(missing) = self.budget.try_take(bytes) {
+                self.evict(missing, effort);
+                return self.budget.take(bytes);
+            }
+            return true;
+        }
+        loop {
+            let Err(missing) = self.budget.try_take(bytes) else { return true };
+            // Even everything together would not make room: then nothing is pushed out for it.
+            if bytes > self.capacity_bytes().saturating_sub(self.reserved_bytes()) {
+                return false;
+            }
+            if self.evict(missing, Effort::Thorough) == 0 {
+                return self.budget.try_take(bytes).is_ok();
+            }
         }
     }
 
@@ -114,20 +136,22 @@ impl<V> Shared<V> {
         clock: u64,
     ) -> std::result::Result<NonNull<Slot<Payload<V>>>, V> {
         let hash = key.hash();
-        let payload = Payload { value, owner: self.clone() };
-        let entry = Entry { key: *key, charge: self.full_charge(charge), role, payload };
+        let charge = self.full_charge(charge);
+        // What is larger than the cache would push out everything, and then be pushed out itself.
+        let has_room = charge <= self.capacity_bytes().saturating_sub(self.reserved_bytes());
         let mut garbage = Garbage::new();
-        let inserted = self.shard(hash).insert(hash, entry, clock, self.limit(), &mut garbage);
-        self.drop_evicted(garbage);
-        self.counters.count(if inserted.is_ok() { Event::Insert } else { Event::Rejection }, role);
-        inserted.map_err(|entry| entry.payload.value)
-    }
-
-    fn drop_evicted(&self, garbage: Garbage<V>) {
-        for entry in &garbage {
-            self.counters.count(Event::Eviction, entry.role);
+        if !has_room || !self.take(charge, Effort::Bounded) {
+            self.shard(hash).erase(hash, key, &mut garbage);
+            self.counters.count(Event::Rejection, role);
+            return Err(value);
         }
-        drop(garbage);
+        let payload = Payload { value, owner: self.clone() };
+        let inserted = self.shard(hash).insert(hash, Entry { key: *key, charge, role, payload }, clock, &mut garbage);
+        self.counters.count(if inserted.is_ok() { Event::Insert } else { Event::Rejection }, role);
+        inserted.map_err(|entry| {
+            self.budget.give_back(charge);
+            entry.payload.value
+        })
     }
 }
 
@@ -139,22 +163,18 @@ pub(crate) trait Capacity: Send + Sync {
 
 impl<V: Send + Sync> Capacity for Shared<V> {
     fn reserve(&self, bytes: usize, role: EntryRole) -> Result<()> {
-        let grown = |reserved: usize| reserved.checked_add(bytes);
-        if self.reserved_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_err() {
+        if !self.take(bytes, Effort::Thorough) {
             return Err(does_not_fit(bytes, self.capacity_bytes()));
         }
         self.reserved_by_role[role as usize].fetch_add(bytes, Ordering::Relaxed);
-        self.evict_to_limit();
-        if self.strict && self.usage_bytes() > self.capacity_bytes() {
-            self.release(bytes, role);
-            return Err(does_not_fit(bytes, self.capacity_bytes()));
-        }
+        self.reserved_bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }
 
     fn release(&self, bytes: usize, role: EntryRole) {
         self.reserved_by_role[role as usize].fetch_sub(bytes, Ordering::Relaxed);
         self.reserved_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.budget.give_back(bytes);
     }
 }
 

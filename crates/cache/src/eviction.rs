@@ -1,0 +1,71 @@
+//! Making room. One clock hand goes around the whole cache: a few slots of one shard, then a few of the next.
+//!
+//! Going around, instead of evicting from the shard that is inserted into, is what lets an entry be larger than a shard's
+//! share of the capacity: the other shards give way, and small entries beside the large one age no faster than elsewhere.
+//! Keys are spread by a hash, so shards have about as many entries each, and equal turns are equal ages.
+
+use crate::shared::{Garbage, Shared};
+use crate::stats::Event;
+use crate::sync::Ordering;
+
+/// Slots passed in a shard before the hand goes on to the next one.
+const TURN: usize = 64;
+/// Without a strict limit the hand gives up after this many entries in use for each entry it evicted or aged: a cache full
+/// of pinned entries must not make every insert a walk over all of them.
+const EFFORT_CAP: usize = 64;
+/// Times the hand may go around: an entry has at most three passes left when it starts, and hits meanwhile add more.
+const MOST_ROUNDS: usize = 6;
+
+/// How hard to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Until there is nothing left to evict.
+    Thorough,
+    /// Gives up early among entries in use.
+    Bounded,
+}
+
+impl<V> Shared<V> {
+    /// Evicts what is not in use until `wanted` bytes were freed. Returns how many were.
+    pub(crate) fn evict(&self, wanted: usize, effort: Effort) -> usize {
+        let mut freed = 0;
+        // Slots since something was evicted or aged. A quiet pass over all of them means that everything is in use.
+        let (mut quiet, mut steps, mut referenced, mut moved) = (0usize, 0usize, 0usize, 0usize);
+        let mut turn = TURN;
+        let mut turns = 0;
+        while freed < wanted {
+            let shard = &self.shards()[self.hand.fetch_add(1, Ordering::Relaxed) % self.shards().len()];
+            let mut garbage = Garbage::new();
+            let swept = shard.sweep(turn, wanted - freed, &mut garbage);
+            let evicted = garbage.len();
+            self.drop_evicted(garbage);
+            freed += swept.freed;
+            steps += swept.steps;
+            referenced += swept.referenced;
+            moved += swept.aged + evicted;
+            quiet = if swept.aged + evicted > 0 { 0 } else { quiet + 1 };
+            turns += 1;
+            if effort == Effort::Bounded && referenced > EFFORT_CAP * (moved + 1) {
+                break;
+            }
+            // Short turns that find nothing may have missed the rest of their shards: then once around in whole passes.
+            if quiet >= self.shards().len() {
+                if turn == usize::MAX {
+                    break;
+                }
+                (turn, quiet) = (usize::MAX, 0);
+            }
+            if steps > MOST_ROUNDS * self.budget.slots() && turns > MOST_ROUNDS * self.shards().len() {
+                break;
+            }
+        }
+        freed
+    }
+
+    pub(crate) fn drop_evicted(&self, garbage: Garbage<V>) {
+        for entry in &garbage {
+            self.counters.count(Event::Eviction, entry.role);
+        }
+        drop(garbage);
+    }
+}
