@@ -40,6 +40,9 @@ pub enum ErrorKind {
     TimedOut,
     /// The work was cancelled.
     Aborted,
+    /// A memory budget with a strict limit is full of what is in use (an [`Aborted`](Self::Aborted) of RocksDB's with its
+    /// own remedy: raise the capacity, then try again).
+    MemoryLimit,
     /// Somebody else holds what is needed (the LOCK file, a column family).
     Busy,
     /// The result was overtaken by another change; the same call may succeed now.
@@ -64,6 +67,7 @@ impl ErrorKind {
             Self::ShutdownInProgress => "Shutdown in progress: ",
             Self::TimedOut => "Operation timed out: ",
             Self::Aborted => "Operation aborted: ",
+            Self::MemoryLimit => "Operation aborted: Memory limit reached: ",
             Self::Busy => "Resource busy: ",
             Self::TryAgain => "Operation failed. Try again.: ",
             Self::ColumnFamilyDropped => "Column family dropped: ",
@@ -83,7 +87,7 @@ impl ErrorKind {
             Self::Incomplete => "Incomplete",
             Self::ShutdownInProgress => "ShutdownInProgress",
             Self::TimedOut => "TimedOut",
-            Self::Aborted => "Aborted",
+            Self::Aborted | Self::MemoryLimit => "Aborted",
             Self::Busy => "Busy",
             Self::TryAgain => "TryAgain",
             Self::ColumnFamilyDropped => "ColumnFamilyDropped",

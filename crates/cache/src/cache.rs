@@ -7,7 +7,7 @@ use crate::reservation::Reservation;
 use crate::role::{EntryRole, Priority};
 use crate::shared::{Garbage, Shared};
 use crate::stats::{CacheStats, Event};
-use ferrock_base::error::Result;
+use ferrock_base::error::{Error, ErrorKind, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +27,10 @@ pub struct CacheOptions {
     pub shard_bits: Option<u32>,
     /// Refuse what does not fit beside the entries in use, instead of going over the capacity for a while.
     pub strict_capacity_limit: bool,
+    /// With `strict_capacity_limit`: what is refused fails the [`lookup_or_load`](BlockCache::lookup_or_load) that wanted it
+    /// with [`ErrorKind::MemoryLimit`](ferrock_base::ErrorKind::MemoryLimit), as RocksDB's reads do. Otherwise the caller
+    /// gets the value in a handle outside the cache.
+    pub fail_when_full: bool,
     /// Charge each entry for the cache's own tables too.
     pub charge_metadata: bool,
 }
@@ -34,7 +38,13 @@ pub struct CacheOptions {
 impl Default for CacheOptions {
     /// RocksDB's default block cache: 32 MiB.
     fn default() -> Self {
-        Self { capacity_bytes: 32 << 20, shard_bits: None, strict_capacity_limit: false, charge_metadata: true }
+        Self {
+            capacity_bytes: 32 << 20,
+            shard_bits: None,
+            strict_capacity_limit: false,
+            fail_when_full: false,
+            charge_metadata: true,
+        }
     }
 }
 
@@ -69,6 +79,7 @@ impl<V> fmt::Debug for Rejected<V> {
 pub struct BlockCache<V> {
     shared: Arc<Shared<V>>,
     flights: Flights<V>,
+    fail_when_full: bool,
     next_id: AtomicU64,
 }
 
@@ -82,7 +93,12 @@ impl<V> BlockCache<V> {
             options.strict_capacity_limit,
             options.charge_metadata,
         );
-        Arc::new(Self { shared: Arc::new(shared), flights: Flights::new(), next_id: AtomicU64::new(1) })
+        Arc::new(Self {
+            shared: Arc::new(shared),
+            flights: Flights::new(),
+            fail_when_full: options.strict_capacity_limit && options.fail_when_full,
+            next_id: AtomicU64::new(1),
+        })
     }
 
     /// The entry of `key`, pinned. A miss is counted without a role; see [`lookup_as`](Self::lookup_as).
@@ -150,9 +166,39 @@ impl<V> BlockCache<V> {
         self.insert(key, value, charge, role, priority).unwrap_or_else(|Rejected(value)| Handle::standalone(value))
     }
 
+    /// Adds a value; when it is not let in, hands it back in a handle outside the cache, or fails, as the options say.
+    pub fn insert_or_fail(
+        &self,
+        key: &CacheKey,
+        value: V,
+        charge: usize,
+        role: EntryRole,
+        priority: Priority,
+    ) -> Result<Handle<V>> {
+        match self.insert(key, value, charge, role, priority) {
+            Ok(handle) => Ok(handle),
+            Err(_) if self.fail_when_full => Err(self.full(charge, role)),
+            Err(Rejected(value)) => Ok(Handle::standalone(value)),
+        }
+    }
+
+    #[cold]
+    fn full(&self, charge: usize, role: EntryRole) -> Error {
+        let (usage, capacity) = (self.usage(), self.capacity());
+        let message = format!(
+            "Insert failed due to LRU cache being full. {} of {charge} bytes beside {usage} bytes in use, the block cache \
+             has a strict limit of {capacity}: raise its capacity, or let reads go past it (fail_when_full = false)",
+            role.name()
+        );
+        Error::new(ErrorKind::MemoryLimit, message)
+    }
+
     /// The entry of `key`; when it is missing, `load` makes it (value and charge). Of many threads that miss at once one
     /// loads and the others wait for its result or its error; nothing is remembered of an error. When that thread panics,
     /// another one loads. `load` must not ask for the same key again.
+    ///
+    /// # Errors
+    /// Those of `load`; and [`ErrorKind::MemoryLimit`] when the value is not let in and the options say `fail_when_full`.
     pub fn lookup_or_load(
         &self,
         key: &CacheKey,
@@ -160,14 +206,30 @@ impl<V> BlockCache<V> {
         priority: Priority,
         load: impl FnOnce() -> Result<(V, usize)>,
     ) -> Result<Handle<V>> {
+        self.find_or(key, role, || {
+            load().and_then(|(value, charge)| self.insert_or_fail(key, value, charge, role, priority))
+        })
+    }
+
+    /// As [`lookup_or_load`](Self::lookup_or_load), for a caller who goes on without the cache whatever its options say.
+    pub fn lookup_or_load_past(
+        &self,
+        key: &CacheKey,
+        role: EntryRole,
+        priority: Priority,
+        load: impl FnOnce() -> Result<(V, usize)>,
+    ) -> Result<Handle<V>> {
+        self.find_or(key, role, || {
+            load().map(|(value, charge)| self.insert_or_standalone(key, value, charge, role, priority))
+        })
+    }
+
+    #[inline]
+    fn find_or(&self, key: &CacheKey, role: EntryRole, make: impl FnOnce() -> Result<Handle<V>>) -> Result<Handle<V>> {
         if let Some(handle) = self.lookup_as(key, role) {
             return Ok(handle);
         }
-        self.flights.load(
-            key,
-            || self.find(key),
-            || load().map(|(value, charge)| self.insert_or_standalone(key, value, charge, role, priority)),
-        )
+        self.flights.load(key, || self.find(key), make)
     }
 
     /// Removes the entry of `key`; holders keep it. True when there was one.

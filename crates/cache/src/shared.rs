@@ -181,7 +181,7 @@ impl<V: Send + Sync> Capacity for Shared<V> {
 #[cold]
 fn does_not_fit(bytes: usize, capacity: usize) -> Error {
     Error::new(
-        ErrorKind::Aborted,
+        ErrorKind::MemoryLimit,
         format!(
             "{bytes} bytes cannot be reserved: the block cache of {capacity} bytes has a strict limit and is full of what \
              is in use; raise its capacity"

@@ -12,7 +12,13 @@ use std::sync::{Arc, Barrier};
 const PRIORITIES: [Priority; 3] = [Priority::Bottom, Priority::Low, Priority::High];
 
 fn options(capacity_bytes: usize, strict: bool) -> CacheOptions {
-    CacheOptions { capacity_bytes, shard_bits: None, strict_capacity_limit: strict, charge_metadata: false }
+    CacheOptions {
+        capacity_bytes,
+        shard_bits: None,
+        strict_capacity_limit: strict,
+        fail_when_full: false,
+        charge_metadata: false,
+    }
 }
 
 fn key(number: u64) -> CacheKey {
@@ -152,7 +158,7 @@ fn run_against_model(steps: Vec<Step>, strict: bool, shard_bits: u32) -> Result<
             Step::Reserve(bytes) => match cache.reserve(bytes, EntryRole::WriteBuffer) {
                 Ok(reservation) => reservations.push(reservation),
                 Err(error) => {
-                    prop_assert!(strict && error.kind() == ErrorKind::Aborted);
+                    prop_assert!(strict && error.kind() == ErrorKind::MemoryLimit);
                     prop_assert!(cache.pinned_usage() + bytes > capacity);
                 }
             },
@@ -271,6 +277,34 @@ fn values_outside_the_cache_have_handles_too() {
     assert_eq!(cache.stats().total().rejections, 2);
     bypass.release_and_erase();
     assert_eq!((cache.new_id(), cache.new_id()), (1, 2));
+}
+
+#[test]
+fn a_full_cache_fails_where_that_is_wanted() {
+    let cache = BlockCache::new(CacheOptions { fail_when_full: true, ..options(1000, true) });
+    let load = |number, charge| {
+        cache.lookup_or_load(&key(number), EntryRole::DataBlock, Priority::Low, || Ok((number, charge)))
+    };
+    let pinned = load(1, 900).unwrap();
+    for charge in [101, 1001] {
+        let error = load(2, charge).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::MemoryLimit);
+        let text = error.to_string();
+        let rocksdb = "Operation aborted: Memory limit reached: Insert failed due to LRU cache being full.";
+        assert!(text.starts_with(rocksdb) && text.contains("DataBlock of"), "{text}");
+    }
+    let past = || cache.lookup_or_load_past(&key(2), EntryRole::DataBlock, Priority::Low, || Ok((2, 200)));
+    assert!(*past().unwrap() == 2 && !past().unwrap().is_cached());
+    cache.set_capacity(2000);
+    assert!(load(2, 200).unwrap().is_cached());
+    assert_eq!(*pinned, 1);
+    // Nothing is refused without a strict limit, so nothing fails.
+    let lenient = BlockCache::new(CacheOptions { fail_when_full: true, ..options(1000, false) });
+    let load = |number, charge| {
+        lenient.lookup_or_load(&key(number), EntryRole::DataBlock, Priority::Low, || Ok((number, charge))).unwrap()
+    };
+    let held: Vec<_> = (0..5).map(|number| load(number, 900)).collect();
+    assert!(held.iter().all(Handle::is_cached) && !load(9, 1001).is_cached());
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("CacheOptions.capacity_bytes", Shown(block_cache)),
     ("CacheOptions.shard_bits", Elsewhere("../cache/src/tests.rs", "keys_of_one_file_spread_over_shards")),
     ("CacheOptions.strict_capacity_limit", Shown(strict_capacity_limit)),
+    ("CacheOptions.fail_when_full", Elsewhere("tests/cache_limit.rs", "a_full_cache_fails_reads_where_that_is_wanted")),
     ("CacheOptions.charge_metadata", Elsewhere("../cache/src/tests.rs", "metadata_is_charged_on_demand")),
     ("ColumnFamilyOptions.comparator", Shown(comparator)),
     ("ColumnFamilyOptions.merge_operator", Shown(merge_operator)),

@@ -78,11 +78,16 @@ impl BlockLoader {
                 None => self.load_uncached(handle, role, options, readahead),
             };
         }
-        cache.lookup_or_load(&key, role.entry_role(), self.priority(role), || {
+        let load = || {
             let block = self.read(handle, role, options.verify_checksums, readahead)?;
             let charge = block.memory_bytes();
             Ok((block, charge))
-        })
+        };
+        if self.tail.is_some() {
+            // A table is not kept from opening by a full cache: the reads that need the block fail, if that is wanted.
+            return cache.lookup_or_load_past(&key, role.entry_role(), self.priority(role), load);
+        }
+        cache.lookup_or_load(&key, role.entry_role(), self.priority(role), load).map_err(|error| self.in_file(error))
     }
 
     /// The block from the cache; from the file only if `is_worth_a_read` says so.
@@ -103,14 +108,14 @@ impl BlockLoader {
     }
 
     /// Puts a block that was read in a batch into the cache, where that is wanted.
-    pub(crate) fn keep(&self, handle: BlockHandle, block: CachedBlock, options: &TableReadOptions) -> BlockRef {
+    pub(crate) fn keep(&self, handle: BlockHandle, block: CachedBlock, options: &TableReadOptions) -> Result<BlockRef> {
         match &self.cache {
             Some(cache) if options.fill_cache => {
                 let (charge, key) = (block.memory_bytes(), self.cache_key(handle));
                 let (role, priority) = (BlockRole::Data.entry_role(), self.priority(BlockRole::Data));
-                cache.insert_or_standalone(&key, block, charge, role, priority)
+                cache.insert_or_fail(&key, block, charge, role, priority)
             }
-            _ => BlockRef::standalone(block),
+            _ => Ok(BlockRef::standalone(block)),
         }
     }
 

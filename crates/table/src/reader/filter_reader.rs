@@ -121,7 +121,7 @@ impl FilterReader {
         }
     }
 
-    /// Asks the filter. A filter that is not in memory and may not be read answers *maybe*.
+    /// Asks the filter. A filter that is not in memory and may not be read, or finds no room, answers *maybe*.
     #[inline]
     fn may_match(
         &self,
@@ -132,7 +132,7 @@ impl FilterReader {
         may_skip: Option<&AbsentShare>,
     ) -> Result<bool> {
         match self.ask(loader, entry, internal_key, options, may_skip) {
-            Err(error) if error.kind() == ErrorKind::Incomplete => Ok(true),
+            Err(error) if matches!(error.kind(), ErrorKind::Incomplete | ErrorKind::MemoryLimit) => Ok(true),
             answer => answer,
         }
     }

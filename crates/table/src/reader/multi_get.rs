@@ -155,6 +155,6 @@ impl TableReader {
             return Err(self.loader.in_file(error));
         }
         let block = self.loader.decode_stored(buffer, handle, BlockRole::Data, options.verify_checksums)?;
-        Ok(self.loader.keep(handle, block, options))
+        self.loader.keep(handle, block, options).map_err(|error| self.loader.in_file(error))
     }
 }
