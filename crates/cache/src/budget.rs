@@ -4,20 +4,39 @@
 //! Under a strict limit a charge is taken with a compare-and-swap that refuses to pass the capacity *before* the entry
 //! exists, so the sum is never above the capacity (but after the capacity itself was lowered below what is in use).
 
+use crate::role::{Pool, Priority};
 use crate::sync::{AtomicUsize, Ordering};
+
+/// Parts of the capacity in which a priority counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PoolRatios {
+    pub(crate) high: f64,
+    pub(crate) low: f64,
+}
 
 /// Capacity and what is used of it.
 pub(crate) struct Budget {
     capacity: AtomicUsize,
     /// Entries (also erased ones that somebody holds) and reservations.
     used: AtomicUsize,
+    /// What entries of high priority, and of low priority, use of what is set aside for them.
+    high: AtomicUsize,
+    low: AtomicUsize,
+    ratios: PoolRatios,
     /// Slots of all shards, in use or not: how long a pass of the clock hand is.
     slots: AtomicUsize,
 }
 
 impl Budget {
-    pub(crate) fn new(capacity: usize) -> Self {
-        Self { capacity: AtomicUsize::new(capacity), used: AtomicUsize::new(0), slots: AtomicUsize::new(0) }
+    pub(crate) fn new(capacity: usize, ratios: PoolRatios) -> Self {
+        Self {
+            capacity: AtomicUsize::new(capacity),
+            used: AtomicUsize::new(0),
+            high: AtomicUsize::new(0),
+            low: AtomicUsize::new(0),
+            ratios,
+            slots: AtomicUsize::new(0),
+        }
     }
 
     pub(crate) fn capacity(&self) -> usize {
@@ -57,6 +76,32 @@ impl Budget {
     pub(crate) fn give_back(&self, bytes: usize) {
         let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
         debug_assert!(before >= bytes);
+    }
+
+    /// The pool that takes an entry, and the priority that it then has.
+    pub(crate) fn enter_pool(&self, priority: Priority, charge: usize) -> (Pool, Priority) {
+        if priority >= Priority::High && self.enter(&self.high, self.ratios.high, charge) {
+            return (Pool::High, priority);
+        }
+        if priority >= Priority::Low && self.enter(&self.low, self.ratios.low, charge) {
+            return (Pool::Low, Priority::Low);
+        }
+        (Pool::None, Priority::Bottom)
+    }
+
+    fn enter(&self, pool: &AtomicUsize, ratio: f64, charge: usize) -> bool {
+        // The product is approximate, and so is a bound for what entries weigh.
+        let bound = if ratio >= 1.0 { usize::MAX } else { (self.capacity() as f64 * ratio) as usize };
+        let grown = |used: usize| used.checked_add(charge).filter(|sum| *sum <= bound);
+        bound > 0 && pool.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()
+    }
+
+    pub(crate) fn leave_pool(&self, pool: Pool, charge: usize) {
+        match pool {
+            Pool::None => {}
+            Pool::Low => _ = self.low.fetch_sub(charge, Ordering::Relaxed),
+            Pool::High => _ = self.high.fetch_sub(charge, Ordering::Relaxed),
+        }
     }
 
     pub(crate) fn slots(&self) -> usize {

@@ -18,7 +18,7 @@ const MAX_DEFAULT_SHARD_BITS: u32 = 6;
 const MAX_SHARD_BITS: u32 = 10;
 
 /// What a cache is made with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheOptions {
     /// Bytes the cache may hold.
     pub capacity_bytes: usize,
@@ -31,6 +31,12 @@ pub struct CacheOptions {
     /// with [`ErrorKind::MemoryLimit`](ferrock_base::ErrorKind::MemoryLimit), as RocksDB's reads do. Otherwise the caller
     /// gets the value in a handle outside the cache.
     pub fail_when_full: bool,
+    /// The part of the capacity in which entries of high priority have it; what is inserted beyond counts as low. 0: none
+    /// has it; 1: all have it.
+    pub high_pri_pool_ratio: f64,
+    /// The part of the capacity in which entries of low priority (also those that found no room among the high ones) stay
+    /// longer than those of bottom priority.
+    pub low_pri_pool_ratio: f64,
     /// Charge each entry for the cache's own tables too.
     pub charge_metadata: bool,
 }
@@ -43,6 +49,8 @@ impl Default for CacheOptions {
             shard_bits: None,
             strict_capacity_limit: false,
             fail_when_full: false,
+            high_pri_pool_ratio: 1.0,
+            low_pri_pool_ratio: 1.0,
             charge_metadata: true,
         }
     }
@@ -87,12 +95,7 @@ impl<V> BlockCache<V> {
     /// An empty cache.
     #[must_use]
     pub fn new(options: CacheOptions) -> Arc<Self> {
-        let shared = Shared::new(
-            options.effective_shard_bits(),
-            options.capacity_bytes,
-            options.strict_capacity_limit,
-            options.charge_metadata,
-        );
+        let shared = Shared::new(options.effective_shard_bits(), &options);
         Arc::new(Self {
             shared: Arc::new(shared),
             flights: Flights::new(),
@@ -147,7 +150,7 @@ impl<V> BlockCache<V> {
         role: EntryRole,
         priority: Priority,
     ) -> std::result::Result<Handle<V>, Rejected<V>> {
-        match self.shared.insert(key, value, charge, role, priority.initial_clock()) {
+        match self.shared.insert(key, value, charge, role, priority) {
             // SAFETY: `insert` gives us the entry's first reference.
             Ok(slot) => Ok(unsafe { Handle::from_slot(slot) }),
             Err(value) => Err(Rejected(value)),

@@ -5,6 +5,7 @@
 //! Keys are spread by a hash, so shards have about as many entries each, and equal turns are equal ages.
 
 use crate::shared::{Garbage, Shared};
+use crate::slot::MOST_PASSES;
 use crate::stats::Event;
 use crate::sync::Ordering;
 
@@ -13,8 +14,8 @@ const TURN: usize = 64;
 /// Without a strict limit the hand gives up after this many entries in use for each entry it evicted or aged: a cache full
 /// of pinned entries must not make every insert a walk over all of them.
 const EFFORT_CAP: usize = 64;
-/// Times the hand may go around: an entry has at most three passes left when it starts, and hits meanwhile add more.
-const MOST_ROUNDS: usize = 6;
+/// Times the hand may go around: hits meanwhile add passes to what it has aged.
+const MOST_ROUNDS: usize = MOST_PASSES + 2;
 
 /// How hard to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What a cache entry is and how long it should stay.
 
-/// What an entry or a reservation holds, for accounting. The names are RocksDB's.
+/// What an entry or a reservation holds, for accounting. The names are RocksDB's, but for two finer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum EntryRole {
@@ -12,7 +12,9 @@ pub enum EntryRole {
     FilterMetaBlock,
     /// Index block or partition.
     IndexBlock,
-    /// Compression dictionary.
+    /// Top-level index of a partitioned index (RocksDB counts it as an index block).
+    IndexMetaBlock,
+    /// Compression dictionary (RocksDB counts it as another block).
     DictionaryBlock,
     /// Any other block: properties, range tombstones.
     OtherBlock,
@@ -37,11 +39,12 @@ pub(crate) const ROLES: usize = EntryRole::ALL.len();
 
 impl EntryRole {
     /// Every role.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::DataBlock,
         Self::FilterBlock,
         Self::FilterMetaBlock,
         Self::IndexBlock,
+        Self::IndexMetaBlock,
         Self::DictionaryBlock,
         Self::OtherBlock,
         Self::WriteBuffer,
@@ -61,6 +64,7 @@ impl EntryRole {
             Self::FilterBlock => "FilterBlock",
             Self::FilterMetaBlock => "FilterMetaBlock",
             Self::IndexBlock => "IndexBlock",
+            Self::IndexMetaBlock => "IndexMetaBlock",
             Self::DictionaryBlock => "DictionaryBlock",
             Self::OtherBlock => "OtherBlock",
             Self::WriteBuffer => "WriteBuffer",
@@ -74,7 +78,8 @@ impl EntryRole {
     }
 }
 
-/// How long an entry that nobody asks for survives: the passes of the clock hand it starts with.
+/// How long an entry that nobody asks for survives: the passes of the clock hand it starts with. Each use adds one, up to
+/// three.
 ///
 /// `Low` starts with one pass and earns the others by being used: on skewed keys that finds more than starting with two,
 /// as scans and keys that are wanted once go sooner, and it leaves more room to `High`.
@@ -85,20 +90,38 @@ pub enum Priority {
     /// Data blocks.
     #[default]
     Low,
-    /// Filter partitions: a lookup can do without one, at the price of a read in vain now and then.
-    Middle,
     /// Index and filter blocks.
     High,
+    /// What is to outlast other index and filter blocks, as index partitions are: each pass counts half.
+    Highest,
 }
 
 impl Priority {
+    /// The passes an entry starts with, and whether each counts half.
     #[inline]
-    pub(crate) fn initial_clock(self) -> u64 {
+    pub(crate) fn tenacity(self) -> Tenacity {
         match self {
-            Self::Bottom => 0,
-            Self::Low => 1,
-            Self::Middle => 2,
-            Self::High => 3,
+            Self::Bottom => Tenacity { clock: 0, is_slow: false },
+            Self::Low => Tenacity { clock: 1, is_slow: false },
+            Self::High => Tenacity { clock: 3, is_slow: false },
+            Self::Highest => Tenacity { clock: 3, is_slow: true },
         }
     }
+}
+
+/// How an entry meets the clock hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tenacity {
+    pub(crate) clock: u64,
+    /// It ages at every second pass only.
+    pub(crate) is_slow: bool,
+}
+
+/// The parts of the capacity that are set aside for a priority: what does not fit counts as the priority below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pool {
+    /// Nothing is set aside.
+    None,
+    Low,
+    High,
 }

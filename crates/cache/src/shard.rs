@@ -16,7 +16,7 @@
 use crate::budget::Budget;
 use crate::index::Index;
 use crate::key::CacheKey;
-use crate::role::ROLES;
+use crate::role::{ROLES, Tenacity};
 use crate::slot::{Acquired, Entry, Hidden, Slot, Sweep};
 use crate::sync::{AtomicPtr, Mutex, Ordering};
 use std::ptr::NonNull;
@@ -132,7 +132,7 @@ impl<P> Shard<P> {
         &self,
         hash: u64,
         entry: Entry<P>,
-        clock: u64,
+        tenacity: Tenacity,
         garbage: &mut Vec<Entry<P>>,
     ) -> Result<NonNull<Slot<P>>, Entry<P>> {
         let mut state = self.state.lock();
@@ -148,7 +148,7 @@ impl<P> Shard<P> {
         state.visible += 1;
         let slot = self.slot(number);
         // SAFETY: the number comes from the free list, under the lock.
-        unsafe { slot.publish(entry, clock) };
+        unsafe { slot.publish(entry, tenacity) };
         self.index().insert(hash, number);
         Ok(NonNull::from(slot))
     }
@@ -290,6 +290,7 @@ impl<P> Shard<P> {
         state.by_role.charge[entry.role as usize] -= entry.charge;
         state.by_role.count[entry.role as usize] -= 1;
         self.budget.give_back(entry.charge);
+        self.budget.leave_pool(entry.pool, entry.charge);
         state.free.push(slot.number);
     }
 

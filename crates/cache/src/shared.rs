@@ -3,10 +3,11 @@
 //! Every entry owns a count of this structure, so that it lives until the last handle is dropped, and a handle needs no
 //! count of its own: taking and dropping one touches the entry's word and nothing else.
 
-use crate::budget::Budget;
+use crate::CacheOptions;
+use crate::budget::{Budget, PoolRatios};
 use crate::eviction::Effort;
 use crate::key::CacheKey;
-use crate::role::{EntryRole, ROLES};
+use crate::role::{EntryRole, Priority, ROLES};
 use crate::shard::Shard;
 use crate::slot::{Entry, Slot};
 use crate::stats::{Counters, Event};
@@ -38,16 +39,17 @@ pub(crate) struct Shared<V> {
 }
 
 impl<V> Shared<V> {
-    pub(crate) fn new(shard_bits: u32, capacity_bytes: usize, strict: bool, charge_metadata: bool) -> Self {
-        let budget = Arc::new(Budget::new(capacity_bytes));
+    pub(crate) fn new(shard_bits: u32, options: &CacheOptions) -> Self {
+        let ratios = PoolRatios { high: options.high_pri_pool_ratio, low: options.low_pri_pool_ratio };
+        let budget = Arc::new(Budget::new(options.capacity_bytes, ratios));
         Self {
             shards: (0..1usize << shard_bits).map(|_| Shard::new(budget.clone())).collect(),
             budget,
             reserved_bytes: AtomicUsize::new(0),
             reserved_by_role: std::array::from_fn(|_| AtomicUsize::new(0)),
             hand: AtomicUsize::new(0),
-            strict,
-            charge_metadata,
+            strict: options.strict_capacity_limit,
+            charge_metadata: options.charge_metadata,
             counters: Counters::default(),
         }
     }
@@ -133,7 +135,7 @@ impl<V> Shared<V> {
         value: V,
         charge: usize,
         role: EntryRole,
-        clock: u64,
+        priority: Priority,
     ) -> std::result::Result<NonNull<Slot<Payload<V>>>, V> {
         let hash = key.hash();
         let charge = self.full_charge(charge);
@@ -146,10 +148,13 @@ impl<V> Shared<V> {
             return Err(value);
         }
         let payload = Payload { value, owner: self.clone() };
-        let inserted = self.shard(hash).insert(hash, Entry { key: *key, charge, role, payload }, clock, &mut garbage);
+        let (pool, priority) = self.budget.enter_pool(priority, charge);
+        let entry = Entry { key: *key, charge, role, pool, payload };
+        let inserted = self.shard(hash).insert(hash, entry, priority.tenacity(), &mut garbage);
         self.counters.count(if inserted.is_ok() { Event::Insert } else { Event::Rejection }, role);
         inserted.map_err(|entry| {
             self.budget.give_back(charge);
+            self.budget.leave_pool(entry.pool, charge);
             entry.payload.value
         })
     }

@@ -42,8 +42,8 @@ fn cache(capacity_bytes: usize, strict: bool) -> Arc<BlockCache<Counted>> {
         capacity_bytes,
         shard_bits: Some(0),
         strict_capacity_limit: strict,
-        fail_when_full: false,
         charge_metadata: false,
+        ..CacheOptions::default()
     })
 }
 

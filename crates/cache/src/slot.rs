@@ -1,7 +1,7 @@
 //! A slot holds one entry. Its whole life is one atomic word.
 //!
 //! ```text
-//! meta    [ state: bits 34..36 | clock: bits 32..34 | references: bits 0..32 ]
+//! meta    [ half: 37 | slow: 36 | state: bits 34..36 | clock: bits 32..34 | references: bits 0..32 ]
 //!
 //!             publish                    evict, erase (no references)
 //!   EMPTY ---------------> VISIBLE -------------------------------------> EMPTY
@@ -11,6 +11,8 @@
 //!                             +-------------------> INVISIBLE -----------------------> EMPTY
 //! ```
 //!
+//! - A *slow* entry ages at every second pass of the clock hand; *half* says that the first of the two was. Lookups do not
+//!   look at either.
 //! - References are only added to a VISIBLE slot, by compare-and-swap. (A blind `fetch_add` would be cheaper when many
 //!   threads hit one entry, but it also lands on slots that are being freed, and then "the last reference" is no longer
 //!   one well-defined thread that may touch the slot safely after everybody else is gone.)
@@ -20,7 +22,7 @@
 //!   reference. Slots are never moved or given back before the cache is, so a late reader finds a slot, if another entry's.
 
 use crate::key::CacheKey;
-use crate::role::EntryRole;
+use crate::role::{EntryRole, Pool, Tenacity};
 use crate::sync::{AtomicU64, Ordering};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -30,7 +32,9 @@ const REFERENCES: u64 = (1 << 32) - 1;
 const MAX_REFERENCES: u64 = 1 << 31;
 const CLOCK_SHIFT: u32 = 32;
 /// Highest clock value: passes of the hand that an entry survives.
-pub(crate) const MAX_CLOCK: u64 = 3;
+const MAX_CLOCK: u64 = 3;
+/// Most times the hand passes an entry until it takes it, when nobody uses it.
+pub(crate) const MOST_PASSES: usize = 2 * (MAX_CLOCK as usize + 1);
 const CLOCK: u64 = MAX_CLOCK << CLOCK_SHIFT;
 const STATE_SHIFT: u32 = 34;
 const STATE: u64 = 3 << STATE_SHIFT;
@@ -38,12 +42,15 @@ const EMPTY: u64 = 0;
 const VISIBLE: u64 = 1 << STATE_SHIFT;
 const INVISIBLE: u64 = 2 << STATE_SHIFT;
 const ONE_CLOCK: u64 = 1 << CLOCK_SHIFT;
+const SLOW: u64 = 1 << 36;
+const HALF: u64 = 1 << 37;
 
 /// What a slot holds.
 pub(crate) struct Entry<P> {
     pub(crate) key: CacheKey,
     pub(crate) charge: usize,
     pub(crate) role: EntryRole,
+    pub(crate) pool: Pool,
     pub(crate) payload: P,
 }
 
@@ -106,13 +113,14 @@ impl<P> Slot<P> {
     ///
     /// # Safety
     /// The caller must own the EMPTY slot: taken from the shard's free list under its lock.
-    pub(crate) unsafe fn publish(&self, entry: Entry<P>, clock: u64) {
+    pub(crate) unsafe fn publish(&self, entry: Entry<P>, tenacity: Tenacity) {
         debug_assert_eq!(self.meta.load(Ordering::Relaxed), EMPTY);
         self.charge.store(entry.charge, Ordering::Relaxed);
         // SAFETY: nobody reads the entry of an EMPTY slot, and the caller is its only owner.
         unsafe { (*self.entry.get()).write(entry) };
         // Release: who acquires the VISIBLE state sees the entry.
-        self.meta.store(VISIBLE | (clock << CLOCK_SHIFT) | 1, Ordering::Release);
+        let slow = if tenacity.is_slow { SLOW } else { 0 };
+        self.meta.store(VISIBLE | slow | (tenacity.clock << CLOCK_SHIFT) | 1, Ordering::Release);
     }
 
     /// Takes a reference when the slot is visible and holds `key`; that counts as a use.
@@ -205,7 +213,13 @@ impl<P> Slot<P> {
         if meta & REFERENCES != 0 {
             return Sweep::Referenced;
         }
-        let (next, outcome) = if meta & CLOCK == 0 { (EMPTY, Sweep::Claimed) } else { (meta - ONE_CLOCK, Sweep::Aged) };
+        let (next, outcome) = if meta & (SLOW | HALF) == SLOW {
+            (meta | HALF, Sweep::Aged)
+        } else if meta & CLOCK == 0 {
+            (EMPTY, Sweep::Claimed)
+        } else {
+            ((meta & !HALF) - ONE_CLOCK, Sweep::Aged)
+        };
         match self.meta.compare_exchange(meta, next, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => outcome,
             // Somebody has just used it.

@@ -9,15 +9,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
-const PRIORITIES: [Priority; 3] = [Priority::Bottom, Priority::Low, Priority::High];
+const PRIORITIES: [Priority; 4] = [Priority::Bottom, Priority::Low, Priority::High, Priority::Highest];
 
 fn options(capacity_bytes: usize, strict: bool) -> CacheOptions {
     CacheOptions {
         capacity_bytes,
         shard_bits: None,
         strict_capacity_limit: strict,
-        fail_when_full: false,
         charge_metadata: false,
+        ..CacheOptions::default()
     }
 }
 
@@ -61,7 +61,7 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Step> {
     prop_oneof![
-        8 => (0u64..200, prop_oneof![9 => 0usize..400, 1 => 400usize..9_000], 0usize..3, 0usize..3, any::<bool>()).prop_map(
+        8 => (0u64..200, prop_oneof![9 => 0usize..400, 1 => 400usize..9_000], 0usize..3, 0usize..4, any::<bool>()).prop_map(
             |(key, charge, role, priority, keep)| Step::Insert { key, charge, role, priority, keep }
         ),
         6 => (0u64..200, any::<bool>()).prop_map(|(key, keep)| Step::Lookup { key, keep }),
@@ -257,6 +257,66 @@ fn priorities_and_use_decide_who_stays() {
     assert_eq!(stats.total().evictions, 1_800);
 }
 
+/// How many of a hundred entries of each priority are left after a scan of `scanned` entries of low priority.
+fn left_after_scan(options: CacheOptions, scanned: u64) -> [usize; 4] {
+    let cache = BlockCache::<u64>::new(options);
+    let insert = |number: u64, priority| {
+        cache.insert_or_standalone(&key(number), number, 100, EntryRole::DataBlock, priority);
+    };
+    for number in 0..100 {
+        for (class, priority) in (0..).zip(PRIORITIES) {
+            insert(class * 1000 + number, priority);
+        }
+    }
+    (10_000..10_000 + scanned).for_each(|number| insert(number, Priority::Low));
+    std::array::from_fn(|class| {
+        let numbers = (0..100).map(|number| class as u64 * 1000 + number);
+        numbers.filter(|&number| cache.lookup(&key(number)).is_some()).count()
+    })
+}
+
+#[test]
+fn each_priority_outlasts_the_one_below() {
+    for shard_bits in [0, 4] {
+        let options = CacheOptions { shard_bits: Some(shard_bits), ..options(80_000, false) };
+        let left: Vec<_> = [450, 1000, 1500, 2500, 5500].map(|scanned| left_after_scan(options, scanned)).into();
+        assert!(left.iter().all(|left| left.is_sorted()), "{left:?}");
+        assert!(left[0][0] < 100 && left[0][1..] == [100; 3], "{left:?}");
+        assert!(left.iter().any(|left| left[2] == 0 && left[3] == 100), "{left:?}");
+        assert_eq!(left[4], [0; 4], "nothing stays for ever");
+    }
+}
+
+#[test]
+fn pools_bound_what_a_priority_is_worth() {
+    let options = options(80_000, false);
+    let scan = |high_pri_pool_ratio, low_pri_pool_ratio| {
+        left_after_scan(CacheOptions { high_pri_pool_ratio, low_pri_pool_ratio, ..options }, 900)
+    };
+    assert_eq!(scan(1.0, 1.0)[2..], [100; 2]);
+    let [_, low, high, highest] = scan(0.0, 1.0);
+    assert!(low == high && high == highest, "without a high pool: {low} {high} {highest}");
+    // 80,000 * 0.125 = the first hundred of the two hundred of high priority.
+    let [.., high, highest] = scan(0.125, 1.0);
+    assert_eq!((high, highest), (50, 50));
+    let [bottom, low, high, _] = scan(1.0, 0.0);
+    assert!(bottom == low && high == 100, "without a low pool: {bottom} {low}");
+    // What leaves makes room in its pool.
+    let cache = BlockCache::<u64>::new(CacheOptions { high_pri_pool_ratio: 0.01, ..options });
+    for number in 0..100 {
+        let insert = |number| cache.insert(&key(number), number, 800, EntryRole::IndexBlock, Priority::High).is_ok();
+        assert!(insert(number) && insert(1_000 + number));
+        cache.erase(&key(number));
+        cache.erase(&key(1_000 + number));
+    }
+    drop(cache.insert(&key(1), 1, 800, EntryRole::IndexBlock, Priority::High));
+    drop(cache.insert(&key(2), 2, 800, EntryRole::IndexBlock, Priority::High));
+    for number in 10_000..10_180 {
+        drop(cache.insert(&key(number), number, 800, EntryRole::DataBlock, Priority::Low));
+    }
+    assert!(cache.lookup(&key(1)).is_some() && cache.lookup(&key(2)).is_none(), "the second found no room in the pool");
+}
+
 #[test]
 fn metadata_is_charged_on_demand() {
     let cache = BlockCache::<u64>::new(CacheOptions { charge_metadata: true, ..options(1 << 20, false) });
@@ -408,7 +468,7 @@ fn threads_look_up_insert_erase_and_resize() {
                             0 => drop(cache.erase(&key(number))),
                             1..=6 => {
                                 let value = Counted::new(number, alive);
-                                let priority = PRIORITIES[random.below(3) as usize];
+                                let priority = PRIORITIES[random.below(4) as usize];
                                 let charge = 4096 + random.below(4096) as usize;
                                 let role = EntryRole::DataBlock;
                                 kept.push(cache.insert_or_standalone(&key(number), value, charge, role, priority));
@@ -531,7 +591,7 @@ fn a_strict_limit_holds_while_threads_fill_many_shards() {
                     for _ in 0..20_000 {
                         let number = random.below(300);
                         let charge = if number < 3 { 60_000 } else { 1_000 + random.below(3_000) as usize };
-                        let (role, priority) = (EntryRole::DataBlock, PRIORITIES[random.below(3) as usize]);
+                        let (role, priority) = (EntryRole::DataBlock, PRIORITIES[random.below(4) as usize]);
                         let found =
                             cache.lookup_or_load(&key(number), role, priority, || Ok((number, charge))).unwrap();
                         assert_eq!(*found, number);

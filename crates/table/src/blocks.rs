@@ -90,7 +90,10 @@ fn wrong_kind(expected: &str) -> Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockRole {
     Data,
+    /// An index block or partition.
     Index,
+    /// The top level of a partitioned index.
+    IndexTop,
     /// The index of filter partitions: never compressed.
     FilterIndex,
     Filter,
@@ -101,6 +104,7 @@ impl BlockRole {
         match self {
             Self::Data => EntryRole::DataBlock,
             Self::Index => EntryRole::IndexBlock,
+            Self::IndexTop => EntryRole::IndexMetaBlock,
             Self::FilterIndex => EntryRole::FilterMetaBlock,
             Self::Filter => EntryRole::FilterBlock,
         }

@@ -254,10 +254,16 @@ impl Builder<'_> {
         }
         let shard_bits: i32 = self.values.get("cache_numshardbits")?;
         let capacity: i64 = self.values.get("cache_size")?;
+        let ratio = |flag: &str| match self.values.get(flag)? {
+            ratio if (0.0..=1.0).contains(&ratio) => Ok(ratio),
+            ratio => Err(format!("--{flag}={ratio} is not between 0 and 1")),
+        };
         if let Ok(capacity_bytes) = usize::try_from(capacity) {
             self.out.db.components.block_cache = Some(TableBlockCache::new(CacheOptions {
                 capacity_bytes,
                 shard_bits: u32::try_from(shard_bits).ok(),
+                high_pri_pool_ratio: ratio("cache_high_pri_pool_ratio")?,
+                low_pri_pool_ratio: ratio("cache_low_pri_pool_ratio")?,
                 ..CacheOptions::default()
             }));
         } else {

@@ -6,9 +6,10 @@
 use super::passthrough;
 use super::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::merge;
-use ferrock_base::option_table::parse_integer;
+use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{Comparator, Error, Result, compaction_filter};
+use ferrock_cache::CacheOptions;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::options_file::value::parse_struct;
 use ferrock_format::options_file::{OptionScope, is_deprecated};
@@ -57,11 +58,7 @@ fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> 
         match name {
             "filter_policy" => family.filter_policy = FilterPolicy::parse(value)?,
             "block_cache" => {
-                let capacity = parse_integer(value).and_then(|bytes| usize::try_from(bytes).ok());
-                let capacity_bytes = capacity
-                    .ok_or_else(|| Error::invalid_argument(format!("option block_cache: {value:?} is not a size")))?;
-                let options = ferrock_cache::CacheOptions { capacity_bytes, ..ferrock_cache::CacheOptions::default() };
-                family.block_cache = Some(TableBlockCache::new(options));
+                family.block_cache = Some(TableBlockCache::new(cache_options(value)?));
             }
             _ => {
                 let is_known = family.table.set(name, value)?
@@ -74,6 +71,50 @@ fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> 
         }
     }
     Ok(())
+}
+
+/// Options of a cache: a size, or a list of RocksDB's names and our `fail_when_full`.
+fn cache_options(text: &str) -> Result<CacheOptions> {
+    let mut options = CacheOptions::default();
+    let wrong = |what: String| Error::invalid_argument(format!("option block_cache: {what}"));
+    let size = |value: &str| {
+        let size = parse_integer(value).and_then(|bytes| usize::try_from(bytes).ok());
+        size.ok_or_else(|| wrong(format!("{value:?} is not a size")))
+    };
+    if !text.contains('=') {
+        return Ok(CacheOptions { capacity_bytes: size(text)?, ..options });
+    }
+    let mut ratios = Vec::new();
+    for (name, value) in parse_struct(text)? {
+        let flag = || bool::parse_option(value).ok_or_else(|| wrong(format!("{name} = {value:?} is no boolean")));
+        let ratio = || {
+            let ratio = value.parse::<f64>().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
+            ratio.ok_or_else(|| wrong(format!("{name} = {value:?} is not between 0 and 1")))
+        };
+        match name {
+            "capacity" => options.capacity_bytes = size(value)?,
+            "num_shard_bits" => {
+                let bits = parse_integer(value).filter(|bits| (-1..20).contains(bits));
+                let bits = bits.ok_or_else(|| wrong(format!("{name} = {value:?} is not between -1 and 19")))?;
+                options.shard_bits = u32::try_from(bits).ok();
+            }
+            "strict_capacity_limit" => options.strict_capacity_limit = flag()?,
+            "fail_when_full" => options.fail_when_full = flag()?,
+            "high_pri_pool_ratio" => {
+                options.high_pri_pool_ratio = ratio()?;
+                ratios.push(options.high_pri_pool_ratio);
+            }
+            "low_pri_pool_ratio" => {
+                options.low_pri_pool_ratio = ratio()?;
+                ratios.push(options.low_pri_pool_ratio);
+            }
+            _ => return Err(wrong(format!("{name} is no option of a block cache"))),
+        }
+    }
+    if ratios.iter().sum::<f64>() > 1.0 {
+        return Err(wrong("high_pri_pool_ratio and low_pri_pool_ratio are together more than 1".to_owned()));
+    }
+    Ok(options)
 }
 
 /// Takes the options that name an object; false when `name` is none of them.
@@ -123,6 +164,33 @@ mod tests {
         assert_eq!(family.block_cache.unwrap().capacity(), 1 << 20);
         assert_eq!(family.prefix_extractor, Some(PrefixExtractor::Fixed(4)));
         assert_eq!(family.merge_operator.unwrap().name(), "UInt64AddOperator");
+    }
+
+    #[test]
+    fn a_block_cache_is_a_size_or_a_list() {
+        let of = |text: &str| {
+            let (_, family) = apply(&format!("block_based_table_factory={{block_cache={text}}}"))?;
+            let cache = family.block_cache.ok_or_else(|| Error::invalid_argument("no cache"))?;
+            Ok::<_, Error>((cache.capacity(), cache.shard_count(), cache.has_strict_capacity_limit()))
+        };
+        assert_eq!(of("1m").unwrap(), (1 << 20, 1, false));
+        let all = "{capacity=8m;num_shard_bits=3;strict_capacity_limit=true;high_pri_pool_ratio=0.6;low_pri_pool_ratio=0.4;\
+                   fail_when_full=true}";
+        assert_eq!(of(all).unwrap(), (8 << 20, 8, true));
+        assert_eq!(of("{capacity=8m;num_shard_bits=-1}").unwrap(), (8 << 20, 4, false));
+        for (text, part) in [
+            ("{capacity=much}", "much"),
+            ("{capacity=1m;num_shard_bits=20}", "num_shard_bits"),
+            ("{capacity=1m;high_pri_pool_ratio=1.5}", "high_pri_pool_ratio"),
+            ("{high_pri_pool_ratio=0.6;low_pri_pool_ratio=0.6}", "more than 1"),
+            ("{capacity=1m;strict_capacity_limit=perhaps}", "strict_capacity_limit"),
+            ("{capacity=1m;secondary_cache=x}", "secondary_cache"),
+        ] {
+            let error = of(text).unwrap_err();
+            assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains(part), "{text}: {error}");
+        }
+        let parsed = |text| cache_options(text).map(|options| (options.high_pri_pool_ratio, options.fail_when_full));
+        assert_eq!(parsed("high_pri_pool_ratio=0.6;fail_when_full=true").unwrap(), (0.6, true));
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("CacheOptions.shard_bits", Elsewhere("../cache/src/tests.rs", "keys_of_one_file_spread_over_shards")),
     ("CacheOptions.strict_capacity_limit", Shown(strict_capacity_limit)),
     ("CacheOptions.fail_when_full", Elsewhere("tests/cache_limit.rs", "a_full_cache_fails_reads_where_that_is_wanted")),
+    ("CacheOptions.high_pri_pool_ratio", Elsewhere("../cache/src/tests.rs", "pools_bound_what_a_priority_is_worth")),
+    ("CacheOptions.low_pri_pool_ratio", Elsewhere("../cache/src/tests.rs", "pools_bound_what_a_priority_is_worth")),
     ("CacheOptions.charge_metadata", Elsewhere("../cache/src/tests.rs", "metadata_is_charged_on_demand")),
     ("ColumnFamilyOptions.comparator", Shown(comparator)),
     ("ColumnFamilyOptions.merge_operator", Shown(merge_operator)),

@@ -33,8 +33,8 @@ pub(crate) struct BlockLoader {
     /// Distinguishes the blocks of this file from those of all others in the cache.
     pub(crate) cache_key_base: (u64, u64),
     pub(crate) high_priority_metadata: bool,
-    /// Filters are partitions, which may go before index partitions do.
-    pub(crate) filter_is_partitioned: bool,
+    /// Index blocks are partitions, which outlast those of filters.
+    pub(crate) index_is_partitioned: bool,
     /// The last bytes of the file, while it is being opened.
     pub(crate) tail: Option<(u64, Vec<u8>)>,
 }
@@ -55,7 +55,8 @@ impl BlockLoader {
         match role {
             BlockRole::Data => Priority::Low,
             _ if !self.high_priority_metadata => Priority::Low,
-            BlockRole::Filter if self.filter_is_partitioned => Priority::Middle,
+            // A lookup can do without a filter partition, at the price of a read in vain now and then.
+            BlockRole::Index if self.index_is_partitioned => Priority::Highest,
             _ => Priority::High,
         }
     }
@@ -166,7 +167,7 @@ impl BlockLoader {
         let bytes = if is_raw { payload } else { self.decompress(&payload, compression, handle, role)? };
         let decoded = match role {
             BlockRole::Data => DataBlock::new(bytes).map(CachedBlock::Data),
-            BlockRole::Index | BlockRole::FilterIndex => {
+            BlockRole::Index | BlockRole::IndexTop | BlockRole::FilterIndex => {
                 let has_first_key = self.index_format.has_first_key && role == BlockRole::Index;
                 let format = IndexFormat { has_first_key, ..self.index_format };
                 IndexBlock::new(bytes, format, &self.comparator).map(CachedBlock::Index)

@@ -29,7 +29,7 @@ impl IndexReader {
             let root = MetaSource::open(loader, handle, BlockRole::Index, placement.unpartitioned)?;
             return Ok(Self { root, partitions: None });
         }
-        let root = MetaSource::open(loader, handle, BlockRole::Index, placement.top_level)?;
+        let root = MetaSource::open(loader, handle, BlockRole::IndexTop, placement.top_level)?;
         let handles = {
             let top = root.get(loader, &TableReadOptions::default())?;
             handles(&top)?

@@ -57,7 +57,7 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
     }
     loader.index_format.has_first_key = index_type == 3;
     loader.cache_key_base = cache_key_base(&params, &properties);
-    loader.filter_is_partitioned = meta.partitioned_filter.is_some();
+    loader.index_is_partitioned = index_type == 2;
     loader.dictionary = read_dictionary(&loader, &meta, &properties, footer.format_version)?;
     let range_tombstones = read_range_tombstones(&loader, &meta, global_sequence)?;
 
@@ -121,7 +121,7 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
         cache: params.cache.clone().filter(|_| !params.options.no_block_cache),
         cache_key_base: (0, 0),
         high_priority_metadata: params.options.cache_index_and_filter_blocks_with_high_priority,
-        filter_is_partitioned: false,
+        index_is_partitioned: false,
         tail: Some((start, tail)),
     };
     Ok((loader, footer))

@@ -44,8 +44,6 @@ pub(super) const REFUSED: &[Row] = &[
     refused("use_blob_db", Bool, "false", BLOB_DB),
     refused("block_cache_trace_file", Text, "", TRACES),
     refused("build_info", Bool, "false", "`--version` says what is known of the build"),
-    refused("cache_high_pri_pool_ratio", Number, "0", "the cache has priorities, not pools"),
-    refused("cache_low_pri_pool_ratio", Number, "0", "the cache has priorities, not pools"),
     refused("charge_compression_dictionary_building_buffer", Bool, "false", "it is not charged to the cache"),
     refused("charge_file_metadata", Bool, "false", "it is not charged to the cache"),
     refused("charge_filter_construction", Bool, "false", "it is not charged to the cache"),

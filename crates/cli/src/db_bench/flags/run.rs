@@ -101,6 +101,13 @@ pub(super) const ROWS: &[Row] = &[
     row("cache_size", Kind::Integer, "33554432", "bytes of the block cache; negative: no block cache"),
     row("cache_numshardbits", Kind::Integer, "-1", "the block cache has 2^n shards; negative: chosen by its size"),
     row(
+        "cache_high_pri_pool_ratio",
+        Kind::Number,
+        "1",
+        "part of the block cache in which index and filter blocks have high priority",
+    ),
+    row("cache_low_pri_pool_ratio", Kind::Number, "1", "part of the block cache in which low priority is above bottom"),
+    row(
         "cache_type",
         Kind::Text,
         "lru_cache",
