@@ -33,6 +33,10 @@ option_enum! {
         BinarySearch = "kDataBlockBinarySearch",
         /// A hash index for point lookups too.
         BinaryAndHash = "kDataBlockBinaryAndHash",
+        /// Ours: a hash index where the reads of the column family are such that it pays, decided for each table as it is
+        /// written. In an OPTIONS file RocksDB sees `kDataBlockBinarySearch`. A table built by itself has no reads to go by
+        /// and gets none.
+        Auto = "kDataBlockAuto",
     }
 }
 
@@ -93,6 +97,33 @@ option_enum! {
         BySize = "FlushBlockBySizePolicyFactory",
         /// After every key.
         EveryKey = "FlushBlockEveryKeyPolicyFactory",
+    }
+}
+
+/// Which tables are partitioned where `index_type` is `kTwoLevelIndexSearch`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PartitionFromLevel {
+    /// By size: indexes and filters that would be a single partition, as those of small tables, are written whole. That
+    /// spares the top level and its search.
+    #[default]
+    Automatic,
+    /// Tables of this level and below; 0 is all, as RocksDB does. A flush writes to level 0.
+    Level(u32),
+}
+
+impl OptionValue for PartitionFromLevel {
+    fn parse_option(text: &str) -> Option<Self> {
+        match text.trim() {
+            "kAutomatic" => Some(Self::Automatic),
+            level => level.parse().ok().map(Self::Level),
+        }
+    }
+
+    fn format_option(&self) -> String {
+        match self {
+            Self::Automatic => "kAutomatic".to_owned(),
+            Self::Level(level) => level.to_string(),
+        }
     }
 }
 
@@ -217,6 +248,10 @@ option_table! {
         mutable uniform_cv_threshold: f64 = -1.0;
         /// Whether whole keys go into the filter.
         mutable whole_key_filtering: bool = true;
+        /// Which tables are partitioned, if `index_type` asks for it: `kAutomatic`, or the number of a level, from which on all
+        /// are. Tables of the levels above it are read often and in many places, so that their whole index and filter are
+        /// wanted anyway.
+        own_mutable partition_from_level: PartitionFromLevel = PartitionFromLevel::Automatic;
         /// Whether filters are partitioned like the index; nothing happens unless it is.
         mutable partition_filters: bool = false;
         /// Whether filter partitions are cut on their own.
@@ -317,7 +352,8 @@ mod tests {
             assert_eq!(again, options);
             names.push(name);
         }
-        assert_eq!(BlockBasedTableOptions::TABLE.len(), names.len());
+        let own = BlockBasedTableOptions::TABLE.iter().filter(|info| info.flags.is_own).count();
+        assert_eq!(BlockBasedTableOptions::TABLE.len() - own, names.len());
         assert!(options.violations().is_empty() && options.unsupported_for_writing().is_empty());
     }
 

@@ -24,6 +24,7 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::SequenceNumber;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::metaindex;
+use ferrock_table::options::PartitionFromLevel;
 use ferrock_table::{
     BlockBasedTableOptions, TableBuilder, TableBuilderParams, TableReadOptions, TableReader, TableReaderParams,
 };
@@ -72,6 +73,8 @@ fn rows() -> Vec<Row<'static>> {
                     assert!(options.set(name, value).unwrap(), "{name}");
                 }
             }
+            // RocksDB partitions whatever the size.
+            options.partition_from_level = PartitionFromLevel::Level(0);
             let prefix_extractor = fields[3].split_once(':').map(|(kind, length)| match (kind, length.parse()) {
                 ("fixed", Ok(length)) => PrefixExtractor::Fixed(length),
                 ("capped", Ok(length)) => PrefixExtractor::Capped(length),

@@ -95,6 +95,18 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("whole_key_filtering", Shown(whole_key_filtering)),
     ("partition_filters", Shown(partition_filters)),
     (
+        "partition_from_level",
+        Shown(|| {
+            let partitions = differs_with(
+                "partition_from_level",
+                ["0", "1"],
+                |setup| setup.set("index_type", "kTwoLevelIndexSearch").set("metadata_block_size", "100000"),
+                |setup| flushed_properties(&setup).index_partitions,
+            );
+            assert_eq!(partitions, [1, 0], "a flush writes to level 0");
+        }),
+    ),
+    (
         "decouple_partitioned_filters",
         Shown(|| {
             differs("decouple_partitioned_filters", ["true", "false"], |setup| {

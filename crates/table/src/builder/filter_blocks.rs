@@ -8,13 +8,15 @@
 //! decoupled    a partition ends when it is full; its key is its last user key with sequence number 0 and type 0.
 //! ```
 //!
+//! With `partition_from_level = kAutomatic` a single partition is written as a whole filter.
+//!
 //! Prefix lookups must not fall between partitions, so neighbours share: a partition that ends gets the prefix of the next
 //! key, and the next one begins with the prefix of the key before.
 
 use super::TableBuilderParams;
 use super::block_writer::BlockWriter;
 use super::index_builder::{IndexBuilder, IndexEncoder, IndexEncoding};
-use crate::options::IndexType;
+use crate::options::{IndexType, PartitionFromLevel};
 use ferrock_base::internal_key::append_internal_key;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::SequenceNumber;
@@ -43,6 +45,8 @@ struct FilterPartitions {
     complete: Vec<(Vec<u8>, Vec<u8>)>,
     complete_entries: u64,
     complete_bytes: u64,
+    /// A single partition is written as a whole filter.
+    unites_one: bool,
 }
 
 /// A filter in the file.
@@ -81,6 +85,7 @@ impl FilterBlocks {
                 complete: Vec::new(),
                 complete_entries: 0,
                 complete_bytes: 0,
+                unites_one: options.partition_from_level == PartitionFromLevel::Automatic,
             }
         });
         Some(Self {
@@ -174,13 +179,20 @@ impl FilterBlocks {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        let Some(partitions) = &mut self.partitions else {
-            let payload = self.builder.finish()?;
+        let whole = match &mut self.partitions {
+            None => Some(self.builder.finish()?),
+            Some(FilterPartitions { unites_one: true, complete, .. }) if complete.len() == 1 => {
+                complete.pop().map(|(_, payload)| payload)
+            }
+            Some(_) => None,
+        };
+        if let Some(payload) = whole {
             let metaindex_name = format!("{}{COMPATIBILITY_NAME}", metaindex::FULL_FILTER_PREFIX);
             let handle = writer.write_raw(&payload)?;
             return Ok(Some(WrittenFilter { metaindex_name, handle, size: payload.len() as u64, entries }));
-        };
-        let (handle, size) = write_partitions(&partitions.complete, index.encoding(), writer)?;
+        }
+        let complete = self.partitions.as_ref().map_or(&[][..], |partitions| &partitions.complete);
+        let (handle, size) = write_partitions(complete, index.encoding(), writer)?;
         let metaindex_name = format!("{}{COMPATIBILITY_NAME}", metaindex::PARTITIONED_FILTER_PREFIX);
         Ok(Some(WrittenFilter { metaindex_name, handle, size, entries }))
     }

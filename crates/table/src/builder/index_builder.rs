@@ -4,7 +4,8 @@
 //! kBinarySearch              one block: separator -> handle
 //! kBinarySearchWithFirstKey  one block: separator -> handle, first internal key of the block
 //! kHashSearch                metadata and prefixes of the hash, then one block with a restart for every entry
-//! kTwoLevelIndexSearch       partitions, then the top level: last separator of a partition -> its handle
+//! kTwoLevelIndexSearch       partitions, then the top level: last separator of a partition -> its handle;
+//!                            of one partition, with partition_from_level = kAutomatic, as kBinarySearch
 //! ```
 //!
 //! Whether index keys are user keys or internal keys is known only when the last block is there: one user key that goes
@@ -14,7 +15,7 @@
 
 use super::block_writer::BlockWriter;
 use super::hash_prefixes::HashPrefixes;
-use crate::options::{BlockBasedTableOptions, IndexShorteningMode, IndexType};
+use crate::options::{BlockBasedTableOptions, IndexShorteningMode, IndexType, PartitionFromLevel};
 use ferrock_base::coding::{put_varint32, put_varint64, varint_len, zigzag};
 use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
 use ferrock_base::prefix::PrefixExtractor;
@@ -127,13 +128,16 @@ struct Partitioning {
     cut_requested: bool,
     /// A partition ended, and the filter has not followed.
     was_cut: bool,
+    /// A single partition is written as a whole index.
+    unites_one: bool,
 }
 
 impl Partitioning {
     fn new(options: &BlockBasedTableOptions, encoding: IndexEncoding) -> Self {
         let (size, early_cut_size) = super::block_limits(options.metadata_block_size, options.block_size_deviation);
         let open = IndexEncoder::new(encoding);
-        Self { size, early_cut_size, open, ends: Vec::new(), cut_requested: false, was_cut: false }
+        let unites_one = options.partition_from_level == PartitionFromLevel::Automatic;
+        Self { size, early_cut_size, open, ends: Vec::new(), cut_requested: false, was_cut: false, unites_one }
     }
 
     /// True when the partition is to end before an entry for a block that ends in `last`.
@@ -354,6 +358,14 @@ impl IndexBuilder {
         }
         let mut encoder = IndexEncoder::new(self.encoding);
         let count = self.handles.len();
+        if self
+            .partitioning
+            .as_ref()
+            .is_some_and(|partitioning| partitioning.unites_one && partitioning.ends.is_empty())
+        {
+            self.partitioning = None;
+            self.index_type = IndexType::BinarySearch;
+        }
         let mut ends = self.partitioning.as_mut().map(|partitioning| std::mem::take(&mut partitioning.ends));
         let Some(ends) = &mut ends else {
             let root = self.write_block(&mut encoder, 0..count, writer, may_compress, &mut written)?;

@@ -19,7 +19,7 @@ mod params;
 
 pub use params::{TableBuilderParams, TableSummary};
 
-use crate::options::{DataBlockIndexType, FlushBlockPolicy};
+use crate::options::{DataBlockIndexType, FlushBlockPolicy, IndexType, PartitionFromLevel};
 use block_writer::{BlockWriter, Stored};
 use dictionary::BufferedBlocks;
 use ferrock_base::checksum::crc32c;
@@ -34,6 +34,7 @@ use ferrock_vfs::WritableFile;
 use filter_blocks::FilterBlocks;
 use index_builder::IndexBuilder;
 use std::path::Path;
+use std::sync::Arc;
 
 /// First format version whose checksums know their place.
 const FIRST_CONTEXT_VERSION: u32 = 6;
@@ -63,9 +64,15 @@ pub struct TableBuilder {
 
 impl TableBuilder {
     /// Begins a table in an empty file.
-    pub fn new(params: TableBuilderParams, file: Box<dyn WritableFile>) -> Result<Self> {
+    pub fn new(mut params: TableBuilderParams, file: Box<dyn WritableFile>) -> Result<Self> {
         if let Some(violation) = params.options.violations().first() {
             return Err(Error::invalid_argument(violation.to_string()));
+        }
+        if let PartitionFromLevel::Level(level) = params.options.partition_from_level
+            && params.options.index_type == IndexType::TwoLevelIndexSearch
+            && i64::from(params.filter_level.max(0)) < i64::from(level)
+        {
+            Arc::make_mut(&mut params.options).index_type = IndexType::BinarySearch;
         }
         let options = params.options.clone();
         let base_context =
