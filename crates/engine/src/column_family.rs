@@ -1,5 +1,6 @@
 //! A column family: its options, the memtable being written, and what readers pin.
 
+use crate::hash_index_choice::HashIndexChoice;
 use crate::options::ColumnFamilyOptions;
 use crate::super_version::SuperVersionCell;
 use crate::table_cache::TableCache;
@@ -32,6 +33,8 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) options: ArcSwap<ColumnFamilyOptions>,
     /// Opens the family's tables and keeps them open.
     pub(crate) table_cache: Arc<TableCache>,
+    /// Decides about hash indexes in data blocks.
+    pub(crate) hash_index_choice: HashIndexChoice,
     /// Replaced by the leader of the writers, under the lock of the database.
     pub(crate) memtable: ArcSwap<MemTable>,
     pub(crate) super_version: SuperVersionCell<SuperVersion>,
@@ -61,6 +64,7 @@ impl ColumnFamilyData {
             name,
             comparator,
             options: ArcSwap::new(options),
+            hash_index_choice: HashIndexChoice::new(Arc::clone(table_cache.read_sample())),
             table_cache,
             memtable: ArcSwap::new(memtable),
             super_version: SuperVersionCell::new(super_version),

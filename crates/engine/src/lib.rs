@@ -6,6 +6,7 @@ mod blob;
 mod column_family;
 mod compaction;
 mod db;
+mod hash_index_choice;
 mod info_log;
 mod iterator;
 mod listener;

@@ -17,7 +17,7 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, FileNumber, InternalComparator, Result};
 use ferrock_format::file_name;
-use ferrock_table::{BlockBasedTableOptions, TableBlockCache, TableReader, TableReaderParams};
+use ferrock_table::{BlockBasedTableOptions, ReadSample, TableBlockCache, TableReader, TableReaderParams};
 use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions};
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
@@ -165,6 +165,8 @@ pub struct TableCacheParams {
     pub verify_unique_id: bool,
     /// The bounded cache, shared by all families.
     pub open_tables: Arc<OpenTables>,
+    /// Where the family's reads are counted.
+    pub read_sample: Arc<ReadSample>,
 }
 
 /// Opens the tables of a column family and keeps them open.
@@ -203,6 +205,13 @@ impl TableCache {
     #[must_use]
     pub fn new(params: TableCacheParams) -> Self {
         Self { params }
+    }
+
+    /// Where the family's reads are counted.
+    #[inline]
+    #[must_use]
+    pub fn read_sample(&self) -> &Arc<ReadSample> {
+        &self.params.read_sample
     }
 
     /// The open table of `file`, for as long as the file's metadata is held. Point reads use this: where all tables stay
@@ -261,6 +270,7 @@ impl TableCache {
             prefix_extractor: params.prefix_extractor.clone(),
             largest_sequence: Some(file.largest_seqno),
             expected_unique_id: unique_id,
+            read_sample: Some(Arc::clone(&params.read_sample)),
             tail_size: (file.tail_size_bytes > 0).then_some(file.tail_size_bytes),
             ..TableReaderParams::new(handle, Arc::clone(&params.file_system), params.comparator.clone())
         })

@@ -15,9 +15,11 @@
 pub mod blocks;
 pub mod builder;
 pub mod options;
+mod read_sample;
 pub mod reader;
 
 pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
 pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
 pub use options::BlockBasedTableOptions;
+pub use read_sample::{ReadCounts, ReadSample};
 pub use reader::{ReadTier, TableIter, TableReadOptions, TableReader, TableReaderParams};

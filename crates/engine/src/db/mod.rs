@@ -223,6 +223,7 @@ impl DbCore {
             file_options: file_options(&db),
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
             open_tables: Arc::clone(&self.open_tables),
+            read_sample: Arc::default(),
         }))
     }
 

@@ -24,7 +24,9 @@ impl DbCore {
         options: &ReadOptions,
         keys: &[&[u8]],
     ) -> Vec<Result<Option<PinnedSlice>>> {
-        let pinned = data.super_version.pin(thread_ordinal());
+        let thread = thread_ordinal();
+        let pinned = data.super_version.pin(thread);
+        data.table_cache.read_sample().note_lookups(thread, keys.len() as u64);
         let sequence = self.sequence_for(options);
         let operator = pinned.options.merge_operator.as_deref();
         let blobs = self.blob_view(data.id, &pinned.version, options);

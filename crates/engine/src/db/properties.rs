@@ -7,7 +7,9 @@ use super::{Db, DbCore, State};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::statistics::Statistics;
 use ferrock_base::Result;
+use ferrock_base::option_table::OptionValue as _;
 use ferrock_format::properties::TableProperties;
+use ferrock_table::options::DataBlockIndexType;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -69,6 +71,7 @@ pub const TEXT_PROPERTIES: &[&str] = &[
     "compression-ratio-at-levelN",
     "options-statistics",
     "block-cache-entry-stats",
+    "ferrock.data-block-index",
     "ferrock.statistics",
     "ferrock.io",
     "ferrock.options-without-effect",
@@ -126,6 +129,10 @@ impl DbCore {
             }
             "block-cache-entry-stats" => Some(format!("{:#?}\n", self.block_cache_of(&pinned.options).stats())),
             "ferrock.options-without-effect" | "options-without-effect" => Some(self.option_notes.join("\n")),
+            "ferrock.data-block-index" => Some(match pinned.options.table.data_block_index_type {
+                DataBlockIndexType::Auto => data.hash_index_choice.last().to_string(),
+                fixed => format!("{}: as the option says", fixed.format_option()),
+            }),
             "ferrock.statistics" | "options-statistics" => Some(self.statistics.to_lines()),
             "ferrock.io" => Some(format!("{:#?}", self.file_system.counters().snapshot())),
             _ => self.int_property(data, name).map(|value| value.to_string()),

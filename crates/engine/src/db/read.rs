@@ -18,7 +18,7 @@ use crate::super_version::thread_ordinal;
 use crate::table_cache::{TableCache, TableRef};
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
-use ferrock_table::{BlockPin, TableReadOptions};
+use ferrock_table::{BlockPin, ReadSample, TableReadOptions};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
@@ -50,16 +50,18 @@ impl DbCore {
         options: &ReadOptions,
         key: &[u8],
     ) -> Result<Option<PinnedSlice>> {
-        let pinned = data.super_version.pin(thread_ordinal());
+        let thread = thread_ordinal();
+        let pinned = data.super_version.pin(thread);
         let sequence = self.sequence_for(options);
         let lookup = LookupKey::new(key, sequence);
         let blobs = self.blob_view(data.id, &pinned.version, options);
         let mut context = GetContext::new(key, pinned.options.merge_operator.as_deref()).with_blobs(&blobs);
         search_memtables(&pinned, &lookup, sequence, &mut context);
-        if !context.is_done()
-            && let Err(error) = search_tables(data, &pinned, &lookup, sequence, options, &mut context)
-        {
-            context.fail(error);
+        if !context.is_done() {
+            data.table_cache.read_sample().note_lookups(thread, 1);
+            if let Err(error) = search_tables(data, &pinned, &lookup, sequence, options, &mut context) {
+                context.fail(error);
+            }
         }
         context.finish()
     }
@@ -108,8 +110,12 @@ impl DbCore {
         };
         let owner = IterOwner { _super_version: pinned, _snapshot: options.snapshot.clone() };
         match inner {
-            Ok(inner) => Iter { inner: Ok(DbIterator::new(inner, settings, owner)), _release: Some(release) },
-            Err(error) => Iter { inner: Err(error), _release: None },
+            Ok(inner) => Iter {
+                inner: Ok(DbIterator::new(inner, settings, owner)),
+                reads: Some((Arc::clone(data.table_cache.read_sample()), thread_ordinal())),
+                _release: Some(release),
+            },
+            Err(error) => Iter { inner: Err(error), reads: None, _release: None },
         }
     }
 }
@@ -267,6 +273,8 @@ impl Drop for Release {
 /// ```
 pub struct Iter {
     inner: Result<DbIterator<Child, IterOwner>>,
+    /// Where its positionings are counted, as those of the thread that made it.
+    reads: Option<(Arc<ReadSample>, usize)>,
     /// Behind `inner`: dropped when the version is let go.
     _release: Option<Release>,
 }
@@ -308,8 +316,16 @@ impl Iter {
         self.inner.as_ref().map_or(PinnedValue::Owned(Vec::new()), DbIterator::pin_value)
     }
 
+    #[inline]
+    fn note_read(&self) {
+        if let Some((sample, thread)) = &self.reads {
+            sample.note_range_read(*thread);
+        }
+    }
+
     /// Goes to the first key within the bounds.
     pub fn seek_to_first(&mut self) {
+        self.note_read();
         if let Ok(inner) = &mut self.inner {
             inner.seek_to_first();
         }
@@ -317,6 +333,7 @@ impl Iter {
 
     /// Goes to the last key within the bounds.
     pub fn seek_to_last(&mut self) {
+        self.note_read();
         if let Ok(inner) = &mut self.inner {
             inner.seek_to_last();
         }
@@ -324,6 +341,7 @@ impl Iter {
 
     /// Goes to the first key at or after `key`.
     pub fn seek(&mut self, key: &[u8]) {
+        self.note_read();
         if let Ok(inner) = &mut self.inner {
             inner.seek(key);
         }
@@ -331,6 +349,7 @@ impl Iter {
 
     /// Goes to the last key at or before `key`.
     pub fn seek_for_prev(&mut self, key: &[u8]) {
+        self.note_read();
         if let Ok(inner) = &mut self.inner {
             inner.seek_for_prev(key);
         }
@@ -387,7 +406,7 @@ impl Db {
     pub fn iter(&self, options: &ReadOptions) -> Iter {
         match self.core().default_family() {
             Ok(data) => self.core().iter(&data, options),
-            Err(error) => Iter { inner: Err(error), _release: None },
+            Err(error) => Iter { inner: Err(error), reads: None, _release: None },
         }
     }
 

@@ -8,6 +8,7 @@ use crate::column_family::ColumnFamilyData;
 use crate::compaction::iterator::{
     CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
 };
+use crate::hash_index_choice::HASH_INDEX_PROPERTY;
 use crate::options::ColumnFamilyOptions;
 use crate::statistics::Statistics;
 use ferrock_base::internal_key::{make_internal_key, sequence, trailer};
@@ -15,6 +16,7 @@ use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
+use ferrock_table::options::DataBlockIndexType;
 use ferrock_table::{TableBuilder, TableBuilderParams};
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::sync::Arc;
@@ -171,6 +173,13 @@ impl<'a> TableOutput<'a> {
             options.compression_for(plan.level, plan.base_level, plan.is_bottommost);
         let mut params = TableBuilderParams::new(self.order.clone());
         params.options = Arc::new(options.table.clone());
+        if options.table.data_block_index_type == DataBlockIndexType::Auto {
+            let decision = plan.data.hash_index_choice.decide();
+            if decision.uses_hash_index {
+                Arc::make_mut(&mut params.options).data_block_index_type = DataBlockIndexType::BinaryAndHash;
+            }
+            params.user_collected.insert(HASH_INDEX_PROPERTY.to_vec(), decision.to_string().into_bytes());
+        }
         params.compression = compression;
         params.compression_options = compression_options.clone();
         params.prefix_extractor = options.prefix_extractor.clone();

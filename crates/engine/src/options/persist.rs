@@ -8,7 +8,7 @@ use super::passthrough::{self, DefaultText, Passthrough};
 use super::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::compaction_filter;
 use ferrock_base::merge;
-use ferrock_base::option_table::OptionInfo;
+use ferrock_base::option_table::{OptionInfo, OptionValue as _};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{Comparator, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
@@ -17,6 +17,7 @@ use ferrock_format::options_file::{
     ColumnFamilySection, OptionScope, OptionsFile, RocksDbVersion, Section, TableSection, Version, is_deprecated,
 };
 use ferrock_table::BlockBasedTableOptions;
+use ferrock_table::options::DataBlockIndexType;
 use ferrock_vfs::{FileSystem, read_file};
 use std::path::Path;
 
@@ -272,7 +273,15 @@ pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Op
             &[passthrough::COLUMN_FAMILY_OPTIONS, passthrough::TABLE_OPTIONS],
         );
         let mut table = Section::new();
-        push_table(&mut table, BlockBasedTableOptions::TABLE, |name| options.table.get(name));
+        push_table(&mut table, BlockBasedTableOptions::TABLE, |name| {
+            // RocksDB knows the fixed choices only; ours follows as a comment, and is read after it.
+            let is_auto =
+                name == "data_block_index_type" && options.table.data_block_index_type == DataBlockIndexType::Auto;
+            if is_auto { Some(DataBlockIndexType::BinarySearch.format_option()) } else { options.table.get(name) }
+        });
+        if options.table.data_block_index_type == DataBlockIndexType::Auto {
+            table.push_extension("data_block_index_type", DataBlockIndexType::Auto.format_option());
+        }
         table.push("filter_policy", options.filter_policy.to_string());
         for (name, value) in options.passthrough.entries(passthrough::TABLE_OPTIONS) {
             let known = passthrough::TABLE_OPTIONS.iter().find(|(known, _)| *known == name);

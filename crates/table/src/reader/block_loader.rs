@@ -3,6 +3,7 @@
 use super::read_options::{ReadTier, TableReadOptions};
 use super::readahead::Readahead;
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, FilterBlock, TableBlockCache};
+use crate::read_sample::ReadSample;
 use ferrock_base::checksum::ChecksumType;
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_cache::{CacheKey, Priority};
@@ -35,6 +36,8 @@ pub(crate) struct BlockLoader {
     pub(crate) high_priority_metadata: bool,
     /// Index blocks are partitions, which outlast those of filters.
     pub(crate) index_is_partitioned: bool,
+    /// Counts the data blocks that lookups read.
+    pub(crate) read_sample: Option<Arc<ReadSample>>,
     /// The last bytes of the file, while it is being opened.
     pub(crate) tail: Option<(u64, Vec<u8>)>,
 }
@@ -141,10 +144,20 @@ impl BlockLoader {
         verify: bool,
         readahead: Option<&mut Readahead>,
     ) -> Result<CachedBlock> {
+        if role == BlockRole::Data && readahead.is_none() {
+            self.note_block_read();
+        }
         let decoded = self
             .read_stored(handle, verify, readahead)
             .and_then(|(stored, compression)| self.decode(stored, compression, handle, role));
         decoded.map_err(|error| self.in_file(error))
+    }
+
+    /// Counts a data block that a lookup reads.
+    pub(crate) fn note_block_read(&self) {
+        if let Some(sample) = &self.read_sample {
+            sample.note_block_read();
+        }
     }
 
     /// Decodes a block that was read with its trailer in a batch.

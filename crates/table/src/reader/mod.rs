@@ -22,6 +22,7 @@ pub use read_options::{ReadTier, TableReadOptions};
 
 use crate::blocks::TableBlockCache;
 use crate::options::BlockBasedTableOptions;
+use crate::read_sample::ReadSample;
 use block_loader::BlockLoader;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
@@ -66,6 +67,8 @@ pub struct TableReaderParams {
     pub tail_size: Option<u64>,
     /// Open without filters.
     pub skip_filters: bool,
+    /// Where lookups that read data blocks are counted.
+    pub read_sample: Option<Arc<ReadSample>>,
 }
 
 impl TableReaderParams {
@@ -91,6 +94,7 @@ impl TableReaderParams {
             expected_unique_id: None,
             tail_size: None,
             skip_filters: false,
+            read_sample: None,
         }
     }
 }

@@ -150,6 +150,7 @@ impl TableReader {
         outcome: Result<usize>,
     ) -> Result<BlockRef> {
         let read = outcome?;
+        self.loader.note_block_read();
         if read < buffer.len() {
             let error = super::block_loader::short_read(handle.offset, buffer.len(), read);
             return Err(self.loader.in_file(error));

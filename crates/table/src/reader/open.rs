@@ -123,6 +123,7 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
         high_priority_metadata: params.options.cache_index_and_filter_blocks_with_high_priority,
         index_is_partitioned: false,
         tail: Some((start, tail)),
+        read_sample: params.read_sample.clone(),
     };
     Ok((loader, footer))
 }

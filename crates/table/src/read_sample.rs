@@ -1,0 +1,83 @@
+//! How the tables of a column family are read: point lookups, range reads, and how many lookups had to read a block.
+//!
+//! Counters are plain loads and stores on a cache line of the thread's own. Two threads with one line lose each other's
+//! counts now and then, which a share of many does not notice.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Cache lines; threads beyond share.
+const SHARDS: usize = 16;
+
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Line {
+    lookups: AtomicU64,
+    range_reads: AtomicU64,
+}
+
+/// Counts since the column family was opened. Shared by its tables and those who read them.
+#[derive(Debug, Default)]
+pub struct ReadSample {
+    lines: [Line; SHARDS],
+    block_reads: AtomicU64,
+}
+
+/// The counts of one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadCounts {
+    /// Point lookups that went to tables.
+    pub lookups: u64,
+    /// Times an iterator was positioned.
+    pub range_reads: u64,
+    /// Data blocks that lookups did not find in memory.
+    pub block_reads: u64,
+}
+
+impl ReadCounts {
+    /// What was added since an earlier moment.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            lookups: self.lookups.saturating_sub(earlier.lookups),
+            range_reads: self.range_reads.saturating_sub(earlier.range_reads),
+            block_reads: self.block_reads.saturating_sub(earlier.block_reads),
+        }
+    }
+}
+
+#[inline]
+fn add(counter: &AtomicU64, count: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+}
+
+impl ReadSample {
+    /// Counts point lookups of the thread with this number.
+    #[inline]
+    pub fn note_lookups(&self, thread: usize, count: u64) {
+        add(&self.lines[thread % SHARDS].lookups, count);
+    }
+
+    /// Counts a range read of the thread with this number.
+    #[inline]
+    pub fn note_range_read(&self, thread: usize) {
+        add(&self.lines[thread % SHARDS].range_reads, 1);
+    }
+
+    /// Counts a data block that a lookup reads from the file.
+    pub(crate) fn note_block_read(&self) {
+        self.block_reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The counts so far.
+    #[must_use]
+    pub fn counts(&self) -> ReadCounts {
+        let sum = |counter: fn(&Line) -> &AtomicU64| {
+            self.lines.iter().map(|line| counter(line).load(Ordering::Relaxed)).sum()
+        };
+        ReadCounts {
+            lookups: sum(|line| &line.lookups),
+            range_reads: sum(|line| &line.range_reads),
+            block_reads: self.block_reads.load(Ordering::Relaxed),
+        }
+    }
+}
