@@ -5,6 +5,7 @@
 //!   get           filter -> index -> data block, without an allocation
 //!   multi_get     the same for a batch, whose reads are submitted together
 //!   iter          TableIter: both directions, with readahead
+//!   statistics    sizes and shapes of its blocks, all partitions together
 //! TableBuilder    writes one: data blocks as keys come, everything else at the end
 //! ```
 //!
@@ -22,4 +23,6 @@ pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
 pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
 pub use options::BlockBasedTableOptions;
 pub use read_sample::{ReadCounts, ReadSample};
-pub use reader::{ReadTier, TableIter, TableReadOptions, TableReader, TableReaderParams};
+pub use reader::{
+    FooterDetails, ReadTier, TableIter, TableReadOptions, TableReader, TableReaderParams, TableStatistics,
+};

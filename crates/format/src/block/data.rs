@@ -1,6 +1,7 @@
 //! A data block in memory, and an iterator that owns (or pins) one.
 
 use super::data_cursor::DataBlockCursor;
+use super::hash_index::{Bucket, HashIndexBuckets};
 use super::layout::BlockLayout;
 use ferrock_base::{InternalComparator, InternalIterator, Result, SequenceNumber};
 use std::ops::Deref;
@@ -31,6 +32,19 @@ impl DataBlock {
     #[must_use]
     pub fn layout(&self) -> &BlockLayout {
         &self.layout
+    }
+
+    /// How full the hash index is, `None` in a block without one.
+    #[must_use]
+    pub fn hash_index_buckets(&self) -> Option<HashIndexBuckets> {
+        self.layout.hash_index.map(|index| index.buckets(&self.bytes))
+    }
+
+    /// True when the block has a hash index that knows nothing about a user key: its bucket is shared by several
+    /// restart intervals.
+    #[must_use]
+    pub fn hash_index_falls_back(&self, user_key: &[u8]) -> bool {
+        self.layout.hash_index.is_some_and(|index| index.lookup(&self.bytes, user_key) == Bucket::Collision)
     }
 
     /// Bytes held, for cache charging.

@@ -10,10 +10,12 @@ use ferrock_base::hash::hash32;
 const SEED: u32 = 397;
 const COLLISION: u8 = 254;
 const EMPTY: u8 = 255;
-/// A block with a hash index is smaller than this, as its restarts are few.
-const MAX_BLOCK_SIZE: usize = 65536;
+/// A block with a hash index is no larger than this.
+pub const MAX_BLOCK_SIZE: usize = 65536;
 /// Last restart interval that a bucket can name.
 const MAX_INTERVAL: usize = 253;
+/// Restarts of a block beyond which a bucket cannot name the last one.
+pub const MAX_RESTARTS: usize = MAX_INTERVAL + 1;
 /// What a ratio of 0 stands for.
 const DEFAULT_UTIL_RATIO: f64 = 0.75;
 
@@ -93,6 +95,17 @@ impl HashIndexBuilder {
     }
 }
 
+/// How full the hash index of a block is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HashIndexBuckets {
+    /// All buckets.
+    pub total: usize,
+    /// Buckets that name one restart interval.
+    pub single: usize,
+    /// Buckets where keys of several intervals met: lookups of their keys fall back to bisection.
+    pub collided: usize,
+}
+
 /// What the index knows about a user key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bucket {
@@ -125,6 +138,18 @@ impl HashIndex {
 
     pub(super) fn start(self) -> usize {
         self.start
+    }
+
+    pub(super) fn buckets(self, block: &[u8]) -> HashIndexBuckets {
+        let mut buckets = HashIndexBuckets { total: self.bucket_count, ..HashIndexBuckets::default() };
+        for bucket in block.iter().skip(self.start).take(self.bucket_count) {
+            match *bucket {
+                EMPTY => {}
+                COLLISION => buckets.collided += 1,
+                _ => buckets.single += 1,
+            }
+        }
+        buckets
     }
 
     #[inline]

@@ -40,6 +40,9 @@ mod uniformity;
 pub use builder::{BlockBuilder, BlockBuilderOptions};
 pub use data::{DataBlock, DataBlockIter};
 pub use data_cursor::DataBlockCursor;
+pub use hash_index::{
+    HashIndexBuckets, MAX_BLOCK_SIZE as MAX_HASH_INDEX_BLOCK_SIZE, MAX_RESTARTS as MAX_HASH_INDEX_RESTARTS,
+};
 pub use index::{IndexBlock, IndexEntry, IndexFormat};
 pub use index_cursor::IndexCursor;
 pub use layout::BlockLayout;

@@ -200,7 +200,13 @@ impl BlockLoader {
         }
     }
 
-    fn decompress(&self, payload: &[u8], compression: u8, handle: BlockHandle, role: BlockRole) -> Result<Vec<u8>> {
+    pub(crate) fn decompress(
+        &self,
+        payload: &[u8],
+        compression: u8,
+        handle: BlockHandle,
+        role: BlockRole,
+    ) -> Result<Vec<u8>> {
         let dictionary = self.dictionary.as_ref().filter(|_| role == BlockRole::Data);
         CompressionType::try_from(compression)
             .and_then(|kind| decompress(kind, payload, self.format_version, dictionary, MAX_BLOCK_SIZE))

@@ -5,6 +5,7 @@
 
 mod absent_share;
 mod block_loader;
+mod contents;
 mod filter_reader;
 mod get;
 mod index_reader;
@@ -16,9 +17,14 @@ mod open;
 mod placement;
 mod read_options;
 mod readahead;
+mod statistics;
 
+pub use contents::FooterDetails;
 pub use iter::TableIter;
 pub use read_options::{ReadTier, TableReadOptions};
+pub use statistics::{
+    BlockSizes, DataStatistics, FilterFormats, FilterStatistics, HashIndexStatistics, IndexStatistics, TableStatistics,
+};
 
 use crate::blocks::TableBlockCache;
 use crate::options::BlockBasedTableOptions;
@@ -122,6 +128,11 @@ impl TableReader {
     /// Opens a table: reads its footer, metaindex, properties, index, filter and range tombstones.
     pub fn open(params: TableReaderParams) -> Result<Arc<Self>> {
         open::open(params)
+    }
+
+    /// What a table says about itself, without opening it: among other things the comparator that opening needs.
+    pub fn properties_of(params: &TableReaderParams) -> Result<TableProperties> {
+        open::properties_of(params)
     }
 
     #[inline]

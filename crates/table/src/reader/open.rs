@@ -39,6 +39,16 @@ pub(super) fn open(params: TableReaderParams) -> Result<Arc<TableReader>> {
     open_file(params).map_err(|error| error.in_file(file.path()))
 }
 
+/// Reads the properties alone.
+pub(super) fn properties_of(params: &TableReaderParams) -> Result<TableProperties> {
+    let read = || {
+        let (loader, footer) = read_footer(params)?;
+        let meta = read_metaindex(&loader, footer.metaindex)?;
+        read_properties(&loader, &meta, footer.format_version)
+    };
+    read().map_err(|error| error.in_file(params.file.path()))
+}
+
 fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
     let (mut loader, footer) = read_footer(&params)?;
     let meta = read_metaindex(&loader, footer.metaindex)?;
