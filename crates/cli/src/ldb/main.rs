@@ -17,40 +17,10 @@ mod database;
 mod log_file;
 mod text;
 
+pub(crate) use ferrock_cli::failure::{Failure, Result};
+
 use std::io::Write;
 use std::process::ExitCode;
-
-/// Why a command did not come to its end.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// The command line is wrong, or asks for what is not here.
-    Usage(String),
-    /// There is no such key, or the data is damaged.
-    Data(String),
-    /// The work could not be done.
-    NotDone(String),
-    /// The engine or a file refused.
-    Engine(ferrock::Error),
-    /// Standard output is gone.
-    Output(std::io::Error),
-}
-
-impl From<ferrock::Error> for Failure {
-    fn from(error: ferrock::Error) -> Self {
-        Self::Engine(error)
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        Self::Output(error)
-    }
-}
-
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
-
-/// Exit code of a wrong command line: sysexits' EX_USAGE.
-const USAGE: u8 = 64;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -68,20 +38,6 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // `ldb scan | head` is not an error.
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(failure) => complain(&failure),
+        Err(failure) => failure.complain("ldb"),
     }
-}
-
-fn complain(failure: &Failure) -> ExitCode {
-    let (message, code) = match failure {
-        Failure::Usage(message) => (format!("{message}\nTry `ldb --help`."), USAGE),
-        Failure::Data(message) => (message.clone(), 1),
-        Failure::NotDone(message) => (message.clone(), 2),
-        Failure::Engine(error) if error.is_corruption() => (error.to_string(), 1),
-        Failure::Engine(error) => (error.to_string(), 2),
-        Failure::Output(error) => (format!("standard output: {error}"), 2),
-    };
-    // Nobody is left to tell when standard error is closed.
-    let _ = writeln!(std::io::stderr(), "Failed: {message}");
-    ExitCode::from(code)
 }

@@ -2,29 +2,12 @@
 
 use crate::{Failure, Result};
 
-/// `0x` and two digits a byte.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    format!("0x{}", digits(bytes))
-}
-
-/// Two capital digits a byte.
-pub(crate) fn digits(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
-}
+pub(crate) use ferrock_cli::text::{digits, hexadecimal};
 
 /// The bytes that hexadecimal text means.
 pub(crate) fn from_hexadecimal(text: &str) -> Result<Vec<u8>> {
     let wrong = || Failure::Usage(format!("{text:?} is not hexadecimal: it is 0x and two digits a byte"));
-    let digits: Option<Vec<u8>> = text
-        .strip_prefix("0x")
-        .ok_or_else(wrong)?
-        .chars()
-        .map(|digit| digit.to_digit(16).and_then(|value| u8::try_from(value).ok()))
-        .collect();
-    let digits = digits.ok_or_else(wrong)?;
-    let (pairs, rest) = digits.as_chunks::<2>();
-    if rest.is_empty() { Ok(pairs.iter().map(|[high, low]| high << 4 | low).collect()) } else { Err(wrong()) }
+    ferrock_cli::text::from_hexadecimal(text).ok_or_else(wrong)
 }
 
 /// How keys and values are written on the command line and in output.

@@ -9,9 +9,8 @@ use crate::Result;
 use crate::arguments::Request;
 use crate::database::open_for_reading;
 use crate::text::digits;
-use ferrock::options::CompressionType;
 use ferrock::{KeyVersion, ValueType};
-use ferrock_format::blob_index::BlobIndex;
+use ferrock_cli::text::blob_reference;
 use std::io::Write;
 
 pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
@@ -42,36 +41,10 @@ fn print(request: &Request, version: &KeyVersion<'_>, out: &mut dyn Write) -> Re
     out.write_all(&show(version.user_key, texts.is_key_hex))?;
     write!(out, "' seq:{}, type:{} => ", version.sequence.0, version.value_type as u8)?;
     if request.is_set("decode_blob_index") && version.value_type == ValueType::BlobIndex {
-        writeln!(out, "{}", reference(version.value)?)?;
+        writeln!(out, "{}", blob_reference(version.value)?)?;
     } else {
         out.write_all(&show(version.value, texts.is_value_hex))?;
         writeln!(out)?;
     }
     Ok(())
-}
-
-/// What a blob index refers to.
-fn reference(index: &[u8]) -> Result<String> {
-    Ok(match BlobIndex::decode(index)? {
-        BlobIndex::Inlined { expiration_secs, value } => {
-            format!("[inlined blob] value:{} exp:{expiration_secs}", digits(value))
-        }
-        BlobIndex::Reference { reference, expiration_secs } => format!(
-            "[blob ref] file:{} offset:{} size:{}{} compression: {}",
-            reference.file_number.0,
-            reference.offset,
-            reference.size_bytes,
-            expiration_secs.map(|time| format!(" exp:{time}")).unwrap_or_default(),
-            compression_name(reference.compression)
-        ),
-    })
-}
-
-/// The name without the `k` and `Compression` of OPTIONS files, but for none at all.
-fn compression_name(byte: u8) -> String {
-    match CompressionType::try_from(byte).map(CompressionType::option_name) {
-        Ok("kNoCompression") => "NoCompression".to_owned(),
-        Ok(name) => name.trim_start_matches('k').trim_end_matches("Compression").to_owned(),
-        Err(_) => format!("Unknown({byte})"),
-    }
 }
