@@ -133,6 +133,7 @@ impl FilterReader {
     ) -> Result<bool> {
         match self.ask(loader, entry, internal_key, options, may_skip) {
             Err(error) if matches!(error.kind(), ErrorKind::Incomplete | ErrorKind::MemoryLimit) => Ok(true),
+            Err(error) => Err(loader.in_file(error)),
             answer => answer,
         }
     }

@@ -101,7 +101,7 @@ impl TableReader {
         is_first: bool,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Outcome> {
-        let data = block.data()?;
+        let data = block.data().map_err(|error| self.loader.in_file(error.at_offset(block_offset)))?;
         let comparator = &self.loader.comparator;
         let mut cursor = DataBlockCursor::new(self.global_sequence);
         if is_first {
