@@ -538,6 +538,23 @@ fn handles_that_lead_elsewhere() {
     }
 }
 
+/// Partitions that share bytes would let a small file ask for its size times the number of its handles: without
+/// checksums, or with zeros for data, any window of the file can be a filter.
+#[test]
+fn partitions_that_overlap_are_refused() {
+    let table = build(Form { checksum: ChecksumType::NoChecksum, ..FORMS[0] });
+    let file = table.forged(|file, _, filter| {
+        let start = table.append(file, &[0; 64 << 10]).offset;
+        let handle = |index| BlockHandle { offset: start + index, size: 48 << 10 };
+        let rows: Vec<(Vec<u8>, BlockHandle)> = (0..182).map(|index| (key_of(index), handle(index))).collect();
+        *filter = table.append(file, &index_block(&rows));
+    });
+    for outcome in try_file(&table, &file, "overlapping filter partitions") {
+        let error = outcome.unwrap_err();
+        assert!(error.kind() == ErrorKind::Corruption && error.message().contains("overlap"), "{error}");
+    }
+}
+
 #[test]
 fn top_levels_cut_short() {
     for form in FORMS {

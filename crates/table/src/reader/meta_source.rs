@@ -4,7 +4,7 @@ use super::block_loader::BlockLoader;
 use super::placement::{Place, Placement};
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockGuard, BlockRef, BlockRole};
-use ferrock_base::Result;
+use ferrock_base::{Error, Result};
 use ferrock_format::handle::BlockHandle;
 use std::sync::OnceLock;
 
@@ -66,8 +66,9 @@ impl Partitions {
         placement: &Placement,
     ) -> Result<Self> {
         handles.retain(|handle| handle.size > 0);
-        handles.sort_by_key(|handle| handle.offset);
-        handles.dedup_by_key(|handle| handle.offset);
+        handles.sort_by_key(|handle| (handle.offset, handle.size));
+        handles.dedup();
+        check_apart(&handles, loader.blocks_end)?;
         match placement.partitions {
             Place::InCache => Ok(Self::InCache),
             Place::Pinned => {
@@ -131,4 +132,19 @@ impl Partitions {
             Self::InCache | Self::Pinned(_) => 0,
         }
     }
+}
+
+/// Partitions lie in the file and share no bytes: else a small file could make a reader that keeps them hold its size as
+/// often as its top level has handles.
+fn check_apart(handles: &[BlockHandle], blocks_end: u64) -> Result<()> {
+    let mut previous_end = 0;
+    for handle in handles {
+        if handle.offset < previous_end {
+            let message = format!("partitions overlap: one ends at offset {previous_end}, another begins before it");
+            return Err(Error::corruption(message).at_offset(handle.offset));
+        }
+        handle.checked_len_with_trailer(blocks_end)?;
+        previous_end = handle.end_with_trailer().unwrap_or(u64::MAX);
+    }
+    Ok(())
 }
