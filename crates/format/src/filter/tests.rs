@@ -260,30 +260,6 @@ fn the_policy_decides_the_format() {
     assert_eq!(FilterPolicy::ribbon(10.0, 0).property_name(), "ribbonfilter");
 }
 
-/// False positives among a million absent keys, against theory: every column of a Ribbon filter halves them, a Bloom filter
-/// has what lines of 512 bits with their unequal fill give.
-#[test]
-fn false_positives_are_as_rare_as_theory_has_it() {
-    let entries = 40_000u32;
-    for (policy, wanted) in [
-        (FilterPolicy::bloom(10.0), 0.0095),
-        (FilterPolicy::bloom(16.0), 0.00085),
-        (FilterPolicy::ribbon(10.0, -1), 0.0095),
-        (FilterPolicy::ribbon(16.0, -1), 0.00085),
-    ] {
-        let mut builder = policy.builder(7, -1).unwrap();
-        (0..entries).for_each(|number| builder.add_key(&number.to_be_bytes()));
-        let payload = builder.finish().unwrap();
-        let kind = FilterKind::parse(&payload);
-        assert_eq!(matches!(kind, FilterKind::Ribbon(_)), matches!(policy, FilterPolicy::Ribbon { .. }));
-        assert!((0..entries).all(|number| kind.may_match(&payload, &number.to_be_bytes())), "{policy}");
-        let absent = 1_000_000u32;
-        let positives = (entries..entries + absent).filter(|n| kind.may_match(&payload, &n.to_be_bytes())).count();
-        let rate = positives as f64 / f64::from(absent);
-        assert!((rate / wanted - 1.0).abs() < 0.1, "{policy}: {rate}, not {wanted}");
-    }
-}
-
 #[test]
 fn detect_filter_construct_corruption_finds_a_flipped_bit() {
     // What detect_filter_construct_corruption is for: a bit that flips while the hashes wait, in every kind of filter.
