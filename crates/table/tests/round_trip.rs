@@ -228,6 +228,27 @@ fn a_user_key_over_two_blocks_is_found_whole() {
     }
 }
 
+/// RocksDB sets the hint so; its readers, and ours, look at it for bytewise keys only.
+#[test]
+fn the_uniform_hint_does_not_ask_for_the_comparator() {
+    for user in [Comparator::Bytewise, Comparator::ReverseBytewise] {
+        let comparator = InternalComparator::new(user);
+        let mut params = TableBuilderParams::new(comparator.clone());
+        let options = BlockBasedTableOptions { uniform_cv_threshold: 0.3, block_size: 100, ..Default::default() };
+        params.options = Arc::new(options);
+        let entry = |number: u64| {
+            (make_internal_key(&(number * 1000).to_be_bytes(), SequenceNumber(1), ValueType::Value), vec![b'v'; 30])
+        };
+        let mut entries: Entries = (0..500).map(entry).collect();
+        entries.sort_by(|a, b| comparator.compare(&a.0, &b.0));
+        let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let summary = build(&file_system, params, &entries, &Vec::new());
+        assert_eq!(summary.properties.num_uniform_blocks, Some(1));
+        let reader = open_by_itself(&file_system, Path::new(PATH), None, |_| {}).unwrap();
+        check_all_ways(&reader, &entries);
+    }
+}
+
 #[test]
 fn options_change_the_bytes() {
     let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());

@@ -187,11 +187,7 @@ pub(super) struct WrittenIndex {
 }
 
 impl IndexBuilder {
-    pub(super) fn new(
-        options: &BlockBasedTableOptions,
-        prefix_extractor: Option<&PrefixExtractor>,
-        comparator: &InternalComparator,
-    ) -> Self {
+    pub(super) fn new(options: &BlockBasedTableOptions, prefix_extractor: Option<&PrefixExtractor>) -> Self {
         let hash_prefixes = match (options.index_type, prefix_extractor) {
             (IndexType::HashSearch, Some(extractor)) => Some(HashPrefixes::new(extractor.clone())),
             _ => None,
@@ -206,8 +202,8 @@ impl IndexBuilder {
             // Padding between blocks is nothing that a difference could tell.
             value_is_delta_encoded: options.format_version >= FIRST_DELTA_VERSION && !options.block_align,
             key_is_user_key: options.format_version >= FIRST_USER_KEY_VERSION,
-            // The spread is of bytes as numbers.
-            uniform_cv_threshold: if comparator.user().is_bytewise() { options.uniform_cv_threshold } else { -1.0 },
+            // Whatever the comparator: the spread is of bytes as numbers, and readers look at it for bytewise keys only.
+            uniform_cv_threshold: options.uniform_cv_threshold,
         };
         let is_partitioned = options.index_type == IndexType::TwoLevelIndexSearch;
         Self {

@@ -81,7 +81,7 @@ impl TableBuilder {
         let filter = FilterBlocks::new(&params);
         let buffered = BufferedBlocks::wanted(&params).then(BufferedBlocks::default);
         let data_block = data_block_builder(&params);
-        let index = IndexBuilder::new(&options, params.prefix_extractor.as_ref(), &params.comparator);
+        let index = IndexBuilder::new(&options, params.prefix_extractor.as_ref());
         let (block_size, early_cut_size) = block_limits(options.block_size, options.block_size_deviation);
         Ok(Self {
             early_cut_size,
