@@ -89,8 +89,9 @@ const TASKS: &[Task] = &[
         arguments: "[interop arguments]",
         what: "Ferrock and the real RocksDB take turns on the same directories",
         more: "Fetches RocksDB 11.8.1 (mvn, unzip) and 7.8.3 (apt-get), plays fixed histories and one of a printed random\n\
-               seed with each, and has RocksDB read what Ferrock made of the golden databases. With arguments: only what\n\
-               they ask for, `cargo xtask interop --help` of the rig being `cargo run -p ferrock-interop -- --help`.",
+               seed with each, lets each read tables of combined options that the other wrote, and has RocksDB read what\n\
+               Ferrock made of the golden databases. With arguments: only what they ask for,\n\
+               `cargo xtask interop --help` of the rig being `cargo run -p ferrock-interop -- --help`.",
         run: tasks::interop,
     },
     Task {

@@ -399,6 +399,14 @@ impl Database for CDatabase {
         f.checked(|error| unsafe { verify(self.db, options.object, error) }).map(|()| true)
     }
 
+    fn property(&self, family: usize, name: &str) -> Outcome<String> {
+        let f = self.functions;
+        let c = c_text(name)?;
+        // SAFETY: database and family exist, and the name ends with a zero.
+        let value = unsafe { (f.property_value_cf)(self.db, self.handles[family], c.as_ptr()) };
+        if value.is_null() { Err(format!("there is no property {name}")) } else { Ok(f.take_text(value)) }
+    }
+
     fn close(self: Box<Self>) -> Outcome<()> {
         Ok(())
     }

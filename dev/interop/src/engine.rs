@@ -72,6 +72,8 @@ pub trait Database {
     fn iterate(&self, family: usize, how: &IterHow) -> Outcome<Box<dyn Cursor + '_>>;
     /// Reads every block of every table. False when the interface cannot ask for it.
     fn verify_checksum(&self) -> Outcome<bool>;
+    /// What the engine says about a family under a name.
+    fn property(&self, family: usize, name: &str) -> Outcome<String>;
     fn close(self: Box<Self>) -> Outcome<()>;
 }
 

@@ -168,6 +168,11 @@ impl Database for FerrockDatabase {
         self.db.verify_checksum().map_err(text).map(|()| true)
     }
 
+    fn property(&self, family: usize, name: &str) -> Outcome<String> {
+        let value = self.db.property_cf(&self.families[family], name);
+        value.ok_or_else(|| format!("there is no property {name}"))
+    }
+
     fn close(self: Box<Self>) -> Outcome<()> {
         let Self { db, families, snapshots } = *self;
         drop((families, snapshots));

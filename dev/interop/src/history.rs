@@ -78,7 +78,8 @@ const TURNS: usize = 8;
 /// done to them, no range deletion covers them.
 const SINGLE_DELETE_PREFIX: &str = "~one";
 
-struct Writer<'a> {
+/// Draws batches.
+pub struct Writer<'a> {
     fixed: &'a Fixed,
     /// Which single-delete keys are there, per family.
     is_there: Vec<Vec<bool>>,
@@ -88,7 +89,7 @@ impl History {
     pub fn new(release: Release, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let fixed = Fixed::draw(release, seed, &mut random);
-        let mut writer = Writer { fixed: &fixed, is_there: vec![vec![false; 40]; FAMILIES.len()] };
+        let mut writer = Writer::new(&fixed);
         let mut turns = Vec::new();
         for number in 0..TURNS {
             let is_ferrock = (number as u64 + seed).is_multiple_of(2);
@@ -108,7 +109,11 @@ impl History {
     }
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    pub fn new(fixed: &'a Fixed) -> Self {
+        Self { fixed, is_there: vec![vec![false; 40]; FAMILIES.len()] }
+    }
+
     fn turn(&mut self, player: Player, settings: Settings, random: &mut Random) -> Turn {
         let mut steps = vec![Step::Check];
         let mut snapshots: Vec<usize> = Vec::new();
@@ -157,7 +162,8 @@ impl Writer<'_> {
         Turn { player, is_read_only: false, settings, steps, end }
     }
 
-    fn batch(&mut self, size: usize, random: &mut Random) -> Vec<Record> {
+    /// A batch over one family or both.
+    pub fn batch(&mut self, size: usize, random: &mut Random) -> Vec<Record> {
         let family = random.below(FAMILIES.len());
         let both = random.percent(50);
         let mut batch = Vec::new();

@@ -93,6 +93,7 @@ functions! {
         readoptions_set_verify_checksums: (Object, c_uchar);
         readoptions_set_iterate_lower_bound: (Object, *const c_char, usize);
         readoptions_set_iterate_upper_bound: (Object, *const c_char, usize);
+        property_value_cf: (Object, Object, *const c_char) -> *mut c_char;
         get_pinned_cf: (Object, Object, Object, *const c_char, usize, ErrorSlot) -> Object;
         pinnableslice_value: (Object, *mut usize) -> *const c_char;
         pinnableslice_destroy: (Object);

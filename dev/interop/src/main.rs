@@ -15,10 +15,12 @@ mod golden;
 mod history;
 mod library;
 mod model;
+mod properties;
 mod random;
 mod report;
 mod runner;
 mod settings;
+mod tables;
 mod worker;
 
 use clap::{Parser, Subcommand};
@@ -55,8 +57,23 @@ enum Task {
         #[arg(default_value = "")]
         filter: String,
     },
-    /// Histories and golden databases.
+    /// Tables of every combination of options, written by each and read by the other.
+    Tables(TablesArguments),
+    /// Histories, tables and golden databases.
     All(HistoriesArguments),
+    #[command(hide = true)]
+    TablesCase {
+        #[arg(long)]
+        release: String,
+        #[arg(long)]
+        library: PathBuf,
+        #[arg(long)]
+        rows: String,
+        #[arg(long)]
+        seed: u64,
+        #[arg(long)]
+        directory: PathBuf,
+    },
     #[command(hide = true)]
     Worker {
         #[arg(long)]
@@ -102,6 +119,19 @@ struct HistoriesArguments {
     ferrock_library: Option<PathBuf>,
 }
 
+#[derive(clap::Args, Default)]
+struct TablesArguments {
+    /// Databases of random values instead, of these seeds: one, or FIRST..LAST, both included.
+    #[arg(long, value_parser = parse_seeds)]
+    seeds: Option<RangeInclusive<u64>>,
+    /// Only with this release of RocksDB: 11.8.1 or 7.8.3.
+    #[arg(long, value_parser = settings::Release::parse)]
+    release: Option<settings::Release>,
+    /// Only the database of this number, as a failure names it.
+    #[arg(long, conflicts_with = "seeds", requires = "release")]
+    only: Option<usize>,
+}
+
 fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
     let number = |text: &str| text.trim_start_matches('=').parse().map_err(|_| format!("`{text}` is not a seed"));
     match text.split_once("..") {
@@ -143,11 +173,18 @@ fn run(arguments: Arguments) -> Result<bool, String> {
         Task::Golden { filter } => golden_databases(&directory, library, &filter, json),
         Task::All(arguments) => {
             let histories = histories(&directory, library, &arguments, json)?;
-            Ok(golden_databases(&directory, library, "", json)? && histories)
+            let tables = all_tables(&directory, library, &TablesArguments::default(), json)?;
+            Ok(golden_databases(&directory, library, "", json)? && tables && histories)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
             let release = settings::Release::parse(&release)?;
             worker::play(worker::Job { release, library, ferrock_library, seed, directory, from_turn })
+        }
+        Task::Tables(arguments) => all_tables(&directory, library, &arguments, json),
+        Task::TablesCase { release, library, rows, seed, directory } => {
+            let release = settings::Release::parse(&release)?;
+            let rows = tables::rows_from_text(release, &rows)?;
+            Ok(report::said(tables::case::play(tables::case::Job { release, library, rows, seed, directory })))
         }
         Task::GoldenRewrite { directory } => Ok(report::said(golden::rewrite(&directory))),
         Task::GoldenRead { directory, library } => Ok(report::said(golden::read(&directory, &library))),
@@ -193,6 +230,35 @@ fn histories(
     let scratch = directory.join("histories");
     let results = runner::in_parallel("histories", &jobs, |job| runner::run_history(job, &scratch));
     Ok(report::histories(&results, &missing, start.elapsed(), json))
+}
+
+fn all_tables(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    arguments: &TablesArguments,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
+    let mut jobs = Vec::new();
+    for release in [settings::Release::Current, settings::Release::Old] {
+        if arguments.release.is_some_and(|only| only != release) {
+            continue;
+        }
+        jobs.extend(match &arguments.seeds {
+            Some(seeds) => tables::random(release, seeds.clone()),
+            None => tables::pairwise(release),
+        });
+    }
+    // With all rows every pair must be there, else they are only counted.
+    let is_whole = arguments.seeds.is_none() && arguments.only.is_none();
+    if let Some(number) = arguments.only {
+        let count = jobs.len();
+        let only = jobs.into_iter().nth(number).ok_or_else(|| format!("there are {count} databases, from 0"))?;
+        jobs = vec![only];
+    }
+    let start = std::time::Instant::now();
+    let results = tables::run(&fetched, &directory.join("tables"), &jobs);
+    Ok(report::tables(&jobs, &results, is_whole, start.elapsed(), json))
 }
 
 fn golden_databases(

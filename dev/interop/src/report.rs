@@ -4,6 +4,8 @@ use crate::engine::Outcome;
 use crate::fetch::Fetched;
 use crate::golden::{self, GoldenResult};
 use crate::runner::HistoryResult;
+use crate::settings::Release;
+use crate::tables::{self, CaseJob, CaseResult, factors};
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -87,6 +89,81 @@ pub fn histories(results: &[HistoryResult], missing: &[String], took: Duration, 
     }
     println!("histories: {} of {} agree, in {:.1} s", results.len() - failed, results.len(), took.as_secs_f64());
     failed == 0 && missing.is_empty()
+}
+
+/// Databases of combined options; true when none failed and, if it `is_whole`, every pair of values was there.
+pub fn tables(jobs: &[CaseJob], results: &[CaseResult], is_whole: bool, took: Duration, json: bool) -> bool {
+    let mut releases = Vec::new();
+    let mut rows = table([
+        "RocksDB",
+        "databases",
+        "tables",
+        "comparisons",
+        "sst_dump 7.8.3",
+        "most partitions",
+        "pairs",
+        "failed",
+    ]);
+    let mut is_good = true;
+    for release in [Release::Current, Release::Old] {
+        let of: Vec<_> = jobs.iter().zip(results).filter(|(job, _)| job.release == release).map(|(_, r)| r).collect();
+        if of.is_empty() {
+            continue;
+        }
+        let sum = |count: fn(&CaseResult) -> u64| of.iter().map(|result| count(result)).sum::<u64>();
+        let failed = of.iter().filter(|result| result.failure.is_some()).count();
+        let (covered, all) = tables::covered(jobs, release);
+        let most = of.iter().map(|result| result.most_partitions).max().unwrap_or(0);
+        // Hundreds of partitions are part of the promise.
+        is_good &= failed == 0 && (!is_whole || covered == all && most >= 200);
+        let (verified, compared) = (sum(|result| result.verified_by_old), sum(|result| result.comparisons));
+        releases.push(json!({"release": release.name(), "databases": of.len(), "tables": sum(|result| result.tables),
+            "comparisons": compared, "verified_by_sst_dump": verified, "most_partitions": most,
+            "pairs": covered, "all_pairs": all, "failed": failed}));
+        rows.add_row([
+            release.name().to_owned(),
+            of.len().to_string(),
+            sum(|result| result.tables).to_string(),
+            compared.to_string(),
+            verified.to_string(),
+            most.to_string(),
+            format!("{covered} of {all}"),
+            failed.to_string(),
+        ]);
+    }
+    let failures: Vec<(usize, &CaseJob, &String)> = jobs
+        .iter()
+        .zip(results)
+        .enumerate()
+        .filter_map(|(number, (job, result))| Some((number, job, result.failure.as_ref()?)))
+        .collect();
+    if json {
+        let failures: Vec<Value> = failures
+            .iter()
+            .map(
+                |(number, job, failure)| json!({"release": job.release.name(), "database": number, "failure": failure}),
+            )
+            .collect();
+        println!("{}", json!({"releases": releases, "failures": failures, "seconds": took.as_secs_f64()}));
+        return is_good;
+    }
+    println!("{rows}");
+    for (_, job, failure) in &failures {
+        println!("FAILED: RocksDB {}: {failure}", job.release.name());
+        for row in &job.rows {
+            println!("  family: {}", factors::describe(job.release, row));
+        }
+        let same = jobs.iter().filter(|other| other.release == job.release);
+        let number = same.take_while(|other| !std::ptr::eq(*other, *job)).count();
+        println!("  again: interop tables --release {} {}", job.release.name(), job.again(number));
+    }
+    println!(
+        "tables: {} of {} databases agree, in {:.1} s",
+        results.len() - failures.len(),
+        results.len(),
+        took.as_secs_f64()
+    );
+    is_good
 }
 
 /// Golden databases; true when all are as the lists say.

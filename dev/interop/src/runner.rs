@@ -132,7 +132,8 @@ pub fn run_history(job: &HistoryJob, scratch: &Path) -> HistoryResult {
     result
 }
 
-fn prepare(directory: &Path) -> Result<(), String> {
+/// An empty directory.
+pub fn prepare(directory: &Path) -> Result<(), String> {
     match std::fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(format!("cannot clear {}: {error}", directory.display()));

@@ -111,6 +111,21 @@ pub struct Fixed {
 }
 
 impl Fixed {
+    /// Nothing special.
+    pub fn plain(release: Release, orders: Vec<Order>, merges: Vec<Merge>, shortest_key: usize) -> Self {
+        Self {
+            release,
+            seed: 0,
+            orders,
+            merges,
+            shortest_key,
+            num_levels: 7,
+            is_universal: false,
+            has_blobs: false,
+            recycles_logs: false,
+        }
+    }
+
     pub fn draw(release: Release, seed: u64, random: &mut Random) -> Self {
         let second_is_reverse = random.percent(40);
         let add_first = random.percent(50);

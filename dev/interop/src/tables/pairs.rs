@@ -1,0 +1,101 @@
+//! Rows in which every pair of values occurs: for any two factors, any value of the one beside any value of the other.
+//!
+//! Each row begins with a pair that no earlier row has, and then takes, factor by factor in random order, the value that
+//! adds most pairs. The same seed gives the same rows.
+
+use super::factors::{FACTORS, Factor, Row, conflict};
+use crate::random::Random;
+use crate::settings::Release;
+use std::collections::BTreeSet;
+
+/// Two factors with their values, the smaller first.
+pub type Pair = ((usize, usize), (usize, usize));
+
+/// All pairs whose values go together.
+pub fn all(release: Release) -> BTreeSet<Pair> {
+    let choices =
+        |(number, factor): (usize, &Factor)| (0..factor.values(release).len()).map(move |value| (number, value));
+    let choices: Vec<(usize, usize)> = FACTORS.iter().enumerate().flat_map(choices).collect();
+    let later = |first: (usize, usize)| {
+        choices.iter().filter(move |second| second.0 > first.0).map(move |second| (first, *second))
+    };
+    let pairs = choices.iter().copied().flat_map(later);
+    pairs.filter(|pair| !conflict(release, pair.0, pair.1)).collect()
+}
+
+/// The pairs of a row.
+pub fn of_row(row: &Row) -> impl Iterator<Item = Pair> + '_ {
+    let choices = || row.iter().copied().enumerate();
+    choices().flat_map(move |first| choices().skip(first.0 + 1).map(move |second| (first, second)))
+}
+
+/// Rows with all pairs.
+pub fn rows(release: Release) -> Vec<Row> {
+    let mut random = Random::new(11);
+    let mut missing = all(release);
+    let mut rows = Vec::new();
+    while let Some(seed) = missing.first().copied() {
+        // The best of some attempts.
+        let attempts = (0..20).map(|_| complete(release, &[seed.0, seed.1], Some(&missing), &mut random));
+        let gain = |row: &Row| of_row(row).filter(|pair| missing.contains(pair)).count();
+        let Some(row) = attempts.max_by_key(gain) else { break };
+        for pair in of_row(&row) {
+            missing.remove(&pair);
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// A row of random values.
+pub fn random_row(release: Release, random: &mut Random) -> Row {
+    complete(release, &[], None, random)
+}
+
+/// A row with the values given; the others add as many of the `wanted` pairs as they can.
+fn complete(release: Release, given: &[(usize, usize)], wanted: Option<&BTreeSet<Pair>>, random: &mut Random) -> Row {
+    let mut chosen = given.to_vec();
+    let mut open: Vec<usize> =
+        (0..FACTORS.len()).filter(|factor| given.iter().all(|known| known.0 != *factor)).collect();
+    while !open.is_empty() {
+        let factor = open.swap_remove(random.below(open.len()));
+        let values = 0..FACTORS[factor].values(release).len();
+        let legal = values.filter(|value| !chosen.iter().any(|known| conflict(release, (factor, *value), *known)));
+        let gain = |value: usize| {
+            let choice = (factor, value);
+            let pairs = chosen.iter().map(|known| if *known < choice { (*known, choice) } else { (choice, *known) });
+            wanted.map_or(0, |wanted| pairs.filter(|pair| wanted.contains(pair)).count())
+        };
+        // The first value of a factor goes with everything, so there is always one.
+        let value = legal.max_by_key(|value| (gain(*value), random.next())).unwrap_or(0);
+        chosen.push((factor, value));
+    }
+    chosen.sort_unstable();
+    chosen.into_iter().map(|(_, value)| value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_every_pair_and_no_conflict() {
+        for release in [Release::Current, Release::Old] {
+            let rows = rows(release);
+            let covered: BTreeSet<Pair> = rows.iter().flat_map(of_row).collect();
+            // Nothing is covered that may not be, and nothing is missing.
+            assert_eq!(covered, all(release));
+            assert!(rows.len() < 100, "{} rows", rows.len());
+            assert_eq!(rows, super::rows(release));
+        }
+    }
+
+    #[test]
+    fn random_rows_differ_and_have_no_conflict() {
+        let all = all(Release::Current);
+        let mut random = Random::new(3);
+        let rows: BTreeSet<Row> = (0..50).map(|_| random_row(Release::Current, &mut random)).collect();
+        assert!(rows.len() > 45);
+        assert!(rows.iter().flat_map(of_row).all(|pair| all.contains(&pair)));
+    }
+}
