@@ -141,6 +141,11 @@ impl BlockBuilder {
         }
     }
 
+    /// The next entry repeats no bytes of its predecessor.
+    pub fn share_nothing(&mut self) {
+        self.last_key.clear();
+    }
+
     /// Starts a restart interval where one is due; returns how many bytes the key shares.
     #[inline]
     fn begin_entry(&mut self, key: &[u8]) -> usize {
@@ -231,7 +236,7 @@ impl BlockBuilder {
         let mut size = self.size_estimate() + key.len() + 4 + varint_len(key.len() as u64);
         let is_restart = self.since_restart >= self.options.restart_interval;
         if is_restart {
-            size += 4;
+            size += 4 + self.values.as_ref().map_or(0, |values| varint_len(values.len() as u64));
         }
         // A difference of handles takes half a handle. The rule decides where partitions end, so it is RocksDB's.
         size + if self.options.use_value_delta_encoding && !is_restart {

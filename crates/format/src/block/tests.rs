@@ -320,6 +320,24 @@ fn separated_values_by_example() {
     assert_eq!(build(&entries, 2, true), plain);
 }
 
+/// RocksDB 11.8.1 counts the place of the values where a restart stores one: `block_align` cut a block of 64 bytes here.
+#[test]
+fn a_restart_of_separated_values_counts_their_place() {
+    let options =
+        BlockBuilderOptions { restart_interval: 1, use_delta_encoding: true, use_value_delta_encoding: false };
+    let mut builder = BlockBuilder::new(options).with_separate_values();
+    builder.add(&[b'k'; 15], b"");
+    assert_eq!(builder.size_estimate(), 31);
+    assert_eq!(builder.size_estimate_after(&[b'k'; 13], b""), 31 + 13 + 4 + 1 + 1 + 4 + 1);
+    builder.add(&[b'k'; 16], &[b'v'; 200]);
+    let before = builder.size_estimate();
+    assert_eq!(
+        builder.size_estimate_after(&[b'l'; 13], b""),
+        before + 13 + 4 + 1 + 1 + 4 + 2,
+        "an offset of two bytes"
+    );
+}
+
 #[test]
 fn the_uniform_hint_is_for_evenly_spread_keys() {
     let hint = |keys: &[&str], threshold: f64| {

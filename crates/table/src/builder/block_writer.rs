@@ -31,13 +31,14 @@ impl Padding {
         Self { alignment: alignment.max(1), super_block: (options.super_block_alignment_size, limit) }
     }
 
-    fn before(self, offset: u64, stored_bytes: u64) -> u64 {
+    /// The trailer may lie behind a boundary.
+    fn before(self, offset: u64, payload_bytes: u64) -> u64 {
         let (size, limit) = self.super_block;
         if size == 0 {
             return 0;
         }
         let left = size - offset % size;
-        if stored_bytes > left && left < limit { left } else { 0 }
+        if payload_bytes > left && left < limit { left } else { 0 }
     }
 
     fn after(self, stored_bytes: u64) -> u64 {
@@ -230,7 +231,7 @@ impl BlockWriter {
         }
         let stored_bytes = (payload.len() + BLOCK_TRAILER_SIZE) as u64;
         if is_data {
-            self.append_zeros(self.padding.before(self.offset, stored_bytes))?;
+            self.append_zeros(self.padding.before(self.offset, payload.len() as u64))?;
         }
         let handle = BlockHandle::new(self.offset, payload.len() as u64);
         let trailer = trailer::encode(self.checksum_type, payload, compression, self.base_context, self.offset);

@@ -203,7 +203,7 @@ fn write_partitions(
     encoding: IndexEncoding,
     writer: &mut BlockWriter,
 ) -> Result<(BlockHandle, u64)> {
-    let mut top = IndexEncoder::new(IndexEncoding { uniform_cv_threshold: -1.0, ..encoding });
+    let mut top = IndexEncoder::new(encoding.of_top_level());
     let mut size = 0;
     for (key, payload) in partitions {
         top.add(key, writer.write_raw(payload)?, None);

@@ -57,6 +57,15 @@ pub(super) struct IndexEncoding {
     pub(super) key_is_user_key: bool,
     /// How unevenly keys may be spread for the hint that they are not; negative for no hint.
     pub(super) uniform_cv_threshold: f64,
+    /// Keys are written whole behind a gap between blocks, also where values are not delta-encoded.
+    pub(super) gap_ends_sharing: bool,
+}
+
+impl IndexEncoding {
+    /// Of the index of partitions.
+    pub(super) fn of_top_level(self) -> Self {
+        Self { uniform_cv_threshold: -1.0, gap_ends_sharing: false, ..self }
+    }
 }
 
 /// Encodes index entries one behind the other.
@@ -98,6 +107,9 @@ impl IndexEncoder {
                 put_varint32(value, first_key.len() as u32);
                 value.extend_from_slice(first_key);
             }
+        }
+        if self.encoding.gap_ends_sharing && self.previous.is_some() && before.is_none() {
+            self.block.share_nothing();
         }
         let key = if self.encoding.key_is_user_key { user_key(separator) } else { separator };
         self.block.add_index(key, &self.full, before.map(|_| &self.delta[..]));
@@ -204,6 +216,7 @@ impl IndexBuilder {
             key_is_user_key: options.format_version >= FIRST_USER_KEY_VERSION,
             // Whatever the comparator: the spread is of bytes as numbers, and readers look at it for bytewise keys only.
             uniform_cv_threshold: options.uniform_cv_threshold,
+            gap_ends_sharing: options.super_block_alignment_size > 0 && !options.block_align,
         };
         let is_partitioned = options.index_type == IndexType::TwoLevelIndexSearch;
         Self {
@@ -372,7 +385,7 @@ impl IndexBuilder {
             ends.push(count);
         }
         // Top levels do without the hint.
-        let mut top = IndexEncoder::new(IndexEncoding { uniform_cv_threshold: -1.0, ..self.encoding });
+        let mut top = IndexEncoder::new(self.encoding.of_top_level());
         let mut start = 0;
         for &end in ends.iter() {
             encoder.reset();

@@ -1,4 +1,4 @@
-//! A wrong compressor: caught with `verify_compression`, and written without.
+//! A wrong compressor: caught with `verify_compression`, and written without. Padding.
 
 use crate::builder::{TableBuilder, TableBuilderParams};
 use crate::options::BlockBasedTableOptions;
@@ -95,4 +95,17 @@ fn verify_compression_catches_a_wrong_compressor() {
         }
     }
     assert_eq!(build(CompressionType::Zstd, true, 4096, Some(cut)).unwrap_err().kind(), ErrorKind::Corruption);
+}
+
+#[test]
+fn a_trailer_may_lie_behind_a_boundary() {
+    let options = BlockBasedTableOptions {
+        super_block_alignment_size: 4096,
+        super_block_alignment_space_overhead_ratio: 8,
+        ..BlockBasedTableOptions::default()
+    };
+    let padding = super::Padding::new(&options);
+    // As RocksDB 11.8.1 does it: the payload counts, and only a small loss is borne.
+    assert_eq!([99, 100, 101, 5000].map(|payload| padding.before(2 * 4096 - 100, payload)), [0, 0, 100, 100]);
+    assert_eq!([511, 512].map(|left| padding.before(4096 - left, 1000)), [511, 0]);
 }
