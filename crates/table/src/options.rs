@@ -256,7 +256,8 @@ option_table! {
         mutable partition_filters: bool = false;
         /// Whether filter partitions are cut on their own.
         mutable decouple_partitioned_filters: bool = true;
-        /// Size filters to what the allocator hands out. Sizes here are exact either way.
+        /// Let filters grow into what the allocator hands out beyond their size. Nothing here says how much that is, so sizes
+        /// are exact either way: those of RocksDB without this.
         mutable optimize_filters_for_memory: bool = true;
         /// Check filters as they are built: that no hash changed in memory, and that each is found. A difference fails the
         /// flush or compaction.
@@ -298,7 +299,6 @@ impl BlockBasedTableOptions {
         let defaults = Self::default();
         let no_index = self.user_defined_index_factory.is_empty() || self.user_defined_index_factory == "nullptr";
         let rows = [
-            (!self.optimize_filters_for_memory, "optimize_filters_for_memory", "filters of exact size"),
             (
                 self.index_block_search_type != defaults.index_block_search_type,
                 "index_block_search_type",

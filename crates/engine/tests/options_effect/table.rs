@@ -1,6 +1,6 @@
 //! Options of tables: most of them show in the properties of a table that is written with them.
 
-use crate::Effect::{self, Refused, Shown};
+use crate::Effect::{self, Elsewhere, Refused, Shown};
 use crate::golden;
 use crate::setup::{
     DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, flushed_properties, force_compaction, key, number,
@@ -114,7 +114,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
             });
         }),
     ),
-    ("optimize_filters_for_memory", Refused("false")),
+    (
+        "optimize_filters_for_memory",
+        Elsewhere("../table/tests/same_bytes.rs", "every_combination_of_options_gives_the_bytes_of_rocksdb"),
+    ),
     ("detect_filter_construct_corruption", Shown(detect_filter_construct_corruption)),
     ("verify_compression", Shown(verify_compression)),
     ("block_align", Shown(block_align)),

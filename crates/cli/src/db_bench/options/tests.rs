@@ -80,7 +80,6 @@ fn what_cannot_be_is_refused() {
         "--min_level_to_compress=20",
         "--options_file=/no/such/file",
         "--wal_recovery_mode=kHope",
-        "--optimize_filters_for_memory=false",
     ];
     for line in wrong {
         assert!(built(line).is_err(), "{line}");
