@@ -140,6 +140,8 @@ pub struct RowFamily {
     pub shortest_key: usize,
     pub is_compressed: bool,
     pub has_dictionary: bool,
+    /// Whole keys or prefixes go into filters.
+    pub has_filter_keys: bool,
     /// Filter partitions end where index partitions do.
     pub is_coupled: bool,
 }
@@ -167,6 +169,7 @@ pub fn family(release: Release, row: &Row, random: &mut Random) -> RowFamily {
         shortest_key: if has_short_keys { 0 } else { 4 },
         is_compressed: value_of("compression") != "kNoCompression",
         has_dictionary: value_of("dictionary") != "none",
+        has_filter_keys: value_of("whole_key_filtering") == "true" || extractor != "nullptr",
         is_coupled: value_of("index").ends_with("filters coupled"),
     }
 }
@@ -186,7 +189,9 @@ fn base_settings(merge: Merge) -> FamilySettings {
         ("target_file_size_base", "67108864"),
     ];
     let family = family.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    FamilySettings { family, table: Vec::new() }
+    // Else RocksDB's filters are as large as `malloc` happened to make them.
+    let table = vec![("optimize_filters_for_memory".to_owned(), "false".to_owned())];
+    FamilySettings { family, table }
 }
 
 fn set(settings: &mut FamilySettings, release: Release, name: &str, value: &str) {
