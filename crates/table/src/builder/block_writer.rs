@@ -31,14 +31,14 @@ impl Padding {
         Self { alignment: alignment.max(1), super_block: (options.super_block_alignment_size, limit) }
     }
 
-    /// The trailer may lie behind a boundary.
+    /// A payload ends before a boundary; its trailer may lie behind.
     fn before(self, offset: u64, payload_bytes: u64) -> u64 {
         let (size, limit) = self.super_block;
         if size == 0 {
             return 0;
         }
         let left = size - offset % size;
-        if payload_bytes > left && left < limit { left } else { 0 }
+        if payload_bytes >= left && left < limit { left } else { 0 }
     }
 
     fn after(self, stored_bytes: u64) -> u64 {
