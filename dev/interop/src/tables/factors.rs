@@ -142,6 +142,7 @@ pub struct RowFamily {
     pub has_dictionary: bool,
     /// Whole keys or prefixes go into filters.
     pub has_filter_keys: bool,
+    pub has_filter_partitions: bool,
     /// Filter partitions end where index partitions do.
     pub is_coupled: bool,
 }
@@ -159,8 +160,11 @@ pub fn family(release: Release, row: &Row, random: &mut Random) -> RowFamily {
         set(&mut settings, release, factor.name, value);
     }
     let extractor = value_of("prefix_extractor");
-    let has_short_keys =
-        !(extractor.contains("Fixed") && (release == Release::Old || value_of("index") == "kHashSearch"));
+    // What RocksDB does not do right with keys that have no prefix (README.md).
+    let is_wrong = release == Release::Old
+        || value_of("index") == "kHashSearch"
+        || value_of("index").contains("filters") && value_of("whole_key_filtering") == "false";
+    let has_short_keys = !(extractor.contains("Fixed") && is_wrong);
     RowFamily {
         settings,
         order: if value_of("comparator").contains("Reverse") { Order::Reverse } else { Order::Bytewise },
@@ -170,6 +174,7 @@ pub fn family(release: Release, row: &Row, random: &mut Random) -> RowFamily {
         is_compressed: value_of("compression") != "kNoCompression",
         has_dictionary: value_of("dictionary") != "none",
         has_filter_keys: value_of("whole_key_filtering") == "true" || extractor != "nullptr",
+        has_filter_partitions: value_of("index").contains("filters"),
         is_coupled: value_of("index").ends_with("filters coupled"),
     }
 }
