@@ -7,7 +7,7 @@
 use super::PickerInput;
 use super::inputs::{Seed, complete};
 use crate::compaction::choice::{CompactionChoice, CompactionReason};
-use crate::options::{BottommostLevelCompaction, ColumnFamilyOptions};
+use crate::options::{BottommostLevelCompaction, ColumnFamilyOptions, CompactionStyle};
 use crate::version::boundary::BoundaryRange;
 use crate::version::{FileMetadata, Version, total_size_bytes};
 use ferrock_base::FileNumber;
@@ -64,7 +64,12 @@ pub fn manual_steps(
     let comparator = version.comparator().user();
     let holds_data = |level: usize| version.level(level).iter().any(|file| range.overlaps(comparator, file));
     let Some(first) = (0..version.num_levels()).find(|&level| holds_data(level)) else { return Vec::new() };
-    let deepest = (0..version.num_levels()).rfind(|&level| holds_data(level)).unwrap_or(first);
+    // Dynamic targets do without levels above the last where they can, and so does RocksDB's manual compaction.
+    let is_dynamic = options.level_compaction_dynamic_level_bytes && options.compaction_style == CompactionStyle::Level;
+    let deepest = match (0..version.num_levels()).rfind(|&level| holds_data(level)) {
+        _ if is_dynamic => version.num_levels() - 1,
+        found => found.unwrap_or(first),
+    };
     if version.num_levels() == 1 {
         return vec![ManualStep { input_level: 0, output_level: 0 }];
     }
