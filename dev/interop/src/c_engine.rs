@@ -243,6 +243,10 @@ impl CDatabase {
 }
 
 impl Database for CDatabase {
+    fn families(&self) -> usize {
+        self.handles.len()
+    }
+
     fn family(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known.to_bytes() == name.as_bytes())
     }

@@ -59,6 +59,8 @@ pub trait Engine {
 pub trait Database {
     /// The number of a family; `None` when there is none of that name.
     fn family(&self, name: &str) -> Option<usize>;
+    /// How many families there are.
+    fn families(&self) -> usize;
     fn write(&mut self, batch: &[Record], how: WriteHow) -> Outcome<()>;
     fn flush(&mut self, family: usize) -> Outcome<()>;
     /// Compacts a range; with `force`, the bottommost level as well.

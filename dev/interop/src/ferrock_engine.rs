@@ -95,6 +95,10 @@ impl FerrockDatabase {
 }
 
 impl Database for FerrockDatabase {
+    fn families(&self) -> usize {
+        self.families.len()
+    }
+
     fn family(&self, name: &str) -> Option<usize> {
         self.families.iter().position(|family| family.name() == name)
     }

@@ -76,10 +76,16 @@ pub struct GoldenResult {
 
 /// All databases whose names contain `filter`.
 pub fn run(fetched: &Fetched, scratch: &Path, filter: &str) -> Result<Vec<GoldenResult>, String> {
+    let databases = named(|name| name.contains(filter))?;
+    Ok(in_parallel("golden databases", &databases, |database| check(fetched, scratch, database)))
+}
+
+/// The databases of the tree with certain names.
+pub fn named(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<GoldenDatabase>, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/engine/tests/golden/databases.tar.zst");
     let mut databases = archive::read(&path)?;
-    databases.retain(|database| database.name.contains(filter));
-    Ok(in_parallel("golden databases", &databases, |database| check(fetched, scratch, database)))
+    databases.retain(|database| is_wanted(&database.name));
+    Ok(databases)
 }
 
 /// What is not as the lists say.
@@ -141,7 +147,8 @@ fn check(fetched: &Fetched, scratch: &Path, database: &GoldenDatabase) -> Golden
     result
 }
 
-fn unpack(database: &GoldenDatabase, directory: &Path) -> Result<(), String> {
+/// Puts the files and the expectations into a directory.
+pub fn unpack(database: &GoldenDatabase, directory: &Path) -> Result<(), String> {
     let write = || {
         match std::fs::remove_dir_all(directory) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
@@ -157,7 +164,7 @@ fn unpack(database: &GoldenDatabase, directory: &Path) -> Result<(), String> {
 }
 
 /// Runs a part of the check in a process of its own and returns what it says.
-fn worker(part: &str, directory: &Path, more: &[String]) -> Result<Value, String> {
+pub fn worker(part: &str, directory: &Path, more: &[String]) -> Result<Value, String> {
     let mut arguments = vec![part.to_owned(), "--directory".to_owned(), directory.display().to_string()];
     arguments.extend_from_slice(more);
     let Ended { lines, errors, status } = run_self(&arguments)?;

@@ -18,6 +18,7 @@ mod model;
 mod properties;
 mod random;
 mod report;
+mod rewritings;
 mod runner;
 mod settings;
 mod tables;
@@ -59,7 +60,13 @@ enum Task {
     },
     /// Tables of every combination of options, written by each and read by the other.
     Tables(TablesArguments),
-    /// Histories, tables and golden databases.
+    /// Golden databases of table forms, rewritten by Ferrock and by RocksDB 11.8.1: the same entries and properties.
+    Rewritings {
+        /// Only databases whose names contain this.
+        #[arg(default_value = "")]
+        filter: String,
+    },
+    /// Histories, tables, golden databases and rewritings.
     All(HistoriesArguments),
     #[command(hide = true)]
     TablesCase {
@@ -93,6 +100,13 @@ enum Task {
     GoldenRewrite {
         #[arg(long)]
         directory: PathBuf,
+    },
+    #[command(hide = true)]
+    GoldenRewriteRocksdb {
+        #[arg(long)]
+        directory: PathBuf,
+        #[arg(long)]
+        library: PathBuf,
     },
     #[command(hide = true)]
     GoldenRead {
@@ -174,11 +188,16 @@ fn run(arguments: Arguments) -> Result<bool, String> {
         Task::All(arguments) => {
             let histories = histories(&directory, library, &arguments, json)?;
             let tables = all_tables(&directory, library, &TablesArguments::default(), json)?;
-            Ok(golden_databases(&directory, library, "", json)? && tables && histories)
+            let rewritings = rewritings(&directory, library, "", json)?;
+            Ok(golden_databases(&directory, library, "", json)? && rewritings && tables && histories)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
             let release = settings::Release::parse(&release)?;
             worker::play(worker::Job { release, library, ferrock_library, seed, directory, from_turn })
+        }
+        Task::Rewritings { filter } => rewritings(&directory, library, &filter, json),
+        Task::GoldenRewriteRocksdb { directory, library } => {
+            Ok(report::said(rewritings::rewrite_by_rocksdb(&directory, &library)))
         }
         Task::Tables(arguments) => all_tables(&directory, library, &arguments, json),
         Task::TablesCase { release, library, rows, seed, directory } => {
@@ -259,6 +278,16 @@ fn all_tables(
     let start = std::time::Instant::now();
     let results = tables::run(&fetched, &directory.join("tables"), &jobs);
     Ok(report::tables(&jobs, &results, is_whole, start.elapsed(), json))
+}
+
+fn rewritings(directory: &Path, rocksdb_library: Option<&Path>, filter: &str, json: bool) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
+    let start = std::time::Instant::now();
+    let results = rewritings::run(&fetched, &directory.join("rewritings"), filter)?;
+    if results.is_empty() {
+        return Err(format!("no golden database of a table form is called *{filter}*"));
+    }
+    Ok(report::rewritings(&results, start.elapsed(), json))
 }
 
 fn golden_databases(

@@ -3,6 +3,7 @@
 use crate::engine::Outcome;
 use crate::fetch::Fetched;
 use crate::golden::{self, GoldenResult};
+use crate::rewritings::Rewriting;
 use crate::runner::HistoryResult;
 use crate::settings::Release;
 use crate::tables::{self, CaseJob, CaseResult, factors};
@@ -164,6 +165,45 @@ pub fn tables(jobs: &[CaseJob], results: &[CaseResult], is_whole: bool, took: Du
         took.as_secs_f64()
     );
     is_good
+}
+
+/// Golden databases that were rewritten twice; true when nothing differs that may not.
+pub fn rewritings(results: &[Rewriting], took: Duration, json: bool) -> bool {
+    let failed = results.iter().filter(|result| result.failure.is_some()).count();
+    if json {
+        let rows: Vec<Value> = results
+            .iter()
+            .map(|result| {
+                json!({"database": result.name, "tables": result.tables, "properties": result.properties,
+                       "equal": result.equal, "sizes": result.sizes, "allowed": result.allowed, "failure": result.failure})
+            })
+            .collect();
+        println!("{}", json!({"rewritings": rows, "failed": failed, "seconds": took.as_secs_f64()}));
+        return failed == 0;
+    }
+    let mut rows = table(["golden database", "tables", "properties", "equal", "follow the compressor", "allowed"]);
+    for result in results {
+        rows.add_row([
+            result.name.clone(),
+            result.tables.to_string(),
+            result.properties.to_string(),
+            result.equal.to_string(),
+            result.sizes.len().to_string(),
+            result.allowed.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+        ]);
+    }
+    println!("{rows}");
+    let reasons: std::collections::BTreeSet<_> = results.iter().flat_map(|result| &result.allowed).collect();
+    for (name, reason) in reasons {
+        println!("allowed: {name}: {reason}");
+    }
+    for result in results {
+        if let Some(failure) = &result.failure {
+            println!("FAILED: {}: {failure}", result.name);
+        }
+    }
+    println!("rewritings: {} of {} are alike, in {:.1} s", results.len() - failed, results.len(), took.as_secs_f64());
+    failed == 0
 }
 
 /// Golden databases; true when all are as the lists say.
