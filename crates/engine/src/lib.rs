@@ -22,8 +22,8 @@ mod write;
 
 pub use column_family::ColumnFamily;
 pub use db::{
-    ColumnFamilyDescriptor, Db, INTEGER_PROPERTIES, Iter, KeyVersion, KeyVersions, LiveFile, PinnedSlice,
-    TEXT_PROPERTIES,
+    ColumnFamilyDescriptor, Db, INTEGER_PROPERTIES, Iter, KeyVersion, KeyVersions, LiveFile, MAP_PROPERTIES,
+    PinnedSlice, TEXT_PROPERTIES,
 };
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
 pub use ferrock_format::write_batch::WriteBatch;

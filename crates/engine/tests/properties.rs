@@ -224,7 +224,73 @@ fn the_block_cache() {
     let mut iter = db.iter(&ReadOptions::default());
     iter.seek_to_first();
     assert!(int(&db, "block-cache-pinned-usage") > unpinned);
-    assert!(text(&db, "block-cache-entry-stats").contains("hits"), "{}", text(&db, "block-cache-entry-stats"));
+    let of_entries = text(&db, "block-cache-entry-stats");
+    assert!(
+        of_entries.starts_with("Block cache ClockCache@") && of_entries.contains("capacity: 1.00 MB"),
+        "{of_entries}"
+    );
+    assert!(of_entries.contains("Block cache entry stats(count,size,portion): DataBlock("), "{of_entries}");
+    assert!(of_entries.contains("lookups(hits,misses,inserts,rejections,evictions): DataBlock("), "{of_entries}");
+}
+
+/// A count and the bytes of each role in the cache.
+fn entries(db: &Db) -> std::collections::BTreeMap<String, (u64, u64)> {
+    let map = db.map_property("rocksdb.block-cache-entry-stats").unwrap();
+    let number = |key: String| map[&key].parse::<u64>().unwrap();
+    let roles = map.keys().filter_map(|key| key.strip_prefix("count."));
+    roles.map(|role| (role.to_owned(), (number(format!("count.{role}")), number(format!("bytes.{role}"))))).collect()
+}
+
+#[test]
+fn the_entries_of_the_block_cache_by_role() {
+    let mut family = ColumnFamilyOptions::default();
+    family.disable_auto_compactions = true;
+    family.compression = ferrock::options::CompressionType::NoCompression;
+    family.filter_policy = ferrock::options::FilterPolicy::bloom(10.0);
+    family.table.index_type = ferrock_table::options::IndexType::TwoLevelIndexSearch;
+    family.table.partition_filters = true;
+    family.table.metadata_block_size = 512;
+    family.table.cache_index_and_filter_blocks = true;
+    family.table.pin_top_level_index_and_filter = false;
+    let db = open_with(family);
+    fill(&db, 0, 5000);
+    db.flush().unwrap();
+    for number in 0..5000 {
+        db.get(format!("key{number:06}").as_bytes()).unwrap().unwrap();
+    }
+    let entries = entries(&db);
+    for role in ["data-block", "index-block", "index-meta-block", "filter-block", "filter-meta-block"] {
+        let (count, bytes) = entries[role];
+        assert!(count > 0 && bytes > count * 20, "{role}: {count} of {bytes}");
+    }
+    assert_eq!((entries["index-meta-block"].0, entries["filter-meta-block"].0), (1, 1), "one table");
+    assert!(entries["data-block"].0 >= 5000 * 100 / 4096 && entries["index-block"].0 > 3);
+    assert_eq!(entries.values().map(|(_, bytes)| bytes).sum::<u64>(), int(&db, "block-cache-usage"));
+    // RocksDB's keys.
+    let map = db.map_property("fast-block-cache-entry-stats").unwrap();
+    let default = db.default_column_family().unwrap();
+    assert_eq!(db.map_property_cf(&default, "block-cache-entry-stats").unwrap().len(), map.len());
+    for role in
+        "data-block filter-block filter-meta-block deprecated-filter-block index-block other-block write-buffer \
+                 compression-dictionary-building-buffer filter-construction block-based-table-reader file-metadata \
+                 blob-value blob-cache misc"
+            .split_whitespace()
+    {
+        for kind in ["count", "bytes", "percent"] {
+            assert!(map.contains_key(&format!("{kind}.{role}")), "{kind}.{role}");
+        }
+    }
+    let percent: f64 = map["percent.data-block"].parse().unwrap();
+    let expected = 100.0 * entries["data-block"].1 as f64 / int(&db, "block-cache-capacity") as f64;
+    assert!((percent - expected).abs() < 1e-5, "{percent} {expected}");
+    assert_eq!(map["capacity"], int(&db, "block-cache-capacity").to_string());
+    for key in ["id", "secs_for_last_collection", "secs_since_last_collection"] {
+        assert!(!map[key].is_empty(), "{key}");
+    }
+    for name in ferrock::MAP_PROPERTIES {
+        assert!(db.map_property(name).is_some() && TEXT_PROPERTIES.contains(name), "{name}");
+    }
+    assert_eq!(db.map_property("levelstats"), None);
 }
 
 #[test]

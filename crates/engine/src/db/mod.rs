@@ -22,6 +22,7 @@
 
 mod approximate;
 mod background;
+mod cache_stats;
 mod compact;
 mod destroy;
 mod families;
@@ -71,6 +72,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+pub use cache_stats::MAP_PROPERTIES;
 pub use manual::LiveFile;
 pub use open::ColumnFamilyDescriptor;
 pub use properties::{INTEGER_PROPERTIES, TEXT_PROPERTIES};

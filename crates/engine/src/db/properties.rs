@@ -71,6 +71,7 @@ pub const TEXT_PROPERTIES: &[&str] = &[
     "compression-ratio-at-levelN",
     "options-statistics",
     "block-cache-entry-stats",
+    "fast-block-cache-entry-stats",
     "ferrock.data-block-index",
     "ferrock.statistics",
     "ferrock.io",
@@ -127,7 +128,9 @@ impl DbCore {
             "aggregated-table-properties" => {
                 Some(aggregated_properties(data, &pinned, None).unwrap_or_else(|error| error.to_string()))
             }
-            "block-cache-entry-stats" => Some(format!("{:#?}\n", self.block_cache_of(&pinned.options).stats())),
+            "block-cache-entry-stats" | "fast-block-cache-entry-stats" => {
+                Some(super::cache_stats::text(self.block_cache_of(&pinned.options)))
+            }
             "ferrock.options-without-effect" | "options-without-effect" => Some(self.option_notes.join("\n")),
             "ferrock.data-block-index" => Some(match pinned.options.table.data_block_index_type {
                 DataBlockIndexType::Auto => data.hash_index_choice.last().to_string(),
