@@ -40,7 +40,9 @@ pub(crate) fn severity(reason: Reason, kind: ErrorKind) -> Severity {
     match (reason, kind) {
         (_, ErrorKind::Corruption) => Severity::Fatal,
         (Reason::Manifest | Reason::Write, _) => Severity::Hard,
-        (Reason::Flush | Reason::Compaction, ErrorKind::Io | ErrorKind::NoSpace) => Severity::Soft,
+        (Reason::Flush | Reason::Compaction, ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::MemoryLimit) => {
+            Severity::Soft
+        }
         (Reason::Flush | Reason::Compaction, _) => Severity::Fatal,
     }
 }

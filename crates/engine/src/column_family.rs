@@ -7,7 +7,7 @@ use crate::table_cache::TableCache;
 use crate::version::Version;
 use arc_swap::ArcSwap;
 use ferrock_base::InternalComparator;
-use ferrock_memtable::{MemTable, MemTableOptions};
+use ferrock_memtable::{MemTable, MemTableOptions, MemoryTracker};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) table_cache: Arc<TableCache>,
     /// Decides about hash indexes in data blocks.
     pub(crate) hash_index_choice: HashIndexChoice,
+    /// Told of the memory of memtables.
+    memory_tracker: Option<Arc<dyn MemoryTracker>>,
     /// Replaced by the leader of the writers, under the lock of the database.
     pub(crate) memtable: ArcSwap<MemTable>,
     pub(crate) super_version: SuperVersionCell<SuperVersion>,
@@ -50,9 +52,10 @@ impl ColumnFamilyData {
         options: Arc<ColumnFamilyOptions>,
         version: Arc<Version>,
         table_cache: Arc<TableCache>,
+        memory_tracker: Option<Arc<dyn MemoryTracker>>,
     ) -> Arc<Self> {
         let comparator = InternalComparator::new(options.comparator.clone());
-        let memtable = new_memtable(&options);
+        let memtable = new_memtable(&options, memory_tracker.clone());
         let super_version = Arc::new(SuperVersion {
             memtable: Arc::clone(&memtable),
             immutable: Vec::new(),
@@ -66,11 +69,17 @@ impl ColumnFamilyData {
             options: ArcSwap::new(options),
             hash_index_choice: HashIndexChoice::new(Arc::clone(table_cache.read_sample())),
             table_cache,
+            memory_tracker,
             memtable: ArcSwap::new(memtable),
             super_version: SuperVersionCell::new(super_version),
             is_dropped: AtomicBool::new(false),
             is_memtable_full: AtomicBool::new(false),
         })
+    }
+
+    /// An empty memtable as the options want it now.
+    pub(crate) fn new_memtable(&self) -> Arc<MemTable> {
+        new_memtable(&self.options.load(), self.memory_tracker.clone())
     }
 
     pub(crate) fn is_dropped(&self) -> bool {
@@ -79,7 +88,7 @@ impl ColumnFamilyData {
 }
 
 /// An empty memtable as the options want it.
-pub(crate) fn new_memtable(options: &ColumnFamilyOptions) -> Arc<MemTable> {
+fn new_memtable(options: &ColumnFamilyOptions, tracker: Option<Arc<dyn MemoryTracker>>) -> Arc<MemTable> {
     let prefix_bloom_bits = (options.write_buffer_size as f64 * options.memtable_prefix_bloom_size_ratio) as usize * 8;
     Arc::new(MemTable::new(MemTableOptions {
         comparator: InternalComparator::new(options.comparator.clone()),
@@ -87,6 +96,7 @@ pub(crate) fn new_memtable(options: &ColumnFamilyOptions) -> Arc<MemTable> {
         prefix_extractor: options.prefix_extractor.clone(),
         prefix_bloom_bits,
         whole_key_filtering: options.memtable_whole_key_filtering,
+        tracker,
     }))
 }
 

@@ -19,6 +19,7 @@ mod sync;
 mod table_cache;
 mod version;
 mod write;
+mod write_buffer_manager;
 
 pub use column_family::ColumnFamily;
 pub use db::{

@@ -6,6 +6,7 @@
 //! | `skiplist` | the sorted entries: lock-free readers, one or many writers |
 //! | `range_tombstones` | the `DeleteRange`s and their lazily built index |
 //! | `bloom` | skips lookups of absent keys |
+//! | `tracker` | telling somebody how much memory there is |
 //! | `memtable`, `iter` | the public face |
 #![warn(missing_docs)]
 
@@ -20,6 +21,8 @@ mod skiplist;
 mod sync;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
+mod tracker;
 
 pub use iter::MemTableIter;
 pub use memtable::{MemTable, MemTableOptions};
+pub use tracker::MemoryTracker;

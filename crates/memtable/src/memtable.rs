@@ -8,6 +8,7 @@ use crate::iter::MemTableIter;
 use crate::range_tombstones::RangeTombstones;
 use crate::skiplist::{Position, SkipList};
 use crate::sync::{AtomicU64, Ordering};
+use crate::tracker::{MemoryTracker, Tracked};
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::error::{Error, ErrorKind, Result};
 use ferrock_base::internal_key::{LookupKey, TRAILER_SIZE, pack_trailer, trailer, user_key as user_key_of};
@@ -29,6 +30,8 @@ pub struct MemTableOptions {
     pub prefix_bloom_bits: usize,
     /// Puts whole keys into the Bloom filter, so that [`MemTable::get`] of an absent key mostly skips the search.
     pub whole_key_filtering: bool,
+    /// Told of the memory, at each [`MemTable::report_memory`], and when the memtable goes.
+    pub tracker: Option<Arc<dyn MemoryTracker>>,
 }
 
 impl Default for MemTableOptions {
@@ -39,6 +42,7 @@ impl Default for MemTableOptions {
             prefix_extractor: None,
             prefix_bloom_bits: 0,
             whole_key_filtering: false,
+            tracker: None,
         }
     }
 }
@@ -165,6 +169,7 @@ pub struct MemTable {
     range_tombstones: RangeTombstones,
     filter: Option<Filter>,
     counters: Counters,
+    tracked: Tracked,
 }
 
 impl std::fmt::Debug for MemTable {
@@ -183,6 +188,7 @@ impl MemTable {
     pub fn new(options: MemTableOptions) -> Self {
         Self {
             filter: Filter::new(&options),
+            tracked: Tracked::new(options.tracker),
             range_tombstones: RangeTombstones::new(options.comparator.user().clone()),
             rep: MemTableRep::SkipList(SkipList::new(options.comparator, options.arena_block_bytes)),
             counters: Counters::new(),
@@ -342,6 +348,19 @@ impl MemTable {
     #[must_use]
     pub fn allocated_memory_bytes(&self) -> usize {
         self.list().arena().allocated_bytes() + self.beside_arena_bytes()
+    }
+
+    /// Tells the tracker, if there is one, what was allocated since it was last told.
+    pub fn report_memory(&self) {
+        if self.tracked.is_wanted() {
+            self.tracked.report(self.allocated_memory_bytes());
+        }
+    }
+
+    /// Tells the tracker, if there is one, that nothing is added any more.
+    pub fn retire(&self) {
+        self.report_memory();
+        self.tracked.retire();
     }
 
     fn beside_arena_bytes(&self) -> usize {

@@ -165,7 +165,7 @@ impl DbCore {
             let version = core.versions.current(id).ok_or_else(|| Error::corruption("a new column family is gone"))?;
             let data = {
                 let table_cache = core.new_table_cache(&options);
-                ColumnFamilyData::new(id, name.to_owned(), options, version, table_cache)
+                ColumnFamilyData::new(id, name.to_owned(), options, version, table_cache, core.memory_tracker())
             };
             let mut state = core.state.lock();
             state.families.insert(id, new_family_state(Arc::clone(&data), log_number));

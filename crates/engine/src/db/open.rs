@@ -444,7 +444,14 @@ impl DbCore {
         let mut states = BTreeMap::new();
         for view in self.versions.families() {
             let table_cache = self.new_table_cache(&view.options);
-            let data = ColumnFamilyData::new(view.id, view.name, view.options, view.current, table_cache);
+            let data = ColumnFamilyData::new(
+                view.id,
+                view.name,
+                view.options,
+                view.current,
+                table_cache,
+                self.memory_tracker(),
+            );
             families.insert(Arc::clone(&data));
             states.insert(data.id, new_family_state(data, view.log_number));
         }
@@ -616,7 +623,7 @@ impl DbCore {
             return Ok(());
         }
         let output = self.write_level_0(data, &[Arc::clone(&memtable)], TableFileCreationReason::Recovery)?;
-        data.memtable.store(crate::column_family::new_memtable(&data.options.load()));
+        data.memtable.store(data.new_memtable());
         let edit = edits.entry(data.id).or_insert_with(|| VersionEdit::for_column_family(data.id));
         edit.new_files.extend(output.files);
         blobs.add_written(data.id, &output.blobs);

@@ -10,7 +10,7 @@
 
 use super::{DbCore, FamilyState, ImmutableMemTable, State};
 use crate::background_error::Reason;
-use crate::column_family::{SuperVersion, new_memtable};
+use crate::column_family::SuperVersion;
 use ferrock_base::{FileNumber, Result};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -58,6 +58,9 @@ impl DbCore {
         }
         self.add_families_that_pin_the_log(&state, &mut ids);
         self.add_largest_family_over_budget(&state, &mut ids);
+        if self.options.load().components.write_buffer_manager.as_ref().is_some_and(|manager| manager.should_flush()) {
+            add_oldest_family(&mut state, &mut ids);
+        }
         ids.sort_unstable();
         ids.dedup();
         if ids.is_empty() {
@@ -101,6 +104,30 @@ impl DbCore {
         {
             ids.push(*id);
         }
+    }
+
+    /// Sees to it that a memtable is being flushed; false when there is none to flush.
+    pub(crate) fn begin_flush_of_something(self: &Arc<Self>) -> Result<bool> {
+        let mut state = self.state.lock();
+        state.error.check()?;
+        let mut ids = Vec::new();
+        if let Some(waiting) = state.families.values_mut().find(|family| !family.immutable.is_empty()) {
+            waiting.is_flush_requested = true;
+        } else {
+            add_oldest_family(&mut state, &mut ids);
+            if ids.is_empty() {
+                return Ok(false);
+            }
+            self.switch_memtables(&mut state, &ids)?;
+        }
+        self.schedule(&mut state);
+        Ok(true)
+    }
+
+    /// Who is told of the memory of memtables.
+    pub(crate) fn memory_tracker(&self) -> Option<Arc<dyn ferrock_memtable::MemoryTracker>> {
+        let manager = self.options.load().components.write_buffer_manager.clone();
+        manager.map(|manager| manager as Arc<dyn ferrock_memtable::MemoryTracker>)
     }
 
     /// Makes the memtables of `ids` immutable and begins a new log when the current one has records. The caller leads
@@ -152,9 +179,19 @@ impl DbCore {
     }
 }
 
+/// The family whose memtable has the oldest entry, to be flushed whatever waits beside it: what memory managers do.
+fn add_oldest_family(state: &mut State, ids: &mut Vec<u32>) {
+    let with_entries = state.families.values_mut().filter(|family| !family.data.memtable.load().is_empty());
+    if let Some(oldest) = with_entries.min_by_key(|family| family.data.memtable.load().smallest_sequence()) {
+        oldest.is_flush_requested = true;
+        ids.push(oldest.data.id);
+    }
+}
+
 fn switch_family(family: &mut FamilyState, log_number: FileNumber) {
     let data = &family.data;
-    let memtable = data.memtable.swap(new_memtable(&data.options.load()));
+    let memtable = data.memtable.swap(data.new_memtable());
+    memtable.retire();
     family.immutable.push_back(ImmutableMemTable { memtable, log_number_after: log_number, is_flushing: false });
     family.memtable_log_number = log_number;
     family.switched_count += 1;

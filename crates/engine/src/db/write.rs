@@ -370,7 +370,14 @@ impl DbCore {
         {
             self.is_room_needed.store(true, Ordering::Release);
         }
-        let budget = self.options.load().db_write_buffer_size;
+        let options = self.options.load();
+        if let Some(manager) = &options.components.write_buffer_manager {
+            memtable.report_memory();
+            if manager.should_flush() {
+                self.is_room_needed.store(true, Ordering::Release);
+            }
+        }
+        let budget = options.db_write_buffer_size;
         if budget > 0 && self.memtable_bytes() >= budget {
             self.is_room_needed.store(true, Ordering::Release);
         }
@@ -389,6 +396,7 @@ impl DbCore {
         if self.wal_limit_passed() || self.is_room_needed.load(Ordering::Acquire) {
             self.switch_full_memtables()?;
         }
+        self.wait_for_memory(options)?;
         loop {
             match self.controller.condition() {
                 StallCondition::Normal => return Ok(()),
@@ -412,6 +420,30 @@ impl DbCore {
                 }
             }
         }
+    }
+
+    /// Waits while memtables hold more than a manager with `allow_stall` lets them. Not when none of it is this database's:
+    /// then waiting could last for ever.
+    fn wait_for_memory(self: &Arc<Self>, options: &WriteOptions) -> Result<()> {
+        let Some(manager) = self.options.load().components.write_buffer_manager.clone() else { return Ok(()) };
+        if manager.should_flush() {
+            // Another database may have taken the memory.
+            self.switch_full_memtables()?;
+        }
+        if !manager.should_stall() {
+            return Ok(());
+        }
+        if options.no_slowdown {
+            return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
+        }
+        let before = self.clock.monotonic_us();
+        let mut result = Ok(());
+        while result.is_ok() && manager.should_stall() && self.begin_flush_of_something()? {
+            manager.wait_for_room(Duration::from_millis(100));
+            result = self.check_open();
+        }
+        self.statistics.stall_us.fetch_add(self.clock.monotonic_us().saturating_sub(before), Ordering::Relaxed);
+        result
     }
 
     fn wait_while_stopped(self: &Arc<Self>) -> Result<()> {

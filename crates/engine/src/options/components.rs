@@ -1,6 +1,7 @@
 //! What a database works with and an OPTIONS file cannot hold.
 
 use crate::listener::EventListener;
+use crate::write_buffer_manager::WriteBufferManager;
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::thread::{Spawner, StdSpawner};
 use ferrock_table::TableBlockCache;
@@ -20,6 +21,8 @@ pub struct Components {
     pub spawner: Option<Arc<dyn Spawner>>,
     /// Cache of blocks; give the same one to several databases to bound them together.
     pub block_cache: Option<Arc<TableBlockCache>>,
+    /// Bounds the memory of memtables; give the same one to several databases to bound them together.
+    pub write_buffer_manager: Option<Arc<WriteBufferManager>>,
     /// Bounds the bytes a second that flush and compaction write.
     pub rate_limiter: Option<Arc<dyn RateLimiter>>,
     /// Hears of flushes, compactions and errors.
@@ -41,6 +44,7 @@ impl fmt::Debug for Components {
         f.debug_struct("Components")
             .field("file_system", &self.file_system)
             .field("block_cache", &self.block_cache.is_some())
+            .field("write_buffer_manager", &self.write_buffer_manager)
             .field("rate_limiter", &self.rate_limiter.is_some())
             .field("listeners", &self.listeners.len())
             .finish_non_exhaustive()

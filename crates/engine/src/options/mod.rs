@@ -9,6 +9,7 @@ pub(crate) mod passthrough;
 mod persist;
 mod text;
 
+pub use crate::write_buffer_manager::WriteBufferManager;
 pub use column_family::{
     BottommostCompression, ColumnFamilyOptions, ColumnFamilySettings, CompactionPriority, CompactionStyle,
     CompressionSettings,

@@ -20,6 +20,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     // The threads are those of the spawner that was given.
     ("Components.spawner", Shown(max_file_opening_threads)),
     ("Components.block_cache", Shown(block_cache)),
+    (
+        "Components.write_buffer_manager",
+        Elsewhere("tests/write_buffer_manager.rs", "memtables_are_flushed_before_they_pass_the_size"),
+    ),
     ("Components.rate_limiter", Shown(rate_limiter)),
     ("Components.listeners", Shown(listeners)),
     ("CacheOptions.capacity_bytes", Shown(block_cache)),
