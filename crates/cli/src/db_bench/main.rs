@@ -8,6 +8,7 @@
 //! benchmarks.rs --benchmarks -> a plan           stats.rs     what it counted, as RocksDB's lines
 //! keys.rs       number -> key                    values.rs    key -> value, and the check of one
 //! output.rs     what is printed                  verify_cost.rs   what the checks cost
+//! experiments/  published experiments: arms side by side, table, page, plot
 //! ```
 //!
 //! Exit codes: 0 all is well, 1 a value was wrong, 2 the work could not be done, 64 the command line is wrong or asks
@@ -15,6 +16,7 @@
 #![warn(missing_docs)]
 
 mod benchmarks;
+mod experiments;
 mod flags;
 mod keys;
 mod options;
@@ -64,6 +66,9 @@ fn main() -> ExitCode {
     };
     let run = || {
         let settings = settings::Settings::new(&values).map_err(Failure::Usage)?;
+        if !settings.experiment.is_empty() {
+            return experiments::run(&values, &settings);
+        }
         let engine = options::build(&values).map_err(Failure::Usage)?;
         let output = Output::new(settings.json);
         session::Session::new(settings, engine, output).run()

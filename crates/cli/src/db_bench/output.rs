@@ -84,7 +84,7 @@ fn run_texts(settings: &Settings, cache_size: usize) -> Vec<(String, String)> {
         pair("writes", &settings.writes),
         pair("deletes", &settings.deletes),
         pair("merge_keys", &settings.merge_keys),
-        pair("duration", &settings.duration_seconds),
+        pair("duration", &(settings.duration_us / 1_000_000)),
         pair("threads", &settings.threads),
         pair("key_size", &settings.key_size),
         pair("prefix_size", &settings.prefix_size),

@@ -10,9 +10,10 @@ use crate::values::{Merging, ValuePool};
 use crate::verify_cost;
 use crate::worker::{Shared, Worker};
 use crate::{Failure, Result};
+use ferrock::options::TableBlockCache;
 use ferrock::{Db, ReadOptions, WriteOptions};
 use ferrock_base::clock::{Clock, SystemClock};
-use ferrock_vfs::TokenBucket;
+use ferrock_vfs::{FileSystem, TokenBucket};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -48,6 +49,26 @@ impl Session {
             seed,
             results: Vec::new(),
         }
+    }
+
+    /// How the next runs are made.
+    pub(crate) fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+
+    /// The block cache.
+    pub(crate) fn block_cache(&self) -> Option<&TableBlockCache> {
+        self.engine.db.components.block_cache.as_deref()
+    }
+
+    /// The files that the database is in.
+    pub(crate) fn file_system(&self) -> Option<&dyn FileSystem> {
+        self.engine.db.components.file_system.as_deref()
+    }
+
+    /// Closes the database; without, that is done when this goes.
+    pub(crate) fn close(mut self) -> Result<()> {
+        Ok(self.db.take().map_or(Ok(()), Db::close)?)
     }
 
     /// Runs everything.
@@ -112,11 +133,13 @@ impl Session {
         Ok(())
     }
 
-    fn database(&self) -> Result<&Db> {
+    /// The open database.
+    pub(crate) fn database(&self) -> Result<&Db> {
         self.db.as_ref().ok_or_else(|| Failure::Usage("the database is not open".to_owned()))
     }
 
-    fn open(&mut self) -> Result<()> {
+    /// Opens the database.
+    pub(crate) fn open(&mut self) -> Result<()> {
         let families = vec![("default".to_owned(), self.engine.family.clone())];
         let (path, options) = (&self.settings.directory, self.engine.db.clone());
         let (db, _) = if self.settings.readonly {
@@ -129,7 +152,7 @@ impl Session {
     }
 
     /// Begins with an empty database.
-    fn renew(&mut self) -> Result<()> {
+    pub(crate) fn renew(&mut self) -> Result<()> {
         if let Some(db) = self.db.take() {
             db.close()?;
         }
@@ -185,7 +208,8 @@ impl Session {
         Ok(())
     }
 
-    fn run_once(&mut self, benchmark: &'static Benchmark, run: u32) -> Result<Stats> {
+    /// Runs a benchmark once; runs of different numbers draw different keys.
+    pub(crate) fn run_once(&mut self, benchmark: &'static Benchmark, run: u32) -> Result<Stats> {
         if benchmark.is_fresh {
             self.renew()?;
         }

@@ -15,7 +15,8 @@ pub(crate) struct Settings {
     pub(crate) writes: u64,
     pub(crate) deletes: u64,
     pub(crate) merge_keys: u64,
-    pub(crate) duration_seconds: u64,
+    /// How long a timed benchmark runs; 0: a number of operations counts.
+    pub(crate) duration_us: u64,
     pub(crate) ops_between_duration_checks: u64,
     pub(crate) threads: usize,
     pub(crate) key_size: usize,
@@ -47,6 +48,13 @@ pub(crate) struct Settings {
     pub(crate) stats_per_interval: bool,
     pub(crate) json: bool,
     pub(crate) merge_operator: String,
+    /// An experiment instead of benchmarks, when this is not empty.
+    pub(crate) experiment: String,
+    pub(crate) scale: f64,
+    /// 0: as many as the experiment likes.
+    pub(crate) rounds: u32,
+    /// Where pages, plots and figures go.
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// Values and keys longer than this are a slip of the keyboard.
@@ -74,7 +82,7 @@ impl Settings {
             writes: or_num("writes")?,
             deletes: or_num("deletes")?,
             merge_keys: or_num("merge_keys")?.max(1),
-            duration_seconds: values.at_least("duration", 0)?,
+            duration_us: values.at_least("duration", 0_u64)?.saturating_mul(1_000_000),
             ops_between_duration_checks: values.at_least("ops_between_duration_checks", 1)?,
             threads: values.at_least("threads", 1)?,
             key_size: values.at_least("key_size", 1)?,
@@ -104,6 +112,10 @@ impl Settings {
             stats_per_interval: values.at_least::<i64>("stats_per_interval", 0)? > 0,
             json: values.bool("json"),
             merge_operator: values.text("merge_operator").to_owned(),
+            experiment: values.text("experiment").to_owned(),
+            scale: values.get("scale")?,
+            rounds: values.at_least("rounds", 0)?,
+            out: Some(values.text("out")).filter(|out| !out.is_empty()).map(PathBuf::from),
         };
         settings.check()?;
         Ok(settings)
@@ -125,6 +137,12 @@ impl Settings {
         }
         if self.read_write_percent > 100 {
             return Err(format!("--readwritepercent={} is more than 100", self.read_write_percent));
+        }
+        if self.experiment.is_empty() && (self.out.is_some() || self.rounds > 0) {
+            return Err("--out and --rounds need --experiment".to_owned());
+        }
+        if !(0.0001..=1000.0).contains(&self.scale) {
+            return Err(format!("--scale={} is not between 0.0001 and 1000", self.scale));
         }
         if self.readonly && !self.use_existing_db {
             return Err("--readonly needs --use_existing_db".to_owned());

@@ -180,6 +180,13 @@ impl Stats {
         names.zip(self.histograms.iter().flatten()).filter(|(_, histogram)| histogram.count() > 0)
     }
 
+    /// The times of all operations; `None` when nobody asked for them.
+    pub(crate) fn all_times(&self) -> Option<Histogram> {
+        let mut all = Histogram::default();
+        self.histograms.as_ref()?.iter().for_each(|histogram| all.merge(histogram));
+        Some(all)
+    }
+
     /// RocksDB's line.
     pub(crate) fn line(&self, name: &str) -> String {
         let mut extra = String::new();

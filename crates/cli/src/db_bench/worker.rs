@@ -91,12 +91,12 @@ impl<'a> Worker<'a> {
     /// How many operations, or until when.
     pub(crate) fn pace(&self, operations: u64, is_timed: bool) -> Pace<'a> {
         let settings = self.shared.settings;
-        let seconds = if is_timed { settings.duration_seconds } else { 0 };
+        let duration_us = if is_timed { settings.duration_us } else { 0 };
         let now = self.shared.clock.monotonic_us();
         Pace {
             shared: self.shared,
             limit: operations,
-            end_us: (seconds > 0).then(|| now.saturating_add(seconds.saturating_mul(1_000_000))),
+            end_us: (duration_us > 0).then(|| now.saturating_add(duration_us)),
             begun: 0,
             next_check: settings.ops_between_duration_checks,
         }

@@ -19,7 +19,7 @@ mod run;
 mod tests;
 
 pub(crate) use help::{effective, help, wrap};
-pub(crate) use parse::{Parsed, Values, parse};
+pub(crate) use parse::{Parsed, Setting, Values, parse};
 
 use ferrock::options::{
     BlockBasedTableOptions, COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, ColumnFamilySettings, DB_OPTIONS_WITHOUT_EFFECT,

@@ -20,6 +20,9 @@ pub(crate) enum Parsed {
     Run(Values),
 }
 
+/// A flag with its value, as text.
+pub(crate) type Setting = (&'static str, String);
+
 /// The values of all flags.
 #[derive(Debug, Default)]
 pub(crate) struct Values {
@@ -144,6 +147,38 @@ impl Values {
             _ => None,
         });
         notes.collect()
+    }
+
+    /// These values, where they say nothing `defaults`, and above both `overrides`.
+    ///
+    /// # Errors
+    /// A message when one of the values added is none.
+    pub(crate) fn between(&self, defaults: &[Setting], overrides: &[Setting]) -> Result<Self, String> {
+        let mut values = Self::default();
+        values.given.clone_from(&self.given);
+        let normalised = |(name, text): &Setting| -> Result<_, String> {
+            let flag = find(name).ok_or_else(|| unknown(name))?;
+            Ok((flag.name, normal(flag, text)?))
+        };
+        for default in defaults {
+            let (name, text) = normalised(default)?;
+            values.given.entry(name).or_insert(text);
+        }
+        for above in overrides {
+            let (name, text) = normalised(above)?;
+            values.given.insert(name, text);
+        }
+        values.check()?;
+        Ok(values)
+    }
+
+    /// The command line that says the same.
+    pub(crate) fn command_line(&self) -> String {
+        let flags = self.given().map(|(flag, text)| match text {
+            "true" if flag.kind == Kind::Bool => format!("--{}", flag.name),
+            _ => format!("--{}={text}", flag.name),
+        });
+        flags.collect::<Vec<_>>().join(" ")
     }
 
     /// True when the command line has the flag.

@@ -30,8 +30,7 @@ impl Worker<'_> {
         let mut count = 0;
         while pace.next(per_batch) {
             // The last batch may be shorter.
-            let left =
-                if settings.duration_seconds > 0 && order == Order::Random { per_batch } else { operations - count };
+            let left = if settings.duration_us > 0 && order == Order::Random { per_batch } else { operations - count };
             let size = per_batch.min(left);
             self.put_batch(size, |worker, index| worker.number(order, &permutation, count + index))?;
             self.finished(size, Operation::Write);

@@ -1,0 +1,220 @@
+//! Runs an experiment: loads the databases, opens the arms of a point together, and goes round among them.
+//!
+//! All arms of a point are open at once, each with a cache of its own, and take turns; every second round goes backward.
+//! So what changes on the machine meanwhile changes all arms alike, and arms are compared round by round.
+
+use super::measure::{Sample, measure};
+use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale};
+use crate::benchmarks::{Benchmark, Planned, parse_list};
+use crate::flags::{Setting, Values};
+use crate::options;
+use crate::output::Output;
+use crate::session::Session;
+use crate::settings::Settings;
+use crate::{Failure, Result};
+use ferrock::options::BottommostLevelCompaction;
+use ferrock::{CompactRangeOptions, Db};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A cell is no shorter than this, however small the scale.
+const SHORTEST_CELL_SECONDS: f64 = 0.05;
+
+pub(super) struct Runner<'a> {
+    pub(super) definition: &'static Definition,
+    pub(super) values: &'a Values,
+    pub(super) settings: &'a Settings,
+    pub(super) output: Output,
+    loaded: BTreeSet<String>,
+    outcome: Outcome,
+}
+
+struct OpenArm<'a> {
+    arm: &'a Arm,
+    session: Session,
+}
+
+fn benchmark(name: &str) -> Result<&'static Benchmark> {
+    let plan = parse_list(name).map_err(Failure::Usage)?;
+    plan.first().map(|Planned { benchmark, .. }| *benchmark).ok_or_else(|| Failure::Usage(format!("{name:?}")))
+}
+
+impl<'a> Runner<'a> {
+    pub(super) fn new(
+        definition: &'static Definition,
+        values: &'a Values,
+        settings: &'a Settings,
+        output: Output,
+    ) -> Self {
+        Self { definition, values, settings, output, loaded: BTreeSet::new(), outcome: Outcome::default() }
+    }
+
+    /// Rounds of every point.
+    pub(super) fn rounds(&self) -> u32 {
+        if self.settings.rounds > 0 { self.settings.rounds } else { self.definition.rounds }
+    }
+
+    /// Microseconds of a cell.
+    fn cell_us(&self) -> u64 {
+        if self.values.is_given("duration") && self.settings.duration_us > 0 {
+            return self.settings.duration_us;
+        }
+        let seconds = (self.definition.seconds * self.settings.scale.min(1.0)).max(SHORTEST_CELL_SECONDS);
+        (seconds * 1e6) as u64
+    }
+
+    /// Seconds of a cell.
+    pub(super) fn cell_seconds(&self) -> f64 {
+        self.cell_us() as f64 * 1e-6
+    }
+
+    pub(super) fn run(mut self) -> Result<(Self, Outcome)> {
+        for point in (self.definition.points)(Scale(self.settings.scale)) {
+            self.load(&point)?;
+            self.run_point(&point)?;
+        }
+        let outcome = std::mem::take(&mut self.outcome);
+        Ok((self, outcome))
+    }
+
+    /// The values of an arm's command line.
+    fn arm_values(&self, arm: &Arm) -> Result<Values> {
+        let mut defaults: Vec<Setting> = (self.definition.defaults)(Scale(self.settings.scale));
+        defaults.retain(|(name, _)| !arm.flags.iter().any(|(own, _)| own == name));
+        let mut own = arm.flags.clone();
+        own.push(("db", self.settings.directory.join(&arm.data).display().to_string()));
+        self.values.between(&defaults, &own).map_err(Failure::Usage)
+    }
+
+    fn session(&self, arm: &Arm) -> Result<(Session, Values)> {
+        let values = self.arm_values(arm)?;
+        let settings = Settings::new(&values).map_err(Failure::Usage)?;
+        let mut engine = options::build(&values).map_err(Failure::Usage)?;
+        engine.db.create_if_missing = true;
+        engine.db.components.file_system = Some(ferrock_vfs::default_file_system());
+        Ok((Session::new(settings, engine, self.output), values))
+    }
+
+    /// Fills the databases that were not filled yet.
+    fn load(&mut self, point: &Point) -> Result<()> {
+        for arm in &point.arms {
+            if !self.loaded.insert(arm.data.clone()) {
+                continue;
+            }
+            let directory = self.settings.directory.join(&arm.data);
+            let (mut session, values) = self.session(arm)?;
+            if self.settings.use_existing_db && ferrock_vfs::default_file_system().exists(&directory.join("CURRENT"))? {
+                self.output.note(&format!("{}: as it is", directory.display()));
+                continue;
+            }
+            self.output.note(&format!("{}: loading", directory.display()));
+            for planned in parse_list(values.text("benchmarks")).map_err(Failure::Usage)? {
+                let stats = session.run_once(planned.benchmark, 0)?;
+                self.output.note(&format!("  {}", stats.line(planned.benchmark.name)));
+            }
+            session.close()?;
+        }
+        Ok(())
+    }
+
+    fn run_point(&mut self, point: &Point) -> Result<()> {
+        let cell_us = self.cell_us();
+        let mut arms = Vec::new();
+        for arm in &point.arms {
+            let (mut session, values) = self.session(arm)?;
+            session.open()?;
+            self.outcome.commands.push((point.name.clone(), arm.name.clone(), values.command_line()));
+            self.warm_up(point, arm, &mut session)?;
+            session.settings_mut().duration_us = cell_us;
+            arms.push(OpenArm { arm, session });
+        }
+        let mut samples: BTreeMap<(usize, usize), Vec<Sample>> = BTreeMap::new();
+        for round in 0..self.rounds() {
+            for (cell_index, cell) in point.cells.iter().enumerate() {
+                let mut order: Vec<usize> = (0..arms.len()).collect();
+                if round % 2 == 1 {
+                    order.reverse();
+                }
+                for index in order {
+                    let sample = self.run_cell(point, *cell, &mut arms[index], round)?;
+                    samples.entry((cell_index, index)).or_default().push(sample);
+                }
+            }
+        }
+        self.collect(point, arms, &samples)
+    }
+
+    fn warm_up(&self, point: &Point, arm: &Arm, session: &mut Session) -> Result<()> {
+        let times = if arm.is_rewritten { 2 } else { 1 };
+        for time in 0..times {
+            if time > 0 {
+                self.output.note(&format!("{}, {}: rewriting", point.name, arm.name));
+                rewrite(session.database()?)?;
+            }
+            for (index, warm_up) in point.warm_up.iter().enumerate() {
+                session.settings_mut().duration_us = (self.cell_us() as f64 * warm_up.share) as u64;
+                // Other keys than the rounds', which have small numbers.
+                session.run_once(benchmark(warm_up.benchmark)?, u32::MAX / 2 - index as u32)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run_cell(&self, point: &Point, cell: Cell, open: &mut OpenArm<'_>, round: u32) -> Result<Sample> {
+        open.session.settings_mut().threads = cell.threads;
+        let sample = measure(&mut open.session, benchmark(cell.benchmark)?, round)?;
+        self.output.note(&format!(
+            "{}, {}, round {} of {}, {}: {:.0} op/s",
+            point.name,
+            cell.name(),
+            round + 1,
+            self.rounds(),
+            open.arm.name,
+            sample.operations as f64 / sample.seconds
+        ));
+        Ok(sample)
+    }
+
+    fn collect(
+        &mut self,
+        point: &Point,
+        arms: Vec<OpenArm<'_>>,
+        samples: &BTreeMap<(usize, usize), Vec<Sample>>,
+    ) -> Result<()> {
+        let mut facts = Vec::new();
+        for open in &arms {
+            facts.push(super::facts::of(open.session.database()?)?);
+        }
+        for (cell_index, cell) in point.cells.iter().enumerate() {
+            let rates = |index: usize| -> Vec<f64> {
+                let samples = samples.get(&(cell_index, index)).into_iter().flatten();
+                samples.map(|sample| sample.operations as f64 / sample.seconds).collect()
+            };
+            let reference = rates(0);
+            for (index, open) in arms.iter().enumerate() {
+                let ratios = rates(index).iter().zip(&reference).map(|(own, first)| own / first.max(1e-9)).collect();
+                self.outcome.rows.push(Row {
+                    point: point.name.clone(),
+                    x: point.x,
+                    cell: *cell,
+                    arm: open.arm.name.clone(),
+                    samples: samples.get(&(cell_index, index)).cloned().unwrap_or_default(),
+                    ratios,
+                    facts: facts[index].clone(),
+                });
+            }
+        }
+        for open in arms {
+            open.session.close()?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes every table anew.
+fn rewrite(db: &Db) -> Result<()> {
+    let options = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    Ok(db.compact_range_cf(&db.default_column_family()?, None, None, &options)?)
+}

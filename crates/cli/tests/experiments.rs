@@ -1,0 +1,160 @@
+//! The published experiments from outside: the wiki's command line as it stands, and every experiment in small.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
+
+use ferrock::{Db, DbOptions};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn bench(directory: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_db_bench"))
+        .arg(format!("--db={}", directory.display()))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn printed(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The command line of RocksDB's wiki page on partitioned index and filters, but for the sizes.
+const WIKI: &str = "--benchmarks=readwhilewriting[X3],stats --use_direct_reads=1 -compaction_readahead_size 1048576 \
+    --use_existing_db --num=150000 --duration 1 --cache_size=62914560 -cache_index_and_filter_blocks=false -statistics \
+    -histogram -bloom_bits=10 -target_file_size_base=268435456 -block_size=32768 -threads 32 -partition_filters \
+    -partition_indexes -index_per_partition 100 -pin_l0_filter_and_index_blocks_in_cache -benchmark_write_rate_limit 204800 \
+    -max_bytes_for_level_base 134217728 -cache_high_pri_pool_ratio 0.9";
+
+#[test]
+fn the_command_line_of_the_wiki_runs_as_it_stands() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    // What it reads was written under the same options.
+    let fill = WIKI
+        .replace("readwhilewriting[X3],stats", "fillbatch,compact")
+        .replace("--use_existing_db", "")
+        .replace("-benchmark_write_rate_limit 204800", "")
+        .replace("-threads 32", "");
+    printed(&bench(path, &fill.split_whitespace().collect::<Vec<_>>()));
+    let text = printed(&bench(path, &WIKI.split_whitespace().collect::<Vec<_>>()));
+    for wanted in [
+        "index_type=kTwoLevelIndexSearch",
+        "partition_filters=true",
+        // 100 entries of 20 bytes each.
+        "metadata_block_size=2000",
+        "block_size=32768",
+        "cache_index_and_filter_blocks=false",
+        "cache_index_and_filter_blocks_with_high_priority=true",
+        "pin_l0_filter_and_index_blocks_in_cache=true",
+        "use_direct_reads=true",
+        "compaction_readahead_size=1048576",
+        "target_file_size_base=268435456",
+        "max_bytes_for_level_base=134217728",
+        "block_cache_bytes=62914560",
+        "threads=32",
+        "benchmark_write_rate_limit=204800",
+        "Running benchmark for 3 times\n",
+        "readwhilewriting [MEDIAN 3 runs] : ",
+        "Microseconds per read:\n",
+        "STATISTICS:\n",
+        "** DB Stats **",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is not in {text}");
+    }
+    assert_eq!(text.lines().filter(|line| line.starts_with("readwhilewriting : ")).count(), 3, "{text}");
+
+    let mut options = DbOptions::default();
+    options.create_if_missing = false;
+    let db = Db::open(path, options).unwrap();
+    let files = db.live_files();
+    let table = files.iter().max_by_key(|file| file.size_bytes).unwrap();
+    let properties = db.table_properties(table).unwrap();
+    let entries_per_partition = properties.num_data_blocks as f64 / properties.index_partitions as f64;
+    assert!(properties.index_partitions >= 4, "{properties:?}");
+    assert!((60.0..=140.0).contains(&entries_per_partition), "{entries_per_partition}: {properties:?}");
+    let partition_size = (properties.index_size - properties.top_level_index_size) / properties.index_partitions;
+    assert!((1000..=2600).contains(&partition_size), "{partition_size}: {properties:?}");
+}
+
+/// Runs an experiment and looks at what it leaves.
+fn experiment(name: &str, scale: &str, arguments: &[&str]) -> (Value, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let experiment = format!("--experiment={name}");
+    let (scale, out_flag) = (format!("--scale={scale}"), format!("--out={}", out.display()));
+    let output = bench(
+        &directory.path().join("db"),
+        &[&[&experiment, &scale, &out_flag, "--rounds=2", "--json"][..], arguments].concat(),
+    );
+    let document: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let read = |extension: &str| std::fs::read_to_string(out.join(format!("{name}.{extension}"))).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&read("json")).unwrap(), document);
+    let (svg, page) = (read("svg"), read("md"));
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
+    let rows = document["rows"].as_array().unwrap();
+    assert!(!rows.is_empty() && document["values_checked"].as_u64().unwrap() > 0, "{document}");
+    let columns = page.lines().find(|line| line.starts_with("| point")).unwrap().matches('|').count();
+    let printed_rows =
+        page.lines().filter(|line| line.starts_with("| ") && line.matches('|').count() == columns).count();
+    assert_eq!(printed_rows, rows.len() + 1, "{page}");
+    for row in rows {
+        assert_eq!(row["rounds"].as_array().unwrap().len(), 2, "{row}");
+        assert!(row["median"]["ops_per_second"].as_f64().unwrap() > 0.0, "{row}");
+        let ratio = |name: &str| row["ratio"][name].as_f64().unwrap();
+        assert!(ratio("lowest") <= ratio("median") && ratio("median") <= ratio("highest"), "{row}");
+    }
+    assert!(!page.contains(&directory.path().display().to_string()), "{page}");
+    (document, page)
+}
+
+fn row<'a>(document: &'a Value, point: &str, benchmark: &str, threads: u64, arm: &str) -> &'a Value {
+    let rows = document["rows"].as_array().unwrap();
+    let found = rows.iter().find(|row| {
+        row["point"] == point && row["benchmark"] == benchmark && row["threads"] == threads && row["arm"] == arm
+    });
+    found.unwrap_or_else(|| panic!("{point} {benchmark} {threads} {arm}: {document}"))
+}
+
+#[test]
+fn scarce_memory() {
+    let (document, page) = experiment("scarce-memory", "0.01", &[]);
+    assert_eq!(document["rows"].as_array().unwrap().len(), 8);
+    for (arm, is_partitioned) in [("off", false), ("on", true)] {
+        let row = row(&document, "partitioning", "readrandom", 1, arm);
+        assert_eq!(row["tables"]["index_partitions"].as_f64().unwrap() > 0.0, is_partitioned, "{row}");
+        assert!(
+            row["tables"]["entries"] == 80_000.0 && row["tables"]["filter_bytes"].as_f64().unwrap() > 90_000.0,
+            "{row}"
+        );
+        assert!(row["median"]["reads_per_op"].as_f64().unwrap() > 1.0, "{row}");
+    }
+    let kib = |arm| row(&document, "partitioning", "readrandom", 1, arm)["median"]["kib_per_op"].as_f64().unwrap();
+    assert!(kib("on") < kib("off"), "a partition is less than all: {document}");
+    // A key that is not there takes no data block: no more than a partition of the filter and one of its index.
+    let missing = row(&document, "partitioning", "readmissing", 1, "on");
+    assert!(missing["median"]["reads_per_op"].as_f64().unwrap() < 1.3, "{missing}");
+    assert!(page.contains("readrandom, 1 thread: partitioning makes "), "{page}");
+}
+
+#[test]
+fn flags_of_experiments() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, message) in [
+        (&["--experiment=scarce"][..], "there are scarce-memory"),
+        (&["--experiment=scarce-memory", "--threads=3"], "--threads has no meaning beside --experiment"),
+        (&["--experiment=scarce-memory", "--scale=0"], "--scale=0 is not between"),
+        (&["--out=x"], "--out and --rounds need --experiment"),
+    ] {
+        let output = bench(&directory.path().join("db"), arguments);
+        assert_eq!(output.status.code(), Some(64), "{arguments:?}: {output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(message), "{arguments:?}: {output:?}");
+    }
+    // A flag of the engine reaches every arm.
+    let (document, _) = experiment("scarce-memory", "0.001", &["--block_size=1024"]);
+    for arm in document["arms"].as_array().unwrap() {
+        assert!(arm["flags"].as_str().unwrap().contains("--block_size=1024"), "{arm}");
+    }
+}
