@@ -13,6 +13,7 @@ pub(super) fn of(db: &Db) -> Result<BTreeMap<&'static str, f64>> {
         add("files", 1);
         add("table_bytes", file.size_bytes);
         add("data_bytes", properties.data_size);
+        add("uncompressed_data_bytes", properties.uncompressed_data_size.max(properties.data_size));
         add("index_bytes", properties.index_size);
         add("filter_bytes", properties.filter_size);
         add("entries", properties.num_entries);

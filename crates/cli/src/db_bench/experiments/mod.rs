@@ -11,6 +11,7 @@
 //! ```
 
 mod facts;
+mod hash_index;
 mod machine;
 mod measure;
 mod plan;
@@ -18,6 +19,7 @@ mod plot;
 mod report;
 mod runner;
 mod scarce_memory;
+mod sweep;
 
 use crate::flags::{Effect, Values};
 use crate::output::Output;
@@ -26,7 +28,7 @@ use crate::{Failure, Result};
 use plan::Definition;
 use runner::Runner;
 
-const DEFINITIONS: &[&Definition] = &[&scarce_memory::DEFINITION];
+const DEFINITIONS: &[&Definition] = &[&scarce_memory::DEFINITION, &hash_index::DEFINITION, &sweep::DEFINITION];
 
 /// Flags of this program that mean something beside `--experiment`: every option of the engine does, too.
 const ACCEPTED: &[&str] = &[

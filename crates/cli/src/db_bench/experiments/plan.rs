@@ -61,6 +61,8 @@ pub(crate) struct Point {
     pub(crate) cells: Vec<Cell>,
     /// What every arm does before it counts.
     pub(crate) warm_up: Vec<WarmUp>,
+    /// The cache of every arm, in percent of the uncompressed data blocks of the first one.
+    pub(crate) cache_percent: Option<f64>,
 }
 
 /// One of the databases.

@@ -25,7 +25,6 @@ pub(crate) enum Kind {
     /// For each group a bar of each series.
     Bars { groups: Vec<String>, series: Vec<(String, Vec<f64>)> },
     /// Points (x, y), joined.
-    #[allow(dead_code, reason = "for the experiments over a range of sizes")]
     Lines { series: Vec<(String, Vec<(f64, f64)>)> },
 }
 

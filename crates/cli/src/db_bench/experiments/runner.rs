@@ -4,7 +4,7 @@
 //! So what changes on the machine meanwhile changes all arms alike, and arms are compared round by round.
 
 use super::measure::{Sample, measure};
-use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale};
+use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale, set};
 use crate::benchmarks::{Benchmark, Planned, parse_list};
 use crate::flags::{Setting, Values};
 use crate::options;
@@ -70,6 +70,7 @@ impl<'a> Runner<'a> {
     pub(super) fn run(mut self) -> Result<(Self, Outcome)> {
         for point in (self.definition.points)(Scale(self.settings.scale)) {
             self.load(&point)?;
+            let point = self.with_cache(point)?;
             self.run_point(&point)?;
         }
         let outcome = std::mem::take(&mut self.outcome);
@@ -114,6 +115,22 @@ impl<'a> Runner<'a> {
             session.close()?;
         }
         Ok(())
+    }
+
+    /// Sizes the caches by the data.
+    fn with_cache(&self, mut point: Point) -> Result<Point> {
+        let (Some(percent), Some(first)) = (point.cache_percent, point.arms.first()) else {
+            return Ok(point);
+        };
+        let (mut session, _) = self.session(first)?;
+        session.open()?;
+        let facts = super::facts::of(session.database()?)?;
+        session.close()?;
+        let data_bytes = facts.get("uncompressed_data_bytes").copied().unwrap_or(0.0);
+        for arm in &mut point.arms {
+            arm.flags.push(set("cache_size", (data_bytes * percent / 100.0) as u64));
+        }
+        Ok(point)
     }
 
     fn run_point(&mut self, point: &Point) -> Result<()> {
@@ -183,6 +200,11 @@ impl<'a> Runner<'a> {
         let mut facts = Vec::new();
         for open in &arms {
             facts.push(super::facts::of(open.session.database()?)?);
+        }
+        let table_bytes = |facts: &BTreeMap<&str, f64>| facts.get("table_bytes").copied().unwrap_or(0.0);
+        let reference_bytes = facts.first().map_or(1.0, table_bytes).max(1.0);
+        for facts in &mut facts {
+            facts.insert("space_percent", (table_bytes(facts) / reference_bytes - 1.0) * 100.0);
         }
         for (cell_index, cell) in point.cells.iter().enumerate() {
             let rates = |index: usize| -> Vec<f64> {

@@ -75,6 +75,7 @@ fn points(_scale: Scale) -> Vec<Point> {
         arms: vec![arm(OFF, false), arm(ON, true)],
         cells: vec![cell("readrandom", 1), cell("readrandom", 8), cell("readmissing", 1), cell("readmissing", 8)],
         warm_up: vec![WarmUp { benchmark: "readrandom", share: 0.25 }],
+        cache_percent: None,
     }]
 }
 
