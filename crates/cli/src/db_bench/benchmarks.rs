@@ -46,6 +46,12 @@ pub(crate) enum Work {
     ReadWhileWriting {
         seeks: bool,
     },
+    /// LinkBench: `num` nodes with their links.
+    LinkLoad,
+    /// LinkBench: its operations.
+    LinkBench,
+    /// LinkBench: every row, and every count against the links that there are.
+    LinkCheck,
     Compact,
     Flush,
     WaitForCompaction,
@@ -109,6 +115,14 @@ pub(crate) const TABLE: &[Benchmark] = &[
     row("mergerandom", Work::Merge, "merge into random keys"),
     row("deleteseq", Work::Delete { order: Order::Sequential }, "delete the keys in order"),
     row("deleterandom", Work::Delete { order: Order::Random }, "delete random keys"),
+    Benchmark {
+        name: "linkload",
+        is_fresh: true,
+        work: Work::LinkLoad,
+        help: "LinkBench: write a social graph of num nodes",
+    },
+    row("linkbench", Work::LinkBench, "LinkBench: its published mix of operations on that graph"),
+    row("linkcheck", Work::LinkCheck, "LinkBench: read all rows, count the links and compare"),
     row("compact", Work::Compact, "compact everything"),
     row("compactall", Work::Compact, "the same: there is one database"),
     row("flush", Work::Flush, "flush the memtable"),

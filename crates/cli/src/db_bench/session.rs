@@ -9,6 +9,7 @@ use crate::stats::{Repeats, Stats};
 use crate::values::{Merging, ValuePool};
 use crate::verify_cost;
 use crate::worker::{Shared, Worker};
+use crate::workloads::Graph;
 use crate::{Failure, Result};
 use ferrock::options::TableBlockCache;
 use ferrock::{Db, ReadOptions, WriteOptions};
@@ -188,7 +189,9 @@ impl Session {
             for (operation, histogram) in stats.distributions() {
                 self.output.say(&format!("Microseconds per {operation}:\n{histogram}"))?;
             }
-            let cost = verify_cost::measure(&stats, &self.keys, &self.values, &*self.clock);
+            // Those of LinkBench are other values.
+            let is_timed = !matches!(benchmark.work, Work::LinkBench | Work::LinkCheck);
+            let cost = is_timed.then(|| verify_cost::measure(&stats, &self.keys, &self.values, &*self.clock)).flatten();
             if let Some(cost) = &cost {
                 self.output.say(&cost.line())?;
             }
@@ -218,7 +221,13 @@ impl Session {
         let limiter = |rate: u64| (rate > 0).then(|| TokenBucket::new(rate, Arc::clone(&self.clock)));
         let is_alone = matches!(
             benchmark.work,
-            Work::Compact | Work::Flush | Work::WaitForCompaction | Work::VerifyChecksum | Work::Property(_)
+            Work::LinkLoad
+                | Work::LinkCheck
+                | Work::Compact
+                | Work::Flush
+                | Work::WaitForCompaction
+                | Work::VerifyChecksum
+                | Work::Property(_)
         );
         let has_writer = matches!(benchmark.work, Work::ReadWhileWriting { .. });
         let counted = if is_alone { 1 } else { settings.threads };
@@ -241,6 +250,10 @@ impl Session {
             },
             stop: AtomicBool::new(false),
             readers: AtomicUsize::new(settings.threads),
+            graph: match benchmark.work {
+                Work::LinkLoad | Work::LinkBench | Work::LinkCheck => Some(Graph::new(settings.num, self.database()?)?),
+                _ => None,
+            },
             shows_progress: settings.progress && std::io::stderr().is_terminal(),
         };
         // Each run of a list draws other numbers, the same ones under the same seed.

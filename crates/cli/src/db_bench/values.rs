@@ -83,10 +83,17 @@ impl ValuePool {
     /// Puts the value of a key into `value`.
     #[inline]
     pub(crate) fn make(&self, key: &[u8], value: &mut Vec<u8>) {
-        let (tag, place) = self.parts(key, self.size);
         value.clear();
-        value.extend_from_slice(&tag[..self.size.min(TAG_SIZE_BYTES)]);
-        value.extend_from_slice(&self.pool[place..place + self.size - value.len()]);
+        self.append(key, self.size, value);
+    }
+
+    /// Appends a value of another size, which is no more than half of the pool or the usual size.
+    #[inline]
+    pub(crate) fn append(&self, key: &[u8], size: usize, value: &mut Vec<u8>) {
+        let (tag, place) = self.parts(key, size);
+        let tag = &tag[..size.min(TAG_SIZE_BYTES)];
+        value.extend_from_slice(tag);
+        value.extend_from_slice(&self.pool[place..place + size - tag.len()]);
     }
 
     /// Puts what a merge adds to a key into `operand`.

@@ -5,6 +5,7 @@ use crate::keys::Keys;
 use crate::settings::Settings;
 use crate::stats::{Operation, Stats};
 use crate::values::ValuePool;
+use crate::workloads::Graph;
 use crate::{Failure, Result};
 use ferrock::{Db, ReadOptions, WriteOptions};
 use ferrock_base::clock::Clock;
@@ -30,6 +31,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) stop: AtomicBool,
     /// Readers that still run, for the writer beside them.
     pub(crate) readers: AtomicUsize,
+    /// What LinkBench's threads know of the graph.
+    pub(crate) graph: Option<Graph>,
     pub(crate) shows_progress: bool,
 }
 

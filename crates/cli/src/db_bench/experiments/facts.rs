@@ -1,24 +1,49 @@
-//! What is known of an arm's tables, from their properties.
+//! What an arm's tables are made of, counted by reading every block of them.
 
 use crate::Result;
 use ferrock::Db;
+use ferrock_base::InternalComparator;
+use ferrock_format::file_name;
+use ferrock_table::{TableReader, TableReaderParams, TableStatistics};
+use ferrock_vfs::{RandomAccessOptions, default_file_system};
 use std::collections::BTreeMap;
 
-/// Bytes of the tables and of their parts, and what they hold.
+/// Counts the blocks of the live tables, past the block cache.
+fn statistics(db: &Db) -> Result<TableStatistics> {
+    let mut all = TableStatistics::default();
+    let file_system = default_file_system();
+    for live in db.live_files() {
+        let path = db.path().join(file_name::table(live.number));
+        let file = file_system.open_random_access(&path, &RandomAccessOptions::default())?;
+        let params = TableReaderParams::new(file, file_system.clone(), InternalComparator::default());
+        all.merge(&TableReader::open(params)?.statistics()?);
+    }
+    Ok(all)
+}
+
+/// Bytes of the tables and of their parts, and what they hold. Nothing may be compacted meanwhile.
 pub(super) fn of(db: &Db) -> Result<BTreeMap<&'static str, f64>> {
-    let mut facts = BTreeMap::new();
-    let mut add = |name, amount: u64| *facts.entry(name).or_insert(0.0) += amount as f64;
-    for file in db.live_files() {
-        let properties = db.table_properties(&file)?;
-        add("files", 1);
-        add("table_bytes", file.size_bytes);
-        add("data_bytes", properties.data_size);
-        add("uncompressed_data_bytes", properties.uncompressed_data_size.max(properties.data_size));
-        add("index_bytes", properties.index_size);
-        add("filter_bytes", properties.filter_size);
-        add("entries", properties.num_entries);
-        add("data_blocks", properties.num_data_blocks);
-        add("index_partitions", properties.index_partitions);
+    db.wait_for_background_work()?;
+    let all = statistics(db)?;
+    let count = |count: u64| count as f64;
+    let partitions = |is_partitioned: bool, partitions: u64| if is_partitioned { count(partitions) } else { 0.0 };
+    let mut facts = BTreeMap::from([
+        ("files", count(all.tables)),
+        ("table_bytes", count(all.file_bytes)),
+        ("entries", count(all.data.entries)),
+        ("data_blocks", count(all.data.blocks.count)),
+        ("data_bytes", count(all.data.blocks.stored_bytes)),
+        ("uncompressed_data_bytes", count(all.data.blocks.uncompressed_bytes)),
+        ("index_bytes", count(all.index.partitions.stored_bytes + all.index.top_level.stored_bytes)),
+        ("filter_bytes", count(all.filter.partitions.stored_bytes + all.filter.top_level.stored_bytes)),
+        ("index_partitions", partitions(all.index.partitioned_tables > 0, all.index.partitions.count)),
+        ("filter_partitions", partitions(all.filter.partitioned_tables > 0, all.filter.partitions.count)),
+    ]);
+    let hash = &all.hash_index;
+    if hash.keys > 0 {
+        facts.insert("hash_index_bytes", count(hash.bytes));
+        facts.insert("hash_index_blocks", count(hash.blocks));
+        facts.insert("fallback_percent", hash.fallback_ratio() * 100.0);
     }
     Ok(facts)
 }

@@ -28,6 +28,7 @@ over those of the first arm; `fallback %` is the share of the keys in the tables
     facts: &[("table_bytes", "tables MB"), ("space_percent", "space %"), ("fallback_percent", "fallback %")],
     seconds: 1.0,
     rounds: 11,
+    finally: &[],
     conclude,
     plots,
 };
@@ -67,7 +68,7 @@ fn points(_scale: Scale) -> Vec<Point> {
         let arm = |name: String, mut flags: Vec<Setting>| {
             flags.push(set("value_size", value_size));
             let data = format!("hash-index-{value_size}-{}", name.replace(' ', "-"));
-            Arm { name, data, flags, is_rewritten: false }
+            Arm { name, data, flags, is_rewritten: false, cache_percent: None }
         };
         let mut arms = vec![arm(BINARY.to_owned(), Vec::new())];
         arms.extend(RATIOS.map(|ratio| arm(arm_name(ratio), hash_flags(ratio))));
@@ -77,7 +78,6 @@ fn points(_scale: Scale) -> Vec<Point> {
             arms,
             cells: vec![CELL],
             warm_up: vec![WarmUp { benchmark: "readseq", share: 0.0 }, WarmUp { benchmark: "readrandom", share: 0.5 }],
-            cache_percent: None,
         }
     };
     VALUE_SIZES.map(point).to_vec()

@@ -5,13 +5,14 @@
 //! plan.rs      points, arms, cells, rows     scarce_memory.rs   partitions, with little memory
 //! runner.rs    loads, opens, goes round      hash_index.rs      the hash index, all cached
 //! measure.rs   one measurement               sweep.rs           the hash index, from all to little cached
-//! facts.rs     what tables are made of       linkbench/         partitions under LinkBench's operations
+//! facts.rs     what tables are made of       linkbench.rs       partitions under LinkBench's operations
 //! report.rs    table, JSON, page             machine.rs         what it ran on
 //! plot.rs      SVG
 //! ```
 
 mod facts;
 mod hash_index;
+mod linkbench;
 mod machine;
 mod measure;
 mod plan;
@@ -28,7 +29,8 @@ use crate::{Failure, Result};
 use plan::Definition;
 use runner::Runner;
 
-const DEFINITIONS: &[&Definition] = &[&scarce_memory::DEFINITION, &hash_index::DEFINITION, &sweep::DEFINITION];
+const DEFINITIONS: &[&Definition] =
+    &[&scarce_memory::DEFINITION, &hash_index::DEFINITION, &sweep::DEFINITION, &linkbench::DEFINITION];
 
 /// Flags of this program that mean something beside `--experiment`: every option of the engine does, too.
 const ACCEPTED: &[&str] = &[

@@ -30,6 +30,8 @@ pub(crate) struct Definition {
     /// Length of a cell at full scale.
     pub(crate) seconds: f64,
     pub(crate) rounds: u32,
+    /// Benchmarks that every arm runs at the end, and that do not count.
+    pub(crate) finally: &'static [&'static str],
     /// What the rows say, in sentences.
     pub(crate) conclude: fn(&Outcome) -> Vec<String>,
     pub(crate) plots: fn(&Outcome) -> Vec<Plot>,
@@ -61,8 +63,6 @@ pub(crate) struct Point {
     pub(crate) cells: Vec<Cell>,
     /// What every arm does before it counts.
     pub(crate) warm_up: Vec<WarmUp>,
-    /// The cache of every arm, in percent of the uncompressed data blocks of the first one.
-    pub(crate) cache_percent: Option<f64>,
 }
 
 /// One of the databases.
@@ -75,6 +75,8 @@ pub(crate) struct Arm {
     /// After the first warm-up everything is rewritten, then warmed up again: for what the engine learns from reads and
     /// applies when it writes.
     pub(crate) is_rewritten: bool,
+    /// Its cache, in percent of the uncompressed data blocks of the point's first arm.
+    pub(crate) cache_percent: Option<f64>,
 }
 
 /// A benchmark before the measurements.

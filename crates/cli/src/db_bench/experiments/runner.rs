@@ -119,7 +119,8 @@ impl<'a> Runner<'a> {
 
     /// Sizes the caches by the data.
     fn with_cache(&self, mut point: Point) -> Result<Point> {
-        let (Some(percent), Some(first)) = (point.cache_percent, point.arms.first()) else {
+        let Some(first) = point.arms.first().filter(|_| point.arms.iter().any(|arm| arm.cache_percent.is_some()))
+        else {
             return Ok(point);
         };
         let (mut session, _) = self.session(first)?;
@@ -128,7 +129,9 @@ impl<'a> Runner<'a> {
         session.close()?;
         let data_bytes = facts.get("uncompressed_data_bytes").copied().unwrap_or(0.0);
         for arm in &mut point.arms {
-            arm.flags.push(set("cache_size", (data_bytes * percent / 100.0) as u64));
+            if let Some(percent) = arm.cache_percent {
+                arm.flags.push(set("cache_size", (data_bytes * percent / 100.0) as u64));
+            }
         }
         Ok(point)
     }
@@ -194,11 +197,15 @@ impl<'a> Runner<'a> {
     fn collect(
         &mut self,
         point: &Point,
-        arms: Vec<OpenArm<'_>>,
+        mut arms: Vec<OpenArm<'_>>,
         samples: &BTreeMap<(usize, usize), Vec<Sample>>,
     ) -> Result<()> {
         let mut facts = Vec::new();
-        for open in &arms {
+        for open in &mut arms {
+            for name in self.definition.finally {
+                let stats = open.session.run_once(benchmark(name)?, 0)?;
+                self.output.note(&format!("{}, {}: {}", point.name, open.arm.name, stats.line(name)));
+            }
             facts.push(super::facts::of(open.session.database()?)?);
         }
         let table_bytes = |facts: &BTreeMap<&str, f64>| facts.get("table_bytes").copied().unwrap_or(0.0);

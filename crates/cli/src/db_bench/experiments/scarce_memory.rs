@@ -34,6 +34,7 @@ requests that the engine made of its files and the bytes they returned.",
     facts: &[("index_bytes", "index MB"), ("filter_bytes", "filters MB")],
     seconds: 4.0,
     rounds: 3,
+    finally: &[],
     conclude,
     plots,
 };
@@ -67,6 +68,7 @@ fn points(_scale: Scale) -> Vec<Point> {
         data: format!("partitioning-{name}"),
         flags: vec![set("partition_index_and_filters", is_partitioned)],
         is_rewritten: false,
+        cache_percent: None,
     };
     let cell = |benchmark, threads| Cell { benchmark, threads };
     vec![Point {
@@ -75,7 +77,6 @@ fn points(_scale: Scale) -> Vec<Point> {
         arms: vec![arm(OFF, false), arm(ON, true)],
         cells: vec![cell("readrandom", 1), cell("readrandom", 8), cell("readmissing", 1), cell("readmissing", 8)],
         warm_up: vec![WarmUp { benchmark: "readrandom", share: 0.25 }],
-        cache_percent: None,
     }]
 }
 

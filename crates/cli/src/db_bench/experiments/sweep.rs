@@ -11,7 +11,7 @@ use ferrock::options::BlockBasedTableOptions;
 const HASH: &str = "hash 0.75";
 const AUTO: &str = "auto";
 /// The cache, in percent of the data blocks of the first arm.
-const PERCENTS: [f64; 9] = [110.0, 95.0, 85.0, 75.0, 65.0, 50.0, 35.0, 25.0, 15.0];
+const PERCENTS: [f64; 9] = [105.0, 95.0, 85.0, 75.0, 65.0, 50.0, 35.0, 25.0, 15.0];
 const CELL: Cell = Cell { benchmark: "readrandom", threads: 1 };
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -31,6 +31,7 @@ then everything is rewritten, then it is measured.",
     facts: &[("space_percent", "space %")],
     seconds: 0.5,
     rounds: 11,
+    finally: &[],
     conclude,
     plots,
 };
@@ -47,23 +48,26 @@ fn has_auto() -> bool {
 }
 
 fn points(_scale: Scale) -> Vec<Point> {
-    let arm = |name: &str, flags: Vec<Setting>| Arm {
+    let arm = |name: &str, flags: Vec<Setting>, percent: f64| Arm {
         name: name.to_owned(),
         data: format!("sweep-{}", name.replace(' ', "-")),
         flags,
         is_rewritten: name == AUTO,
+        cache_percent: Some(percent),
     };
-    let mut arms = vec![arm(BINARY, Vec::new()), arm(HASH, hash_flags(0.75))];
-    if has_auto() {
-        arms.push(arm(AUTO, vec![set("data_block_index_type", "kAuto")]));
-    }
+    let arms = |percent: f64| {
+        let mut arms = vec![arm(BINARY, Vec::new(), percent), arm(HASH, hash_flags(0.75), percent)];
+        if has_auto() {
+            arms.push(arm(AUTO, vec![set("data_block_index_type", "kAuto")], percent));
+        }
+        arms
+    };
     let point = |percent: f64| Point {
         name: format!("cache {percent:.0} %"),
         x: percent,
-        arms: arms.clone(),
+        arms: arms(percent),
         cells: vec![CELL],
         warm_up: vec![WarmUp { benchmark: "readrandom", share: 4.0 }],
-        cache_percent: Some(percent),
     };
     PERCENTS.map(point).to_vec()
 }

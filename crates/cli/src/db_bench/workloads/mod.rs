@@ -1,9 +1,12 @@
 //! What the benchmarks do, thread by thread.
 
+mod linkbench;
 mod mixed;
 mod permutation;
 mod read;
 mod write;
+
+pub(crate) use linkbench::Graph;
 
 use crate::Result;
 use crate::benchmarks::Work;
@@ -27,6 +30,9 @@ impl Worker<'_> {
             Work::Compact => self.once(|db| db.compact_range(None, None)),
             Work::Flush => self.once(ferrock::Db::flush),
             Work::WaitForCompaction => self.once(ferrock::Db::wait_for_background_work),
+            Work::LinkLoad => self.link_load(),
+            Work::LinkBench => self.link_bench(),
+            Work::LinkCheck => self.link_check(),
             Work::VerifyChecksum => self.once(ferrock::Db::verify_checksum),
             // Printed by the one who starts the threads.
             Work::Property(_) => Ok(()),

@@ -31,6 +31,27 @@ impl Permutation {
         }
     }
 
+    /// The number that goes to `place`, which is below the bound.
+    pub(super) fn number_at(&self, place: u64) -> u64 {
+        let mut number = place;
+        loop {
+            number = self.network_back(number);
+            if number < self.bound {
+                return number;
+            }
+        }
+    }
+
+    fn network_back(&self, place: u64) -> u64 {
+        let mask = (1 << self.half_bits) - 1;
+        let (mut left, mut right) = (place >> self.half_bits & mask, place & mask);
+        for key in self.keys.iter().rev() {
+            let mixed = Random::new(key ^ left).next_u64() & mask;
+            (left, right) = (right ^ mixed, left);
+        }
+        left << self.half_bits | right
+    }
+
     fn network(&self, number: u64) -> u64 {
         let mask = (1 << self.half_bits) - 1;
         let (mut left, mut right) = (number >> self.half_bits & mask, number & mask);
@@ -52,6 +73,7 @@ mod tests {
             let permutation = Permutation::new(bound, 7);
             let mut seen: Vec<u64> = (0..bound).map(|number| permutation.at(number)).collect();
             let in_order = seen.is_sorted();
+            assert!((0..bound).all(|number| permutation.number_at(permutation.at(number)) == number), "{bound}");
             seen.sort_unstable();
             assert_eq!(seen, (0..bound).collect::<Vec<_>>(), "{bound}");
             assert!(bound < 5 || !in_order, "{bound}");

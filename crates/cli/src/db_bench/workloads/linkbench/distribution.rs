@@ -1,0 +1,159 @@
+//! The published distributions: how many links nodes have, how often they are asked for, how long their data is.
+
+use ferrock_base::random::Random;
+
+/// A number in `[0, 1)`.
+pub(super) fn unit(random: &mut Random) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Nodes with at most so many links, in percent: points of the measured distribution that LinkBench comes with.
+const OUT_DEGREES: &[(f64, f64)] = &[
+    (0.0, 45.331_605_73),
+    (1.0, 77.462_591_12),
+    (2.0, 86.958_059_53),
+    (3.0, 91.993_054_28),
+    (4.0, 94.450_799_1),
+    (5.0, 95.828_071_69),
+    (7.0, 97.320_088_55),
+    (10.0, 98.328_033_68),
+    (15.0, 99.026_879_03),
+    (20.0, 99.326_955_6),
+    (30.0, 99.556_939_01),
+    (50.0, 99.721_560_49),
+    (100.0, 99.831_361_15),
+    (200.0, 99.885_135_23),
+    (500.0, 99.927_463_69),
+    (1000.0, 99.950_659_16),
+    (2000.0, 99.969_372_01),
+    (5000.0, 99.987_453_32),
+    (10_000.0, 99.995_045_21),
+    (100_000.0, 99.999_962_79),
+    (961_963.0, 100.0),
+];
+
+/// Links of the node below which `share` of all nodes lie; between the points it grows evenly in its logarithm.
+pub(super) fn out_degree(share: f64) -> u64 {
+    let percent = share * 100.0;
+    let above = OUT_DEGREES.partition_point(|(_, below)| *below <= percent);
+    let Some((degree, percent_to)) = OUT_DEGREES.get(above) else {
+        return OUT_DEGREES.last().map_or(0, |(degree, _)| *degree as u64);
+    };
+    let Some((previous, percent_from)) = above.checked_sub(1).and_then(|below| OUT_DEGREES.get(below)) else {
+        return *degree as u64;
+    };
+    // A node above the previous point has at least one link more.
+    let (least, most) = (previous + 1.0, *degree);
+    let part = (percent - percent_from) / (percent_to - percent_from);
+    (least * (most / least).powf(part)).floor() as u64
+}
+
+/// Numbers below a bound by Zipf's law: the first one most often.
+#[derive(Clone, Debug)]
+pub(super) struct Zipf {
+    bound: f64,
+    shape: f64,
+    zeta: f64,
+    alpha: f64,
+    eta: f64,
+}
+
+/// Terms that are summed one by one; the sum of those behind is an integral.
+const EXACT_TERMS: u64 = 1000;
+
+/// The sum of `1 / i^shape` for i from 1 to `bound`.
+fn zeta(bound: f64, shape: f64) -> f64 {
+    let exact = (bound as u64).min(EXACT_TERMS);
+    let sum: f64 = (1..=exact).map(|i| (i as f64).powf(-shape)).sum();
+    let antiderivative = |x: f64| x.powf(1.0 - shape) / (1.0 - shape);
+    let first = exact as f64 + 0.5;
+    if bound > first { sum + antiderivative(bound + 0.5) - antiderivative(first) } else { sum }
+}
+
+impl Zipf {
+    /// Numbers below `bound`, of a shape between 0 and 1.
+    pub(super) fn new(bound: u64, shape: f64) -> Self {
+        let bound = bound.max(2) as f64;
+        let zeta_all = zeta(bound, shape);
+        Self {
+            bound,
+            shape,
+            zeta: zeta_all,
+            alpha: 1.0 / (1.0 - shape),
+            eta: (1.0 - (2.0 / bound).powf(1.0 - shape)) / (1.0 - zeta(2.0, shape) / zeta_all),
+        }
+    }
+
+    /// The next number, by the approximation of Gray et al. (*Quickly Generating Billion-Record Synthetic Databases*).
+    pub(super) fn next(&self, random: &mut Random) -> u64 {
+        let share = unit(random);
+        let scaled = share * self.zeta;
+        if scaled < 1.0 {
+            return 0;
+        }
+        if scaled < 1.0 + 0.5_f64.powf(self.shape) {
+            return 1;
+        }
+        let number = self.bound * (self.eta * share - self.eta + 1.0).powf(self.alpha);
+        (number as u64).min(self.bound as u64 - 1)
+    }
+}
+
+/// A length whose logarithm is normal, of deviation 1: `median` in the middle, at most `most`.
+pub(super) fn log_normal(median: f64, most: f64, random: &mut Random) -> usize {
+    let (radius, angle) = ((-2.0 * (1.0 - unit(random)).ln()).sqrt(), std::f64::consts::TAU * unit(random));
+    (median * (radius * angle.cos()).exp()).min(most) as usize
+}
+
+/// How many links are asked for at once: geometric, at least 1 and at most 128, 2.6 on average.
+pub(super) fn batch(random: &mut Random) -> u64 {
+    const PROBABILITY: f64 = 0.382;
+    let number = (1.0 - unit(random)).ln() / (1.0 - PROBABILITY).ln();
+    (number as u64 + 1).min(128)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn out_degrees_are_those_published() {
+        assert_eq!([0.0, 0.45, 0.46, 0.774, 0.775].map(out_degree), [0, 0, 1, 1, 2]);
+        assert_eq!(out_degree(0.999_999_999_9), 961_962);
+        assert_eq!(out_degree(1.0), 961_963);
+        let nodes = 1_000_000;
+        let degrees = (0..nodes).map(|node| out_degree((node as f64 + 0.5) / nodes as f64));
+        let mean = degrees.sum::<u64>() as f64 / nodes as f64;
+        // 4.10 with all points of the published distribution.
+        assert!((3.5..4.7).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn zipf_has_its_shares() {
+        let bound = 1000;
+        for shape in [0.606, 0.8] {
+            let zipf = Zipf::new(bound, shape);
+            let mut random = Random::new(3);
+            let mut counts = vec![0_u32; bound as usize];
+            (0..400_000).for_each(|_| counts[zipf.next(&mut random) as usize] += 1);
+            let share = |number: usize| f64::from(counts[number]) / 400_000.0;
+            let expected = |number: usize| ((number + 1) as f64).powf(-shape) / zeta(bound as f64, shape);
+            assert!((share(0) / expected(0) - 1.0).abs() < 0.05, "{shape}: {} {}", share(0), expected(0));
+            let head = (0..100).map(share).sum::<f64>() / (0..100).map(expected).sum::<f64>();
+            assert!((head - 1.0).abs() < 0.05, "{shape}: {head}");
+        }
+        let exact: f64 = (1..=5000).map(|i| f64::from(i).powf(-0.8)).sum();
+        assert!((zeta(5000.0, 0.8) / exact - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn lengths_and_batches() {
+        let mut random = Random::new(5);
+        let mut lengths: Vec<usize> = (0..10_001).map(|_| log_normal(128.0, 4096.0, &mut random)).collect();
+        lengths.sort_unstable();
+        assert!((120..136).contains(&lengths[5000]), "{}", lengths[5000]);
+        assert!(lengths.iter().all(|length| *length <= 4096));
+        let mean = (0..10_000).map(|_| batch(&mut random)).sum::<u64>() as f64 / 10_000.0;
+        assert!((2.4..2.8).contains(&mean), "{mean}");
+    }
+}
