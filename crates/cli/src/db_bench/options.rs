@@ -252,17 +252,6 @@ impl Builder<'_> {
         if !["lru_cache", "hyper_clock_cache", "fixed_hyper_clock_cache", "auto_hyper_clock_cache"].contains(&kind) {
             return Err(format!("Not implemented: --cache_type={kind}: the engine has one cache, a sharded clock"));
         }
-        let high_priority: f64 = self.values.get("cache_high_pri_pool_ratio")?;
-        if !(0.0..=1.0).contains(&high_priority) {
-            return Err(format!("--cache_high_pri_pool_ratio={high_priority} is not between 0 and 1"));
-        }
-        if high_priority > 0.0 {
-            self.set_table("cache_index_and_filter_blocks_with_high_priority", "true")?;
-            self.out.notes.push(format!(
-                "--cache_high_pri_pool_ratio={high_priority}: index and filter blocks have high priority; the cache keeps no \
-                 share for them"
-            ));
-        }
         let shard_bits: i32 = self.values.get("cache_numshardbits")?;
         let capacity: i64 = self.values.get("cache_size")?;
         let ratio = |flag: &str| match self.values.get(flag)? {
