@@ -7,6 +7,7 @@
 use crate::{Failure, Result};
 use ferrock::options::CompressionType;
 use ferrock_cli::text::from_hexadecimal;
+use ferrock_table::BlockBasedTableOptions;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -52,6 +53,7 @@ const FLAGS: &[(&str, Kind, &[Command], &str)] = &[
     ("command", Kind::Value, ALL, "what to do: see below"),
     ("output_hex", Kind::Switch, &[Scan], "print keys and values as hexadecimal digits"),
     ("decode_blob_index", Kind::Switch, &[Scan], "print what references to blob files refer to"),
+    ("show_sequence_number_type", Kind::Switch, &[Raw], "print sequence numbers and types too"),
     ("from", Kind::Value, READING, "first user key"),
     ("to", Kind::Value, READING, "the user key before which to end"),
     ("prefix", Kind::Value, READING, "only user keys that begin with it; not together with --from"),
@@ -83,6 +85,21 @@ const FLAGS: &[(&str, Kind, &[Command], &str)] = &[
         &[Recompress],
         "data to buffer before the dictionary is made; 0 is the whole table",
     ),
+    ("compression_strategy", Kind::Value, &[Recompress], "zlib's strategy, 0 to 4; default: 0"),
+    (
+        "compression_max_compressed_bytes_per_kb",
+        Kind::Value,
+        &[Recompress],
+        "keep a compressed block if it takes so many bytes per KiB at most; default: 896",
+    ),
+    ("enable_index_compression", Kind::Value, &[Recompress], "true or false: compress index blocks too; default: true"),
+    ("verify_compression", Kind::Value, &[Recompress], "true or false: decompress every block and compare"),
+    (
+        "block_based_table_options",
+        Kind::Value,
+        &[Recompress],
+        "any options of the table as name=value;name=value, for example index_type=kTwoLevelIndexSearch",
+    ),
     (
         "compression_use_zstd_finalize_dict",
         Kind::Switch,
@@ -96,7 +113,6 @@ const FLAGS: &[(&str, Kind, &[Command], &str)] = &[
     ("compression_parallel_threads", Kind::Refused, &[], "one thread compresses a table"),
     ("compression_auto_skip", Kind::Refused, &[], "every block is tried"),
     ("compression_auto_skip_min_sample_every", Kind::Refused, &[], "every block is tried"),
-    ("show_sequence_number_type", Kind::Refused, &[], "scan prints sequence numbers and types"),
 ];
 
 /// A parsed command line.
@@ -128,13 +144,15 @@ impl Range {
 /// How to recompress.
 #[derive(Clone, Debug)]
 pub(crate) struct Recompression {
-    pub(crate) block_size: u64,
+    pub(crate) table: BlockBasedTableOptions,
     pub(crate) types: Vec<CompressionType>,
     pub(crate) levels: (i32, i32),
     pub(crate) max_dict_bytes: u32,
     pub(crate) zstd_max_train_bytes: u32,
     pub(crate) max_dict_buffer_bytes: u64,
     pub(crate) use_zstd_dict_trainer: bool,
+    pub(crate) strategy: i32,
+    pub(crate) max_compressed_bytes_per_kb: i32,
 }
 
 /// What to do.
@@ -276,20 +294,59 @@ fn recompression(flags: &BTreeMap<&'static str, String>) -> Result<Recompression
             levels.0, levels.1
         )));
     }
-    let block_size = number(flags, "set_block_size", 16384)?;
     let recompression = Recompression {
-        block_size: number(flags, "block_size", block_size)?,
+        table: table_options(flags)?,
         types,
         levels,
         max_dict_bytes: number(flags, "compression_max_dict_bytes", default.max_dict_bytes)?,
         zstd_max_train_bytes: number(flags, "compression_zstd_max_train_bytes", default.zstd_max_train_bytes)?,
         max_dict_buffer_bytes: number(flags, "compression_max_dict_buffer_bytes", default.max_dict_buffer_bytes)?,
         use_zstd_dict_trainer: !flags.contains_key("compression_use_zstd_finalize_dict"),
+        strategy: number(flags, "compression_strategy", default.strategy)?,
+        max_compressed_bytes_per_kb: number(
+            flags,
+            "compression_max_compressed_bytes_per_kb",
+            default.max_compressed_bytes_per_kb,
+        )?,
     };
-    if recompression.block_size == 0 || recompression.block_size > 1 << 31 {
-        return Err(usage("a block has 1 to 2147483648 bytes"));
+    if !(0..=4).contains(&recompression.strategy) {
+        return Err(usage(format!("--compression_strategy={}: 0 to 4 are known", recompression.strategy)));
     }
     Ok(recompression)
+}
+
+/// The form of recompressed tables. What a flag of its own says counts more than `--block_based_table_options`.
+fn table_options(flags: &BTreeMap<&'static str, String>) -> Result<BlockBasedTableOptions> {
+    let mut options = BlockBasedTableOptions { block_size: 16384, ..BlockBasedTableOptions::default() };
+    let mut set = |flag: &str, name: &str, value: &str| match options.set(name, value) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(usage(format!("--{flag}: there is no table option {name}"))),
+        Err(error) => Err(usage(format!("--{flag}: {}", error.message()))),
+    };
+    let rows = flags.get("block_based_table_options").map_or("", String::as_str);
+    for row in rows.split(';').map(str::trim).filter(|row| !row.is_empty()) {
+        let Some((name, value)) = row.split_once('=') else {
+            return Err(usage(format!("--block_based_table_options: {row:?} is not name=value")));
+        };
+        set("block_based_table_options", name.trim(), value.trim())?;
+    }
+    for (flag, name) in [
+        ("set_block_size", "block_size"),
+        ("block_size", "block_size"),
+        ("enable_index_compression", "enable_index_compression"),
+        ("verify_compression", "verify_compression"),
+    ] {
+        if let Some(value) = flags.get(flag) {
+            set(flag, name, value)?;
+        }
+    }
+    if let Some(violation) = options.violations().first() {
+        return Err(usage(violation.to_string()));
+    }
+    if let Some(option) = options.unsupported_for_writing().first() {
+        return Err(usage(format!("Not implemented: {option}")));
+    }
+    Ok(options)
 }
 
 fn compression_type(name: &str) -> Result<CompressionType> {
@@ -311,6 +368,7 @@ pub(crate) fn help() -> String {
     for (title, is_wanted) in [
         ("Flags of all commands:", (|commands| commands == ALL) as fn(&[Command]) -> bool),
         ("Flags of check and scan:", |commands| commands != ALL && commands.contains(&Scan)),
+        ("Flags of raw:", |commands| commands == [Raw]),
         ("Flags of recompress:", |commands| commands == [Recompress]),
         ("Flags of all commands but scan and raw:", |commands| commands.len() == 5),
     ] {
@@ -344,6 +402,9 @@ Examples:
                                                              how many lookups fall back to bisection?
   sst_dump /data/db/000012.sst --command=recompress --compression_types=kLZ4Compression,kZSTD --set_block_size=32768
                                                              would another compression pay?
+  sst_dump /data/db/000012.sst --command=recompress --compression_types=kNoCompression \\
+      '--block_based_table_options=data_block_index_type=kDataBlockBinaryAndHash;data_block_hash_table_util_ratio=0.5'
+                                                             how much larger would hash indexes make it?
 
 Exit codes:
   0   all is well
@@ -378,9 +439,13 @@ mod tests {
         let line = "x --command=recompress --compression_types=kZSTD,kLZ4Compression --compression_level_from=1 \
              --compression_level_to=3 --set_block_size=4096";
         let found = request(line).unwrap().recompression;
-        assert_eq!((found.levels, found.block_size), ((1, 3), 4096));
+        assert_eq!((found.levels, found.table.block_size), ((1, 3), 4096));
         assert_eq!(found.types, [CompressionType::Zstd, CompressionType::Lz4]);
         assert_eq!(request("x").unwrap().recompression.types.len(), 7);
+        let line = "x --command=recompress --block_based_table_options=format_version=5;block_size=1;checksum=kCRC32c \
+             --block_size=99 --enable_index_compression=false";
+        let found = request(line).unwrap().recompression.table;
+        assert_eq!((found.format_version, found.block_size, found.enable_index_compression), (5, 99, false));
     }
 
     #[test]
@@ -403,6 +468,13 @@ mod tests {
             "x --command=recompress --compression_level_from=3 --compression_level_to=1",
             "x --command=recompress --compression_types=kBest",
             "x --command=recompress --compression_types=kXpressCompression",
+            "x --command=recompress --compression_strategy=5",
+            "x --command=recompress --verify_compression=perhaps",
+            "x --command=recompress --block_based_table_options=index_type=kSometimes",
+            "x --command=recompress --block_based_table_options=colour=red",
+            "x --command=recompress --block_based_table_options=index_type",
+            "x --command=recompress --block_based_table_options=block_size=0",
+            "x --command=recompress --block_based_table_options=user_defined_index_factory=trie",
             "x --env_uri=hdfs://",
             "--parse_internal_key=61",
         ] {

@@ -7,8 +7,8 @@
 //! Keys and values are shown twice: as hexadecimal digits, and as characters with a space behind each.
 
 use ferrock::{Error, Result};
-use ferrock_base::InternalIterator;
-use ferrock_base::internal_key::user_key;
+use ferrock_base::internal_key::{pack_trailer, trailer, user_key};
+use ferrock_base::{InternalIterator, ValueType};
 use ferrock_cli::text::digits;
 use ferrock_format::block::DataBlockIter;
 use ferrock_format::footer::TableKind;
@@ -33,6 +33,7 @@ pub(crate) fn output_path(table: &Path) -> PathBuf {
 struct Dump {
     file: Box<dyn WritableFile>,
     text: Vec<u8>,
+    shows_trailers: bool,
 }
 
 impl Dump {
@@ -46,19 +47,16 @@ impl Dump {
         Ok(())
     }
 
-    /// A pair, in digits and in characters.
-    fn pair(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
-        self.text.extend_from_slice(b"  HEX    ");
-        self.text.extend_from_slice(digits(key).as_bytes());
-        if let Some(value) = value {
-            self.text.extend_from_slice(b": ");
-            self.text.extend_from_slice(digits(value).as_bytes());
-        }
-        self.text.extend_from_slice(b"\n  ASCII  ");
+    /// A pair, in digits and in characters, and the key's trailer if that is wanted.
+    fn pair(&mut self, key: &[u8], value: &[u8], trailer: Option<u64>) -> Result<()> {
+        let hex = format!("  HEX    {}: {}\n  ASCII  ", digits(key), digits(value));
+        self.text.extend_from_slice(hex.as_bytes());
         self.characters(key);
-        if let Some(value) = value {
-            self.text.extend_from_slice(b": ");
-            self.characters(value);
+        self.text.extend_from_slice(b": ");
+        self.characters(value);
+        if let Some(trailer) = trailer {
+            let (sequence, value_type) = (trailer >> 8, trailer & 0xff);
+            self.text.extend_from_slice(format!("\n  seq:{sequence}, type:{value_type}").as_bytes());
         }
         self.put("\n  ------\n")
     }
@@ -75,9 +73,9 @@ impl Dump {
 }
 
 /// Writes the dump. Damaged data blocks are named in it; the first of them is the result.
-pub(crate) fn write(reader: &TableReader, path: &Path) -> Result<Option<Error>> {
+pub(crate) fn write(reader: &TableReader, path: &Path, shows_trailers: bool) -> Result<Option<Error>> {
     let file = default_file_system().create_writable(path, &WritableOptions::default())?;
-    let mut dump = Dump { file, text: Vec::new() };
+    let mut dump = Dump { file, text: Vec::new(), shows_trailers };
     head(reader, &mut dump)?;
     index(reader, &mut dump)?;
     meta_contents(reader, &mut dump)?;
@@ -147,8 +145,9 @@ fn meta_contents(reader: &TableReader, dump: &mut Dump) -> Result<()> {
     if let Some(tombstones) = reader.range_tombstones() {
         dump.put(&format!("Range deletions:\n{LINE}"))?;
         for fragment in tombstones.iter() {
-            for _ in fragment.sequences {
-                dump.pair(fragment.start, Some(fragment.end))?;
+            for sequence in fragment.sequences {
+                let trailer = dump.shows_trailers.then(|| pack_trailer(*sequence, ValueType::RangeDeletion));
+                dump.pair(fragment.start, fragment.end, trailer)?;
             }
         }
         dump.put("\n")?;
@@ -192,7 +191,8 @@ fn data_block(reader: &TableReader, handle: BlockHandle, dump: &mut Dump) -> Res
     let mut iter = DataBlockIter::new(&block, reader.comparator().clone(), None);
     iter.seek_to_first();
     while iter.valid() {
-        dump.pair(user_key(iter.key()), Some(iter.value()))?;
+        let trailer = dump.shows_trailers.then(|| trailer(iter.key()));
+        dump.pair(user_key(iter.key()), iter.value(), trailer)?;
         iter.next();
     }
     Ok(iter.status().map_err(|error| error.offset_by(handle.offset).in_file(reader.file_path())))

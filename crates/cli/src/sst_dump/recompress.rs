@@ -7,7 +7,7 @@ use ferrock_base::InternalIterator;
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_format::compression::CompressionOptions;
-use ferrock_table::{BlockBasedTableOptions, TableBuilder, TableBuilderParams, TableReadOptions, TableReader};
+use ferrock_table::{TableBuilder, TableBuilderParams, TableReadOptions, TableReader};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -53,8 +53,7 @@ pub(crate) fn measure(
 ) -> Result<Recompressed> {
     let clock = SystemClock::default();
     let mut params = TableBuilderParams::new(reader.comparator().clone());
-    let options = BlockBasedTableOptions { block_size: request.block_size, ..BlockBasedTableOptions::default() };
-    params.options = Arc::new(options);
+    params.options = Arc::new(request.table.clone());
     params.compression = compression;
     params.compression_options = CompressionOptions {
         level,
@@ -62,6 +61,8 @@ pub(crate) fn measure(
         zstd_max_train_bytes: request.zstd_max_train_bytes,
         max_dict_buffer_bytes: request.max_dict_buffer_bytes,
         use_zstd_dict_trainer: request.use_zstd_dict_trainer,
+        strategy: request.strategy,
+        max_compressed_bytes_per_kb: request.max_compressed_bytes_per_kb,
         ..CompressionOptions::default()
     };
     let file_system = MemoryFileSystem::new();

@@ -139,7 +139,7 @@ impl Session<'_> {
             },
             Command::Raw => {
                 let to = raw::output_path(path);
-                let damage = raw::write(reader, &to)?;
+                let damage = raw::write(reader, &to, self.request.is_set("show_sequence_number_type"))?;
                 self.say(&format!("raw dump written to file {}", to.display()))?;
                 if let Some(error) = damage {
                     self.complain(&format!("{}: {error}", path.display()), &error)?;
@@ -171,7 +171,7 @@ impl Session<'_> {
 
     fn recompress(&mut self, reader: &Arc<TableReader>, row: &mut Map<String, Value>) -> Result<()> {
         let request = &self.request.recompression;
-        self.say(&format!("Block Size: {}", request.block_size))?;
+        self.say(&format!("Block Size: {}", request.table.block_size))?;
         let mut rows = Vec::new();
         for compression in &request.types {
             self.say(&format!("Compression: {:<24}", compression.option_name()))?;
