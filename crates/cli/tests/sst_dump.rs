@@ -224,3 +224,25 @@ fn reading_writes_nothing() {
     let version = sst_dump(directory.path(), "--version");
     assert!(String::from_utf8_lossy(&version.stdout).starts_with("sst_dump "));
 }
+
+/// What a database decided about hash indexes, and why, stands in its tables.
+#[test]
+fn the_decision_for_or_against_a_hash_index_is_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = ferrock::DbOptions::default();
+    options.create_if_missing = true;
+    let mut family = ferrock::ColumnFamilyOptions::default();
+    assert!(family.table.set("data_block_index_type", "kDataBlockAuto").unwrap());
+    let (db, _) = ferrock::Db::open_cf(directory.path(), options, vec![("default".to_owned(), family)]).unwrap();
+    db.put(b"key", b"value").unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+    let decision = "kDataBlockBinarySearch: fewer than 2000 reads so far";
+    let output = sst_dump(directory.path(), ". --command=none --show_properties");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&format!("\n  # ferrock.data.block.index: {decision}\n")), "{text}");
+    let output = sst_dump(directory.path(), ". --command=none --show_properties --json");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let property = &json["files"][0]["properties"]["user_collected"]["ferrock.data.block.index"];
+    assert_eq!(property["text"], decision, "{json}");
+}

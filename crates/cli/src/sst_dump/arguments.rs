@@ -8,6 +8,7 @@ use crate::{Failure, Result};
 use ferrock::options::CompressionType;
 use ferrock_cli::text::from_hexadecimal;
 use ferrock_table::BlockBasedTableOptions;
+use ferrock_table::options::DataBlockIndexType;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -343,6 +344,9 @@ fn table_options(flags: &BTreeMap<&'static str, String>) -> Result<BlockBasedTab
     if let Some(violation) = options.violations().first() {
         return Err(usage(violation.to_string()));
     }
+    if options.data_block_index_type == DataBlockIndexType::Auto {
+        return Err(usage("data_block_index_type=kDataBlockAuto follows the reads of an open database; here are none"));
+    }
     if let Some(option) = options.unsupported_for_writing().first() {
         return Err(usage(format!("Not implemented: {option}")));
     }
@@ -472,6 +476,7 @@ mod tests {
             "x --command=recompress --verify_compression=perhaps",
             "x --command=recompress --block_based_table_options=index_type=kSometimes",
             "x --command=recompress --block_based_table_options=colour=red",
+            "x --command=recompress --block_based_table_options=data_block_index_type=kDataBlockAuto",
             "x --command=recompress --block_based_table_options=index_type",
             "x --command=recompress --block_based_table_options=block_size=0",
             "x --command=recompress --block_based_table_options=user_defined_index_factory=trie",
