@@ -140,6 +140,104 @@ fn scarce_memory() {
 }
 
 #[test]
+fn hash_index() {
+    let (document, page) = experiment("hash-index", "0.02", &[]);
+    for values in ["values of 20", "values of 100"] {
+        let tables = |arm: &str| row(&document, values, "readrandom", 1, arm)["tables"].clone();
+        assert!(tables("binary search")["fallback_percent"].is_null(), "{document}");
+        let mut space = 0.0;
+        let mut fallback = 100.0;
+        for arm in ["hash 1.00", "hash 0.75", "hash 0.50"] {
+            let tables = tables(arm);
+            assert!(tables["space_percent"].as_f64().unwrap() > space, "{arm} of {values}: {document}");
+            assert!(tables["fallback_percent"].as_f64().unwrap() < fallback, "{arm} of {values}: {document}");
+            space = tables["space_percent"].as_f64().unwrap();
+            fallback = tables["fallback_percent"].as_f64().unwrap();
+            let row = row(&document, values, "readrandom", 1, arm);
+            assert_eq!(row["median"]["data_miss_percent"], 0.0, "all is cached: {row}");
+        }
+    }
+    // Published: a byte per key at 1.0, and about half of the lookups fall back.
+    let tables = &row(&document, "values of 20", "readrandom", 1, "hash 1.00")["tables"];
+    let bytes_per_key = tables["hash_index_bytes"].as_f64().unwrap() / tables["entries"].as_f64().unwrap();
+    assert!((0.9..1.1).contains(&bytes_per_key), "{tables}");
+    let fallback = tables["fallback_percent"].as_f64().unwrap();
+    assert!((45.0..65.0).contains(&fallback), "{tables}");
+    assert!(page.contains("values of 20, hash 0.50: "), "{page}");
+}
+
+#[test]
+fn hash_index_sweep() {
+    let (document, page) = experiment("hash-index-sweep", "0.01", &[]);
+    let misses = |point| {
+        let row = row(&document, point, "readrandom", 1, "binary search");
+        row["median"]["data_miss_percent"].as_f64().unwrap()
+    };
+    let (much, half, little) = (misses("cache 105 %"), misses("cache 50 %"), misses("cache 15 %"));
+    assert!(much < 20.0 && much < half && half < little && little > 60.0, "{much} {half} {little}");
+    assert!(page.contains("misses: the hash index makes "), "{page}");
+}
+
+#[test]
+fn linkbench() {
+    let (document, page) = experiment("linkbench", "0.01", &[]);
+    assert_eq!(document["rows"].as_array().unwrap().len(), 4);
+    for row in document["rows"].as_array().unwrap() {
+        assert!(row["tables"]["entries"].as_f64().unwrap() > 100_000.0, "{row}");
+        assert!(row["rounds"][0]["values_checked"].as_u64().unwrap() > 100, "{row}");
+    }
+    let kib = |arm| row(&document, "LinkBench", "linkbench", 8, arm)["median"]["kib_per_op"].as_f64().unwrap();
+    assert!(kib("unpartitioned, cache 2 %") < kib("unpartitioned, cache 0.67 %"), "{document}");
+    assert!(page.contains("partitioned: from the larger to the smaller cache "), "{page}");
+}
+
+/// LinkBench by hand: after its operations every count is right, and a row that was changed behind its back is found.
+#[test]
+fn linkbench_is_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let flags = ["--num=5000", "--batch_size=100", "--threads=4", "--seed=3"];
+    let run = |benchmarks: &str, more: &[&str]| {
+        bench(path, &[&flags[..], &[&format!("--benchmarks={benchmarks}")], more].concat())
+    };
+    let text = printed(&run("linkload,linkcheck,linkbench,linkcheck,compact,linkcheck", &["--reads=20000"]));
+    let operations =
+        |line: &str| line.split(" seconds ").nth(1).unwrap().split(' ').next().unwrap().parse::<u64>().unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("micros/op")).collect();
+    // A node has its own row, two or three links (there are few nodes to link to), and a count for each type of them.
+    assert!((15_000..30_000).contains(&operations(lines[0])), "{text}");
+    assert_eq!(operations(lines[0]), operations(lines[1]), "{text}");
+    assert_eq!(operations(lines[2]), 80_000, "{text}");
+    assert!(operations(lines[3]) > operations(lines[1]), "more is added than deleted: {text}");
+    assert_eq!(operations(lines[3]), operations(lines[5]), "{text}");
+
+    let mut options = DbOptions::default();
+    options.create_if_missing = false;
+    let open = || Db::open(path, options.clone()).unwrap();
+    let db = open();
+    let mut iter = db.iter(&ferrock::ReadOptions::default());
+    iter.seek(b"l");
+    let (key, value) = (iter.key().to_vec(), iter.value().to_vec());
+    drop(iter);
+    let check = |message: &str| {
+        let output = run("linkcheck", &["--use_existing_db"]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(message), "{output:?}");
+    };
+    db.delete(&key).unwrap();
+    db.close().unwrap();
+    check("but there are ");
+    let db = open();
+    db.put(&key, &value[..value.len() - 1]).unwrap();
+    db.close().unwrap();
+    check("the row is not what was written");
+    let db = open();
+    db.put(&key, &value).unwrap();
+    db.close().unwrap();
+    printed(&run("linkcheck", &["--use_existing_db"]));
+}
+
+#[test]
 fn flags_of_experiments() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, message) in [

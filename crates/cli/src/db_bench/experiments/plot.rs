@@ -40,6 +40,8 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(0xb0, 0x3a, 0x6a),
     RGBColor(0x6a, 0xb7, 0xe0),
 ];
+/// The y axis is so much longer than the highest value: the legend lies there.
+const HEADROOM: f64 = 1.3;
 /// Share of a group's width that its bars take.
 const BARS_WIDTH: f64 = 0.8;
 
@@ -87,10 +89,11 @@ impl Plot {
         if self.is_logarithmic {
             let least = heights.iter().copied().filter(|height| *height > 0.0).fold(f64::INFINITY, f64::min);
             let least = if least.is_finite() { least } else { 1.0 };
-            return (least.log10().floor(), greatest.max(least).log10().ceil().max(least.log10().floor() + 1.0));
+            let (bottom, top) = (least.log10().floor(), greatest.max(least).log10());
+            return (bottom, bottom + (top - bottom).max(1.0) * HEADROOM);
         }
         let least = heights.iter().copied().fold(0.0, f64::min);
-        (least * 1.1, if greatest > 0.0 { greatest * 1.1 } else { 1.0 })
+        (least * 1.1, if greatest > 0.0 { greatest * HEADROOM } else { 1.0 })
     }
 
     /// The ends of the x axis.
@@ -111,14 +114,24 @@ impl Plot {
                 let is_middle = (x - x.round()).abs() < 1e-6 && x > -0.5;
                 if is_middle { groups.get(x.round() as usize).cloned().unwrap_or_default() } else { String::new() }
             }
-            Kind::Lines { .. } => super::report::digits(x).trim_end_matches(".00").to_owned(),
+            Kind::Lines { .. } => axis_text(x),
         }
     }
 
     fn y_text(&self, y: f64) -> String {
-        let value = if self.is_logarithmic { 10_f64.powf(y) } else { y };
-        super::report::digits(value).trim_end_matches(".00").to_owned()
+        match self.is_logarithmic {
+            // Powers of ten only.
+            true if (y - y.round()).abs() > 1e-6 => String::new(),
+            true => axis_text(10_f64.powf(y.round())),
+            false => axis_text(y),
+        }
     }
+}
+
+/// A number without digits that say nothing.
+fn axis_text(value: f64) -> String {
+    let text = super::report::digits(value);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 fn panel(plot: &Plot, area: &Area<'_>) -> io::Result<()> {
@@ -143,7 +156,7 @@ fn panel(plot: &Plot, area: &Area<'_>) -> io::Result<()> {
         mesh.x_labels(groups.len() * 2 + 1);
     }
     if plot.is_logarithmic {
-        mesh.y_labels((top - bottom) as usize + 1);
+        mesh.y_labels((top - bottom) as usize + 2);
     }
     mesh.draw().map_err(io::Error::other)?;
     match &plot.kind {

@@ -55,7 +55,8 @@ fn defaults(scale: Scale) -> Vec<Setting> {
         set("cache_size", scale.of(2 << 20, 32 << 10)),
         set("level_compaction_dynamic_level_bytes", true),
         // As many tables at every scale.
-        set("target_file_size_base", scale.of(64 << 20, 16 << 10)),
+        set("target_file_size_base", scale.of(64 << 20, 64 << 10)),
+        set("write_buffer_size", scale.of(64 << 20, 64 << 10)),
         set("histogram", true),
         set("ops_between_duration_checks", 10),
         set("seed", 1),
