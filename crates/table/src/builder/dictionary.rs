@@ -3,6 +3,9 @@
 use super::TableBuilderParams;
 use ferrock_format::compression::build_dictionary;
 
+/// A prime: whatever the number of blocks, unless it is a multiple, all of them come by in turn.
+const SAMPLE_STEP: u64 = 545_055_921_143;
+
 /// Uncompressed data blocks in file order.
 #[derive(Debug, Default)]
 pub(super) struct BufferedBlocks {
@@ -31,24 +34,29 @@ impl BufferedBlocks {
         limit > 0 && self.total_bytes >= limit
     }
 
-    /// Samples blocks evenly over the table and makes a dictionary; `None` when there is nothing to learn from.
+    /// Samples blocks from all over the table and makes a dictionary; `None` when there is nothing to learn from.
+    ///
+    /// The blocks are those that RocksDB takes, so the same blocks make the same dictionary where none is trained: from the
+    /// middle on, in steps of [`SAMPLE_STEP`] around the table, until there are enough bytes.
     pub(super) fn dictionary(&self, params: &TableBuilderParams) -> Option<Vec<u8>> {
         let options = &params.compression_options;
-        let wanted = u64::from(if options.zstd_max_train_bytes > 0 {
-            options.zstd_max_train_bytes
-        } else {
-            options.max_dict_bytes
-        });
-        let stride = usize::try_from(self.total_bytes.div_ceil(wanted.max(1))).unwrap_or(1).max(1);
+        let wanted =
+            if options.zstd_max_train_bytes > 0 { options.zstd_max_train_bytes } else { options.max_dict_bytes };
         let mut left = usize::try_from(wanted).unwrap_or(usize::MAX);
+        let count = self.blocks.len();
+        let step = usize::try_from(SAMPLE_STEP % count.max(1) as u64).unwrap_or(0);
         let (mut samples, mut sizes) = (Vec::new(), Vec::new());
-        for block in self.blocks.iter().step_by(stride) {
+        let mut at = count / 2;
+        for _ in 0..count {
+            if left == 0 {
+                break;
+            }
+            let block = self.blocks.get(at).map_or(&[][..], Vec::as_slice);
             let sample = &block[..block.len().min(left)];
             left -= sample.len();
-            if !sample.is_empty() {
-                samples.extend_from_slice(sample);
-                sizes.push(sample.len());
-            }
+            samples.extend_from_slice(sample);
+            sizes.push(sample.len());
+            at = (at + step) % count;
         }
         let dictionary = build_dictionary(params.compression, options, &samples, &sizes);
         (!dictionary.is_empty()).then_some(dictionary)
@@ -56,5 +64,28 @@ impl BufferedBlocks {
 
     pub(super) fn into_blocks(self) -> Vec<Vec<u8>> {
         self.blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrock_base::InternalComparator;
+    use ferrock_format::compression::CompressionType;
+
+    #[test]
+    fn samples_are_those_of_rocksdb() {
+        let mut params = TableBuilderParams::new(InternalComparator::default());
+        params.compression = CompressionType::Zstd;
+        params.compression_options.max_dict_bytes = 8;
+        let mut blocks = BufferedBlocks::default();
+        assert_eq!(blocks.dictionary(&params), None);
+        for block in [b"aaa", b"bbb", b"ccc", b"ddd", b"eee"] {
+            blocks.push(block);
+        }
+        // From block 5 / 2 = 2 on, in steps of 545055921143 % 5 = 3. The last sample is cut.
+        assert_eq!(blocks.dictionary(&params).unwrap(), b"cccaaadd");
+        params.compression_options.max_dict_bytes = 1000;
+        assert_eq!(blocks.dictionary(&params).unwrap(), b"cccaaadddbbbeee");
     }
 }
