@@ -2,6 +2,7 @@
 
 use crate::handle::give;
 use ferrock::options::FilterPolicy;
+use std::ffi::c_int;
 
 /// Which filters tables get.
 pub struct rocksdb_filterpolicy_t {
@@ -22,6 +23,14 @@ c_functions! {
     /// Ribbon filters as accurate as Bloom filters of so many bits per key; flushes get a Bloom filter.
     fn rocksdb_filterpolicy_create_ribbon(bloom_equivalent_bits_per_key: f64) -> *mut rocksdb_filterpolicy_t {
         give(rocksdb_filterpolicy_t { policy: FilterPolicy::ribbon(bloom_equivalent_bits_per_key, 0) })
+    }
+
+    /// Ribbon filters from level `bloom_before_level` on, Bloom filters above; level -1 makes flushes Ribbon, too.
+    fn rocksdb_filterpolicy_create_ribbon_hybrid(
+        bloom_equivalent_bits_per_key: f64,
+        bloom_before_level: c_int,
+    ) -> *mut rocksdb_filterpolicy_t {
+        give(rocksdb_filterpolicy_t { policy: FilterPolicy::ribbon(bloom_equivalent_bits_per_key, bloom_before_level) })
     }
 }
 

@@ -81,7 +81,7 @@ macro_rules! same_in_c {
         }
     )*};
 }
-same_in_c!(i32, u64, usize, f64);
+same_in_c!(i32, u32, u64, usize, f64);
 
 impl FromC<usize> for u64 {
     fn from_c(value: usize) -> Self {
@@ -100,6 +100,77 @@ macro_rules! c_setters {
                 if let Some(options) = unsafe { options.as_mut() } {
                     options.$($field).+ = $crate::function::FromC::from_c(value);
                 }
+            }
+        )*}
+    };
+}
+
+/// A value of C that an option is told as.
+pub(crate) trait ToC<C> {
+    /// The number.
+    fn to_c(self) -> C;
+}
+
+impl ToC<u8> for bool {
+    fn to_c(self) -> u8 {
+        self.into()
+    }
+}
+
+macro_rules! told_in_c {
+    ($($ty:ty),*) => {$(
+        impl ToC<$ty> for $ty {
+            fn to_c(self) -> $ty {
+                self
+            }
+        }
+    )*};
+}
+told_in_c!(i32, u32, u64, usize, f64);
+
+impl ToC<usize> for u64 {
+    fn to_c(self) -> usize {
+        usize::try_from(self).unwrap_or(usize::MAX)
+    }
+}
+
+/// Functions that tell one field of a handle; of a null handle, nothing.
+macro_rules! c_getters {
+    (for $handle:ty: $( $(#[doc = $doc:literal])+ fn $name:ident () -> $ty:ty => $($field:ident).+; )*) => {
+        c_functions! {$(
+            $(#[doc = $doc])+
+            fn $name(options: *mut $handle) -> $ty {
+                // SAFETY: the contract.
+                let options = unsafe { options.as_ref() };
+                options.map_or_else(Default::default, |options| $crate::function::ToC::to_c(options.$($field).+))
+            }
+        )*}
+    };
+}
+
+/// Functions that set a field of table options to the value of a number; another number is refused by the open.
+macro_rules! c_enum_setters {
+    ($( $(#[doc = $doc:literal])+ fn $name:ident ( $kind:ty, $option:literal, $bound:literal ) => $($field:ident).+; )*) => {
+        c_functions! {$(
+            $(#[doc = $doc])+
+            fn $name(options: *mut rocksdb_block_based_table_options_t, value: c_int) {
+                let known = usize::try_from(value).ok().and_then(|index| <$kind>::ALL.get(index));
+                let known = known.ok_or_else(|| out_of_range($option, value, $bound));
+                // SAFETY: the contract.
+                unsafe { set(options, $option, |options| known.map(|(kind, _)| options.$($field).+ = *kind)) };
+            }
+        )*}
+    };
+}
+
+/// Functions that tell the number of such a value.
+macro_rules! c_enum_getters {
+    ($( $(#[doc = $doc:literal])+ fn $name:ident () => $($field:ident).+; )*) => {
+        c_functions! {$(
+            $(#[doc = $doc])+
+            fn $name(options: *mut rocksdb_block_based_table_options_t) -> c_int {
+                // SAFETY: the contract.
+                unsafe { options.as_ref() }.map_or(0, |options| options.$($field).+ as c_int)
             }
         )*}
     };

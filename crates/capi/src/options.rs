@@ -85,7 +85,7 @@ impl rocksdb_options_t {
 ///
 /// # Safety
 /// The contract.
-unsafe fn set(
+pub(crate) unsafe fn set(
     options: *mut rocksdb_options_t,
     option: &'static str,
     set: impl FnOnce(&mut rocksdb_options_t) -> Result<()>,
@@ -180,10 +180,12 @@ c_functions! {
         extractor: *mut rocksdb_slicetransform_t,
     ) {
         // SAFETY: the contract: the extractor is handed over.
-        let extractor = unsafe { take(extractor) }.map(|extractor| extractor.into_extractor());
+        let extractor = unsafe { take(extractor) }.map(|extractor| extractor.into_extractor()).transpose();
         // SAFETY: the contract.
-        if let Some(options) = unsafe { options.as_mut() } {
-            options.family.prefix_extractor = extractor;
+        unsafe {
+            set(options, "prefix_extractor", |options| {
+                extractor.map(|extractor| options.family.prefix_extractor = extractor)
+            });
         }
     }
 

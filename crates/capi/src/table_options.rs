@@ -39,7 +39,7 @@ impl rocksdb_block_based_table_options_t {
 ///
 /// # Safety
 /// The contract.
-unsafe fn set(
+pub(crate) unsafe fn set(
     options: *mut rocksdb_block_based_table_options_t,
     option: &'static str,
     set: impl FnOnce(&mut rocksdb_block_based_table_options_t) -> Result<()>,

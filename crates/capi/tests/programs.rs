@@ -72,6 +72,11 @@ fn options() {
 }
 
 #[test]
+fn values() {
+    check("values");
+}
+
+#[test]
 fn threads() {
     check("threads");
 }
@@ -98,7 +103,7 @@ fn leaks_are_seen() {
 fn the_list_of_functions_is_exact() {
     let listed: BTreeSet<String> =
         include_str!("c/functions.txt").lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
-    assert_eq!(listed.len(), 176);
+    assert_eq!(listed.len(), 266);
     let symbols = run(Command::new("nm")
         .args(["--dynamic", "--defined-only"])
         .arg(library_directory().join("libferrock_capi.so")));

@@ -93,6 +93,19 @@ enum { /* data_block_index_type */
   rocksdb_block_based_table_data_block_index_type_binary_search_and_hash = 1
 };
 
+enum {
+  rocksdb_block_based_table_index_block_search_type_binary = 0,
+  rocksdb_block_based_table_index_block_search_type_interpolation = 1,
+  rocksdb_block_based_table_index_block_search_type_auto = 2
+};
+
+enum {
+  rocksdb_block_based_k_fallback_pinning_tier = 0,
+  rocksdb_block_based_k_none_pinning_tier = 1,
+  rocksdb_block_based_k_flush_and_similar_pinning_tier = 2,
+  rocksdb_block_based_k_all_pinning_tier = 3
+};
+
 enum { /* statistics_level */
   rocksdb_statistics_level_disable_all = 0,
   rocksdb_statistics_level_except_tickers = 0,
@@ -331,6 +344,33 @@ void rocksdb_options_set_force_consistency_checks(rocksdb_options_t* options, un
 void rocksdb_options_set_compression(rocksdb_options_t* options, int value);
 void rocksdb_options_set_compression_per_level(rocksdb_options_t* options, const int* values, size_t count);
 void rocksdb_options_set_bottommost_compression(rocksdb_options_t* options, int value);
+void rocksdb_options_set_compression_options(rocksdb_options_t* options, int window_bits, int level, int strategy,
+                                             int max_dict_bytes);
+void rocksdb_options_set_compression_options_zstd_max_train_bytes(rocksdb_options_t* options, int value);
+void rocksdb_options_set_compression_options_max_dict_buffer_bytes(rocksdb_options_t* options, uint64_t value);
+void rocksdb_options_set_compression_options_use_zstd_dict_trainer(rocksdb_options_t* options, unsigned char value);
+void rocksdb_options_set_compression_options_parallel_threads(rocksdb_options_t* options, int value);
+void rocksdb_options_set_bottommost_compression_options(rocksdb_options_t* options, int window_bits, int level,
+                                                        int strategy, int max_dict_bytes, unsigned char enabled);
+void rocksdb_options_set_bottommost_compression_options_zstd_max_train_bytes(
+    rocksdb_options_t* options, int value, unsigned char enabled);
+void rocksdb_options_set_bottommost_compression_options_max_dict_buffer_bytes(
+    rocksdb_options_t* options, uint64_t value, unsigned char enabled);
+void rocksdb_options_set_bottommost_compression_options_use_zstd_dict_trainer(
+    rocksdb_options_t* options, unsigned char value, unsigned char enabled);
+int rocksdb_options_get_compression(rocksdb_options_t* options);
+int rocksdb_options_get_bottommost_compression(rocksdb_options_t* options);
+int rocksdb_options_get_compression_options_zstd_max_train_bytes(rocksdb_options_t* options);
+uint64_t rocksdb_options_get_compression_options_max_dict_buffer_bytes(rocksdb_options_t* options);
+int rocksdb_options_get_compression_options_parallel_threads(rocksdb_options_t* options);
+unsigned char rocksdb_options_get_compression_options_use_zstd_dict_trainer(rocksdb_options_t* options);
+unsigned char rocksdb_options_get_bottommost_compression_options_use_zstd_dict_trainer(rocksdb_options_t* options);
+void rocksdb_options_set_optimize_filters_for_hits(rocksdb_options_t* options, int value);
+unsigned char rocksdb_options_get_optimize_filters_for_hits(rocksdb_options_t* options);
+void rocksdb_options_set_memtable_prefix_bloom_size_ratio(rocksdb_options_t* options, double value);
+double rocksdb_options_get_memtable_prefix_bloom_size_ratio(rocksdb_options_t* options);
+void rocksdb_options_set_memtable_whole_key_filtering(rocksdb_options_t* options, unsigned char value);
+unsigned char rocksdb_options_get_memtable_whole_key_filtering(rocksdb_options_t* options);
 /* Copied: */
 void rocksdb_options_set_block_based_table_factory(rocksdb_options_t* options,
                                                    rocksdb_block_based_table_options_t* table_options);
@@ -367,6 +407,104 @@ void rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(
     rocksdb_block_based_table_options_t* options, unsigned char value);
 void rocksdb_block_based_options_set_pin_top_level_index_and_filter(rocksdb_block_based_table_options_t* options,
                                                                     unsigned char value);
+void rocksdb_block_based_options_set_block_size_deviation(rocksdb_block_based_table_options_t* options, int value);
+void rocksdb_block_based_options_set_index_block_restart_interval(
+    rocksdb_block_based_table_options_t* options, int value);
+void rocksdb_block_based_options_set_decouple_partitioned_filters(
+    rocksdb_block_based_table_options_t* options, unsigned char value);
+void rocksdb_block_based_options_set_optimize_filters_for_memory(
+    rocksdb_block_based_table_options_t* options, unsigned char value);
+void rocksdb_block_based_options_set_detect_filter_construct_corruption(
+    rocksdb_block_based_table_options_t* options, unsigned char value);
+void rocksdb_block_based_options_set_enable_index_compression(
+    rocksdb_block_based_table_options_t* options, unsigned char value);
+void rocksdb_block_based_options_set_use_delta_encoding(rocksdb_block_based_table_options_t* options,
+                                                        unsigned char value);
+void rocksdb_block_based_options_set_verify_compression(rocksdb_block_based_table_options_t* options,
+                                                        unsigned char value);
+void rocksdb_block_based_options_set_block_align(rocksdb_block_based_table_options_t* options, unsigned char value);
+void rocksdb_block_based_options_set_super_block_alignment_size(
+    rocksdb_block_based_table_options_t* options, size_t value);
+void rocksdb_block_based_options_set_super_block_alignment_space_overhead_ratio(
+    rocksdb_block_based_table_options_t* options, size_t value);
+void rocksdb_block_based_options_set_separate_key_value_in_data_block(
+    rocksdb_block_based_table_options_t* options, unsigned char value);
+void rocksdb_block_based_options_set_uniform_cv_threshold(rocksdb_block_based_table_options_t* options, double value);
+void rocksdb_block_based_options_set_data_block_hash_table_util_ratio(
+    rocksdb_block_based_table_options_t* options, double value);
+void rocksdb_block_based_options_set_max_auto_readahead_size(
+    rocksdb_block_based_table_options_t* options, size_t value);
+void rocksdb_block_based_options_set_initial_auto_readahead_size(
+    rocksdb_block_based_table_options_t* options, size_t value);
+void rocksdb_block_based_options_set_num_file_reads_for_auto_readahead(
+    rocksdb_block_based_table_options_t* options, uint64_t value);
+void rocksdb_block_based_options_set_read_amp_bytes_per_bit(rocksdb_block_based_table_options_t* options,
+                                                            uint32_t value);
+void rocksdb_block_based_options_set_use_udi_as_primary_index(
+    rocksdb_block_based_table_options_t* options, unsigned char value);
+void rocksdb_block_based_options_set_fail_if_no_udi_on_open(rocksdb_block_based_table_options_t* options,
+                                                            unsigned char value);
+void rocksdb_block_based_options_set_index_shortening(rocksdb_block_based_table_options_t* options, int value);
+void rocksdb_block_based_options_set_index_block_search_type(rocksdb_block_based_table_options_t* options, int value);
+void rocksdb_block_based_options_set_prepopulate_block_cache(rocksdb_block_based_table_options_t* options, int value);
+void rocksdb_block_based_options_set_top_level_index_pinning_tier(
+    rocksdb_block_based_table_options_t* options, int value);
+void rocksdb_block_based_options_set_partition_pinning_tier(rocksdb_block_based_table_options_t* options, int value);
+void rocksdb_block_based_options_set_unpartitioned_pinning_tier(
+    rocksdb_block_based_table_options_t* options, int value);
+uint64_t rocksdb_block_based_options_get_block_size(rocksdb_block_based_table_options_t* options);
+int rocksdb_block_based_options_get_block_restart_interval(rocksdb_block_based_table_options_t* options);
+uint64_t rocksdb_block_based_options_get_metadata_block_size(rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_partition_filters(rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_no_block_cache(rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_whole_key_filtering(rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_cache_index_and_filter_blocks(
+    rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_cache_index_and_filter_blocks_with_high_priority(
+    rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_pin_l0_filter_and_index_blocks_in_cache(
+    rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_pin_top_level_index_and_filter(
+    rocksdb_block_based_table_options_t* options);
+uint32_t rocksdb_block_based_options_get_format_version(rocksdb_block_based_table_options_t* options);
+int rocksdb_block_based_options_get_block_size_deviation(rocksdb_block_based_table_options_t* options);
+int rocksdb_block_based_options_get_index_block_restart_interval(rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_decouple_partitioned_filters(
+    rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_optimize_filters_for_memory(
+    rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_detect_filter_construct_corruption(
+    rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_enable_index_compression(rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_use_delta_encoding(rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_verify_compression(rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_block_align(rocksdb_block_based_table_options_t* options);
+size_t rocksdb_block_based_options_get_super_block_alignment_size(rocksdb_block_based_table_options_t* options);
+size_t rocksdb_block_based_options_get_super_block_alignment_space_overhead_ratio(
+    rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_separate_key_value_in_data_block(
+    rocksdb_block_based_table_options_t* options);
+double rocksdb_block_based_options_get_uniform_cv_threshold(rocksdb_block_based_table_options_t* options);
+double rocksdb_block_based_options_get_data_block_hash_table_util_ratio(rocksdb_block_based_table_options_t* options);
+size_t rocksdb_block_based_options_get_max_auto_readahead_size(rocksdb_block_based_table_options_t* options);
+size_t rocksdb_block_based_options_get_initial_auto_readahead_size(rocksdb_block_based_table_options_t* options);
+uint64_t rocksdb_block_based_options_get_num_file_reads_for_auto_readahead(
+    rocksdb_block_based_table_options_t* options);
+uint32_t rocksdb_block_based_options_get_read_amp_bytes_per_bit(rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_use_udi_as_primary_index(rocksdb_block_based_table_options_t* options);
+unsigned char rocksdb_block_based_options_get_fail_if_no_udi_on_open(rocksdb_block_based_table_options_t* options);
+int rocksdb_block_based_options_get_checksum(rocksdb_block_based_table_options_t* options);
+int rocksdb_block_based_options_get_index_type(rocksdb_block_based_table_options_t* options);
+int rocksdb_block_based_options_get_data_block_index_type(rocksdb_block_based_table_options_t* options);
+int rocksdb_block_based_options_get_index_shortening(rocksdb_block_based_table_options_t* options);
+int rocksdb_block_based_options_get_index_block_search_type(rocksdb_block_based_table_options_t* options);
+int rocksdb_block_based_options_get_prepopulate_block_cache(rocksdb_block_based_table_options_t* options);
+/* Always an error: no user-defined index is built. */
+void rocksdb_block_based_options_set_user_defined_index_factory_from_string(
+    rocksdb_block_based_table_options_t* options, const char* value, size_t value_length, char** errptr);
+void rocksdb_block_based_options_clear_user_defined_index_factory(rocksdb_block_based_table_options_t* options);
+const char* rocksdb_block_based_options_get_user_defined_index_factory_name(
+    const rocksdb_block_based_table_options_t* options, size_t* name_length);
 /* Shared; the caller's handle may be destroyed at any time: */
 void rocksdb_block_based_options_set_block_cache(rocksdb_block_based_table_options_t* options, rocksdb_cache_t* cache);
 /* Taken: */
@@ -380,6 +518,8 @@ void rocksdb_cache_destroy(rocksdb_cache_t* cache);
 rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_bloom(double bits_per_key);
 rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_bloom_full(double bits_per_key);
 rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_ribbon(double bloom_equivalent_bits_per_key);
+rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_ribbon_hybrid(double bloom_equivalent_bits_per_key,
+                                                                  int bloom_before_level);
 void rocksdb_filterpolicy_destroy(rocksdb_filterpolicy_t* policy);
 
 /* ---- Components made of callbacks -------------------------------------------------------------------------------
@@ -416,6 +556,11 @@ rocksdb_compactionfilter_t* rocksdb_compactionfilter_create(
     const char* (*name)(void* state));
 void rocksdb_compactionfilter_destroy(rocksdb_compactionfilter_t* filter);
 
+/* The prefix must lie in the key; a key whose prefix does not, has none. Both must agree on the same key at any time. */
+rocksdb_slicetransform_t* rocksdb_slicetransform_create(
+    void* state, void (*destructor)(void* state),
+    char* (*transform)(void* state, const char* key, size_t length, size_t* prefix_length),
+    unsigned char (*in_domain)(void* state, const char* key, size_t length), const char* (*name)(void* state));
 rocksdb_slicetransform_t* rocksdb_slicetransform_create_fixed_prefix(size_t length);
 rocksdb_slicetransform_t* rocksdb_slicetransform_create_noop(void);
 void rocksdb_slicetransform_destroy(rocksdb_slicetransform_t* transform);
