@@ -17,7 +17,9 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, FileNumber, InternalComparator, Result};
 use ferrock_format::file_name;
-use ferrock_table::{BlockBasedTableOptions, ReadSample, TableBlockCache, TableReader, TableReaderParams};
+use ferrock_table::{
+    BlockBasedTableOptions, CacheUsageOptions, ReadSample, TableBlockCache, TableReader, TableReaderParams,
+};
 use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions};
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
@@ -157,6 +159,8 @@ pub struct TableCacheParams {
     pub max_pinned_l0_file_size: u64,
     /// Cache of blocks.
     pub block_cache: Option<Arc<TableBlockCache>>,
+    /// What is charged to it beside blocks.
+    pub cache_usage: CacheUsageOptions,
     /// The family's prefix extractor.
     pub prefix_extractor: Option<PrefixExtractor>,
     /// How the files are opened.
@@ -267,6 +271,7 @@ impl TableCache {
             max_pinned_l0_file_size: params.max_pinned_l0_file_size,
             options: Arc::clone(&params.table_options),
             cache: params.block_cache.clone(),
+            cache_usage: params.cache_usage,
             prefix_extractor: params.prefix_extractor.clone(),
             largest_sequence: Some(file.largest_seqno),
             expected_unique_id: unique_id,

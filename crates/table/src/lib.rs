@@ -15,12 +15,14 @@
 
 pub mod blocks;
 pub mod builder;
+mod charging;
 pub mod options;
 mod read_sample;
 pub mod reader;
 
 pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
 pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
+pub use charging::{CacheUsageOptions, ChargeDecision, Charging};
 pub use options::BlockBasedTableOptions;
 pub use read_sample::{ReadCounts, ReadSample};
 pub use reader::{

@@ -220,6 +220,7 @@ impl DbCore {
             table_options: Arc::new(options.table.clone()),
             // A flushed table may be somewhat larger than the memtable, and hardly more.
             max_pinned_l0_file_size: (options.write_buffer_size as u64).saturating_mul(3) / 2,
+            cache_usage: options.cache_usage,
             block_cache: (!options.table.no_block_cache).then(|| Arc::clone(self.block_cache_of(options))),
             prefix_extractor: options.prefix_extractor.clone(),
             file_options: file_options(&db),

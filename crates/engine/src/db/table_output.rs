@@ -17,7 +17,7 @@ use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Resu
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
 use ferrock_table::options::DataBlockIndexType;
-use ferrock_table::{TableBuilder, TableBuilderParams};
+use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::sync::Arc;
 
@@ -184,6 +184,8 @@ impl<'a> TableOutput<'a> {
         params.compression_options = compression_options.clone();
         params.prefix_extractor = options.prefix_extractor.clone();
         params.filter_policy = options.filter_policy;
+        params.charging = (!options.table.no_block_cache)
+            .then(|| Charging { cache: Arc::clone(core.block_cache_of(options)), usage: options.cache_usage });
         params.build_filter = !(plan.is_bottommost && options.optimize_filters_for_hits);
         params.column_family_id = u64::from(plan.data.id);
         params.column_family_name = plan.data.name.clone().into_bytes();

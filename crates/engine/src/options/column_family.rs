@@ -9,7 +9,7 @@ use ferrock_base::{Comparator, option_enum, option_table};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::IndexType;
-use ferrock_table::{BlockBasedTableOptions, TableBlockCache};
+use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, TableBlockCache};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -240,6 +240,8 @@ pub struct ColumnFamilyOptions {
     pub table: BlockBasedTableOptions,
     /// Cache of the family's blocks; `None`: the database's.
     pub block_cache: Option<Arc<TableBlockCache>>,
+    /// What is charged to that cache beside blocks.
+    pub cache_usage: CacheUsageOptions,
     /// RocksDB's options that have no meaning here (yet), as an OPTIONS file had them.
     pub passthrough: Passthrough,
     /// Read from an OPTIONS file: what cannot be written is replaced by its nearest form instead of refused.
@@ -265,6 +267,14 @@ impl ColumnFamilyOptions {
     pub fn violations(&self) -> Vec<Violation> {
         let mut violations = self.settings.violations();
         violations.extend(self.table.violations());
+        let charged = self.cache_usage.enabled();
+        if self.table.no_block_cache && !charged.is_empty() {
+            violations.push(Violation {
+                name: "cache_usage".to_owned(),
+                value: format!("Enabled for {}", charged.join(", ")),
+                bound: "not supported with no_block_cache = true: there is nothing to charge".to_owned(),
+            });
+        }
         let settings = &self.settings;
         if settings.level0_stop_writes_trigger < settings.level0_file_num_compaction_trigger {
             violations.push(Violation {

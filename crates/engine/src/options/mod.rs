@@ -24,7 +24,7 @@ pub use ferrock_cache::CacheOptions;
 pub use ferrock_format::compression::CompressionType;
 pub use ferrock_format::filter::FilterPolicy;
 pub use ferrock_format::log::WalRecoveryMode;
-pub use ferrock_table::{BlockBasedTableOptions, TableBlockCache};
+pub use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, TableBlockCache};
 pub use operation::{
     BottommostLevelCompaction, CompactRangeOptions, FlushOptions, ReadOptions, ReadTier, WriteOptions,
 };

@@ -50,6 +50,7 @@ fn cache(fixture: &Fixture, max_open_files: i32) -> Arc<TableCache> {
         table_options: Arc::default(),
         max_pinned_l0_file_size: u64::MAX,
         block_cache: None,
+        cache_usage: Default::default(),
         prefix_extractor: None,
         file_options: RandomAccessOptions::default(),
         verify_unique_id: true,

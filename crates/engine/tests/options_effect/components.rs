@@ -37,6 +37,15 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ColumnFamilyOptions.merge_operator", Shown(merge_operator)),
     ("ColumnFamilyOptions.prefix_extractor", Elsewhere("tests/api.rs", "prefix_seeks_and_total_order")),
     ("ColumnFamilyOptions.compaction_filter", Shown(compaction_filter)),
+    (
+        "CacheUsageOptions.compression_dictionary_building_buffer",
+        Elsewhere("../table/tests/charging.rs", "a_dictionary_is_made_of_what_the_cache_has_room_for"),
+    ),
+    (
+        "CacheUsageOptions.filter_construction",
+        Elsewhere("../table/tests/charging.rs", "a_ribbon_filter_without_room_becomes_a_bloom_filter"),
+    ),
+    ("CacheUsageOptions.block_based_table_reader", Elsewhere("tests/cache_usage.rs", "open_tables_are_charged")),
     ("ColumnFamilyOptions.block_cache", Elsewhere("tests/lifecycle.rs", "a_family_may_have_a_cache_of_its_own")),
     (
         "ColumnFamilyOptions.filter_policy",

@@ -3,8 +3,13 @@
 use std::path::{Path, PathBuf};
 
 /// Where options structs are declared, relative to this crate.
-const DECLARED_IN: &[&str] =
-    &["src", "../cache/src/cache.rs", "../format/src/compression/options.rs", "../table/src/options.rs"];
+const DECLARED_IN: &[&str] = &[
+    "src",
+    "../cache/src/cache.rs",
+    "../format/src/compression/options.rs",
+    "../table/src/charging.rs",
+    "../table/src/options.rs",
+];
 
 /// How the names of structs with options end.
 const ENDINGS: &[&str] = &["Options", "Settings", "Components"];
@@ -16,6 +21,7 @@ const CONTAINERS: &[&str] = &[
     "DbOptions.settings",
     "DbOptions.components",
     "DbOptions.passthrough",
+    "ColumnFamilyOptions.cache_usage",
     "ColumnFamilyOptions.settings",
     "ColumnFamilyOptions.table",
     "ColumnFamilyOptions.passthrough",

@@ -129,6 +129,28 @@ impl FilterBuilder {
         self.hashes.capacity() * size_of::<u64>()
     }
 
+    /// Memory that [`finish`](Self::finish) takes beside the hashes and the payload: a Ribbon filter's equations.
+    #[must_use]
+    pub fn construction_bytes(&self) -> usize {
+        match self.sizing {
+            Sizing::Ribbon { millibits_per_key } => {
+                ribbon_builder::construction_bytes(self.num_entries(), millibits_per_key)
+            }
+            Sizing::LegacyBloom { .. } | Sizing::FastLocalBloom { .. } => 0,
+        }
+    }
+
+    /// As [`finish`](Self::finish), but a Bloom filter where a Ribbon filter was asked for: larger, and made in less memory.
+    pub fn finish_as_bloom(&mut self) -> Result<Vec<u8>> {
+        let asked_for = self.sizing;
+        if let Sizing::Ribbon { millibits_per_key } = asked_for {
+            self.sizing = Sizing::FastLocalBloom { millibits_per_key };
+        }
+        let payload = self.finish();
+        self.sizing = asked_for;
+        payload
+    }
+
     /// The payload, empty if nothing was added. The builder starts over, keeping its memory.
     ///
     /// Fails only [with checks](Self::with_checks), when memory changed under the builder.

@@ -135,6 +135,12 @@ pub(super) fn size(entries: u64, millibits_per_key: u32) -> u64 {
     }
 }
 
+/// Memory of the equations for `entries` entries.
+pub(super) fn construction_bytes(entries: u64, millibits_per_key: u32) -> usize {
+    let slots = plan(entries, millibits_per_key, 0).map_or(0, |(slots, _)| slots as usize);
+    slots * (size_of::<u128>() + size_of::<u32>())
+}
+
 /// Entries that a filter of `bytes` holds, metadata included.
 pub(super) fn entries_that_fit(bytes: u64, millibits_per_key: u32) -> u64 {
     let usable = bytes.saturating_sub(METADATA_SIZE as u64) / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;

@@ -1,27 +1,42 @@
 //! Data blocks that wait for a compression dictionary, and the dictionary made of them.
 
 use super::TableBuilderParams;
+use crate::charging::Charge;
+use ferrock_cache::EntryRole;
 use ferrock_format::compression::build_dictionary;
 
 /// A prime: whatever the number of blocks, unless it is a multiple, all of them come by in turn.
 const SAMPLE_STEP: u64 = 545_055_921_143;
 
 /// Uncompressed data blocks in file order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct BufferedBlocks {
     blocks: Vec<Vec<u8>>,
     total_bytes: u64,
+    charge: Option<Charge>,
+    /// The block cache has no room for more.
+    is_out_of_room: bool,
 }
 
 impl BufferedBlocks {
-    /// True when the options ask for a dictionary that would change anything.
-    pub(super) fn wanted(params: &TableBuilderParams) -> bool {
-        params.compression_options.max_dict_bytes > 0 && params.compression.uses_dictionary()
+    /// `None` unless the options ask for a dictionary that would change anything.
+    pub(super) fn new(params: &TableBuilderParams) -> Option<Self> {
+        let is_wanted = params.compression_options.max_dict_bytes > 0 && params.compression.uses_dictionary();
+        let role = EntryRole::CompressionDictionaryBuildingBuffer;
+        is_wanted.then(|| Self {
+            blocks: Vec::new(),
+            total_bytes: 0,
+            charge: Charge::begin(params.charging.as_ref(), role),
+            is_out_of_room: false,
+        })
     }
 
     pub(super) fn push(&mut self, block: &[u8]) {
         self.total_bytes += block.len() as u64;
         self.blocks.push(block.to_vec());
+        if let Some(charge) = &mut self.charge {
+            self.is_out_of_room = charge.set(usize::try_from(self.total_bytes).unwrap_or(usize::MAX)).is_err();
+        }
     }
 
     pub(super) fn total_bytes(&self) -> u64 {
@@ -31,7 +46,7 @@ impl BufferedBlocks {
     /// True when enough is there; without a limit, the whole table is.
     pub(super) fn is_full(&self, params: &TableBuilderParams) -> bool {
         let limit = params.compression_options.max_dict_buffer_bytes;
-        limit > 0 && self.total_bytes >= limit
+        self.is_out_of_room || (limit > 0 && self.total_bytes >= limit)
     }
 
     /// Samples blocks from all over the table and makes a dictionary; `None` when there is nothing to learn from.
@@ -62,8 +77,9 @@ impl BufferedBlocks {
         (!dictionary.is_empty()).then_some(dictionary)
     }
 
-    pub(super) fn into_blocks(self) -> Vec<Vec<u8>> {
-        self.blocks
+    /// The blocks, and what keeps their memory charged.
+    pub(super) fn into_blocks(self) -> (Vec<Vec<u8>>, Option<Charge>) {
+        (self.blocks, self.charge)
     }
 }
 

@@ -16,14 +16,19 @@
 use super::TableBuilderParams;
 use super::block_writer::BlockWriter;
 use super::index_builder::{IndexBuilder, IndexEncoder, IndexEncoding};
+use crate::charging::Charge;
 use crate::options::{IndexType, PartitionFromLevel};
 use ferrock_base::internal_key::append_internal_key;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Error, Result, ValueType};
+use ferrock_cache::EntryRole;
 use ferrock_format::filter::{COMPATIBILITY_NAME, FilterBuilder};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex;
+
+/// The memory of the hashes is charged for after each this many.
+const ENTRIES_BETWEEN_CHARGES: u64 = 1024;
 
 /// The filter of one table, as it fills.
 #[derive(Debug)]
@@ -34,6 +39,7 @@ pub(super) struct FilterBlocks {
     partitions: Option<FilterPartitions>,
     /// What went wrong with a partition.
     error: Option<Error>,
+    charge: Option<Charge>,
 }
 
 #[derive(Debug)]
@@ -94,6 +100,7 @@ impl FilterBlocks {
             whole_key_filtering: options.whole_key_filtering,
             partitions,
             error: None,
+            charge: Charge::begin(params.charging.as_ref(), EntryRole::FilterConstruction),
         })
     }
 
@@ -110,6 +117,24 @@ impl FilterBlocks {
             (None, true) => self.builder.add_key(key),
             (None, false) => {}
         }
+        if self.charge.is_some() && self.builder.num_entries().is_multiple_of(ENTRIES_BETWEEN_CHARGES) {
+            self.charge_more(0);
+        }
+    }
+
+    /// Charges what is held and `more`; false when the cache has no room for it.
+    fn charge_more(&mut self, more: usize) -> bool {
+        let complete = self.partitions.as_ref().map_or(0, |partitions| partitions.complete_bytes);
+        let held = self.builder.memory_bytes() + usize::try_from(complete).unwrap_or(usize::MAX);
+        self.charge.as_mut().is_none_or(|charge| charge.set(held.saturating_add(more)).is_ok())
+    }
+
+    /// The payload of what was added. A Ribbon filter whose equations have no room in the cache becomes a Bloom filter.
+    fn finish_builder(&mut self) -> Result<Vec<u8>> {
+        let equations = self.builder.construction_bytes();
+        let payload = if self.charge_more(equations) { self.builder.finish() } else { self.builder.finish_as_bloom() };
+        self.charge_more(0);
+        payload
     }
 
     /// Whether the open partition ends before the next key.
@@ -136,12 +161,13 @@ impl FilterBlocks {
                 self.builder.add_key(prefix);
             }
         }
-        let Some(partitions) = &mut self.partitions else { return };
-        partitions.complete_entries += self.builder.num_entries();
-        let payload = self.builder.finish().unwrap_or_else(|error| {
+        let entries = self.builder.num_entries();
+        let payload = self.finish_builder().unwrap_or_else(|error| {
             self.error.get_or_insert(error);
             Vec::new()
         });
+        let Some(partitions) = &mut self.partitions else { return };
+        partitions.complete_entries += entries;
         partitions.complete_bytes += payload.len() as u64;
         let mut key = Vec::new();
         if partitions.is_decoupled {
@@ -180,7 +206,7 @@ impl FilterBlocks {
             return Err(error);
         }
         let whole = match &mut self.partitions {
-            None => Some(self.builder.finish()?),
+            None => Some(self.finish_builder()?),
             Some(FilterPartitions { unites_one: true, complete, .. }) if complete.len() == 1 => {
                 complete.pop().map(|(_, payload)| payload)
             }

@@ -79,7 +79,7 @@ impl TableBuilder {
             if options.format_version >= FIRST_CONTEXT_VERSION { base_context(&params, &*file) } else { 0 };
         let writer = BlockWriter::new(file, &params, base_context)?;
         let filter = FilterBlocks::new(&params);
-        let buffered = BufferedBlocks::wanted(&params).then(BufferedBlocks::default);
+        let buffered = BufferedBlocks::new(&params);
         let data_block = data_block_builder(&params);
         let index = IndexBuilder::new(&options, params.prefix_extractor.as_ref());
         let (block_size, early_cut_size) = block_limits(options.block_size, options.block_size_deviation);
@@ -238,7 +238,8 @@ impl TableBuilder {
         if let Some(dictionary) = buffered.dictionary(&self.params) {
             self.writer.set_dictionary(self.params.compression, &self.params.compression_options, &dictionary)?;
         }
-        for (number, block) in buffered.into_blocks().into_iter().enumerate() {
+        let (blocks, _charge) = buffered.into_blocks();
+        for (number, block) in blocks.into_iter().enumerate() {
             let (handle, stored) = self.writer.write_data(&block)?;
             self.index.set_handle(number, handle);
             count_stored(&mut self.properties, stored);

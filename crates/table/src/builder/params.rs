@@ -1,5 +1,6 @@
 //! What a table is built from, and what is known about it afterwards.
 
+use crate::charging::Charging;
 use crate::options::BlockBasedTableOptions;
 use ferrock_base::InternalComparator;
 use ferrock_base::prefix::PrefixExtractor;
@@ -60,6 +61,8 @@ pub struct TableBuilderParams {
     pub is_external: bool,
     /// Compute the CRC32C of the whole file on the way.
     pub compute_file_checksum: bool,
+    /// The cache that memory of the builder is charged to.
+    pub charging: Option<Charging>,
 }
 
 impl TableBuilderParams {
@@ -90,6 +93,7 @@ impl TableBuilderParams {
             user_collected: BTreeMap::new(),
             is_external: false,
             compute_file_checksum: false,
+            charging: None,
         }
     }
 }

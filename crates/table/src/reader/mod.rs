@@ -27,12 +27,14 @@ pub use statistics::{
 };
 
 use crate::blocks::TableBlockCache;
+use crate::charging::CacheUsageOptions;
 use crate::options::BlockBasedTableOptions;
 use crate::read_sample::ReadSample;
 use block_loader::BlockLoader;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::{FileNumber, InternalComparator, Result, SequenceNumber};
+use ferrock_cache::Reservation;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex::MetaBlockHandles;
 use ferrock_format::properties::TableProperties;
@@ -75,6 +77,8 @@ pub struct TableReaderParams {
     pub skip_filters: bool,
     /// Where lookups that read data blocks are counted.
     pub read_sample: Option<Arc<ReadSample>>,
+    /// What is charged to the cache beside blocks.
+    pub cache_usage: CacheUsageOptions,
 }
 
 impl TableReaderParams {
@@ -101,6 +105,7 @@ impl TableReaderParams {
             tail_size: None,
             skip_filters: false,
             read_sample: None,
+            cache_usage: CacheUsageOptions::default(),
         }
     }
 }
@@ -122,6 +127,8 @@ pub struct TableReader {
     filter: Option<FilterReader>,
     range_tombstones: Option<Arc<FragmentedRangeTombstones>>,
     global_sequence: Option<SequenceNumber>,
+    /// The reader's own memory in the cache's books, as it was when the table was opened. Held, never looked at.
+    _charge: Option<Reservation>,
 }
 
 impl TableReader {

@@ -19,6 +19,7 @@ use ferrock_base::internal_key::ParsedInternalKey;
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::MAX_SEQUENCE_NUMBER;
 use ferrock_base::{Error, Result, SequenceNumber, ValueType};
+use ferrock_cache::EntryRole;
 use ferrock_format::block::{IndexFormat, MetaBlock};
 use ferrock_format::compression::{CompressionType, Dictionary};
 use ferrock_format::footer::{Footer, MAX_FOOTER_SIZE, TableKind};
@@ -33,6 +34,10 @@ use std::sync::Arc;
 const DEFAULT_TAIL_BYTES: u64 = 32 << 10;
 /// Never read more than this ahead of knowing what is there.
 const MAX_TAIL_BYTES: u64 = 8 << 20;
+
+/// RocksDB's words.
+const NO_ROOM: &str =
+    "Can't allocate BlockBasedTableReader due to memory limit based on cache capacity for memory allocation";
 
 pub(super) fn open(params: TableReaderParams) -> Result<Arc<TableReader>> {
     let file = params.file.clone();
@@ -82,7 +87,8 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         FilterReader::open(&loader, &meta, &properties, extractor, &placement)?
     };
     loader.tail = None;
-    Ok(Arc::new(TableReader {
+    let cache = loader.cache.clone();
+    let mut reader = TableReader {
         loader,
         file_system: params.file_system,
         file_number: params.file_number,
@@ -97,7 +103,13 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         filter,
         range_tombstones,
         global_sequence,
-    }))
+        _charge: None,
+    };
+    if let Some(cache) = cache.filter(|_| params.cache_usage.is_charged(EntryRole::BlockBasedTableReader)) {
+        let charge = cache.reserve(reader.memory_bytes(), EntryRole::BlockBasedTableReader);
+        reader._charge = Some(charge.map_err(|error| error.context(NO_ROOM))?);
+    }
+    Ok(Arc::new(reader))
 }
 
 /// Reads the end of the file and the footer in it.

@@ -1,0 +1,71 @@
+//! What is charged to the block cache beside blocks, in a database.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+use ferrock::options::{CacheOptions, ChargeDecision, FilterPolicy, TableBlockCache};
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, Result};
+use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use std::sync::Arc;
+
+fn family() -> ColumnFamilyOptions {
+    let mut family = ColumnFamilyOptions::default();
+    family.filter_policy = FilterPolicy::bloom(10.0);
+    family.disable_auto_compactions = true;
+    family.cache_usage.block_based_table_reader = ChargeDecision::Enabled;
+    family
+}
+
+fn open(files: &MemoryFileSystem, capacity_bytes: usize, family: ColumnFamilyOptions) -> Result<Db> {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.components.file_system = Some(Arc::new(files.clone()) as Arc<dyn FileSystem>);
+    options.components.block_cache = Some(TableBlockCache::new(CacheOptions {
+        capacity_bytes,
+        strict_capacity_limit: true,
+        ..CacheOptions::default()
+    }));
+    Db::open_cf("/db", options, vec![("default".to_owned(), family)]).map(|(db, _)| db)
+}
+
+fn charged(db: &Db, role: &str) -> u64 {
+    db.map_property("block-cache-entry-stats").unwrap()[&format!("bytes.{role}")].parse().unwrap()
+}
+
+#[test]
+fn open_tables_are_charged() {
+    let files = MemoryFileSystem::new();
+    let db = open(&files, 8 << 20, family()).unwrap();
+    assert_eq!(charged(&db, "block-based-table-reader"), 0);
+    for part in 0..2u32 {
+        for number in 0..20_000u32 {
+            db.put(&[number.to_be_bytes(), part.to_be_bytes()].concat(), b"value").unwrap();
+        }
+        db.flush().unwrap();
+    }
+    let of_two = charged(&db, "block-based-table-reader");
+    assert!(of_two > 40_000 * 10 / 8 && of_two == db.int_property("estimate-table-readers-mem").unwrap(), "{of_two}");
+    assert!(db.int_property("block-cache-pinned-usage").unwrap() >= of_two);
+    db.close().unwrap();
+    // Too small a cache: no table opens, and no data is lost.
+    let outcome = open(&files, usize::try_from(of_two / 4).unwrap(), family());
+    let error = outcome.and_then(|db| db.get(&[0; 8]).map(drop)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::MemoryLimit, "{error}");
+    let mut uncharged = family();
+    uncharged.cache_usage.block_based_table_reader = ChargeDecision::Fallback;
+    let db = open(&files, usize::try_from(of_two / 4).unwrap(), uncharged).unwrap();
+    assert_eq!(&*db.get(&[0; 8]).unwrap().unwrap(), b"value");
+    assert_eq!(charged(&db, "block-based-table-reader"), 0);
+}
+
+#[test]
+fn what_cannot_be_charged_is_refused() {
+    let mut family = family();
+    family.table.no_block_cache = true;
+    let error = open(&MemoryFileSystem::new(), 1 << 20, family.clone()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(
+        error.to_string().contains("cache_usage") && error.to_string().contains("BlockBasedTableReader"),
+        "{error}"
+    );
+    family.cache_usage.block_based_table_reader = ChargeDecision::Disabled;
+    assert!(open(&MemoryFileSystem::new(), 1 << 20, family).is_ok());
+}

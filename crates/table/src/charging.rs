@@ -1,0 +1,95 @@
+//! Memory beside the blocks that counts against the block cache's capacity, by what it is for.
+//!
+//! After RocksDB's `cache_usage_options`. OPTIONS files do not hold them.
+
+use crate::blocks::TableBlockCache;
+use ferrock_base::Result;
+use ferrock_cache::{EntryRole, Reservation};
+use std::sync::Arc;
+
+/// Reservations grow in these steps.
+const STEP_BYTES: usize = 32 << 10;
+
+/// Whether memory of one kind is charged to the block cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChargeDecision {
+    /// As RocksDB's default for the kind.
+    #[default]
+    Fallback,
+    /// Charged.
+    Enabled,
+    /// Not charged.
+    Disabled,
+}
+
+/// What is charged to the block cache beside blocks. A strict limit then bounds that memory, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheUsageOptions {
+    /// Data blocks that wait while samples for a dictionary are collected. When the cache has no room for more, the
+    /// dictionary is made of what is there. Fallback: charged.
+    pub compression_dictionary_building_buffer: ChargeDecision,
+    /// Hashes and equations of a filter that is being built. When the cache has no room for a Ribbon filter's equations, a
+    /// Bloom filter is built. Fallback: not charged.
+    pub filter_construction: ChargeDecision,
+    /// What open tables hold themselves: index and filter blocks that are not in the cache, dictionaries, range tombstones.
+    /// When the cache has no room, the table is not opened. Fallback: not charged.
+    pub block_based_table_reader: ChargeDecision,
+}
+
+impl CacheUsageOptions {
+    /// Whether a role is charged.
+    #[must_use]
+    pub fn is_charged(&self, role: EntryRole) -> bool {
+        let (decision, fallback) = match role {
+            EntryRole::CompressionDictionaryBuildingBuffer => (self.compression_dictionary_building_buffer, true),
+            EntryRole::FilterConstruction => (self.filter_construction, false),
+            EntryRole::BlockBasedTableReader => (self.block_based_table_reader, false),
+            _ => return false,
+        };
+        match decision {
+            ChargeDecision::Fallback => fallback,
+            ChargeDecision::Enabled => true,
+            ChargeDecision::Disabled => false,
+        }
+    }
+
+    /// The names of what is explicitly to be charged.
+    #[must_use]
+    pub fn enabled(&self) -> Vec<&'static str> {
+        let all = [
+            (self.compression_dictionary_building_buffer, EntryRole::CompressionDictionaryBuildingBuffer),
+            (self.filter_construction, EntryRole::FilterConstruction),
+            (self.block_based_table_reader, EntryRole::BlockBasedTableReader),
+        ];
+        let enabled = all.into_iter().filter(|(decision, _)| *decision == ChargeDecision::Enabled);
+        enabled.map(|(_, role)| role.name()).collect()
+    }
+}
+
+/// What a builder charges its memory to.
+#[derive(Clone, Debug)]
+pub struct Charging {
+    /// The cache.
+    pub cache: Arc<TableBlockCache>,
+    /// What is charged.
+    pub usage: CacheUsageOptions,
+}
+
+/// Memory of one kind, with what is reserved for it.
+#[derive(Debug)]
+pub(crate) struct Charge(Reservation);
+
+impl Charge {
+    /// `None` when the role is not charged.
+    pub(crate) fn begin(charging: Option<&Charging>, role: EntryRole) -> Option<Self> {
+        let charging = charging.filter(|charging| charging.usage.is_charged(role))?;
+        // Nothing is reserved yet, so nothing can be refused.
+        charging.cache.reserve(0, role).ok().map(Self)
+    }
+
+    /// Reserves for `bytes`, rounded up. Refused, it stays as it is.
+    pub(crate) fn set(&mut self, bytes: usize) -> Result<()> {
+        let wanted = bytes.div_ceil(STEP_BYTES) * STEP_BYTES;
+        if wanted == self.0.bytes() { Ok(()) } else { self.0.resize(wanted) }
+    }
+}
