@@ -5,6 +5,7 @@
 //! | `slot` | one entry and the atomic word that is its whole life |
 //! | `index` | hash of a key -> slot, read without locks |
 //! | `shard` | slots, index, clock hand and lock of a part of the cache |
+//! | `ghosts` | what was evicted unused, for a while |
 //! | `budget` | capacity and usage of the whole cache |
 //! | `eviction` | making room: the clock hand goes around all shards |
 //! | `shared` | all shards and the capacity; kept alive by entries |
@@ -18,6 +19,7 @@ mod budget;
 mod cache;
 mod eviction;
 mod flight;
+mod ghosts;
 mod handle;
 mod index;
 mod key;

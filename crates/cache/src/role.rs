@@ -101,8 +101,7 @@ impl Priority {
     #[inline]
     pub(crate) fn tenacity(self) -> Tenacity {
         match self {
-            Self::Bottom => Tenacity { clock: 0, is_slow: false },
-            Self::Low => Tenacity { clock: 1, is_slow: false },
+            Self::Bottom | Self::Low => Tenacity { clock: 0, is_slow: false },
             Self::High => Tenacity { clock: 3, is_slow: false },
             Self::Highest => Tenacity { clock: 3, is_slow: true },
         }

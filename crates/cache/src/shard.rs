@@ -14,11 +14,13 @@
 //! the table grows needs no protection: what it reads there is old, and the slot itself says whether it still holds the key.
 
 use crate::budget::Budget;
+use crate::ghosts::Ghosts;
 use crate::index::Index;
 use crate::key::CacheKey;
-use crate::role::{ROLES, Tenacity};
-use crate::slot::{Acquired, Entry, Hidden, Slot, Sweep};
+use crate::role::{Pool, Priority, ROLES};
+use crate::slot::{Acquired, Entry, Hidden, Queue, Slot, Sweep};
 use crate::sync::{AtomicPtr, Mutex, Ordering};
+use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -28,6 +30,12 @@ const FIRST_CHUNK_BITS: u32 = FIRST_CHUNK.trailing_zeros();
 /// Chunks: together more slots than slot numbers.
 const CHUNKS: usize = 27;
 const FIRST_INDEX: usize = 2 * FIRST_CHUNK;
+/// One part in ten of the bytes of low priority is for entries on probation.
+const PROBATION_SHARE: usize = 10;
+/// Steps in the probation queue for each of the clock hand in the main one.
+const TURNS_BETWEEN: usize = 64;
+/// Slots that a step in the main queue looks at for one that is in it.
+const SLOTS_A_STEP: usize = 16;
 /// What a walk of the clock hand through a part of a shard did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Swept {
@@ -56,6 +64,52 @@ struct State {
     visible: usize,
     hand: u32,
     by_role: RoleUsage,
+    /// Slots and the numbers of their entries, oldest first. Some are gone, or in the main queue by now.
+    probation: VecDeque<(u32, u32)>,
+    bottom: VecDeque<(u32, u32)>,
+    /// Charges of entries that are not of high priority, and of those of them that are beside the main queue.
+    low_bytes: usize,
+    probation_bytes: usize,
+    ghosts: Ghosts,
+    /// Entries taken from the probation queue since the hand last moved in the main one.
+    turns: usize,
+}
+
+impl State {
+    /// Puts a new entry where its priority wants it, or the main queue when it was evicted too early.
+    fn enqueue<P>(&mut self, slot: &Slot<P>, hash: u64, priority: Priority, entry: &Entry<P>) {
+        let queue = match priority {
+            Priority::High | Priority::Highest => Queue::Main,
+            Priority::Low if self.ghosts.take(hash, self.visible) => Queue::Main,
+            Priority::Low => Queue::Probation,
+            Priority::Bottom => Queue::Bottom,
+        };
+        let number = slot.begin_in(queue);
+        if entry.pool != Pool::High {
+            self.low_bytes += entry.charge;
+        }
+        match queue {
+            Queue::Main => return,
+            Queue::Probation => self.probation.push_back((slot.number, number)),
+            Queue::Bottom => self.bottom.push_back((slot.number, number)),
+        }
+        self.probation_bytes += entry.charge;
+    }
+
+    /// The next of the queues beside the main one, when it is their turn: the bottom always, probation while it is larger
+    /// than its share, but for a turn of the main queue now and then: what nobody uses there must go, too.
+    fn next_unproven(&mut self) -> Option<(Queue, u32, u32)> {
+        if let Some((slot, entry)) = self.bottom.pop_front() {
+            return Some((Queue::Bottom, slot, entry));
+        }
+        let is_large = self.probation_bytes > self.low_bytes / PROBATION_SHARE;
+        if !is_large || self.turns >= TURNS_BETWEEN {
+            self.turns = 0;
+            return None;
+        }
+        self.turns += 1;
+        self.probation.pop_front().map(|(slot, entry)| (Queue::Probation, slot, entry))
+    }
 }
 
 /// The shard.
@@ -86,6 +140,12 @@ impl<P> Shard<P> {
                 visible: 0,
                 hand: 0,
                 by_role: RoleUsage::default(),
+                probation: VecDeque::new(),
+                bottom: VecDeque::new(),
+                low_bytes: 0,
+                probation_bytes: 0,
+                ghosts: Ghosts::new(FIRST_INDEX),
+                turns: 0,
             }),
         }
     }
@@ -132,7 +192,7 @@ impl<P> Shard<P> {
         &self,
         hash: u64,
         entry: Entry<P>,
-        tenacity: Tenacity,
+        priority: Priority,
         garbage: &mut Vec<Entry<P>>,
     ) -> Result<NonNull<Slot<P>>, Entry<P>> {
         let mut state = self.state.lock();
@@ -140,6 +200,7 @@ impl<P> Shard<P> {
             self.hide(&mut state, hash, old, garbage);
         }
         let Some(number) = self.free_slot(&mut state) else { return Err(entry) };
+        self.forget_stale(&mut state);
         if (state.visible + 1) * 2 > self.index().length() {
             self.grow_index(&mut state);
         }
@@ -147,8 +208,9 @@ impl<P> Shard<P> {
         state.by_role.count[entry.role as usize] += 1;
         state.visible += 1;
         let slot = self.slot(number);
+        state.enqueue(slot, hash, priority, &entry);
         // SAFETY: the number comes from the free list, under the lock.
-        unsafe { slot.publish(entry, tenacity) };
+        unsafe { slot.publish(entry, priority.tenacity()) };
         self.index().insert(hash, number);
         Ok(NonNull::from(slot))
     }
@@ -158,26 +220,83 @@ impl<P> Shard<P> {
         let mut state = self.state.lock();
         let state = &mut *state;
         let mut swept = Swept::default();
+        let takes_all = steps >= state.slot_count as usize;
         let steps = steps.min(state.slot_count as usize);
         while swept.steps < steps && swept.freed < wanted {
-            let slot = self.slot(state.hand);
-            state.hand = if state.hand + 1 < state.slot_count { state.hand + 1 } else { 0 };
             swept.steps += 1;
-            match slot.sweep() {
-                Sweep::Nothing => {}
-                Sweep::Aged => swept.aged += 1,
-                Sweep::Referenced => swept.referenced += 1,
-                Sweep::Claimed => {
-                    // SAFETY: claimed just now, under the lock.
-                    let entry = unsafe { slot.take() };
-                    swept.freed += entry.charge;
-                    self.unindex(state, entry.key.hash(), slot);
-                    self.account_free(state, slot, &entry);
-                    garbage.push(entry);
+            match if takes_all { None } else { state.next_unproven() } {
+                None => {
+                    let slot = self.advance_hand(state, takes_all);
+                    if takes_all || slot.is_in_main() {
+                        self.sweep_slot(state, slot, &mut swept, garbage);
+                    }
+                }
+                Some((queue, number, entry)) => {
+                    let slot = self.slot(number);
+                    // Otherwise its entry is another one by now.
+                    if slot.is_in(queue, entry) {
+                        self.sweep_unproven(state, slot, queue, &mut swept, garbage);
+                    }
                 }
             }
         }
         swept
+    }
+
+    /// The next slot, or the next that is in the main queue if there is one near.
+    fn advance_hand(&self, state: &mut State, takes_all: bool) -> &Slot<P> {
+        let mut slot = self.slot(state.hand);
+        for _ in 0..SLOTS_A_STEP {
+            slot = self.slot(state.hand);
+            state.hand = if state.hand + 1 < state.slot_count { state.hand + 1 } else { 0 };
+            if takes_all || (slot.is_in_main() && slot.is_visible()) {
+                break;
+            }
+        }
+        slot
+    }
+
+    fn sweep_slot(&self, state: &mut State, slot: &Slot<P>, swept: &mut Swept, garbage: &mut Vec<Entry<P>>) -> Sweep {
+        let outcome = slot.sweep();
+        match outcome {
+            Sweep::Nothing => {}
+            Sweep::Aged => swept.aged += 1,
+            Sweep::Referenced => swept.referenced += 1,
+            Sweep::Claimed => {
+                // SAFETY: claimed just now, under the lock.
+                let entry = unsafe { slot.take() };
+                swept.freed += entry.charge;
+                self.unindex(state, entry.key.hash(), slot);
+                self.account_free(state, slot, &entry);
+                garbage.push(entry);
+            }
+        }
+        outcome
+    }
+
+    /// The oldest entry of a queue beside the main one: evicted if nobody has used it, else it has proved itself.
+    fn sweep_unproven(
+        &self,
+        state: &mut State,
+        slot: &Slot<P>,
+        queue: Queue,
+        swept: &mut Swept,
+        garbage: &mut Vec<Entry<P>>,
+    ) {
+        match self.sweep_slot(state, slot, swept, garbage) {
+            Sweep::Nothing => {}
+            Sweep::Aged | Sweep::Referenced => {
+                slot.move_to_main();
+                state.probation_bytes -= slot.charge();
+            }
+            Sweep::Claimed => {
+                if queue == Queue::Probation
+                    && let Some(entry) = garbage.last()
+                {
+                    state.ghosts.add(entry.key.hash());
+                }
+            }
+        }
     }
 
     /// Removes the entry of `key`; holders keep it. True when there was one.
@@ -252,7 +371,9 @@ impl<P> Shard<P> {
         let state = self.state.lock();
         // SAFETY: indexes live as long as the shard.
         let indexes: usize = state.indexes.iter().map(|index| unsafe { index.as_ref() }.memory_bytes()).sum();
-        indexes + state.slot_count as usize * (size_of::<Slot<P>>() + size_of::<u32>())
+        let queues = (state.probation.capacity() + state.bottom.capacity()) * size_of::<(u32, u32)>();
+        let slots = state.slot_count as usize * (size_of::<Slot<P>>() + size_of::<u32>());
+        indexes + slots + queues + state.ghosts.memory_bytes()
     }
 
     /// The visible slot with `key`. Under the lock only.
@@ -289,9 +410,27 @@ impl<P> Shard<P> {
     fn account_free(&self, state: &mut State, slot: &Slot<P>, entry: &Entry<P>) {
         state.by_role.charge[entry.role as usize] -= entry.charge;
         state.by_role.count[entry.role as usize] -= 1;
+        if entry.pool != Pool::High {
+            state.low_bytes -= entry.charge;
+        }
+        if !slot.is_in_main() {
+            state.probation_bytes -= entry.charge;
+        }
         self.budget.give_back(entry.charge);
         self.budget.leave_pool(entry.pool, entry.charge);
         state.free.push(slot.number);
+    }
+
+    /// Drops the records of entries that left the queues beside the main one by another way, when they are many.
+    fn forget_stale(&self, state: &mut State) {
+        let most = 2 * state.slot_count as usize;
+        let is_there = |queue| move |&(slot, entry): &(u32, u32)| self.slot(slot).is_in(queue, entry);
+        if state.probation.len() >= most {
+            state.probation.retain(is_there(Queue::Probation));
+        }
+        if state.bottom.len() >= most {
+            state.bottom.retain(is_there(Queue::Bottom));
+        }
     }
 
     /// The number of an EMPTY slot. `None` when there are four billion entries.
@@ -321,6 +460,7 @@ impl<P> Shard<P> {
         }
         let grown = NonNull::from(Box::leak(Box::new(grown)));
         state.indexes.push(grown);
+        state.ghosts = Ghosts::new(self.index().length());
         self.index.store(grown.as_ptr(), Ordering::Release);
     }
 }

@@ -150,7 +150,7 @@ impl<V> Shared<V> {
         let payload = Payload { value, owner: self.clone() };
         let (pool, priority) = self.budget.enter_pool(priority, charge);
         let entry = Entry { key: *key, charge, role, pool, payload };
-        let inserted = self.shard(hash).insert(hash, entry, priority.tenacity(), &mut garbage);
+        let inserted = self.shard(hash).insert(hash, entry, priority, &mut garbage);
         self.counters.count(if inserted.is_ok() { Event::Insert } else { Event::Rejection }, role);
         inserted.map_err(|entry| {
             self.budget.give_back(charge);

@@ -45,6 +45,19 @@ const ONE_CLOCK: u64 = 1 << CLOCK_SHIFT;
 const SLOW: u64 = 1 << 36;
 const HALF: u64 = 1 << 37;
 
+/// Where an entry waits for its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Queue {
+    /// The slots themselves, around which the clock hand goes.
+    Main,
+    /// New, and not worth a place in the main queue before it was used again.
+    Probation,
+    /// First to go.
+    Bottom,
+}
+
+const QUEUE_BITS: u32 = 2;
+
 /// What a slot holds.
 pub(crate) struct Entry<P> {
     pub(crate) key: CacheKey,
@@ -59,7 +72,9 @@ pub(crate) struct Slot<P> {
     meta: AtomicU64,
     /// Its number in the shard.
     pub(crate) number: u32,
-    /// Charge of the entry, readable without a reference. Only for statistics.
+    /// Where the entry waits for the clock hand, and a number that changes with each entry. Used under the shard's lock.
+    place: std::sync::atomic::AtomicU32,
+    /// Charge of the entry, readable without a reference.
     charge: std::sync::atomic::AtomicUsize,
     entry: UnsafeCell<MaybeUninit<Entry<P>>>,
 }
@@ -104,6 +119,7 @@ impl<P> Slot<P> {
         Self {
             meta: AtomicU64::new(EMPTY),
             number,
+            place: Default::default(),
             charge: Default::default(),
             entry: UnsafeCell::new(MaybeUninit::uninit()),
         }
@@ -161,6 +177,33 @@ impl<P> Slot<P> {
         let before = self.meta.fetch_sub(1, Ordering::AcqRel);
         debug_assert!(before & REFERENCES != 0);
         before & (STATE | REFERENCES) == INVISIBLE | 1
+    }
+
+    /// Puts a new entry into a queue; returns the entry's number. Under the shard's lock.
+    pub(crate) fn begin_in(&self, queue: Queue) -> u32 {
+        let number = (self.place.load(Ordering::Relaxed) >> QUEUE_BITS).wrapping_add(1) << QUEUE_BITS >> QUEUE_BITS;
+        self.place.store(number << QUEUE_BITS | queue as u32, Ordering::Relaxed);
+        number
+    }
+
+    /// Moves the entry to the main queue. Under the shard's lock.
+    pub(crate) fn move_to_main(&self) {
+        self.place.fetch_and(!((1 << QUEUE_BITS) - 1), Ordering::Relaxed);
+    }
+
+    /// Whether entry `number` is in the slot, in `queue`. Under the shard's lock.
+    pub(crate) fn is_in(&self, queue: Queue, number: u32) -> bool {
+        self.place.load(Ordering::Relaxed) == number << QUEUE_BITS | queue as u32
+    }
+
+    /// Whether the entry is in the main queue. Under the shard's lock.
+    pub(crate) fn is_in_main(&self) -> bool {
+        self.place.load(Ordering::Relaxed) & ((1 << QUEUE_BITS) - 1) == Queue::Main as u32
+    }
+
+    /// Charge of the entry, if there is one.
+    pub(crate) fn charge(&self) -> usize {
+        self.charge.load(Ordering::Relaxed)
     }
 
     /// The entry.

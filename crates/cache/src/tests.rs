@@ -279,12 +279,52 @@ fn left_after_scan(options: CacheOptions, scanned: u64) -> [usize; 4] {
 fn each_priority_outlasts_the_one_below() {
     for shard_bits in [0, 4] {
         let options = CacheOptions { shard_bits: Some(shard_bits), ..options(80_000, false) };
-        let left: Vec<_> = [450, 1000, 1500, 2500, 5500].map(|scanned| left_after_scan(options, scanned)).into();
+        let left: Vec<_> = [450, 550, 1000, 65_000, 200_000].map(|scanned| left_after_scan(options, scanned)).into();
         assert!(left.iter().all(|left| left.is_sorted()), "{left:?}");
         assert!(left[0][0] < 100 && left[0][1..] == [100; 3], "{left:?}");
-        assert!(left.iter().any(|left| left[2] == 0 && left[3] == 100), "{left:?}");
+        assert!(left[1][0] == 0 && left[1][1] < 100 && left[2] == [0, 0, 100, 100], "{left:?}");
+        assert!(left[3][2] < 20 && left[3][3] == 100, "{left:?}");
         assert_eq!(left[4], [0; 4], "nothing stays for ever");
     }
+}
+
+/// A skewed load beside a scan of twice as many blocks: what is used again must not give way to what never is.
+#[test]
+fn a_scan_does_not_push_out_what_is_used() {
+    let cache = BlockCache::<u64>::new(CacheOptions { shard_bits: Some(3), ..options(1_000_000, false) });
+    let mut random = Random::new(1);
+    let mut hits = 0;
+    for step in 0..60_000u64 {
+        // A thousand blocks of which the first tenth is asked for nine times in ten.
+        let number = if random.below(10) < 9 { random.below(500) } else { 500 + random.below(4_500) };
+        let ask = |number: u64| {
+            let found = cache.lookup(&key(number)).is_some();
+            if !found {
+                drop(cache.insert(&key(number), number, 1000, EntryRole::DataBlock, Priority::Low));
+            }
+            found
+        };
+        hits += u64::from(step >= 30_000 && ask(number));
+        ask(1_000_000 + 2 * step);
+        ask(1_000_001 + 2 * step);
+        if step < 30_000 {
+            ask(number);
+        }
+    }
+    assert!(hits > 26_500, "{hits} of 30,000");
+}
+
+#[test]
+fn replaced_entries_leave_nothing_behind() {
+    let cache = BlockCache::<u64>::new(CacheOptions { shard_bits: Some(0), ..options(1 << 20, false) });
+    let insert = |number, priority| drop(cache.insert(&key(number), number, 100, EntryRole::DataBlock, priority));
+    (0..100).for_each(|number| insert(number, Priority::Low));
+    let before = cache.table_bytes();
+    for round in 0..10_000 {
+        insert(round % 100, if round % 3 == 0 { Priority::Bottom } else { Priority::Low });
+        cache.erase(&key(round % 50));
+    }
+    assert!(cache.table_bytes() < before + 16 * 1024, "{} after {before}", cache.table_bytes());
 }
 
 #[test]
@@ -545,7 +585,7 @@ fn large_entry_beside_churn(shard_bits: u32, strict: bool, large: usize) -> ferr
         assert!(cache.usage() <= CAPACITY, "{} bytes with {shard_bits} shard bits", cache.usage());
     }
     assert_eq!(loads, 1, "an entry of {large} bytes was loaded again with {shard_bits} shard bits");
-    assert!(small_hits > 39_900, "{small_hits} of 40,000 small blocks were still there beside {large} bytes");
+    assert!(small_hits > 39_000, "{small_hits} of 40,000 small blocks were still there beside {large} bytes");
     Ok(())
 }
 
