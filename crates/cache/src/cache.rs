@@ -285,6 +285,12 @@ impl<V> BlockCache<V> {
         self.shared.shards().iter().map(|shard| shard.table_bytes()).sum()
     }
 
+    /// Places of the tables that keys are looked up in.
+    #[must_use]
+    pub fn table_address_count(&self) -> usize {
+        self.shared.shards().iter().map(|shard| shard.index_length()).sum()
+    }
+
     /// Number of shards.
     #[must_use]
     pub fn shard_count(&self) -> usize {

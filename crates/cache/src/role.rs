@@ -79,10 +79,7 @@ impl EntryRole {
 }
 
 /// How long an entry that nobody asks for survives: the passes of the clock hand it starts with. Each use adds one, up to
-/// three.
-///
-/// `Low` starts with one pass and earns the others by being used: on skewed keys that finds more than starting with two,
-/// as scans and keys that are wanted once go sooner, and it leaves more room to `High`.
+/// three. What starts with none has to prove itself first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Priority {
     /// First to go.

@@ -366,6 +366,11 @@ impl<P> Shard<P> {
         (0..state.slot_count).map(|number| self.slot(number).pinned_charge()).sum()
     }
 
+    /// Places of the index.
+    pub(crate) fn index_length(&self) -> usize {
+        self.index().length()
+    }
+
     /// Bytes of the tables themselves.
     pub(crate) fn table_bytes(&self) -> usize {
         let state = self.state.lock();

@@ -59,3 +59,4 @@ mod table_options;
 mod table_values;
 mod write;
 mod write_batch;
+mod write_buffer_manager;

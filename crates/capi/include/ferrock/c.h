@@ -44,8 +44,10 @@ typedef struct rocksdb_comparator_t rocksdb_comparator_t;
 typedef struct rocksdb_env_t rocksdb_env_t;
 typedef struct rocksdb_filterpolicy_t rocksdb_filterpolicy_t;
 typedef struct rocksdb_flushoptions_t rocksdb_flushoptions_t;
+typedef struct rocksdb_hyper_clock_cache_options_t rocksdb_hyper_clock_cache_options_t;
 typedef struct rocksdb_iterator_t rocksdb_iterator_t;
 typedef struct rocksdb_livefiles_t rocksdb_livefiles_t;
+typedef struct rocksdb_lru_cache_options_t rocksdb_lru_cache_options_t;
 typedef struct rocksdb_mergeoperator_t rocksdb_mergeoperator_t;
 typedef struct rocksdb_options_t rocksdb_options_t;
 typedef struct rocksdb_pinnableslice_t rocksdb_pinnableslice_t;
@@ -53,6 +55,7 @@ typedef struct rocksdb_readoptions_t rocksdb_readoptions_t;
 typedef struct rocksdb_slicetransform_t rocksdb_slicetransform_t;
 typedef struct rocksdb_snapshot_t rocksdb_snapshot_t;
 typedef struct rocksdb_wait_for_compact_options_t rocksdb_wait_for_compact_options_t;
+typedef struct rocksdb_write_buffer_manager_t rocksdb_write_buffer_manager_t;
 typedef struct rocksdb_writebatch_t rocksdb_writebatch_t;
 typedef struct rocksdb_writeoptions_t rocksdb_writeoptions_t;
 
@@ -511,9 +514,49 @@ void rocksdb_block_based_options_set_block_cache(rocksdb_block_based_table_optio
 void rocksdb_block_based_options_set_filter_policy(rocksdb_block_based_table_options_t* options,
                                                    rocksdb_filterpolicy_t* policy);
 
+/* All of them are the one kind of cache there is. A read that finds no room over a strict limit fails with
+ * "Operation aborted: Memory limit reached: ...". */
 rocksdb_cache_t* rocksdb_cache_create_lru(size_t capacity);
+rocksdb_cache_t* rocksdb_cache_create_lru_with_strict_capacity_limit(size_t capacity);
+rocksdb_cache_t* rocksdb_cache_create_lru_opts(const rocksdb_lru_cache_options_t* options);
 rocksdb_cache_t* rocksdb_cache_create_hyper_clock(size_t capacity, size_t estimated_entry_charge);
+rocksdb_cache_t* rocksdb_cache_create_hyper_clock_opts(const rocksdb_hyper_clock_cache_options_t* options);
 void rocksdb_cache_destroy(rocksdb_cache_t* cache);
+void rocksdb_cache_disown_data(rocksdb_cache_t* cache);
+void rocksdb_cache_set_capacity(rocksdb_cache_t* cache, size_t capacity);
+size_t rocksdb_cache_get_capacity(const rocksdb_cache_t* cache);
+size_t rocksdb_cache_get_usage(const rocksdb_cache_t* cache);
+size_t rocksdb_cache_get_pinned_usage(const rocksdb_cache_t* cache);
+size_t rocksdb_cache_get_table_address_count(const rocksdb_cache_t* cache);
+size_t rocksdb_cache_get_occupancy_count(const rocksdb_cache_t* cache);
+
+rocksdb_lru_cache_options_t* rocksdb_lru_cache_options_create(void);
+void rocksdb_lru_cache_options_destroy(rocksdb_lru_cache_options_t* options);
+void rocksdb_lru_cache_options_set_capacity(rocksdb_lru_cache_options_t* options, size_t capacity);
+void rocksdb_lru_cache_options_set_num_shard_bits(rocksdb_lru_cache_options_t* options, int bits);
+rocksdb_hyper_clock_cache_options_t* rocksdb_hyper_clock_cache_options_create(size_t capacity,
+                                                                              size_t estimated_entry_charge);
+void rocksdb_hyper_clock_cache_options_destroy(rocksdb_hyper_clock_cache_options_t* options);
+void rocksdb_hyper_clock_cache_options_set_capacity(rocksdb_hyper_clock_cache_options_t* options, size_t capacity);
+void rocksdb_hyper_clock_cache_options_set_estimated_entry_charge(rocksdb_hyper_clock_cache_options_t* options,
+                                                                  size_t estimated_entry_charge);
+void rocksdb_hyper_clock_cache_options_set_num_shard_bits(rocksdb_hyper_clock_cache_options_t* options, int bits);
+
+/* Bounds the memory of the memtables of every database that is opened with it. */
+rocksdb_write_buffer_manager_t* rocksdb_write_buffer_manager_create(size_t buffer_size, bool allow_stall);
+rocksdb_write_buffer_manager_t* rocksdb_write_buffer_manager_create_with_cache(size_t buffer_size,
+                                                                               const rocksdb_cache_t* cache,
+                                                                               bool allow_stall);
+void rocksdb_write_buffer_manager_destroy(rocksdb_write_buffer_manager_t* manager);
+bool rocksdb_write_buffer_manager_enabled(rocksdb_write_buffer_manager_t* manager);
+bool rocksdb_write_buffer_manager_cost_to_cache(rocksdb_write_buffer_manager_t* manager);
+size_t rocksdb_write_buffer_manager_memory_usage(rocksdb_write_buffer_manager_t* manager);
+size_t rocksdb_write_buffer_manager_mutable_memtable_memory_usage(rocksdb_write_buffer_manager_t* manager);
+size_t rocksdb_write_buffer_manager_dummy_entries_in_cache_usage(rocksdb_write_buffer_manager_t* manager);
+size_t rocksdb_write_buffer_manager_buffer_size(rocksdb_write_buffer_manager_t* manager);
+void rocksdb_write_buffer_manager_set_buffer_size(rocksdb_write_buffer_manager_t* manager, size_t size);
+void rocksdb_write_buffer_manager_set_allow_stall(rocksdb_write_buffer_manager_t* manager, bool allow);
+void rocksdb_options_set_write_buffer_manager(rocksdb_options_t* options, rocksdb_write_buffer_manager_t* manager);
 
 rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_bloom(double bits_per_key);
 rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_bloom_full(double bits_per_key);

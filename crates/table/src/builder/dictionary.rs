@@ -94,7 +94,7 @@ mod tests {
         let mut params = TableBuilderParams::new(InternalComparator::default());
         params.compression = CompressionType::Zstd;
         params.compression_options.max_dict_bytes = 8;
-        let mut blocks = BufferedBlocks::default();
+        let mut blocks = BufferedBlocks::new(&params).unwrap();
         assert_eq!(blocks.dictionary(&params), None);
         for block in [b"aaa", b"bbb", b"ccc", b"ddd", b"eee"] {
             blocks.push(block);
