@@ -121,14 +121,14 @@ c_functions! {
         unsafe { set(options, OPTION, |options| known.map(|(kind, _)| options.table.index_type = *kind)) };
     }
 
-    /// How keys are found in a data block.
+    /// How keys are found in a data block; 2, which RocksDB does not have, is `kDataBlockAuto`.
     fn rocksdb_block_based_options_set_data_block_index_type(
         options: *mut rocksdb_block_based_table_options_t,
         index_type: c_int,
     ) {
         const OPTION: &str = "data_block_index_type";
         let known = usize::try_from(index_type).ok().and_then(|index| DataBlockIndexType::ALL.get(index));
-        let known = known.ok_or_else(|| out_of_range(OPTION, index_type, "0..=1"));
+        let known = known.ok_or_else(|| out_of_range(OPTION, index_type, "0..=2"));
         // SAFETY: the contract.
         unsafe { set(options, OPTION, |options| known.map(|(kind, _)| options.table.data_block_index_type = *kind)) };
     }

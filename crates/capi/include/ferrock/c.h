@@ -93,7 +93,8 @@ enum { /* index_type */
 
 enum { /* data_block_index_type */
   rocksdb_block_based_table_data_block_index_type_binary_search = 0,
-  rocksdb_block_based_table_data_block_index_type_binary_search_and_hash = 1
+  rocksdb_block_based_table_data_block_index_type_binary_search_and_hash = 1,
+  ferrock_block_based_table_data_block_index_type_auto = 2 /* follows the reads; RocksDB does not have it */
 };
 
 enum {

@@ -122,7 +122,7 @@ static void test_refused_values(const char* path) {
   TABLE("Invalid argument: ", rocksdb_block_based_options_set_index_type, 9, "index_type = 9 is out of");
   TABLE("Invalid argument: ", rocksdb_block_based_options_set_block_size, 0, "block_size = 0 is out of");
   TABLE("Invalid argument: ", rocksdb_block_based_options_set_block_restart_interval, 0, "block_restart_interval");
-  TABLE("Invalid argument: ", rocksdb_block_based_options_set_data_block_index_type, 2, "data_block_index_type = 2");
+  TABLE("Invalid argument: ", rocksdb_block_based_options_set_data_block_index_type, 3, "data_block_index_type = 3");
   NOT_BUILT(rocksdb_options_set_compression, rocksdb_xpress_compression, "compression");
   NOT_BUILT(rocksdb_options_set_compaction_style, rocksdb_universal_compaction, "compaction_style");
   NOT_BUILT(rocksdb_options_set_compaction_style, rocksdb_fifo_compaction, "compaction_style");
