@@ -123,7 +123,7 @@ pub(crate) const TABLE: &[Benchmark] = &[
     },
     row("linkbench", Work::LinkBench, "LinkBench: its published mix of operations on that graph"),
     row("linkcheck", Work::LinkCheck, "LinkBench: read all rows, count the links and compare"),
-    row("compact", Work::Compact, "compact everything"),
+    row("compact", Work::Compact, "compact everything, the bottommost level too"),
     row("compactall", Work::Compact, "the same: there is one database"),
     row("flush", Work::Flush, "flush the memtable"),
     row("waitforcompaction", Work::WaitForCompaction, "wait until nothing runs in the background"),
