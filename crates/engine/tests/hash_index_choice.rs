@@ -3,6 +3,7 @@
 
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ReadOptions, WriteOptions};
 use ferrock_table::options::DataBlockIndexType;
+use ferrock_vfs::{FileSystem as _, PosixFileSystem, read_file};
 
 const KEYS: u32 = 4000;
 
@@ -89,17 +90,13 @@ fn tables_follow_the_reads_of_their_family() {
     drop(db);
 
     // The choice is in the OPTIONS file, where RocksDB finds one that it knows.
-    let text = std::fs::read_dir(directory.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("OPTIONS-"))
-        .max()
-        .map(|path| std::fs::read_to_string(path).unwrap())
-        .unwrap();
+    let files = PosixFileSystem::new();
+    let names = files.children(directory.path()).unwrap();
+    let newest = names.iter().filter(|name| name.starts_with("OPTIONS-")).max().unwrap();
+    let text = String::from_utf8(read_file(&files, &directory.path().join(newest)).unwrap()).unwrap();
     assert_eq!(text.matches("\n  data_block_index_type=kDataBlockBinarySearch\n").count(), 2, "{text}");
     assert_eq!(text.matches("# ferrock: data_block_index_type=kDataBlockAuto").count(), 2, "{text}");
-    let loaded =
-        ferrock::options::load_latest(&ferrock_vfs::PosixFileSystem::new(), directory.path()).unwrap().unwrap();
+    let loaded = ferrock::options::load_latest(&files, directory.path()).unwrap().unwrap();
     for (_, family) in &loaded.column_families {
         assert_eq!(family.table.data_block_index_type, DataBlockIndexType::Auto);
     }
