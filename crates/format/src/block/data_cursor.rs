@@ -13,6 +13,7 @@ use super::key_buffer::KeyBuffer;
 use ferrock_base::coding::get_varint32;
 use ferrock_base::internal_key::{TRAILER_SIZE, trailer, user_key};
 use ferrock_base::{Error, InternalComparator, Result, SequenceNumber};
+use std::cmp::Ordering;
 
 /// Bit `t` is set when type `t` may stand in a data block.
 const POINT_TYPES: u32 = 1 << 0x00 | 1 << 0x01 | 1 << 0x02 | 1 << 0x07 | 1 << 0x11 | 1 << 0x14 | 1 << 0x16 | 1 << 0x18;
@@ -56,6 +57,29 @@ pub struct DataBlockCursor {
     passed: Vec<PassedEntry>,
     passed_keys: Vec<u8>,
     error: Option<Error>,
+}
+
+/// Compares two internal keys of the bytewise order, each without the same leading bytes; also tells how many more bytes their
+/// user keys have in common. `None` when one has no trailer.
+#[inline]
+fn compare_to_target(suffix: &[u8], target: &[u8]) -> Option<(Ordering, usize)> {
+    // A trailer follows every user key, so there are always eight bytes to load.
+    let (left, right) = (suffix.first_chunk::<8>()?, target.first_chunk::<8>()?);
+    let (left_length, right_length) = (suffix.len() - TRAILER_SIZE, target.len() - TRAILER_SIZE);
+    let (left, right) = (u64::from_be_bytes(*left), u64::from_be_bytes(*right));
+    let shorter = left_length.min(right_length);
+    let mut common = ((left ^ right).leading_zeros() / 8) as usize;
+    if common < shorter && common < 8 {
+        return Some((left.cmp(&right), common));
+    }
+    if shorter > 8 {
+        common = 8 + shared_prefix(&suffix[8..shorter], &target[8..shorter]);
+        if common < shorter {
+            return Some((suffix[common].cmp(&target[common]), common));
+        }
+    }
+    let order = left_length.cmp(&right_length).then_with(|| trailer(target).cmp(&trailer(suffix)));
+    Some((order, shorter))
 }
 
 impl DataBlockCursor {
@@ -134,7 +158,7 @@ impl DataBlockCursor {
     /// Goes to the first entry at or after the internal key `target`.
     pub fn seek(&mut self, block: &DataBlock, comparator: &InternalComparator, target: &[u8]) {
         let Some(restart) = self.find_restart(block, comparator, target) else { return };
-        if comparator.user().is_bytewise() && self.scan_bytewise(block, restart, target) {
+        if comparator.user().is_bytewise() && self.scan_bytewise(block, restart, usize::MAX, target) {
             return;
         }
         self.go_to_restart(block, restart);
@@ -143,31 +167,29 @@ impl DataBlockCursor {
     }
 
     /// Goes from a restart whose key is smaller (or the first one) to the first entry at or after `target` without putting
-    /// any key together. False when that is not possible here: nothing is known then.
+    /// any key together. Gives up at `limit`, an offset: the cursor is then there, and not valid. False when a scan is not
+    /// possible here: nothing is known then.
     ///
     /// `matched` counts the leading bytes that the user key before has in common with the target's. As that key is
     /// smaller, an entry that shares more than those bytes with it is smaller too; any other entry begins with the
     /// shared bytes of the *target* and only its suffix has to be compared. So the found key is put together from the
     /// target and one suffix.
-    fn scan_bytewise(&mut self, block: &DataBlock, restart: usize, target: &[u8]) -> bool {
+    fn scan_bytewise(&mut self, block: &DataBlock, restart: usize, limit: usize, target: &[u8]) -> bool {
         let layout = block.layout();
         if layout.has_separate_values || self.global_sequence.is_some() {
             return false;
         }
         self.go_to_restart(block, restart);
         let Some(entries) = block.bytes().get(..layout.entries_end) else { return false };
-        let wanted = user_key(target);
-        let (mut matched, mut previous_length) = (0, 0);
-        loop {
-            let at = self.next_at;
-            if at >= entries.len() {
-                self.at = at;
-                return true;
-            }
+        let (stop, wanted_length) = (limit.min(entries.len()), user_key(target).len());
+        let (mut at, mut matched, mut previous_length) = (self.next_at, 0, 0);
+        while at < stop {
             let Some(header) = decode_header(entries, at) else { return false };
-            let key_end = header.end + header.non_shared;
-            let Some(suffix) = entries.get(header.end..key_end) else { return false };
+            let next_at = header.end + header.non_shared + header.value_length;
             let Some(length) = (header.shared + header.non_shared).checked_sub(TRAILER_SIZE) else { return false };
+            if next_at > entries.len() {
+                return false;
+            }
             if at >= self.next_restart_at {
                 if at > self.next_restart_at || header.shared != 0 {
                     return false;
@@ -175,35 +197,34 @@ impl DataBlockCursor {
                 self.restart_index += 1;
                 self.next_restart_at = layout.restart(block.bytes(), self.restart_index + 1);
             }
-            self.at = at;
-            self.next_at = key_end + header.value_length;
-            if self.next_at > entries.len() {
-                return false;
-            }
             if header.shared > matched {
                 let is_possible = header.shared <= previous_length + TRAILER_SIZE;
                 if matched >= previous_length || matched >= length || !is_possible {
                     return false;
                 }
-                previous_length = length;
+                (at, previous_length) = (next_at, length);
                 continue;
             }
-            let Some(rest) = suffix.get(..header.non_shared.wrapping_sub(TRAILER_SIZE)) else { return false };
-            let rest_wanted = &wanted[header.shared..];
-            let common = shared_prefix(rest, rest_wanted);
-            let is_smaller = match (rest.get(common), rest_wanted.get(common)) {
-                (Some(byte), Some(wanted)) => byte < wanted,
-                (None, Some(_)) => true,
-                (Some(_), None) => false,
-                (None, None) => trailer(suffix) > trailer(target),
-            };
-            if !is_smaller {
+            // Most entries on the way differ from the target in the byte behind those they share.
+            if header.non_shared > TRAILER_SIZE
+                && header.shared < wanted_length
+                && entries[header.end] < target[header.shared]
+            {
+                (at, matched, previous_length) = (next_at, header.shared, length);
+                continue;
+            }
+            let suffix = &entries[header.end..header.end + header.non_shared];
+            let Some((order, common)) = compare_to_target(suffix, &target[header.shared..]) else { return false };
+            if order.is_ge() {
+                (self.at, self.next_at) = (at, next_at);
                 self.take_found(header, suffix, target, at, entries.len());
                 return true;
             }
             matched = header.shared + common;
-            previous_length = length;
+            (at, previous_length) = (next_at, length);
         }
+        (self.at, self.next_at) = (at, at);
+        true
     }
 
     /// Puts the cursor on the entry that [`scan_bytewise`](Self::scan_bytewise) found.
@@ -256,13 +277,15 @@ impl DataBlockCursor {
                 return self.fail(bad_entry(&format!("the hash index names interval {interval} of {last}"), 0));
             }
         };
-        self.go_to_restart(block, restart);
         let limit = layout.restart(block.bytes(), restart + 1);
-        self.advance(block);
-        while self.valid && self.at < limit && comparator.compare(self.key(block), target).is_lt() {
+        if !(comparator.user().is_bytewise() && self.scan_bytewise(block, restart, limit, target)) {
+            self.go_to_restart(block, restart);
             self.advance(block);
+            while self.valid && self.at < limit && comparator.compare(self.key(block), target).is_lt() {
+                self.advance(block);
+            }
         }
-        if self.valid && self.at >= limit {
+        if self.at >= limit && limit < layout.entries_end && self.error.is_none() {
             // The bucket belongs to another key: nothing is known about this one.
             self.seek(block, comparator, target);
         }
