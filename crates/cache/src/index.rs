@@ -51,21 +51,21 @@ impl Index {
     pub(crate) fn find<T>(&self, hash: u64, mut accept: impl FnMut(u32) -> Option<T>) -> Option<T> {
         let tag = Self::tag(hash);
         let mut at = self.home(hash);
-        for _ in 0..self.words.len() {
+        let end = at.wrapping_add(self.words.len());
+        loop {
             // Acquire: the slot that the word names is initialised.
-            let word = self.words[at].load(Ordering::Acquire);
+            let word = self.words[at & self.mask].load(Ordering::Acquire);
             if word & TAG == tag
                 && word & SLOT != 0
                 && let Some(found) = accept((word >> SLOT_SHIFT) as u32 - 1)
             {
                 return Some(found);
             }
-            if word & DISPLACEMENTS == 0 {
+            at = at.wrapping_add(1);
+            if word & DISPLACEMENTS == 0 || at == end {
                 return None;
             }
-            at = (at + 1) & self.mask;
         }
-        None
     }
 
     /// Adds a slot. For the one writer; the table must have a free word.

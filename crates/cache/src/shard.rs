@@ -287,7 +287,8 @@ impl<P> Shard<P> {
             Sweep::Nothing => {}
             Sweep::Aged | Sweep::Referenced => {
                 slot.move_to_main();
-                state.probation_bytes -= slot.charge();
+                // SAFETY: the lock is held, and the slot was visible a moment ago.
+                state.probation_bytes -= unsafe { slot.charge() };
             }
             Sweep::Claimed => {
                 if queue == Queue::Probation

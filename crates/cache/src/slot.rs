@@ -58,7 +58,8 @@ pub(crate) enum Queue {
 
 const QUEUE_BITS: u32 = 2;
 
-/// What a slot holds.
+/// What a slot holds. What a lookup compares comes first.
+#[repr(C)]
 pub(crate) struct Entry<P> {
     pub(crate) key: CacheKey,
     pub(crate) charge: usize,
@@ -67,15 +68,14 @@ pub(crate) struct Entry<P> {
     pub(crate) payload: P,
 }
 
-/// A place for an entry.
+/// A place for an entry. A lookup reads one cache line of it.
+#[repr(C, align(64))]
 pub(crate) struct Slot<P> {
     meta: AtomicU64,
     /// Its number in the shard.
     pub(crate) number: u32,
     /// Where the entry waits for the clock hand, and a number that changes with each entry. Used under the shard's lock.
     place: std::sync::atomic::AtomicU32,
-    /// Charge of the entry, readable without a reference.
-    charge: std::sync::atomic::AtomicUsize,
     entry: UnsafeCell<MaybeUninit<Entry<P>>>,
 }
 
@@ -120,7 +120,6 @@ impl<P> Slot<P> {
             meta: AtomicU64::new(EMPTY),
             number,
             place: Default::default(),
-            charge: Default::default(),
             entry: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
@@ -131,7 +130,6 @@ impl<P> Slot<P> {
     /// The caller must own the EMPTY slot: taken from the shard's free list under its lock.
     pub(crate) unsafe fn publish(&self, entry: Entry<P>, tenacity: Tenacity) {
         debug_assert_eq!(self.meta.load(Ordering::Relaxed), EMPTY);
-        self.charge.store(entry.charge, Ordering::Relaxed);
         // SAFETY: nobody reads the entry of an EMPTY slot, and the caller is its only owner.
         unsafe { (*self.entry.get()).write(entry) };
         // Release: who acquires the VISIBLE state sees the entry.
@@ -201,9 +199,13 @@ impl<P> Slot<P> {
         self.place.load(Ordering::Relaxed) & ((1 << QUEUE_BITS) - 1) == Queue::Main as u32
     }
 
-    /// Charge of the entry, if there is one.
-    pub(crate) fn charge(&self) -> usize {
-        self.charge.load(Ordering::Relaxed)
+    /// Charge of the entry.
+    ///
+    /// # Safety
+    /// As [`key`](Self::key).
+    pub(crate) unsafe fn charge(&self) -> usize {
+        // SAFETY: as in `key`, for the charge field.
+        unsafe { (&raw const (*(*self.entry.get()).as_ptr()).charge).read() }
     }
 
     /// The entry.
@@ -301,9 +303,13 @@ impl<P> Slot<P> {
         }
     }
 
-    /// Charge of the entry when it is referenced, else 0; a snapshot.
+    /// Charge of the entry when it is referenced, else 0; a snapshot. Under the shard's lock.
     pub(crate) fn pinned_charge(&self) -> usize {
-        let meta = self.meta.load(Ordering::Relaxed);
-        if meta & STATE == EMPTY || meta & REFERENCES == 0 { 0 } else { self.charge.load(Ordering::Relaxed) }
+        let meta = self.meta.load(Ordering::Acquire);
+        if meta & STATE == EMPTY || meta & REFERENCES == 0 {
+            return 0;
+        }
+        // SAFETY: the lock is held and the slot was not EMPTY: nobody writes to it before the lock is free.
+        unsafe { self.charge() }
     }
 }

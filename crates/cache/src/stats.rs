@@ -1,10 +1,12 @@
 //! Hit, miss and insert counters that threads do not fight over.
 
 use crate::role::{EntryRole, ROLES};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use parking_lot::Mutex;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters are kept this many times; a thread sticks to one set.
-const STRIPES: usize = 16;
+/// Counters are kept this many times. Most threads have a set for themselves, which they count in without locked instructions.
+const STRIPES: usize = 32;
 
 /// One role's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,19 +84,60 @@ pub(crate) struct Counters {
     stripes: [Stripe; STRIPES],
 }
 
-fn stripe_of_thread() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static STRIPE: usize = NEXT.fetch_add(1, Ordering::Relaxed) % STRIPES;
+/// The last set is that of threads without one of their own.
+const SHARED: usize = STRIPES - 1;
+const UNASSIGNED: usize = usize::MAX;
+
+/// A bit for each set that a living thread has for itself.
+static LEASED: Mutex<u32> = Mutex::new(0);
+
+/// Gives a thread's set back when the thread ends; the lock hands what it counted on to the next one.
+struct Lease;
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let stripe = STRIPE.replace(SHARED);
+        if stripe < SHARED {
+            *LEASED.lock() &= !(1 << stripe);
+        }
     }
-    // A thread that is being torn down has lost its own number.
-    STRIPE.try_with(|stripe| *stripe).unwrap_or(0)
+}
+
+thread_local! {
+    static STRIPE: Cell<usize> = const { Cell::new(UNASSIGNED) };
+    static LEASE: Lease = const { Lease };
+}
+
+/// Finds a set for a thread that counts for the first time.
+#[cold]
+fn assign_stripe() -> usize {
+    // A thread that is being torn down can no longer give a set back.
+    if LEASE.try_with(|_| ()).is_err() {
+        return SHARED;
+    }
+    let mut leased = LEASED.lock();
+    let stripe = (leased.trailing_ones() as usize).min(SHARED);
+    if stripe < SHARED {
+        *leased |= 1 << stripe;
+    }
+    STRIPE.set(stripe);
+    stripe
 }
 
 impl Counters {
     #[inline]
     pub(crate) fn count(&self, event: Event, role: EntryRole) {
-        self.stripes[stripe_of_thread()].counters[role as usize][event as usize].fetch_add(1, Ordering::Relaxed);
+        let stripe = match STRIPE.get() {
+            stripe if stripe < STRIPES => stripe,
+            _ => assign_stripe(),
+        };
+        let counter = &self.stripes[stripe].counters[role as usize][event as usize];
+        if stripe == SHARED {
+            counter.fetch_add(1, Ordering::Relaxed);
+        } else {
+            // Nobody else writes to it.
+            counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn snapshot(&self) -> CacheStats {

@@ -660,3 +660,25 @@ fn a_strict_limit_holds_while_threads_fill_many_shards() {
     cache.set_capacity(0);
     assert_eq!(cache.usage(), 0);
 }
+
+/// More threads than there are sets of counters, one after another and at once: nothing is lost.
+#[test]
+fn every_thread_counts() {
+    let cache = BlockCache::<u64>::new(options(1 << 20, false));
+    drop(cache.insert(&key(1), 1, 10, EntryRole::DataBlock, Priority::Low).unwrap());
+    let look = || (0..1000).for_each(|_| drop(cache.lookup(&key(1))));
+    for _ in 0..50 {
+        std::thread::scope(|scope| scope.spawn(look).join().unwrap());
+    }
+    let together = Barrier::new(40);
+    std::thread::scope(|scope| {
+        for _ in 0..40 {
+            scope.spawn(|| {
+                look();
+                together.wait();
+                look();
+            });
+        }
+    });
+    assert_eq!(cache.stats().role(EntryRole::DataBlock).hits, 50_000 + 80_000);
+}
