@@ -83,3 +83,56 @@ fn find(name: &str) -> Result<&'static Definition> {
         Failure::Usage(format!("--experiment={name}: there are {}", names.join(", ")))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::benchmarks::parse_list;
+    use crate::flags::{Parsed, parse};
+    use crate::options;
+    use plan::Scale;
+
+    fn values(line: &str) -> Values {
+        match parse(line.split_whitespace().map(str::to_owned)) {
+            Ok(Parsed::Run(values)) => values,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_arm_is_a_command_line_at_every_scale() {
+        for definition in DEFINITIONS {
+            for scale in [0.0001, 0.01, 1.0, 20.0] {
+                let defaults = (definition.defaults)(Scale(scale));
+                for point in (definition.points)(Scale(scale)) {
+                    assert!(point.arms.len() > 1 && !point.cells.is_empty(), "{}", definition.name);
+                    for arm in &point.arms {
+                        let values = values("").between(&defaults, &arm.flags).unwrap();
+                        let settings = Settings::new(&values).unwrap();
+                        options::build(&values).unwrap();
+                        assert!(!settings.use_existing_db && settings.verify, "{}", definition.name);
+                        let again = self::values(&values.command_line());
+                        assert_eq!(again.command_line(), values.command_line());
+                    }
+                    let warm_up = point.warm_up.iter().map(|warm_up| warm_up.benchmark);
+                    let names = point.cells.iter().map(|cell| cell.benchmark).chain(warm_up);
+                    for name in names.chain(definition.finally.iter().copied()) {
+                        assert!(parse_list(name).is_ok(), "{name}");
+                    }
+                }
+            }
+            assert_eq!(find(definition.name).unwrap().name, definition.name);
+        }
+    }
+
+    #[test]
+    fn what_is_given_lies_between_defaults_and_what_makes_the_arm() {
+        let (given, defaults) =
+            (values("--num=7 --block_size=1k"), [("num", "5".to_owned()), ("value_size", "3".to_owned())]);
+        let values = given.between(&defaults, &[("block_size", "2k".to_owned())]).unwrap();
+        assert_eq!(values.command_line(), "--block_size=2048 --num=7 --value_size=3");
+        assert!(given.between(&[("nonsense", "1".to_owned())], &[]).unwrap_err().contains("unknown flag --nonsense"));
+        assert!(given.between(&[("row_cache_size", "1".to_owned())], &[]).is_err(), "what is not here is refused");
+        assert!(find("scarce").is_err());
+    }
+}

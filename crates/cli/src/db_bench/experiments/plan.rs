@@ -138,6 +138,15 @@ impl Row {
         self.median(Figure::OpsPerSecond).unwrap_or(0.0)
     }
 
+    /// A figure over that of another arm in the same cell: the median of the rounds' ratios.
+    pub(crate) fn paired(&self, other: &Self, figure: Figure) -> Option<f64> {
+        let pairs = self.samples.iter().zip(&other.samples);
+        let ratios: Vec<f64> = pairs
+            .filter_map(|(own, other)| Some(own.get(figure)? / other.get(figure).filter(|value| *value > 0.0)?))
+            .collect();
+        (!ratios.is_empty()).then(|| crate::stats::median(&ratios))
+    }
+
     /// Median, least and greatest ratio to the reference.
     pub(crate) fn ratio(&self) -> [f64; 3] {
         let least = self.ratios.iter().copied().fold(f64::INFINITY, f64::min);

@@ -5,7 +5,6 @@ use super::measure::Figure;
 use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale, WarmUp, set};
 use super::plot::{Kind, Plot};
 use crate::flags::Setting;
-use crate::stats::median;
 use ferrock::options::BlockBasedTableOptions;
 
 const HASH: &str = "hash 0.75";
@@ -95,10 +94,7 @@ fn against_better(outcome: &Outcome) -> Vec<(String, f64)> {
     let of = |auto: &Row| {
         let fixed = [BINARY, HASH].into_iter().filter_map(|arm| outcome.row(&auto.point, auto.cell, arm));
         let better = fixed.max_by(|left, right| left.rate().total_cmp(&right.rate()))?;
-        let rate = |sample: &super::measure::Sample| sample.get(Figure::OpsPerSecond).unwrap_or(0.0);
-        let ratios: Vec<f64> =
-            auto.samples.iter().zip(&better.samples).map(|(own, other)| rate(own) / rate(other).max(1e-9)).collect();
-        Some((auto.point.clone(), gain(median(&ratios))))
+        Some((auto.point.clone(), gain(auto.paired(better, Figure::OpsPerSecond)?)))
     };
     outcome.rows.iter().filter(|row| row.arm == AUTO).filter_map(of).collect()
 }
