@@ -404,7 +404,7 @@ fn index_type() {
     for (number, value) in values.into_iter().enumerate() {
         let mut setup = Setup::new();
         setup.family.prefix_extractor = Some(PrefixExtractor::Fixed(7));
-        let setup = setup.set("index_type", value);
+        let setup = setup.set("index_type", value).set("partition_from_level", "0");
         let properties = flushed_properties(&setup);
         assert_eq!(properties.index_type, Some(number as u32), "{value}");
         assert_eq!(properties.index_partitions > 0, value == "kTwoLevelIndexSearch");

@@ -21,7 +21,7 @@ pub(crate) struct AbsentShare {
 impl Default for AbsentShare {
     /// Until something is known every key counts as absent.
     fn default() -> Self {
-        Self { share: AtomicU32::new(ONE), credit: AtomicU32::new(0) }
+        Self { share: AtomicU32::new(ONE), credit: AtomicU32::new(ONE / 2) }
     }
 }
 
