@@ -210,7 +210,8 @@ option_table! {
         mutable prepopulate_block_cache: PrepopulateBlockCache = PrepopulateBlockCache::Disable;
         /// Bytes per bit of the read-amplification bitmap; 0 is off.
         mutable read_amp_bytes_per_bit: u32 = 0;
-        /// The search within index blocks.
+        /// The search within index blocks: bisection, or interpolation between bytewise keys, everywhere or where the writer
+        /// marked a block as evenly spread (see `uniform_cv_threshold`). It counts for tables that are opened from then on.
         mutable index_block_search_type: IndexBlockSearchType = IndexBlockSearchType::Binary;
         /// Version of the file format.
         mutable format_version: u32 = LATEST_FORMAT_VERSION, OLDEST_WRITTEN_FORMAT_VERSION..=LATEST_FORMAT_VERSION;
@@ -296,14 +297,8 @@ impl BlockBasedTableOptions {
     /// refuses them when its caller set them.
     #[must_use]
     pub fn unsupported_for_writing(&self) -> Vec<UnsupportedOption> {
-        let defaults = Self::default();
         let no_index = self.user_defined_index_factory.is_empty() || self.user_defined_index_factory == "nullptr";
         let rows = [
-            (
-                self.index_block_search_type != defaults.index_block_search_type,
-                "index_block_search_type",
-                "bisection of index blocks",
-            ),
             (!no_index, "user_defined_index_factory", "the ordinary index alone"),
             (self.use_udi_as_primary_index, "use_udi_as_primary_index", "the ordinary index"),
             (self.fail_if_no_udi_on_open, "fail_if_no_udi_on_open", "tables open by their ordinary index"),

@@ -17,8 +17,10 @@ use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::{Comparator, InternalComparator, LookupKey, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
-use ferrock_table::options::{FlushBlockPolicy, IndexShorteningMode};
-use ferrock_table::{BlockBasedTableOptions, TableBuilder, TableBuilderParams, TableReadOptions, TableSummary};
+use ferrock_table::options::{FlushBlockPolicy, IndexBlockSearchType, IndexShorteningMode};
+use ferrock_table::{
+    BlockBasedTableOptions, TableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams, TableSummary,
+};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions};
 use proptest::prelude::*;
 use std::path::Path;
@@ -244,8 +246,11 @@ fn the_uniform_hint_does_not_ask_for_the_comparator() {
         let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
         let summary = build(&file_system, params, &entries, &Vec::new());
         assert_eq!(summary.properties.num_uniform_blocks, Some(1));
-        let reader = open_by_itself(&file_system, Path::new(PATH), None, |_| {}).unwrap();
-        check_all_ways(&reader, &entries);
+        for search in [IndexBlockSearchType::Auto, IndexBlockSearchType::Interpolation] {
+            let options = BlockBasedTableOptions { index_block_search_type: search, ..Default::default() };
+            let open = |params: &mut TableReaderParams| params.options = Arc::new(options);
+            check_all_ways(&open_by_itself(&file_system, Path::new(PATH), None, open).unwrap(), &entries);
+        }
     }
 }
 

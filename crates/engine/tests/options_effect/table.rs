@@ -29,7 +29,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("no_block_cache", Shown(no_block_cache)),
     ("prepopulate_block_cache", Refused("kFlushOnly")),
     ("read_amp_bytes_per_bit", Refused("32")),
-    ("index_block_search_type", Refused("kInterpolation")),
+    (
+        "index_block_search_type",
+        Elsewhere("../format/src/block/interpolation.rs", "interpolation_looks_at_few_evenly_spread_keys"),
+    ),
     ("format_version", Shown(format_version)),
     ("checksum", Shown(checksum)),
     ("block_size", Shown(|| smaller_second("block_size", ["4096", "16384"], |p| p.num_data_blocks))),

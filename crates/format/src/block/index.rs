@@ -39,6 +39,18 @@ impl IndexFormat {
     }
 }
 
+/// How entries are found (`index_block_search_type`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexSearch {
+    /// Bisection.
+    #[default]
+    Binary,
+    /// Interpolation between the keys.
+    Interpolation,
+    /// Interpolation in blocks whose writer found their keys evenly spread.
+    Auto,
+}
+
 /// An index entry: where its block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexEntry<'a> {
@@ -51,7 +63,12 @@ pub struct IndexEntry<'a> {
 #[derive(Debug)]
 pub(super) enum Form {
     Flat(FlatIndex),
-    Restarts { bytes: Vec<u8>, heads: Option<RestartHeads> },
+    /// The same, searched by interpolation.
+    Interpolated(FlatIndex),
+    Restarts {
+        bytes: Vec<u8>,
+        heads: Option<RestartHeads>,
+    },
 }
 
 /// A decoded index block: data-block index, partition, top level, or index of filter partitions.
@@ -122,6 +139,25 @@ impl IndexBlock {
         Ok(Self { format, layout, form, entry_count })
     }
 
+    /// Chooses how entries are found. Only bytewise keys are numbers to interpolate between; others are bisected.
+    #[must_use]
+    pub fn with_search(mut self, search: IndexSearch) -> Self {
+        let interpolates = match search {
+            IndexSearch::Binary => false,
+            IndexSearch::Interpolation => true,
+            IndexSearch::Auto => self.layout.is_uniform(),
+        };
+        self.form = match self.form {
+            Form::Flat(flat) if interpolates => Form::Interpolated(flat),
+            Form::Restarts { bytes, heads: Some(mut heads) } => {
+                heads.interpolates = interpolates;
+                Form::Restarts { bytes, heads: Some(heads) }
+            }
+            form => form,
+        };
+        self
+    }
+
     /// Number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -144,7 +180,7 @@ impl IndexBlock {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let form = match &self.form {
-            Form::Flat(flat) => flat.memory_bytes(),
+            Form::Flat(flat) | Form::Interpolated(flat) => flat.memory_bytes(),
             Form::Restarts { bytes, heads } => bytes.capacity() + heads.as_ref().map_or(0, RestartHeads::memory_bytes),
         };
         form + size_of::<Self>()

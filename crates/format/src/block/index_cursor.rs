@@ -53,7 +53,7 @@ impl IndexCursor {
     pub fn entry<'a>(&self, block: &'a IndexBlock) -> IndexEntry<'a> {
         if self.valid {
             match &block.form {
-                Form::Flat(flat) => {
+                Form::Flat(flat) | Form::Interpolated(flat) => {
                     if let Some(entry) = flat.entry(self.position) {
                         return IndexEntry { handle: entry.handle, first_key: entry.first_key };
                     }
@@ -74,7 +74,7 @@ impl IndexCursor {
             return;
         }
         match &block.form {
-            Form::Flat(flat) => flat.key_into(self.position, out),
+            Form::Flat(flat) | Form::Interpolated(flat) => flat.key_into(self.position, out),
             Form::Restarts { .. } => out.extend_from_slice(self.walker.key.as_slice()),
         }
     }
@@ -84,7 +84,7 @@ impl IndexCursor {
         self.reset();
         self.position = 0;
         match &block.form {
-            Form::Flat(flat) => self.valid = flat.len() > 0,
+            Form::Flat(flat) | Form::Interpolated(flat) => self.valid = flat.len() > 0,
             Form::Restarts { bytes, .. } => {
                 self.walker.go_to(0);
                 self.step(block, bytes);
@@ -96,7 +96,7 @@ impl IndexCursor {
     pub fn seek_to_last(&mut self, block: &IndexBlock) {
         self.reset();
         match &block.form {
-            Form::Flat(flat) => {
+            Form::Flat(flat) | Form::Interpolated(flat) => {
                 self.valid = flat.len() > 0;
                 self.position = flat.len().saturating_sub(1);
             }
@@ -116,6 +116,10 @@ impl IndexCursor {
                 self.position = flat.lower_bound(user_key(target), trailer(target));
                 self.valid = self.position < flat.len();
             }
+            Form::Interpolated(flat) => {
+                self.position = flat.lower_bound_by_interpolation(user_key(target), trailer(target));
+                self.valid = self.position < flat.len();
+            }
             Form::Restarts { bytes, heads } => self.seek_restarts(block, bytes, heads.as_ref(), comparator, target),
         }
     }
@@ -126,7 +130,7 @@ impl IndexCursor {
             return;
         }
         match &block.form {
-            Form::Flat(flat) => {
+            Form::Flat(flat) | Form::Interpolated(flat) => {
                 self.position += 1;
                 self.valid = self.position < flat.len();
             }
@@ -140,7 +144,7 @@ impl IndexCursor {
             return;
         }
         match &block.form {
-            Form::Flat(_) => match self.position.checked_sub(1) {
+            Form::Flat(_) | Form::Interpolated(_) => match self.position.checked_sub(1) {
                 Some(position) => self.position = position,
                 None => self.valid = false,
             },

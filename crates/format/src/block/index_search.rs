@@ -13,6 +13,7 @@
 use super::entry::decode_header;
 use super::entry::decode_index_header;
 use super::index::IndexFormat;
+use super::interpolation;
 use super::layout::BlockLayout;
 use crate::handle::BlockHandle;
 use ferrock_base::coding::{get_fixed64, get_varint32, put_varint32};
@@ -127,7 +128,24 @@ impl FlatIndex {
             Err(_) => return self.heads.len(),
         };
         let target = head(rest);
-        let mut low = self.heads.partition_point(|&head| head < target);
+        self.lower_bound_from(self.heads.partition_point(|&head| head < target), target, rest, target_trailer)
+    }
+
+    /// The same by interpolation.
+    pub(super) fn lower_bound_by_interpolation(&self, user_key: &[u8], target_trailer: u64) -> usize {
+        match strip_prefix(&self.prefix, user_key) {
+            Ok(rest) => {
+                let target = head(rest);
+                self.lower_bound_from(interpolation::lower_bound(&self.heads, target).0, target, rest, target_trailer)
+            }
+            Err(Ordering::Less) => 0,
+            Err(_) => self.heads.len(),
+        }
+    }
+
+    /// Goes on among equal heads from the first head at or after that of the target.
+    #[inline(always)]
+    fn lower_bound_from(&self, mut low: usize, target: u64, rest: &[u8], target_trailer: u64) -> usize {
         if self.heads.get(low) != Some(&target) {
             return low;
         }
@@ -259,6 +277,8 @@ impl FlatIndexBuilder {
 pub(super) struct RestartHeads {
     prefix: Vec<u8>,
     heads: Vec<u64>,
+    /// Interpolation between them instead of bisection.
+    pub(super) interpolates: bool,
 }
 
 impl RestartHeads {
@@ -273,7 +293,7 @@ impl RestartHeads {
                 Some(head(format.user_key(key).get(prefix.len()..)?))
             })
             .collect();
-        Some(Self { prefix: prefix.to_vec(), heads: heads? })
+        Some(Self { prefix: prefix.to_vec(), heads: heads?, interpolates: false })
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -287,7 +307,11 @@ impl RestartHeads {
             Err(_) => self.heads.len()..self.heads.len(),
             Ok(rest) => {
                 let target = head(rest);
-                let low = self.heads.partition_point(|&head| head < target);
+                let low = if self.interpolates {
+                    interpolation::lower_bound(&self.heads, target).0
+                } else {
+                    self.heads.partition_point(|&head| head < target)
+                };
                 low..low + self.heads[low..].partition_point(|&head| head == target)
             }
         }

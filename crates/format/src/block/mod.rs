@@ -30,6 +30,7 @@ mod hash_index;
 mod index;
 mod index_cursor;
 mod index_search;
+mod interpolation;
 mod key_buffer;
 mod layout;
 mod meta;
@@ -43,7 +44,7 @@ pub use data_cursor::DataBlockCursor;
 pub use hash_index::{
     HashIndexBuckets, MAX_BLOCK_SIZE as MAX_HASH_INDEX_BLOCK_SIZE, MAX_RESTARTS as MAX_HASH_INDEX_RESTARTS,
 };
-pub use index::{IndexBlock, IndexEntry, IndexFormat};
+pub use index::{IndexBlock, IndexEntry, IndexFormat, IndexSearch};
 pub use index_cursor::IndexCursor;
 pub use layout::BlockLayout;
 pub use meta::MetaBlock;

@@ -280,6 +280,8 @@ fn exercise(bytes: Vec<u8>) {
         for order in [Comparator::Bytewise, Comparator::ReverseBytewise] {
             let comparator = InternalComparator::new(order);
             if let Ok(index) = IndexBlock::new(bytes.clone(), format, &comparator) {
+                let index =
+                    index.with_search(if bits % 3 == 0 { IndexSearch::Interpolation } else { IndexSearch::Auto });
                 let mut cursor = IndexCursor::new();
                 cursor.seek(&index, &comparator, b"ab\x18\x01\0\0\0\0\0\0");
                 cursor.prev(&index);
@@ -480,9 +482,21 @@ fn build_index(entries: &IndexEntries, format: IndexFormat, restart_interval: us
 }
 
 fn check_index(entries: &IndexEntries, format: IndexFormat, interval: usize, comparator: &InternalComparator) {
+    for search in [IndexSearch::Binary, IndexSearch::Interpolation] {
+        check_index_search(entries, format, interval, comparator, search);
+    }
+}
+
+fn check_index_search(
+    entries: &IndexEntries,
+    format: IndexFormat,
+    interval: usize,
+    comparator: &InternalComparator,
+    search: IndexSearch,
+) {
     let bytes = build_index(entries, format, interval);
     let raw_size = bytes.len();
-    let index = IndexBlock::new(bytes, format, comparator).unwrap();
+    let index = IndexBlock::new(bytes, format, comparator).unwrap().with_search(search);
     assert!(index.memory_bytes() <= raw_size + raw_size / 2 + 64 + 8 + size_of::<IndexBlock>() + 200);
     assert_eq!(index.len(), entries.len());
     let expected = |at: Option<usize>| at.and_then(|at| entries.get(at)).map(|(key, handle, _)| (key.clone(), *handle));

@@ -7,7 +7,7 @@ use crate::read_sample::ReadSample;
 use ferrock_base::checksum::ChecksumType;
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_cache::{CacheKey, Priority};
-use ferrock_format::block::{DataBlock, IndexBlock, IndexFormat};
+use ferrock_format::block::{DataBlock, IndexBlock, IndexFormat, IndexSearch};
 use ferrock_format::compression::{CompressionType, Dictionary, decompress};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
@@ -29,6 +29,7 @@ pub(crate) struct BlockLoader {
     pub(crate) base_context: u32,
     pub(crate) comparator: InternalComparator,
     pub(crate) index_format: IndexFormat,
+    pub(crate) index_search: IndexSearch,
     pub(crate) dictionary: Option<Dictionary>,
     pub(crate) cache: Option<Arc<TableBlockCache>>,
     /// Distinguishes the blocks of this file from those of all others in the cache.
@@ -183,7 +184,8 @@ impl BlockLoader {
             BlockRole::Index | BlockRole::IndexTop | BlockRole::FilterIndex => {
                 let has_first_key = self.index_format.has_first_key && role == BlockRole::Index;
                 let format = IndexFormat { has_first_key, ..self.index_format };
-                IndexBlock::new(bytes, format, &self.comparator).map(CachedBlock::Index)
+                IndexBlock::new(bytes, format, &self.comparator)
+                    .map(|block| CachedBlock::Index(block.with_search(self.index_search)))
             }
             BlockRole::Filter => Ok(CachedBlock::Filter(FilterBlock::new(bytes))),
         };

@@ -14,13 +14,14 @@ use super::filter_reader::FilterReader;
 use super::index_reader::IndexReader;
 use super::placement::Placement;
 use super::{TableReader, TableReaderParams};
+use crate::options::IndexBlockSearchType;
 use ferrock_base::hash::hash128;
 use ferrock_base::internal_key::ParsedInternalKey;
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::MAX_SEQUENCE_NUMBER;
 use ferrock_base::{Error, Result, SequenceNumber, ValueType};
 use ferrock_cache::EntryRole;
-use ferrock_format::block::{IndexFormat, MetaBlock};
+use ferrock_format::block::{IndexFormat, IndexSearch, MetaBlock};
 use ferrock_format::compression::{CompressionType, Dictionary};
 use ferrock_format::footer::{Footer, MAX_FOOTER_SIZE, TableKind};
 use ferrock_format::handle::BlockHandle;
@@ -139,6 +140,11 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
         base_context: footer.base_context_checksum,
         comparator: params.comparator.clone(),
         index_format: IndexFormat { key_is_user_key: false, value_is_delta_encoded: false, has_first_key: false },
+        index_search: match params.options.index_block_search_type {
+            IndexBlockSearchType::Binary => IndexSearch::Binary,
+            IndexBlockSearchType::Interpolation => IndexSearch::Interpolation,
+            IndexBlockSearchType::Auto => IndexSearch::Auto,
+        },
         dictionary: None,
         cache: params.cache.clone().filter(|_| !params.options.no_block_cache),
         cache_key_base: (0, 0),
