@@ -206,7 +206,8 @@ option_table! {
         mutable cache_index_and_filter_blocks_with_high_priority: bool = true;
         /// Read without a block cache.
         mutable no_block_cache: bool = false;
-        /// Put new blocks into the block cache as they are written.
+        /// Put the blocks of new tables into the block cache before they can be read: the finished table is read once, so
+        /// that nothing has to be kept in memory while it is written.
         mutable prepopulate_block_cache: PrepopulateBlockCache = PrepopulateBlockCache::Disable;
         /// Bytes per bit of the read-amplification bitmap; 0 is off.
         mutable read_amp_bytes_per_bit: u32 = 0;
@@ -302,11 +303,6 @@ impl BlockBasedTableOptions {
             (!no_index, "user_defined_index_factory", "the ordinary index alone"),
             (self.use_udi_as_primary_index, "use_udi_as_primary_index", "the ordinary index"),
             (self.fail_if_no_udi_on_open, "fail_if_no_udi_on_open", "tables open by their ordinary index"),
-            (
-                self.prepopulate_block_cache != PrepopulateBlockCache::Disable,
-                "prepopulate_block_cache",
-                "blocks cached when they are first read",
-            ),
             (self.read_amp_bytes_per_bit > 0, "read_amp_bytes_per_bit", "no read-amplification statistics"),
         ];
         rows.into_iter()
@@ -357,9 +353,9 @@ mod tests {
         let mut options = BlockBasedTableOptions::default();
         options.set("index_type", "kTwoLevelIndexSearch").unwrap();
         options.set("user_defined_index_factory", "trie_index").unwrap();
-        options.set("prepopulate_block_cache", "kFlushOnly").unwrap();
+        options.set("read_amp_bytes_per_bit", "32").unwrap();
         let names: Vec<&str> = options.unsupported_for_writing().iter().map(|option| option.name).collect();
-        assert_eq!(names, ["user_defined_index_factory", "prepopulate_block_cache"]);
+        assert_eq!(names, ["user_defined_index_factory", "read_amp_bytes_per_bit"]);
         assert!(options.set("metadata_cache_options", "{partition_pinning=kSometimes;}").is_err());
         assert!(options.set("metadata_cache_options", "{partition_pinning=kAll;}").unwrap());
         assert_eq!(options.metadata_cache_options.partition_pinning, PinningTier::All);

@@ -119,7 +119,6 @@ static void test_table_options(const char* path) {
   rocksdb_block_based_options_set_index_block_search_type(table, 3);
   if (HERE) open_fails(path, options, table, "Invalid argument: ", "index_block_search_type = 3");
   rocksdb_block_based_options_set_index_block_search_type(table, 2);
-  rocksdb_block_based_options_set_prepopulate_block_cache(table, 0);
   rocksdb_block_based_options_set_no_block_cache(table, 0);
   rocksdb_block_based_options_set_index_shortening(table, 3);
   if (HERE) open_fails(path, options, table, "Invalid argument: ", "index_shortening = 3");
@@ -146,6 +145,7 @@ static void test_table_options(const char* path) {
   options_say(path, "unpartitioned_pinning=kFlushedAndSimilar");
   options_say(path, "verify_compression=true");
   options_say(path, "index_block_search_type=kAuto");
+  options_say(path, "prepopulate_block_cache=kFlushOnly");
   options_say(path, "max_auto_readahead_size=300000");
   rocksdb_block_based_options_destroy(table);
   rocksdb_options_destroy(options);

@@ -290,7 +290,8 @@ impl DbCore {
                 data.name, dropped.input_entries
             )));
         }
-        result = result.and_then(|()| files.iter().try_for_each(|file| self.verify_new_table(data, file)));
+        let reason = TableFileCreationReason::Compaction;
+        result = result.and_then(|()| files.iter().try_for_each(|file| self.verify_new_table(data, file, reason)));
         match result {
             Ok(()) => Ok(Written { files, numbers, garbage }),
             Err(error) => {

@@ -19,9 +19,10 @@ use crate::listener::FlushEvent;
 use crate::statistics::Statistics;
 use crate::version::FileMetadata;
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
-use ferrock_base::{Error, FileNumber, Result};
+use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
+use ferrock_table::options::PrepopulateBlockCache;
 use ferrock_vfs::IoPriority;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -75,7 +76,8 @@ impl DbCore {
         let output = self.write_level_0(&data, &memtables, TableFileCreationReason::Flush)?;
         let file = output.files.first().cloned();
         if let Some(file) = &file {
-            self.verify_new_table(&data, file).inspect_err(|_| self.discard_outputs(&output.numbers))?;
+            self.verify_new_table(&data, file, TableFileCreationReason::Flush)
+                .inspect_err(|_| self.discard_outputs(&output.numbers))?;
         }
         if self.families.load().len() > 1 {
             // The log's lock is given up before the state's is taken.
@@ -208,9 +210,25 @@ impl DbCore {
         Ok(WrittenTables { files, numbers, blobs })
     }
 
-    /// A table that cannot be opened must not replace the memtable it was made from.
-    pub(crate) fn verify_new_table(&self, data: &ColumnFamilyData, file: &NewFile) -> Result<()> {
-        data.table_cache.open(&FileMetadata::from(file.clone())).map(drop)
+    /// A table that cannot be opened must not replace what it was made from. Its blocks go into the cache where
+    /// `prepopulate_block_cache` asks for it: they are there before the first read can want them.
+    pub(crate) fn verify_new_table(
+        &self,
+        data: &ColumnFamilyData,
+        file: &NewFile,
+        reason: TableFileCreationReason,
+    ) -> Result<()> {
+        let table = data.table_cache.open(&FileMetadata::from(file.clone()))?;
+        let fills_cache = match data.options.load().table.prepopulate_block_cache {
+            PrepopulateBlockCache::Disable => false,
+            PrepopulateBlockCache::FlushOnly => reason == TableFileCreationReason::Flush,
+            PrepopulateBlockCache::FlushAndCompaction => true,
+        };
+        match if fills_cache { table.fill_cache() } else { Ok(()) } {
+            // A cache that may not grow is no reason to lose a table.
+            Err(error) if error.kind() == ErrorKind::MemoryLimit => Ok(()),
+            filled => filled,
+        }
     }
 
     /// Opens tables that were just installed: estimates and the choice of compactions need to know what is in them. What

@@ -27,7 +27,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("cache_index_and_filter_blocks", Shown(cache_index_and_filter_blocks)),
     ("cache_index_and_filter_blocks_with_high_priority", Shown(high_priority)),
     ("no_block_cache", Shown(no_block_cache)),
-    ("prepopulate_block_cache", Refused("kFlushOnly")),
+    ("prepopulate_block_cache", Shown(prepopulate_block_cache)),
     ("read_amp_bytes_per_bit", Refused("32")),
     (
         "index_block_search_type",
@@ -345,6 +345,35 @@ fn verify_compression() {
         "../table/src/builder/block_writer/tests.rs",
         "verify_compression_catches_a_wrong_compressor",
     );
+}
+
+/// Whether anything was read from files after a flush, and after a compaction of two tables.
+fn prepopulate_block_cache() {
+    let is_read = |value: &str| {
+        let setup = Setup::new()
+            .with_cache(8 << 20)
+            .set("cache_index_and_filter_blocks", "true")
+            .set("index_type", "kTwoLevelIndexSearch")
+            .set("partition_filters", "true")
+            .set("metadata_block_size", "600")
+            .set("prepopulate_block_cache", value);
+        let db = setup.open();
+        let scan_reads = |from: u32| {
+            // Opens the table, if the engine has not yet.
+            db.get(key(from).as_bytes()).unwrap().unwrap();
+            let before = setup.memory_counters();
+            (from..3000).for_each(|number| assert!(db.get(key(number).as_bytes()).unwrap().is_some()));
+            setup.memory_counters() - before > 0
+        };
+        flush_range(&db, 0..3000);
+        let after_flush = scan_reads(0);
+        flush_range(&db, 1000..3000);
+        force_compaction(&db);
+        [after_flush, scan_reads(0)]
+    };
+    assert_eq!(is_read("kDisable"), [true, true]);
+    assert_eq!(is_read("kFlushOnly"), [false, true]);
+    assert_eq!(is_read("kFlushAndCompaction"), [false, false]);
 }
 
 fn no_block_cache() {

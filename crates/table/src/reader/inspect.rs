@@ -117,6 +117,32 @@ impl TableReader {
         Ok(())
     }
 
+    /// Loads every data block and every partition into the cache, as reads would: what `prepopulate_block_cache` asks for.
+    /// Without a cache nothing happens. A full cache that refuses entries is an error of kind `MemoryLimit`.
+    pub fn fill_cache(&self) -> Result<()> {
+        let loader = &self.loader;
+        if loader.cache.is_none() {
+            return Ok(());
+        }
+        let options = TableReadOptions::default();
+        if let Some(handle) = self.meta.partitioned_filter.filter(|_| self.filter.is_some()) {
+            let top = loader.load(handle, BlockRole::FilterIndex, &options, None)?;
+            for handle in handles(&top)? {
+                loader.load(handle, BlockRole::Filter, &options, None)?;
+            }
+        }
+        let mut readahead = Readahead::fixed(VERIFY_READAHEAD_BYTES);
+        let context = self.index_context(&options);
+        let mut position = IndexPosition::default();
+        context.seek_to_first(&mut position)?;
+        while position.valid() {
+            let handle = position.entry()?.handle;
+            loader.load(handle, BlockRole::Data, &options, Some(&mut readahead))?;
+            context.next(&mut position)?;
+        }
+        Ok(())
+    }
+
     fn verify_meta_blocks(&self) -> Result<()> {
         let loader = &self.loader;
         verify_block(loader, self.index_handle, None)?;
