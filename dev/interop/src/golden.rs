@@ -205,6 +205,7 @@ pub fn rewrite(directory: &Path) -> Outcome<Value> {
     };
     let (db, families) = Db::open_with_latest_options(directory.join("db"), options).map_err(text)?;
     for family in &families {
+        db.set_options_cf(family, crate::tables::case::AS_ROCKSDB).map_err(text)?;
         let options = CompactRangeOptions {
             bottommost_level_compaction: BottommostLevelCompaction::Force,
             ..CompactRangeOptions::default()

@@ -31,6 +31,9 @@ struct Case {
     comparisons: u64,
 }
 
+/// Options of Ferrock's own that make it write tables of RocksDB's form.
+pub const AS_ROCKSDB: &[(&str, &str)] = &[("partition_from_level", "0")];
+
 /// Ferrock's directory.
 pub const OURS: &str = "ferrock";
 /// RocksDB's directory.
@@ -53,10 +56,11 @@ pub fn play(job: Job) -> Outcome<Value> {
     let mut case = Case { model: Model::new(&fixed), job, families, comparisons: 0 };
     let (ours, theirs) = (case.job.directory.join(OURS), case.job.directory.join(THEIRS));
     let release = format!("RocksDB {}", case.job.release.name());
-    let said = case.write(&FerrockEngine, &ours, &fixed).map_err(|error| format!("Ferrock writes: {error}"))?;
+    let said =
+        case.write(&FerrockEngine, &ours, &fixed, AS_ROCKSDB).map_err(|error| format!("Ferrock writes: {error}"))?;
     case.read(&rocksdb, &ours, &fixed, &said)
         .map_err(|error| format!("{release} reads what Ferrock wrote: {error}"))?;
-    let said = case.write(&rocksdb, &theirs, &fixed).map_err(|error| format!("{release} writes: {error}"))?;
+    let said = case.write(&rocksdb, &theirs, &fixed, &[]).map_err(|error| format!("{release} writes: {error}"))?;
     case.read(&FerrockEngine, &theirs, &fixed, &said)
         .map_err(|error| format!("Ferrock reads what {release} wrote: {error}"))?;
     let (ours, theirs) = (properties::tables(&ours)?, properties::tables(&theirs)?);
@@ -82,14 +86,22 @@ fn is_for_old(table: &Table) -> bool {
 
 impl Case {
     /// Three flushes and a compaction, with snapshots that keep versions: a table of level 1 or below, two of level 0.
-    fn write(&mut self, engine: &dyn Engine, directory: &Path, fixed: &Fixed) -> Outcome<Vec<String>> {
-        let settings = Settings {
+    fn write(
+        &mut self,
+        engine: &dyn Engine,
+        directory: &Path,
+        fixed: &Fixed,
+        own: &[(&str, &str)],
+    ) -> Outcome<Vec<String>> {
+        let mut settings = Settings {
             db: vec![
                 ("create_if_missing".to_owned(), "true".to_owned()),
                 ("create_missing_column_families".to_owned(), "true".to_owned()),
             ],
             families: self.families.iter().map(|family| family.settings.clone()).collect(),
         };
+        let own = own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        settings.families.iter_mut().for_each(|family| family.table.extend(own.clone()));
         let mut db = engine.open(directory, OpenMode::Create, &settings)?;
         let mut random = Random::new(self.job.seed ^ 0xda7a);
         let mut writer = Writer::new(fixed);
