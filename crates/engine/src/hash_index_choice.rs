@@ -1,8 +1,18 @@
 //! Whether tables get a data-block hash index, where `data_block_index_type` is `kDataBlockAuto`.
 //!
-//! A hash index spares a point lookup the search within its block. It is of no use to range reads, and it makes blocks a
-//! few percent larger: where blocks do not fit the cache, a lookup then reads more, and reading costs far more than
-//! searching. So it pays where most reads are point lookups and most of these find their block in memory.
+//! A hash index spares a point lookup most of the search within its block. It is of no use to range reads, and it makes blocks
+//! a few percent larger: where not all blocks fit the cache, a few percent of those that did no longer do, and their reads
+//! have to be paid. So it pays where
+//!
+//! ```text
+//! lookups                    at least half of all reads
+//! lookups that read a block  below 40 %, the rule of thumb of RocksDB's authors
+//! lookups x time saved   >=  reads x share of blocks in the cache x growth of blocks x time of a block's read
+//! ```
+//!
+//! The last line supposes that all blocks are wanted alike; where some are wanted more, the growth costs less. The time of
+//! a read is measured, since it is anything from a copy out of the page cache to a seek of a disk. The growth follows from
+//! the size of the family's entries.
 //!
 //! Each family counts its reads. Before a table is written, the counts since the last decision decide anew, if they are
 //! many enough to say something; otherwise the last decision stays. As tables are rewritten by compaction, a family follows
@@ -19,41 +29,70 @@ pub(crate) const HASH_INDEX_PROPERTY: &[u8] = b"ferrock.data.block.index";
 const MIN_READS: u64 = 2000;
 /// Share of reads, in percent, that must be point lookups.
 const MIN_LOOKUP_PERCENT: u64 = 50;
-/// Share of lookups, in percent, from which on reading blocks outweighs searching in them: what RocksDB's authors found,
+/// Share of lookups, in percent, from which on reading blocks outweighs searching in them,
 /// <https://rocksdb.org/blog/2018/08/23/data-block-hash-index.html>.
 const MAX_MISS_PERCENT: u64 = 40;
+/// What a lookup saves, in nanoseconds; `db_bench --experiment=hash-index`.
+const SAVED_NS: f64 = 100.0;
+/// Share of lookups, in percent, up to which reads are those of blocks that nobody had asked for yet, and all others stay.
+const COLD_MISS_PERCENT: f64 = 0.5;
 
-/// A decision and the reads it was made by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A decision and what it was made by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Decision {
     pub(crate) uses_hash_index: bool,
     reads: ReadCounts,
+    /// Bytes of hash index for each byte of data.
+    growth: f64,
 }
 
 impl Decision {
-    fn by(reads: ReadCounts) -> Self {
+    fn by(reads: ReadCounts, growth: f64) -> Self {
+        let mut decision = Self { uses_hash_index: false, reads, growth };
         let all = reads.lookups + reads.range_reads;
         let is_point_load = reads.lookups * 100 >= all * MIN_LOOKUP_PERCENT;
         let is_cached = reads.block_reads * 100 < reads.lookups * MAX_MISS_PERCENT;
-        Self { uses_hash_index: is_point_load && is_cached, reads }
+        let saved = reads.lookups as f64 * SAVED_NS;
+        decision.uses_hash_index = is_point_load && is_cached && saved >= all as f64 * decision.cost_ns();
+        decision
     }
+
+    /// What larger blocks cost a read.
+    fn cost_ns(&self) -> f64 {
+        let miss_percent = percent(self.reads.block_reads, self.reads.lookups);
+        if miss_percent <= COLD_MISS_PERCENT {
+            return 0.0;
+        }
+        (1.0 - miss_percent / 100.0) * self.growth * self.block_read_us() * 1000.0
+    }
+
+    fn block_read_us(&self) -> f64 {
+        self.reads.block_read_us as f64 / self.reads.timed_block_reads.max(1) as f64
+    }
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    part as f64 * 100.0 / whole.max(1) as f64
 }
 
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ReadCounts { lookups, range_reads, block_reads } = self.reads;
+        let ReadCounts { lookups, range_reads, block_reads, .. } = self.reads;
         let all = lookups + range_reads;
         if all == 0 {
             return write!(f, "kDataBlockBinarySearch: fewer than {MIN_READS} reads so far");
         }
         let chosen = if self.uses_hash_index { "kDataBlockBinaryAndHash" } else { "kDataBlockBinarySearch" };
-        let percent = |part: u64, whole: u64| part as f64 * 100.0 / whole.max(1) as f64;
         write!(
             f,
             "{chosen}: of {all} reads {:.1} % were point lookups (a hash index pays from {MIN_LOOKUP_PERCENT} %), of which {:.1} % \
-             read a data block (below {MAX_MISS_PERCENT} %)",
+             read a data block (below {MAX_MISS_PERCENT} %); blocks grow by {:.1} %, which costs a read {:.0} ns at {:.1} us a block \
+             (a lookup saves {SAVED_NS} ns)",
             percent(lookups, all),
             percent(block_reads, lookups),
+            self.growth * 100.0,
+            self.cost_ns(),
+            self.block_read_us(),
         )
     }
 }
@@ -77,13 +116,13 @@ impl HashIndexChoice {
         Self { sample, last: Mutex::default() }
     }
 
-    /// The decision for the next table.
-    pub(crate) fn decide(&self) -> Decision {
+    /// The decision for the next table. `growth` is the bytes of hash index for each byte of data, for when it is wanted.
+    pub(crate) fn decide(&self, growth: impl FnOnce() -> f64) -> Decision {
         let counts = self.sample.counts();
         let mut last = self.last.lock();
         let reads = counts.since(&last.counts);
         if reads.lookups + reads.range_reads >= MIN_READS {
-            *last = Last { decision: Decision::by(reads), counts };
+            *last = Last { decision: Decision::by(reads, growth()), counts };
         }
         last.decision
     }
@@ -98,8 +137,9 @@ impl HashIndexChoice {
 mod tests {
     use super::*;
 
+    /// 4 us a read of a block.
     fn reads(lookups: u64, range_reads: u64, block_reads: u64) -> ReadCounts {
-        ReadCounts { lookups, range_reads, block_reads }
+        ReadCounts { lookups, range_reads, block_reads, timed_block_reads: 10, block_read_us: 40 }
     }
 
     #[test]
@@ -111,26 +151,45 @@ mod tests {
             (reads(10_000, 0, 4000), false),
             (reads(0, 10_000, 0), false),
         ] {
-            let decision = Decision::by(counts);
+            let decision = Decision::by(counts, 0.01);
             assert_eq!(decision.uses_hash_index, wanted, "{decision}");
         }
-        let text = Decision::by(reads(3000, 1000, 600)).to_string();
+        let text = Decision::by(reads(3000, 1000, 600), 0.01).to_string();
         assert!(text.starts_with("kDataBlockBinaryAndHash: of 4000 reads 75.0 % were point lookups"), "{text}");
         assert!(text.contains("20.0 % read a data block"), "{text}");
+        assert!(text.contains("grow by 1.0 %, which costs a read 32 ns at 4.0 us a block"), "{text}");
+    }
+
+    #[test]
+    fn growth_must_not_cost_more_than_the_search_saves() {
+        // 4 % of blocks that were in memory are read at 4 us: 160 ns for the 100 that are saved.
+        assert!(!Decision::by(reads(10_000, 0, 100), 0.04).uses_hash_index);
+        assert!(Decision::by(reads(10_000, 0, 100), 0.02).uses_hash_index);
+        assert!(
+            !Decision::by(reads(10_000, 9_000, 100), 0.02).uses_hash_index,
+            "range reads pay as well, and save nothing"
+        );
+        // With everything in memory larger blocks cost nothing; the few reads are the first of their blocks.
+        assert!(Decision::by(reads(10_000, 0, 0), 0.5).uses_hash_index);
+        assert!(Decision::by(reads(10_000, 0, 50), 0.5).uses_hash_index);
+        // Slow reads.
+        let slow = ReadCounts { block_read_us: 10_000, ..reads(10_000, 0, 100) };
+        assert!(!Decision::by(slow, 0.01).uses_hash_index);
     }
 
     #[test]
     fn few_reads_change_nothing_and_many_do() {
         let sample = Arc::new(ReadSample::default());
         let choice = HashIndexChoice::new(Arc::clone(&sample));
+        let decide = || choice.decide(|| 0.01).uses_hash_index;
         sample.note_lookups(0, MIN_READS - 1);
-        assert!(!choice.decide().uses_hash_index);
+        assert!(!decide());
         sample.note_lookups(3, 1);
-        assert!(choice.decide().uses_hash_index);
+        assert!(decide());
         assert!(choice.last().uses_hash_index);
         (0..MIN_READS - 1).for_each(|_| sample.note_range_read(1));
-        assert!(choice.decide().uses_hash_index, "not yet");
+        assert!(decide(), "not yet");
         sample.note_range_read(1);
-        assert!(!choice.decide().uses_hash_index, "the reads since the last decision count, not all");
+        assert!(!decide(), "the reads since the last decision count, not all");
     }
 }

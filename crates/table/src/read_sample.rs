@@ -1,8 +1,11 @@
-//! How the tables of a column family are read: point lookups, range reads, and how many lookups had to read a block.
+//! How the tables of a column family are read: point lookups, range reads, how many lookups had to read a block, and how long
+//! that took.
 //!
 //! Counters are plain loads and stores on a cache line of the thread's own. Two threads with one line lose each other's
 //! counts now and then, which a share of many does not notice.
 
+use ferrock_base::clock::{Clock, SystemClock};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Cache lines; threads beyond share.
@@ -16,10 +19,20 @@ struct Line {
 }
 
 /// Counts since the column family was opened. Shared by its tables and those who read them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ReadSample {
     lines: [Line; SHARDS],
     block_reads: AtomicU64,
+    timed_block_reads: AtomicU64,
+    block_read_us: AtomicU64,
+    clock: Arc<dyn Clock>,
+}
+
+impl Default for ReadSample {
+    /// By the machine's clock.
+    fn default() -> Self {
+        Self::new(Arc::new(SystemClock::default()))
+    }
 }
 
 /// The counts of one moment.
@@ -31,6 +44,10 @@ pub struct ReadCounts {
     pub range_reads: u64,
     /// Data blocks that lookups did not find in memory.
     pub block_reads: u64,
+    /// Those of them that were timed: the ones read one at a time.
+    pub timed_block_reads: u64,
+    /// Their time, decompression and all.
+    pub block_read_us: u64,
 }
 
 impl ReadCounts {
@@ -41,6 +58,8 @@ impl ReadCounts {
             lookups: self.lookups.saturating_sub(earlier.lookups),
             range_reads: self.range_reads.saturating_sub(earlier.range_reads),
             block_reads: self.block_reads.saturating_sub(earlier.block_reads),
+            timed_block_reads: self.timed_block_reads.saturating_sub(earlier.timed_block_reads),
+            block_read_us: self.block_read_us.saturating_sub(earlier.block_read_us),
         }
     }
 }
@@ -51,6 +70,18 @@ fn add(counter: &AtomicU64, count: u64) {
 }
 
 impl ReadSample {
+    /// No reads yet; times are taken from `clock`.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            lines: Default::default(),
+            block_reads: AtomicU64::new(0),
+            timed_block_reads: AtomicU64::new(0),
+            block_read_us: AtomicU64::new(0),
+            clock,
+        }
+    }
+
     /// Counts point lookups of the thread with this number.
     #[inline]
     pub fn note_lookups(&self, thread: usize, count: u64) {
@@ -68,6 +99,16 @@ impl ReadSample {
         self.block_reads.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Runs a lookup's read of a data block, counts it and takes its time.
+    pub(crate) fn time_block_read<T>(&self, read: impl FnOnce() -> T) -> T {
+        let started = self.clock.monotonic_us();
+        let result = read();
+        self.note_block_read();
+        self.timed_block_reads.fetch_add(1, Ordering::Relaxed);
+        self.block_read_us.fetch_add(self.clock.monotonic_us().saturating_sub(started), Ordering::Relaxed);
+        result
+    }
+
     /// The counts so far.
     #[must_use]
     pub fn counts(&self) -> ReadCounts {
@@ -78,6 +119,8 @@ impl ReadSample {
             lookups: sum(|line| &line.lookups),
             range_reads: sum(|line| &line.range_reads),
             block_reads: self.block_reads.load(Ordering::Relaxed),
+            timed_block_reads: self.timed_block_reads.load(Ordering::Relaxed),
+            block_read_us: self.block_read_us.load(Ordering::Relaxed),
         }
     }
 }

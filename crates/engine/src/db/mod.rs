@@ -63,7 +63,7 @@ use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, SequenceNumber};
 use ferrock_format::write_batch::WriteBatch;
 use ferrock_memtable::MemTable;
-use ferrock_table::{ReadTier, TableBlockCache};
+use ferrock_table::{ReadSample, ReadTier, TableBlockCache};
 use ferrock_vfs::{FileLock, FileSystem, RandomAccessOptions};
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -226,7 +226,7 @@ impl DbCore {
             file_options: file_options(&db),
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
             open_tables: Arc::clone(&self.open_tables),
-            read_sample: Arc::default(),
+            read_sample: Arc::new(ReadSample::new(Arc::clone(&self.clock))),
         }))
     }
 

@@ -174,7 +174,7 @@ impl<'a> TableOutput<'a> {
         let mut params = TableBuilderParams::new(self.order.clone());
         params.options = Arc::new(options.table.clone());
         if options.table.data_block_index_type == DataBlockIndexType::Auto {
-            let decision = plan.data.hash_index_choice.decide();
+            let decision = plan.data.hash_index_choice.decide(|| hash_index_growth(plan));
             if decision.uses_hash_index {
                 Arc::make_mut(&mut params.options).data_block_index_type = DataBlockIndexType::BinaryAndHash;
             }
@@ -273,4 +273,19 @@ fn manifest_unique_id(bytes: [u8; 16]) -> Option<[u64; 2]> {
     let (low, high) = bytes.split_at(8);
     let words = [low, high].map(|half| half.try_into().map_or(0, u64::from_le_bytes));
     (words != [0, 0]).then_some(words)
+}
+
+/// Bytes of hash index for each byte of the family's data, by the entries of its tables.
+fn hash_index_growth(plan: &OutputPlan) -> f64 {
+    let (mut entries, mut bytes) = (0, 0);
+    for (_, file) in plan.data.super_version.load().version.files() {
+        if let Some(statistics) = file.statistics() {
+            entries += statistics.num_entries;
+            bytes += statistics.raw_key_size_bytes + statistics.raw_value_size_bytes;
+        }
+    }
+    let ratio = plan.options.table.data_block_hash_table_util_ratio;
+    // A bucket is a byte; 0 is the default.
+    let bytes_per_entry = 1.0 / if ratio > 0.0 { ratio } else { 0.75 };
+    entries as f64 * bytes_per_entry / (bytes as f64).max(1.0)
 }

@@ -145,16 +145,28 @@ impl BlockLoader {
         verify: bool,
         readahead: Option<&mut Readahead>,
     ) -> Result<CachedBlock> {
-        if role == BlockRole::Data && readahead.is_none() {
-            self.note_block_read();
+        match &self.read_sample {
+            Some(sample) if role == BlockRole::Data && readahead.is_none() => {
+                sample.time_block_read(|| self.read_now(handle, role, verify, None))
+            }
+            _ => self.read_now(handle, role, verify, readahead),
         }
+    }
+
+    fn read_now(
+        &self,
+        handle: BlockHandle,
+        role: BlockRole,
+        verify: bool,
+        readahead: Option<&mut Readahead>,
+    ) -> Result<CachedBlock> {
         let decoded = self
             .read_stored(handle, verify, readahead)
             .and_then(|(stored, compression)| self.decode(stored, compression, handle, role));
         decoded.map_err(|error| self.in_file(error))
     }
 
-    /// Counts a data block that a lookup reads.
+    /// Counts a data block that a batch of lookups reads.
     pub(crate) fn note_block_read(&self) {
         if let Some(sample) = &self.read_sample {
             sample.note_block_read();
