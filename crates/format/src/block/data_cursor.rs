@@ -24,6 +24,15 @@ struct Span {
     end: usize,
 }
 
+/// How far a scan goes.
+#[derive(Clone, Copy, Debug)]
+enum Extent {
+    /// To the next restart.
+    Interval,
+    /// To the end.
+    Block,
+}
+
 /// An entry passed over on the way to the one before the current.
 #[derive(Clone, Copy, Debug)]
 struct PassedEntry {
@@ -158,7 +167,7 @@ impl DataBlockCursor {
     /// Goes to the first entry at or after the internal key `target`.
     pub fn seek(&mut self, block: &DataBlock, comparator: &InternalComparator, target: &[u8]) {
         let Some(restart) = self.find_restart(block, comparator, target) else { return };
-        if comparator.user().is_bytewise() && self.scan_bytewise(block, restart, usize::MAX, target) {
+        if comparator.user().is_bytewise() && self.scan_bytewise(block, restart, Extent::Block, target) {
             return;
         }
         self.go_to_restart(block, restart);
@@ -167,21 +176,25 @@ impl DataBlockCursor {
     }
 
     /// Goes from a restart whose key is smaller (or the first one) to the first entry at or after `target` without putting
-    /// any key together. Gives up at `limit`, an offset: the cursor is then there, and not valid. False when a scan is not
-    /// possible here: nothing is known then.
+    /// any key together. At the end of `extent` the cursor is there, and not valid. False when a scan is not possible here:
+    /// nothing is known then.
     ///
     /// `matched` counts the leading bytes that the user key before has in common with the target's. As that key is
     /// smaller, an entry that shares more than those bytes with it is smaller too; any other entry begins with the
     /// shared bytes of the *target* and only its suffix has to be compared. So the found key is put together from the
     /// target and one suffix.
-    fn scan_bytewise(&mut self, block: &DataBlock, restart: usize, limit: usize, target: &[u8]) -> bool {
+    fn scan_bytewise(&mut self, block: &DataBlock, restart: usize, extent: Extent, target: &[u8]) -> bool {
         let layout = block.layout();
         if layout.has_separate_values || self.global_sequence.is_some() {
             return false;
         }
         self.go_to_restart(block, restart);
         let Some(entries) = block.bytes().get(..layout.entries_end) else { return false };
-        let (stop, wanted_length) = (limit.min(entries.len()), user_key(target).len());
+        let stop = match extent {
+            Extent::Block => entries.len(),
+            Extent::Interval => self.next_restart_at.min(entries.len()),
+        };
+        let wanted_length = user_key(target).len();
         let (mut at, mut matched, mut previous_length) = (self.next_at, 0, 0);
         while at < stop {
             let Some(header) = decode_header(entries, at) else { return false };
@@ -277,16 +290,20 @@ impl DataBlockCursor {
                 return self.fail(bad_entry(&format!("the hash index names interval {interval} of {last}"), 0));
             }
         };
-        let limit = layout.restart(block.bytes(), restart + 1);
-        if !(comparator.user().is_bytewise() && self.scan_bytewise(block, restart, limit, target)) {
-            self.go_to_restart(block, restart);
-            self.advance(block);
-            while self.valid && self.at < limit && comparator.compare(self.key(block), target).is_lt() {
-                self.advance(block);
+        if comparator.user().is_bytewise() && self.scan_bytewise(block, restart, Extent::Interval, target) {
+            if !self.valid && self.error.is_none() && self.at < layout.entries_end {
+                // The bucket belongs to another key: nothing is known about this one.
+                self.seek(block, comparator, target);
             }
+            return;
         }
-        if self.at >= limit && limit < layout.entries_end && self.error.is_none() {
-            // The bucket belongs to another key: nothing is known about this one.
+        self.go_to_restart(block, restart);
+        let limit = self.next_restart_at;
+        self.advance(block);
+        while self.valid && self.at < limit && comparator.compare(self.key(block), target).is_lt() {
+            self.advance(block);
+        }
+        if self.valid && self.at >= limit {
             self.seek(block, comparator, target);
         }
     }
