@@ -33,6 +33,7 @@ by chance it is `1 - (1 - 1/b)^(k - 16)` with b buckets and k keys in a block, s
     // Short and often: other work on the machine then hits both sides of a pair, or few pairs.
     seconds: 0.3,
     rounds: 31,
+    changes_data: false,
     finally: &[],
     conclude,
     plots,

@@ -43,6 +43,7 @@ At the end every row is read and checked, and every count compared with the link
     facts: &[("data_bytes", "data MB"), ("index_bytes", "index MB"), ("filter_bytes", "filters MB")],
     seconds: 8.0,
     rounds: 3,
+    changes_data: true,
     finally: &["linkcheck"],
     conclude,
     plots,

@@ -88,7 +88,8 @@ impl Lookups {
 }
 
 const DATA: &[EntryRole] = &[EntryRole::DataBlock];
-const METADATA: &[EntryRole] = &[EntryRole::FilterBlock, EntryRole::FilterMetaBlock, EntryRole::IndexBlock];
+const METADATA: &[EntryRole] =
+    &[EntryRole::FilterBlock, EntryRole::FilterMetaBlock, EntryRole::IndexBlock, EntryRole::IndexMetaBlock];
 
 /// What a benchmark did and cost.
 #[derive(Clone, Debug, Default)]

@@ -46,12 +46,9 @@ const ACCEPTED: &[&str] = &[
     "key_size",
     "num",
     "out",
-    "partition_index",
-    "partition_index_and_filters",
     "rounds",
     "scale",
     "seed",
-    "use_data_block_hash_index",
     "use_existing_db",
     "use_ribbon_filter",
     "value_size",
@@ -59,15 +56,34 @@ const ACCEPTED: &[&str] = &[
     "verify_checksum",
 ];
 
+/// Flags that choose what the experiments study: given beside one, they would make all arms alike.
+const STUDIED: &[&str] = &["data_block_index_type", "index_type", "partition_filters", "partition_from_level"];
+
+/// The flags that an experiment's arms set themselves.
+fn set_by_arms(definition: &Definition, scale: f64) -> Vec<&'static str> {
+    let mut names = STUDIED.to_vec();
+    for arm in (definition.points)(plan::Scale(scale)).iter().flat_map(|point| &point.arms) {
+        names.extend(arm.flags.iter().map(|(name, _)| *name));
+        names.extend(arm.cache_percent.map(|_| "cache_size"));
+    }
+    names
+}
+
 /// Runs the experiment that the flags name.
 pub(crate) fn run(values: &Values, settings: &Settings) -> Result<()> {
     let definition = find(&settings.experiment)?;
-    let refused = values.given().find(|(flag, _)| flag.effect == Effect::Run && !ACCEPTED.contains(&flag.name));
+    let of_arms = set_by_arms(definition, settings.scale);
+    let refused = values
+        .given()
+        .find(|(flag, _)| of_arms.contains(&flag.name) || flag.effect == Effect::Run && !ACCEPTED.contains(&flag.name));
     if let Some((flag, _)) = refused {
         return Err(Failure::Usage(format!(
             "--{} has no meaning beside --experiment, which sets it itself",
             flag.name
         )));
+    }
+    if settings.use_existing_db && definition.changes_data {
+        return Err(Failure::Usage(format!("--use_existing_db: {} changes its databases", definition.name)));
     }
     let output = Output::new(settings.json);
     if cfg!(debug_assertions) {
@@ -91,6 +107,24 @@ mod tests {
     use crate::flags::{Parsed, parse};
     use crate::options;
     use plan::Scale;
+
+    #[test]
+    fn what_an_experiment_studies_cannot_be_given() {
+        for (experiment, flag) in [
+            ("hash-index", "--use_data_block_hash_index"),
+            ("hash-index", "--data_block_index_type=kDataBlockBinaryAndHash"),
+            ("hash-index", "--value_size=7"),
+            ("hash-index-sweep", "--cache_size=1000"),
+            ("scarce-memory", "--partition_index"),
+            ("scarce-memory", "--index_type=kTwoLevelIndexSearch"),
+            ("linkbench", "--use_existing_db"),
+        ] {
+            let values = values(&format!("--experiment={experiment} --db=nowhere {flag}"));
+            let settings = Settings::new(&values).unwrap();
+            let error = run(&values, &settings).unwrap_err();
+            assert!(matches!(&error, Failure::Usage(_)), "{flag}");
+        }
+    }
 
     fn values(line: &str) -> Values {
         match parse(line.split_whitespace().map(str::to_owned)) {

@@ -30,6 +30,8 @@ pub(crate) struct Definition {
     /// Length of a cell at full scale.
     pub(crate) seconds: f64,
     pub(crate) rounds: u32,
+    /// Its cells write, so that a database of one run is not good for another.
+    pub(crate) changes_data: bool,
     /// Benchmarks that every arm runs at the end, and that do not count.
     pub(crate) finally: &'static [&'static str],
     /// What the rows say, in sentences.

@@ -103,9 +103,18 @@ impl<'a> Runner<'a> {
             }
             let directory = self.settings.directory.join(&arm.data);
             let (mut session, values) = self.session(arm)?;
-            if self.settings.use_existing_db && ferrock_vfs::default_file_system().exists(&directory.join("CURRENT"))? {
+            // Beside the database: what it was loaded with, once that is complete.
+            let marker = self.settings.directory.join(format!("{}.loaded", arm.data));
+            let files = ferrock_vfs::default_file_system();
+            let command = values.command_line();
+            if self.settings.use_existing_db
+                && ferrock_vfs::read_file(&*files, &marker).is_ok_and(|text| text == command.as_bytes())
+            {
                 self.output.note(&format!("{}: as it is", directory.display()));
                 continue;
+            }
+            if files.exists(&marker)? {
+                files.remove_file(&marker)?;
             }
             self.output.note(&format!("{}: loading", directory.display()));
             for planned in parse_list(values.text("benchmarks")).map_err(Failure::Usage)? {
@@ -113,6 +122,7 @@ impl<'a> Runner<'a> {
                 self.output.note(&format!("  {}", stats.line(planned.benchmark.name)));
             }
             session.close()?;
+            ferrock_vfs::write_file_synced(&*files, &marker, command.as_bytes())?;
         }
         Ok(())
     }
@@ -155,6 +165,10 @@ impl<'a> Runner<'a> {
                     order.reverse();
                 }
                 for index in order {
+                    // What one arm left to do in the background is not for another to pay.
+                    for open in &mut arms {
+                        open.session.database()?.wait_for_background_work()?;
+                    }
                     let sample = self.run_cell(point, *cell, &mut arms[index], round)?;
                     samples.entry((cell_index, index)).or_default().push(sample);
                 }

@@ -14,7 +14,8 @@ pub(super) const DEFINITION: Definition = Definition {
     title: "Partitioned index and filters where memory is scarce",
     about: "Random reads with direct I/O (nothing comes out of the operating system's memory) and a block cache far smaller than \
 index and filters, which are in it. Without partitions a lookup that misses reads the whole index and the whole filter \
-of a table; with them it reads one partition of each.\n\n\
+of a table; with them it reads one partition of each, at most: index partitions stay longest, and where keys are found filter \
+partitions are not read at all.\n\n\
 Published (RocksDB's wiki, *Partitioned Index/Filters*): a database of 86 GB on a hard disk with a cache of 60 MB: 5 operations \
 a second without partitions, 55 with them, **11 times** as many.\n\n\
 At scale 1: 8,000,000 keys of 16 bytes with values of 32, not compressed, fully compacted, Bloom filters of 10 bits, tables of 64 MB, \
@@ -34,6 +35,7 @@ requests that the engine made of its files and the bytes they returned.",
     facts: &[("index_bytes", "index MB"), ("filter_bytes", "filters MB")],
     seconds: 4.0,
     rounds: 3,
+    changes_data: false,
     finally: &[],
     conclude,
     plots,
