@@ -53,17 +53,24 @@ impl Decision {
         let is_point_load = reads.lookups * 100 >= all * MIN_LOOKUP_PERCENT;
         let is_cached = reads.block_reads * 100 < reads.lookups * MAX_MISS_PERCENT;
         let saved = reads.lookups as f64 * SAVED_NS;
-        decision.uses_hash_index = is_point_load && is_cached && saved >= all as f64 * decision.cost_ns();
+        // Batches of reads are not timed: of a family that knows nothing else nothing is known.
+        let is_known = reads.timed_block_reads > 0 || decision.loses_nothing();
+        decision.uses_hash_index = is_point_load && is_cached && is_known && saved >= all as f64 * decision.cost_ns();
         decision
     }
 
     /// What larger blocks cost a read.
     fn cost_ns(&self) -> f64 {
-        let miss_percent = percent(self.reads.block_reads, self.reads.lookups);
-        if miss_percent <= COLD_MISS_PERCENT {
+        if self.loses_nothing() {
             return 0.0;
         }
+        let miss_percent = percent(self.reads.block_reads, self.reads.lookups);
         (1.0 - miss_percent / 100.0) * self.growth * self.block_read_us() * 1000.0
+    }
+
+    /// Every block stays in memory, however large.
+    fn loses_nothing(&self) -> bool {
+        percent(self.reads.block_reads, self.reads.lookups) <= COLD_MISS_PERCENT
     }
 
     fn block_read_us(&self) -> f64 {
@@ -172,6 +179,9 @@ mod tests {
         // With everything in memory larger blocks cost nothing; the few reads are the first of their blocks.
         assert!(Decision::by(reads(10_000, 0, 0), 0.5).uses_hash_index);
         assert!(Decision::by(reads(10_000, 0, 50), 0.5).uses_hash_index);
+        // Reads of batches only, which nobody timed.
+        let untimed = ReadCounts { timed_block_reads: 0, block_read_us: 0, ..reads(10_000, 0, 100) };
+        assert!(!Decision::by(untimed, 0.001).uses_hash_index);
         // Slow reads.
         let slow = ReadCounts { block_read_us: 10_000, ..reads(10_000, 0, 100) };
         assert!(!Decision::by(slow, 0.01).uses_hash_index);
