@@ -103,8 +103,8 @@ option_enum! {
 /// Which tables are partitioned where `index_type` is `kTwoLevelIndexSearch`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PartitionFromLevel {
-    /// By size: indexes and filters that would be a single partition, as those of small tables, are written whole. That
-    /// spares the top level and its search.
+    /// By size: indexes and filters that would be a single partition, as those of small tables, are written whole (an index
+    /// only beside a whole filter). That spares the top level and its search.
     #[default]
     Automatic,
     /// Tables of this level and below; 0 is all, as RocksDB does. A flush writes to level 0.

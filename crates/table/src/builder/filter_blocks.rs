@@ -62,6 +62,7 @@ pub(super) struct WrittenFilter {
     /// Payloads, and the index of partitions.
     pub(super) size: u64,
     pub(super) entries: u64,
+    pub(super) is_partitioned: bool,
 }
 
 impl FilterBlocks {
@@ -215,12 +216,18 @@ impl FilterBlocks {
         if let Some(payload) = whole {
             let metaindex_name = format!("{}{COMPATIBILITY_NAME}", metaindex::FULL_FILTER_PREFIX);
             let handle = writer.write_raw(&payload)?;
-            return Ok(Some(WrittenFilter { metaindex_name, handle, size: payload.len() as u64, entries }));
+            return Ok(Some(WrittenFilter {
+                metaindex_name,
+                handle,
+                size: payload.len() as u64,
+                entries,
+                is_partitioned: false,
+            }));
         }
         let complete = self.partitions.as_ref().map_or(&[][..], |partitions| &partitions.complete);
         let (handle, size) = write_partitions(complete, index.encoding(), writer)?;
         let metaindex_name = format!("{}{COMPATIBILITY_NAME}", metaindex::PARTITIONED_FILTER_PREFIX);
-        Ok(Some(WrittenFilter { metaindex_name, handle, size, entries }))
+        Ok(Some(WrittenFilter { metaindex_name, handle, size, entries, is_partitioned: true }))
     }
 }
 

@@ -73,6 +73,9 @@ fn write_filter(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockH
         builder.properties.num_filter_entries = written.entries;
         builder.properties.filter_size = written.size;
         blocks.insert(written.metaindex_name, written.handle);
+        if written.is_partitioned {
+            builder.index.keep_partitions();
+        }
     }
     Ok(())
 }

@@ -5,7 +5,8 @@
 //! kBinarySearchWithFirstKey  one block: separator -> handle, first internal key of the block
 //! kHashSearch                metadata and prefixes of the hash, then one block with a restart for every entry
 //! kTwoLevelIndexSearch       partitions, then the top level: last separator of a partition -> its handle;
-//!                            of one partition, with partition_from_level = kAutomatic, as kBinarySearch
+//!                            of one partition, with partition_from_level = kAutomatic, as kBinarySearch if the filter
+//!                            is not partitioned
 //! ```
 //!
 //! Whether index keys are user keys or internal keys is known only when the last block is there: one user key that goes
@@ -344,6 +345,13 @@ impl IndexBuilder {
 
     pub(super) fn estimated_size(&self) -> u64 {
         (self.separators.bytes.len() + self.first_keys.bytes.len() + self.handles.len() * 12) as u64
+    }
+
+    /// Says that the filter is in partitions: then RocksDB takes the index for partitioned, too.
+    pub(super) fn keep_partitions(&mut self) {
+        if let Some(partitioning) = &mut self.partitioning {
+            partitioning.unites_one = false;
+        }
     }
 
     /// Writes the blocks of the index.
