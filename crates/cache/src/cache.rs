@@ -85,7 +85,7 @@ impl<V> fmt::Debug for Rejected<V> {
 /// assert_eq!(cache.lookup(&key).as_deref(), Some(&"block"));
 /// ```
 pub struct BlockCache<V> {
-    shared: Arc<Shared<V>>,
+    pub(crate) shared: Arc<Shared<V>>,
     flights: Flights<V>,
     fail_when_full: bool,
     next_id: AtomicU64,

@@ -26,18 +26,36 @@ pub(crate) enum Effort {
     Bounded,
 }
 
+/// How far a walk of the clock hand goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Over this many slots, those of the queues beside the main one first.
+    Turn(usize),
+    /// Over every slot, whatever its queue.
+    Whole,
+}
+
 impl<V> Shared<V> {
     /// Evicts what is not in use until `wanted` bytes were freed. Returns how many were.
     pub(crate) fn evict(&self, wanted: usize, effort: Effort) -> usize {
         let mut freed = 0;
         // Slots since something was evicted or aged. A quiet pass over all of them means that everything is in use.
         let (mut quiet, mut steps, mut referenced, mut moved) = (0usize, 0usize, 0usize, 0usize);
-        let mut turn = TURN;
         let mut turns = 0;
+        // Once set, the walk is of whole shards, one after the other. It does not share the hand: two that take turns with
+        // it could each see every other shard only, and find nothing where the other one looks.
+        let mut next_whole = None;
         while freed < wanted {
-            let shard = &self.shards()[self.hand.fetch_add(1, Ordering::Relaxed) % self.shards().len()];
+            let (number, extent) = match &mut next_whole {
+                None => (self.hand.fetch_add(1, Ordering::Relaxed), Extent::Turn(TURN)),
+                Some(next) => {
+                    *next += 1;
+                    (*next, Extent::Whole)
+                }
+            };
+            let shard = &self.shards()[number % self.shards().len()];
             let mut garbage = Garbage::new();
-            let swept = shard.sweep(turn, wanted - freed, &mut garbage);
+            let swept = shard.sweep(extent, wanted - freed, &mut garbage);
             let evicted = garbage.len();
             self.drop_evicted(garbage);
             freed += swept.freed;
@@ -51,10 +69,12 @@ impl<V> Shared<V> {
             }
             // Short turns that find nothing may have missed the rest of their shards: then once around in whole passes.
             if quiet >= self.shards().len() {
-                if turn == usize::MAX {
+                if extent == Extent::Whole {
                     break;
                 }
-                (turn, quiet) = (usize::MAX, 0);
+                next_whole = Some(number % self.shards().len());
+                (quiet, steps, turns) = (0, 0, 0);
+                continue;
             }
             if steps > MOST_ROUNDS * self.budget.slots() && turns > MOST_ROUNDS * self.shards().len() {
                 break;

@@ -14,6 +14,7 @@
 //! the table grows needs no protection: what it reads there is old, and the slot itself says whether it still holds the key.
 
 use crate::budget::Budget;
+use crate::eviction::Extent;
 use crate::ghosts::Ghosts;
 use crate::index::Index;
 use crate::key::CacheKey;
@@ -215,13 +216,16 @@ impl<P> Shard<P> {
         Ok(NonNull::from(slot))
     }
 
-    /// Moves the clock hand over at most `steps` slots, until `wanted` bytes are free.
-    pub(crate) fn sweep(&self, steps: usize, wanted: usize, garbage: &mut Vec<Entry<P>>) -> Swept {
+    /// Moves the clock hand over a part of the slots or all of them, until `wanted` bytes are free.
+    pub(crate) fn sweep(&self, extent: Extent, wanted: usize, garbage: &mut Vec<Entry<P>>) -> Swept {
         let mut state = self.state.lock();
         let state = &mut *state;
         let mut swept = Swept::default();
-        let takes_all = steps >= state.slot_count as usize;
-        let steps = steps.min(state.slot_count as usize);
+        let slot_count = state.slot_count as usize;
+        let (takes_all, steps) = match extent {
+            Extent::Turn(slots) => (false, slots.min(slot_count)),
+            Extent::Whole => (true, slot_count),
+        };
         while swept.steps < steps && swept.freed < wanted {
             swept.steps += 1;
             match if takes_all { None } else { state.next_unproven() } {

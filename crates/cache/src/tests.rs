@@ -288,6 +288,46 @@ fn each_priority_outlasts_the_one_below() {
     }
 }
 
+#[test]
+fn a_small_cache_knows_its_queues() {
+    let cache = BlockCache::<u64>::new(CacheOptions { shard_bits: Some(0), ..options(2_000, false) });
+    let insert = |number: u64, priority| {
+        drop(cache.insert(&key(number), number, 100, EntryRole::DataBlock, priority).unwrap());
+    };
+    let there = |range: std::ops::Range<u64>| range.filter(|&number| cache.lookup(&key(number)).is_some()).count();
+    (0..10).for_each(|number| insert(number, Priority::Low));
+    (10..20).for_each(|number| insert(number, Priority::Bottom));
+    (20..26).for_each(|number| insert(number, Priority::Low));
+    assert_eq!((there(0..10), there(10..20), there(20..26)), (10, 4, 6), "the bottom goes first");
+
+    (1_000..1_200).for_each(|number| insert(number, Priority::Low));
+    let left = there(0..26);
+    assert!(left >= 14, "a scan pushed out more than a tenth, and what its length is worth: {left} of 20");
+}
+
+/// Others that make room move the same hand: wherever it is, what is not in use must be found.
+#[test]
+fn one_entry_to_evict_is_found_while_others_move_the_hand() {
+    let cache = BlockCache::<u64>::new(CacheOptions { shard_bits: Some(1), ..options(1_000, true) });
+    let is_in_first =
+        |key: &CacheKey| std::ptr::eq(cache.shared.shard(key.hash()), &raw const cache.shared.shards()[0]);
+    let (first, second): (Vec<_>, Vec<_>) = (0..50_000).map(key).partition(is_in_first);
+    let insert = |key: &CacheKey| cache.insert(key, 0, 100, EntryRole::DataBlock, Priority::Low);
+    let held: Vec<_> = first.iter().take(9).map(|key| insert(key).unwrap()).collect();
+    let done = AtomicBool::new(false);
+    let refused = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                cache.shared.hand.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let refused = second.iter().filter(|key| insert(key).is_err()).count();
+        done.store(true, Ordering::Relaxed);
+        refused
+    });
+    assert_eq!((refused, held.len(), cache.usage()), (0, 9, 1_000));
+}
+
 /// A skewed load beside a scan of twice as many blocks: what is used again must not give way to what never is.
 #[test]
 fn a_scan_does_not_push_out_what_is_used() {
