@@ -214,17 +214,27 @@ impl<V> BlockCache<V> {
         })
     }
 
-    /// As [`lookup_or_load`](Self::lookup_or_load), for a caller who goes on without the cache whatever its options say.
+    /// As [`lookup_or_load`](Self::lookup_or_load), for a caller who goes on without the cache whatever its options say. It
+    /// may have waited for one who does not: when the full cache failed that one, the value is loaded again, for this
+    /// caller alone.
     pub fn lookup_or_load_past(
         &self,
         key: &CacheKey,
         role: EntryRole,
         priority: Priority,
-        load: impl FnOnce() -> Result<(V, usize)>,
+        mut load: impl FnMut() -> Result<(V, usize)>,
     ) -> Result<Handle<V>> {
-        self.find_or(key, role, || {
+        let mut has_loaded = false;
+        let found = self.find_or(key, role, || {
+            has_loaded = true;
             load().map(|(value, charge)| self.insert_or_standalone(key, value, charge, role, priority))
-        })
+        });
+        match found {
+            Err(error) if !has_loaded && error.kind() == ErrorKind::MemoryLimit => {
+                load().map(|(value, _)| Handle::standalone(value))
+            }
+            found => found,
+        }
     }
 
     #[inline]

@@ -448,6 +448,37 @@ fn a_full_cache_fails_where_that_is_wanted() {
 }
 
 #[test]
+fn who_goes_past_a_full_cache_does_not_fail_with_one_who_does_not() {
+    let cache = BlockCache::<u64>::new(CacheOptions { fail_when_full: true, ..options(100, true) });
+    let _held = cache.insert(&key(1), 1, 100, EntryRole::DataBlock, Priority::Low).unwrap();
+    let (started, ended) = (Barrier::new(2), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let leader = scope.spawn(|| {
+            let found = cache.lookup_or_load(&key(2), EntryRole::DataBlock, Priority::Low, || {
+                started.wait();
+                // Until the other one has missed, and a while after it, so that it waits.
+                while cache.stats().total().misses < 2 {
+                    std::thread::yield_now();
+                }
+                (0..10_000).for_each(|_| std::thread::yield_now());
+                ended.store(true, Ordering::Relaxed);
+                Ok((2, 50))
+            });
+            found.map(|handle| *handle).map_err(|error| error.kind())
+        });
+        started.wait();
+        let past = cache.lookup_or_load_past(&key(2), EntryRole::DataBlock, Priority::Low, || {
+            assert!(ended.load(Ordering::Relaxed), "it waited");
+            Ok((3, 50))
+        });
+        let past = past.map(|handle| (*handle, handle.is_cached())).map_err(|error| error.kind());
+        assert_eq!(past, Ok((3, false)));
+        assert_eq!(leader.join().unwrap(), Err(ErrorKind::MemoryLimit));
+    });
+    assert_eq!(cache.usage(), 100);
+}
+
+#[test]
 fn reservations_take_room_and_give_it_back() {
     let cache = BlockCache::new(options(1000, true));
     for number in 0..10 {

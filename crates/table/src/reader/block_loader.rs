@@ -71,7 +71,7 @@ impl BlockLoader {
         handle: BlockHandle,
         role: BlockRole,
         options: &TableReadOptions,
-        readahead: Option<&mut Readahead>,
+        mut readahead: Option<&mut Readahead>,
     ) -> Result<BlockRef> {
         let Some(cache) = &self.cache else {
             return self.load_uncached(handle, role, options, readahead);
@@ -84,7 +84,7 @@ impl BlockLoader {
             };
         }
         let load = || {
-            let block = self.read(handle, role, options.verify_checksums, readahead)?;
+            let block = self.read(handle, role, options.verify_checksums, readahead.as_deref_mut())?;
             let charge = block.memory_bytes();
             Ok((block, charge))
         };
