@@ -1,10 +1,11 @@
-//! Pinning index and filter blocks in a cache with a strict limit: what has no room is not held, and is still read.
+//! Index and filter blocks beside a cache with a strict limit: what has no room is not held, and is still read; and
+//! filling the cache of a new table.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{InternalComparator, LookupKey, MAX_SEQUENCE_NUMBER, ValueType};
-use ferrock_cache::{BlockCache, CacheOptions};
+use ferrock_cache::{BlockCache, CacheOptions, EntryRole};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::IndexType;
 use ferrock_table::{
@@ -101,4 +102,36 @@ fn only_tables_that_a_flush_may_have_made_are_pinned() {
     let (reader, cache) = open(options(), 1 << 20, 0);
     assert!(cache.pinned_usage() > 0);
     assert_eq!(reader.level(), 0);
+}
+
+#[test]
+fn a_cache_is_filled_where_reads_look() {
+    for in_cache in [false, true] {
+        let options = BlockBasedTableOptions { cache_index_and_filter_blocks: in_cache, ..options() };
+        let (reader, cache) = open(options, 1 << 20, 1);
+        let kept = reader.memory_bytes();
+        reader.fill_cache().unwrap();
+        let count = |role| cache.stats().role(role).entry_count;
+        assert!(count(EntryRole::DataBlock) > 100);
+        let partitions = [EntryRole::FilterBlock, EntryRole::IndexBlock].map(count);
+        assert_eq!(partitions.map(|count| count > 0), [in_cache; 2], "{partitions:?}");
+        assert_eq!(count(EntryRole::FilterMetaBlock), 0, "the reader keeps the top level");
+        assert_eq!(reader.memory_bytes() > kept + 5000, !in_cache, "from {kept} to {} bytes", reader.memory_bytes());
+        let (misses, filled) = (cache.stats().total().misses, reader.memory_bytes());
+        check_reads(&reader);
+        assert_eq!((cache.stats().total().misses, reader.memory_bytes()), (misses, filled), "all was there");
+    }
+}
+
+#[test]
+fn a_cache_without_room_is_not_filled() {
+    for in_cache in [false, true] {
+        let options = BlockBasedTableOptions { cache_index_and_filter_blocks: in_cache, ..options() };
+        let (reader, cache) = open(options, 1 << 20, 1);
+        cache.erase_unreferenced();
+        let _taken = cache.reserve(1 << 20, EntryRole::Other).unwrap();
+        let before = cache.stats().total().rejections;
+        reader.fill_cache().unwrap();
+        assert_eq!(cache.stats().total().rejections, before + 1, "the first refused block ends it");
+    }
 }

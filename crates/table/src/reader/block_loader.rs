@@ -95,6 +95,11 @@ impl BlockLoader {
         cache.lookup_or_load(&key, role.entry_role(), self.priority(role), load).map_err(|error| self.in_file(error))
     }
 
+    /// True for a loaded block that a cache with a strict limit had no room for.
+    pub(crate) fn was_refused(&self, block: &BlockRef) -> bool {
+        !block.is_cached() && self.cache.as_ref().is_some_and(|cache| cache.has_strict_capacity_limit())
+    }
+
     /// The block from the cache; from the file only if `is_worth_a_read` says so.
     pub(crate) fn load_if(
         &self,

@@ -12,7 +12,7 @@ use super::index_reader::handles;
 use super::meta_source::{MetaSource, Partitions};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
-use crate::blocks::BlockRole;
+use crate::blocks::{BlockGuard, BlockRole};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
@@ -178,6 +178,23 @@ impl FilterReader {
                 Ok(partition.filter()?.may_match(entry))
             }
         }
+    }
+
+    /// Loads every partition to where lookups look for it. False when the cache refused a block.
+    pub(crate) fn load_partitions(&self, loader: &BlockLoader, options: &TableReadOptions) -> Result<bool> {
+        let Blocks::Partitioned { top, partitions } = &self.blocks else { return Ok(true) };
+        let was_refused =
+            |block: &BlockGuard<'_>| matches!(block, BlockGuard::Held(block) if loader.was_refused(block));
+        let top = top.get(loader, options)?;
+        if was_refused(&top) {
+            return Ok(false);
+        }
+        for handle in handles(&top)?.into_iter().filter(|handle| handle.size > 0) {
+            if was_refused(&partitions.get(loader, handle, BlockRole::Filter, options)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {

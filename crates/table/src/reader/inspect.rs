@@ -118,18 +118,19 @@ impl TableReader {
     }
 
     /// Loads every data block and every partition into the cache, as reads would: what `prepopulate_block_cache` asks for.
-    /// Without a cache nothing happens. A full cache that refuses entries is an error of kind `MemoryLimit`.
+    /// Partitions that the reader keeps itself are loaded there. Without a cache nothing happens. A cache with a strict limit
+    /// ends it at the first block that it has no room for, with an error of kind `MemoryLimit` if it is one that
+    /// fails when it is full.
     pub fn fill_cache(&self) -> Result<()> {
         let loader = &self.loader;
         if loader.cache.is_none() {
             return Ok(());
         }
         let options = TableReadOptions::default();
-        if let Some(handle) = self.meta.partitioned_filter.filter(|_| self.filter.is_some()) {
-            let top = loader.load(handle, BlockRole::FilterIndex, &options, None)?;
-            for handle in handles(&top)? {
-                loader.load(handle, BlockRole::Filter, &options, None)?;
-            }
+        if let Some(filter) = &self.filter
+            && !filter.load_partitions(loader, &options)?
+        {
+            return Ok(());
         }
         let mut readahead = Readahead::fixed(VERIFY_READAHEAD_BYTES);
         let context = self.index_context(&options);
@@ -137,7 +138,10 @@ impl TableReader {
         context.seek_to_first(&mut position)?;
         while position.valid() {
             let handle = position.entry()?.handle;
-            loader.load(handle, BlockRole::Data, &options, Some(&mut readahead))?;
+            let block = loader.load(handle, BlockRole::Data, &options, Some(&mut readahead))?;
+            if loader.was_refused(&block) {
+                break;
+            }
             context.next(&mut position)?;
         }
         Ok(())
