@@ -22,7 +22,8 @@ pub enum ChargeDecision {
     Disabled,
 }
 
-/// What is charged to the block cache beside blocks. A strict limit then bounds that memory, too.
+/// What is charged to the block cache beside blocks. A strict limit then bounds that memory, too, but for what an open table
+/// reads later: see [`block_based_table_reader`](Self::block_based_table_reader).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheUsageOptions {
     /// Data blocks that wait while samples for a dictionary are collected. When the cache has no room for more, the
@@ -33,6 +34,10 @@ pub struct CacheUsageOptions {
     pub filter_construction: ChargeDecision,
     /// What open tables hold themselves: index and filter blocks that are not in the cache, dictionaries, range tombstones.
     /// When the cache has no room, the table is not opened. Fallback: not charged.
+    ///
+    /// The charge is taken once, when the table is opened. Index and filter partitions that the table keeps itself
+    /// (`cache_index_and_filter_blocks` is false) and reads only when they are wanted are not in it, and no limit bounds
+    /// them. To bound them, keep them in the cache.
     pub block_based_table_reader: ChargeDecision,
 }
 
