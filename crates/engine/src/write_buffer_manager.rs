@@ -112,6 +112,14 @@ impl WriteBufferManager {
         size > 0 && (active > size / 8 * 7 || (self.memory_usage() >= size && active >= size / 2))
     }
 
+    /// What a memtable must hold for its flush to be worth a table: a sixteenth of the size, and less and less when the
+    /// size is passed, down to nothing at twice the size. So databases that write little beside one that holds most of the
+    /// size and is idle do not flush every entry by itself, and all together still stay below twice the size.
+    pub(crate) fn worthwhile_bytes(&self) -> usize {
+        let size = self.buffer_size();
+        size.saturating_mul(2).saturating_sub(self.memory_usage()).min(size) / 16
+    }
+
     /// True when writes are to wait.
     pub(crate) fn should_stall(&self) -> bool {
         self.allow_stall.load(Ordering::Relaxed) && self.enabled() && self.memory_usage() >= self.buffer_size()

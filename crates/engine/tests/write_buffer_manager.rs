@@ -170,3 +170,22 @@ fn databases_share_a_size() {
     drop((one, two, other));
     eventually(|| manager.memory_usage() == 0);
 }
+
+#[test]
+fn an_idle_database_with_most_of_the_size_does_not_make_tables_of_single_entries() {
+    for allow_stall in [false, true] {
+        let manager = WriteBufferManager::new(SIZE, None, allow_stall);
+        let (idle, busy) = (open(&manager), open(&manager));
+        // Nearly all that the manager gives out before it wants it back.
+        while manager.memory_usage() < SIZE / 8 * 7 - (32 << 10) {
+            fill(&idle, 0, 1);
+        }
+        assert_eq!(tables(&idle), 0);
+        fill(&busy, 0, 1000);
+        busy.wait_for_background_work().unwrap();
+        let made = tables(&busy);
+        assert!((2..20).contains(&made), "{made} tables of 1000 entries of 1 KB, allow_stall {allow_stall}");
+        assert!(manager.mutable_memtable_memory_usage() < SIZE + SIZE / 8);
+        assert_eq!(tables(&idle), 0, "it was not written to");
+    }
+}

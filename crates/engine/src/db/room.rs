@@ -11,6 +11,7 @@
 use super::{DbCore, FamilyState, ImmutableMemTable, State};
 use crate::background_error::Reason;
 use crate::column_family::SuperVersion;
+use crate::write_buffer_manager::WriteBufferManager;
 use ferrock_base::{FileNumber, Result};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -51,6 +52,7 @@ impl DbCore {
         state.error.check()?;
         self.is_room_needed.store(false, Ordering::Release);
         let mut ids: Vec<u32> = Vec::new();
+        let mut is_flush_due = false;
         for family in state.families.values() {
             if family.data.is_memtable_full.load(Ordering::Acquire) {
                 ids.push(family.data.id);
@@ -58,16 +60,20 @@ impl DbCore {
         }
         self.add_families_that_pin_the_log(&state, &mut ids);
         self.add_largest_family_over_budget(&state, &mut ids);
-        if self.options.load().components.write_buffer_manager.as_ref().is_some_and(|manager| manager.should_flush()) {
-            add_oldest_family(&mut state, &mut ids);
+        if let Some(manager) = self.options.load().components.write_buffer_manager.as_ref()
+            && manager.should_flush()
+        {
+            is_flush_due |= add_family_for_manager(&mut state, manager, &mut ids);
         }
         ids.sort_unstable();
         ids.dedup();
-        if ids.is_empty() {
-            return Ok(());
+        if !ids.is_empty() {
+            self.switch_memtables(&mut state, &ids)?;
+            is_flush_due = true;
         }
-        self.switch_memtables(&mut state, &ids)?;
-        self.schedule(&mut state);
+        if is_flush_due {
+            self.schedule(&mut state);
+        }
         Ok(())
     }
 
@@ -106,15 +112,15 @@ impl DbCore {
         }
     }
 
-    /// Sees to it that a memtable is being flushed; false when there is none to flush.
-    pub(crate) fn begin_flush_of_something(self: &Arc<Self>) -> Result<bool> {
+    /// Sees to it that a memtable is being flushed; false when there is none that would be worth it.
+    pub(crate) fn begin_flush_of_something(self: &Arc<Self>, manager: &WriteBufferManager) -> Result<bool> {
         let mut state = self.state.lock();
         state.error.check()?;
-        let mut ids = Vec::new();
         if let Some(waiting) = state.families.values_mut().find(|family| !family.immutable.is_empty()) {
             waiting.is_flush_requested = true;
-        } else {
-            add_oldest_family(&mut state, &mut ids);
+        } else if state.running_flushes == 0 {
+            let mut ids = Vec::new();
+            add_family_for_manager(&mut state, manager, &mut ids);
             if ids.is_empty() {
                 return Ok(false);
             }
@@ -179,13 +185,47 @@ impl DbCore {
     }
 }
 
-/// The family whose memtable has the oldest entry, to be flushed whatever waits beside it: what memory managers do.
-fn add_oldest_family(state: &mut State, ids: &mut Vec<u32>) {
-    let with_entries = state.families.values_mut().filter(|family| !family.data.memtable.load().is_empty());
-    if let Some(oldest) = with_entries.min_by_key(|family| family.data.memtable.load().smallest_sequence()) {
-        oldest.is_flush_requested = true;
-        ids.push(oldest.data.id);
+/// What a database does for a manager that wants memory back: everything that is immutable is flushed, whatever waits
+/// beside it, and one more memtable becomes immutable, the one with the oldest entry of those that are worth a table.
+///
+/// The memory may be another database's, which is idle. A memtable is therefore only worth a table when it holds the
+/// manager's [`worthwhile_bytes`](WriteBufferManager::worthwhile_bytes): else every write would make a table of one entry.
+/// When no memtable holds that much but all of the database do together, it is the largest. Beside an immutable memtable
+/// of the family, whose memory is about to be freed, only one that holds half of the size counts.
+///
+/// Returns true when something that was immutable is to be flushed now and was not before.
+fn add_family_for_manager(state: &mut State, manager: &WriteBufferManager, ids: &mut Vec<u32>) -> bool {
+    let mut is_anything_new = false;
+    let worthwhile = manager.worthwhile_bytes();
+    let mut total = 0;
+    let mut oldest = None;
+    let mut largest = None;
+    for family in state.families.values_mut() {
+        let is_flush_due = !family.immutable.is_empty();
+        is_anything_new |= is_flush_due && !family.is_flush_requested;
+        family.is_flush_requested |= is_flush_due;
+        let memtable = family.data.memtable.load();
+        if memtable.is_empty() {
+            continue;
+        }
+        let bytes = memtable.approximate_memory_bytes();
+        total += bytes;
+        if is_flush_due && bytes < manager.buffer_size() / 2 {
+            continue;
+        }
+        let age = (memtable.smallest_sequence(), family.data.id);
+        if bytes >= worthwhile && oldest.is_none_or(|oldest| age < oldest) {
+            oldest = Some(age);
+        }
+        largest = largest.max(Some((bytes, family.data.id)));
     }
+    let fallback = largest.filter(|_| total >= worthwhile).map(|(_, id)| id);
+    let chosen = oldest.map(|(_, id)| id).or(fallback);
+    if let Some(family) = chosen.and_then(|id| state.families.get_mut(&id)) {
+        family.is_flush_requested = true;
+        ids.push(family.data.id);
+    }
+    is_anything_new
 }
 
 fn switch_family(family: &mut FamilyState, log_number: FileNumber) {

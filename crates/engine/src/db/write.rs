@@ -16,6 +16,7 @@ use crate::write::controller::StallCondition;
 use crate::write::insert::{InsertMode, Inserter, Target};
 use crate::write::queue::{LeaderGuard, Member, Role};
 use crate::write::timer::GroupTimer;
+use crate::write_buffer_manager::WriteBufferManager;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
 use ferrock_format::write_batch::{Record, WriteBatch};
 use parking_lot::{Condvar, Mutex};
@@ -393,7 +394,12 @@ impl DbCore {
         if self.has_background_error.load(Ordering::Acquire) {
             self.state.lock().error.check()?;
         }
-        if self.wal_limit_passed() || self.is_room_needed.load(Ordering::Acquire) {
+        // Another database may have taken the memory.
+        let wants_memory = |manager: &Arc<WriteBufferManager>| manager.should_flush();
+        if self.wal_limit_passed()
+            || self.is_room_needed.load(Ordering::Acquire)
+            || self.options.load().components.write_buffer_manager.as_ref().is_some_and(wants_memory)
+        {
             self.switch_full_memtables()?;
         }
         self.wait_for_memory(options)?;
@@ -422,14 +428,10 @@ impl DbCore {
         }
     }
 
-    /// Waits while memtables hold more than a manager with `allow_stall` lets them. Not when none of it is this database's:
-    /// then waiting could last for ever.
+    /// Waits while memtables hold more than a manager with `allow_stall` lets them. Not when hardly any of it is this
+    /// database's: then waiting could last for ever.
     fn wait_for_memory(self: &Arc<Self>, options: &WriteOptions) -> Result<()> {
         let Some(manager) = self.options.load().components.write_buffer_manager.clone() else { return Ok(()) };
-        if manager.should_flush() {
-            // Another database may have taken the memory.
-            self.switch_full_memtables()?;
-        }
         if !manager.should_stall() {
             return Ok(());
         }
@@ -438,7 +440,7 @@ impl DbCore {
         }
         let before = self.clock.monotonic_us();
         let mut result = Ok(());
-        while result.is_ok() && manager.should_stall() && self.begin_flush_of_something()? {
+        while result.is_ok() && manager.should_stall() && self.begin_flush_of_something(&manager)? {
             manager.wait_for_room(Duration::from_millis(100));
             result = self.check_open();
         }
