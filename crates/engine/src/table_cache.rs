@@ -15,10 +15,11 @@
 use crate::version::{FileMetadata, FileStatistics};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::thread::Spawner;
-use ferrock_base::{Error, FileNumber, InternalComparator, Result};
+use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result};
 use ferrock_format::file_name;
 use ferrock_table::{
-    BlockBasedTableOptions, CacheUsageOptions, ReadSample, TableBlockCache, TableReader, TableReaderParams,
+    BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, ReadSample, TableBlockCache, TableReader,
+    TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions};
 use parking_lot::{Mutex, RwLock};
@@ -245,7 +246,7 @@ impl TableCache {
         if let Some(table) = open_tables.get(file.number) {
             return Ok(TableRef::Shared(table));
         }
-        let table = self.open(file)?;
+        let table = self.open_with(file, self.params.cache_usage)?;
         if open_tables.is_unbounded() {
             // Of two threads that open the same table, the first one's stays.
             return Ok(TableRef::Borrowed(file.open_table().get_or_init(|| table)));
@@ -253,8 +254,23 @@ impl TableCache {
         Ok(TableRef::Shared(open_tables.insert(file.number, table)))
     }
 
+    /// The open table of `file`, for a job in the background. Where the block cache has no room for the charge of an open
+    /// table, it is opened uncharged and closed by the job: a full cache stops neither flushes nor compactions.
+    pub fn get_for_job(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
+        match self.get(file) {
+            Err(error) if error.kind() == ErrorKind::MemoryLimit => self.open_uncharged(file),
+            outcome => outcome,
+        }
+    }
+
+    /// Opens the table of `file` without keeping it, and without charging it to the block cache.
+    pub fn open_uncharged(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
+        let usage = CacheUsageOptions { block_based_table_reader: ChargeDecision::Disabled, ..self.params.cache_usage };
+        self.open_with(file, usage)
+    }
+
     /// Opens the table of `file` without keeping it.
-    pub fn open(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
+    fn open_with(&self, file: &FileMetadata, cache_usage: CacheUsageOptions) -> Result<Arc<TableReader>> {
         let params = &self.params;
         let handle = self.open_file(file)?;
         let unique_id = file.unique_id.filter(|_| params.verify_unique_id).map(|[low, high]| {
@@ -271,7 +287,7 @@ impl TableCache {
             max_pinned_l0_file_size: params.max_pinned_l0_file_size,
             options: Arc::clone(&params.table_options),
             cache: params.block_cache.clone(),
-            cache_usage: params.cache_usage,
+            cache_usage,
             prefix_extractor: params.prefix_extractor.clone(),
             largest_sequence: Some(file.largest_seqno),
             expected_unique_id: unique_id,

@@ -69,3 +69,41 @@ fn what_cannot_be_charged_is_refused() {
     family.cache_usage.block_based_table_reader = ChargeDecision::Disabled;
     assert!(open(&MemoryFileSystem::new(), 1 << 20, family).is_ok());
 }
+
+/// The same key range for each part: overlapping tables, which only a compaction can merge.
+fn fill(db: &Db, part: u32) -> Result<()> {
+    for number in 0..20_000u32 {
+        db.put(&number.to_be_bytes(), format!("value {number} {part}").as_bytes())?;
+    }
+    db.flush()
+}
+
+#[test]
+fn a_cache_without_room_for_open_tables_stops_no_flush_and_no_compaction() {
+    let files = MemoryFileSystem::new();
+    // No table of this size can be charged.
+    let db = open(&files, 8 << 10, family()).unwrap();
+    for part in 0..3 {
+        fill(&db, part).unwrap();
+    }
+    let refused = db.get(&[0; 4]).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::MemoryLimit, "{refused}");
+    assert_eq!(db.property("num-files-at-level0").unwrap(), "3");
+    // Once into an empty level, once with a table of that level as input.
+    for part in 3..5 {
+        db.compact_range(None, None).unwrap();
+        assert_eq!(db.property("num-files-at-level0").unwrap(), "0");
+        fill(&db, part).unwrap();
+    }
+    db.compact_range(None, None).unwrap();
+    assert_eq!(charged(&db, "block-based-table-reader"), 0);
+    db.put(b"writes", b"go on").unwrap();
+    db.close().unwrap();
+    let mut uncharged = family();
+    uncharged.cache_usage.block_based_table_reader = ChargeDecision::Disabled;
+    let db = open(&files, 8 << 10, uncharged).unwrap();
+    for number in [0u32, 7, 19_999] {
+        let value = db.get(&number.to_be_bytes()).unwrap().unwrap();
+        assert_eq!(&*value, format!("value {number} 4").as_bytes());
+    }
+}

@@ -4,7 +4,7 @@
 //! that run at once never share a file. Readers keep their versions; nothing waits for
 //! them and they wait for nothing.
 
-use super::sources::{Child, table_level_iterator};
+use super::sources::{Child, table_level_iterator_for_job};
 use super::table_output::{OutputPlan, TableOutput};
 use super::{DbCore, FamilyState, State};
 use crate::background_error::Reason;
@@ -339,7 +339,7 @@ impl DbCore {
         let mut expected = Some(0u64);
         for inputs in &choice.inputs {
             for file in &inputs.files {
-                let table = data.table_cache.get(file)?;
+                let table = data.table_cache.get_for_job(file)?;
                 expected = expected_entries(expected, &table);
                 if let Some(fragments) = table.range_tombstones() {
                     sources.push(RangeTombstoneSource::truncated(Arc::clone(fragments), &file.smallest, &file.largest));
@@ -350,13 +350,11 @@ impl DbCore {
                 }
             }
             if inputs.level > 0 {
-                let level = table_level_iterator(
+                let level = table_level_iterator_for_job(
                     Arc::clone(&data.table_cache),
                     inputs.files.clone(),
                     data.comparator.clone(),
                     read_options,
-                    None,
-                    None,
                 );
                 children.push(ChildIterator::Level(level));
             }

@@ -218,7 +218,7 @@ impl DbCore {
         file: &NewFile,
         reason: TableFileCreationReason,
     ) -> Result<()> {
-        let table = data.table_cache.open(&FileMetadata::from(file.clone()))?;
+        let table = data.table_cache.open_uncharged(&FileMetadata::from(file.clone()))?;
         let fills_cache = match data.options.load().table.prepopulate_block_cache {
             PrepopulateBlockCache::Disable => false,
             PrepopulateBlockCache::FlushOnly => reason == TableFileCreationReason::Flush,

@@ -27,6 +27,7 @@ pub(crate) struct LevelTables {
     cache: Arc<TableCache>,
     files: Vec<Arc<FileMetadata>>,
     options: TableReadOptions,
+    is_for_job: bool,
 }
 
 impl LevelSource for LevelTables {
@@ -42,7 +43,7 @@ impl LevelSource for LevelTables {
     }
     fn open(&self, index: usize) -> Result<OpenedTable<TableIter>> {
         let file = self.files.get(index).ok_or_else(|| ferrock_base::Error::corruption("a level has no such file"))?;
-        let table = self.cache.get(file)?;
+        let table = if self.is_for_job { self.cache.get_for_job(file)? } else { self.cache.get(file)? };
         let tombstones = table.range_tombstones().cloned();
         Ok(OpenedTable { iter: table.iter(self.options), tombstones })
     }
@@ -62,5 +63,15 @@ pub(crate) fn table_level_iterator(
     lower: Option<Vec<u8>>,
     upper: Option<Vec<u8>>,
 ) -> TableLevelIterator {
-    LevelIterator::new(LevelTables { cache, files, options }, order, lower, upper)
+    LevelIterator::new(LevelTables { cache, files, options, is_for_job: false }, order, lower, upper)
+}
+
+/// An iterator over all of `files`, for a compaction.
+pub(crate) fn table_level_iterator_for_job(
+    cache: Arc<TableCache>,
+    files: Vec<Arc<FileMetadata>>,
+    order: InternalComparator,
+    options: TableReadOptions,
+) -> TableLevelIterator {
+    LevelIterator::new(LevelTables { cache, files, options, is_for_job: true }, order, None, None)
 }
