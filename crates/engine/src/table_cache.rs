@@ -13,6 +13,7 @@
 //! is closed by its last user.
 
 use crate::version::{FileMetadata, FileStatistics};
+use arc_swap::ArcSwap;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result};
@@ -145,6 +146,18 @@ impl Shard {
     }
 }
 
+/// The part of [`TableCacheParams`] that may change while the family is open. It counts for tables that are opened from
+/// then on.
+#[derive(Clone, Debug)]
+pub struct MutableTableCacheParams {
+    /// Caching policy.
+    pub table_options: Arc<BlockBasedTableOptions>,
+    /// Size up to which a table of level 0 counts as one that a flush made.
+    pub max_pinned_l0_file_size: u64,
+    /// Cache of blocks.
+    pub block_cache: Option<Arc<TableBlockCache>>,
+}
+
 /// How the tables of a column family are opened.
 #[derive(Clone, Debug)]
 pub struct TableCacheParams {
@@ -154,12 +167,8 @@ pub struct TableCacheParams {
     pub paths: Vec<PathBuf>,
     /// Order of the keys.
     pub comparator: InternalComparator,
-    /// Caching policy.
-    pub table_options: Arc<BlockBasedTableOptions>,
-    /// Size up to which a table of level 0 counts as one that a flush made.
-    pub max_pinned_l0_file_size: u64,
-    /// Cache of blocks.
-    pub block_cache: Option<Arc<TableBlockCache>>,
+    /// What may change while the family is open.
+    pub mutable: MutableTableCacheParams,
     /// What is charged to it beside blocks.
     pub cache_usage: CacheUsageOptions,
     /// The family's prefix extractor.
@@ -177,6 +186,8 @@ pub struct TableCacheParams {
 /// Opens the tables of a column family and keeps them open.
 pub struct TableCache {
     params: TableCacheParams,
+    /// Replaces `params.mutable`.
+    mutable: ArcSwap<MutableTableCacheParams>,
 }
 
 impl fmt::Debug for TableCache {
@@ -209,7 +220,12 @@ impl TableCache {
     /// A cache for one family.
     #[must_use]
     pub fn new(params: TableCacheParams) -> Self {
-        Self { params }
+        Self { mutable: ArcSwap::from_pointee(params.mutable.clone()), params }
+    }
+
+    /// Opens tables in another way from now on.
+    pub fn set_mutable(&self, mutable: MutableTableCacheParams) {
+        self.mutable.store(Arc::new(mutable));
     }
 
     /// Where the family's reads are counted.
@@ -272,6 +288,7 @@ impl TableCache {
     /// Opens the table of `file` without keeping it.
     fn open_with(&self, file: &FileMetadata, cache_usage: CacheUsageOptions) -> Result<Arc<TableReader>> {
         let params = &self.params;
+        let mutable = self.mutable.load();
         let handle = self.open_file(file)?;
         let unique_id = file.unique_id.filter(|_| params.verify_unique_id).map(|[low, high]| {
             let mut bytes = [0; 16];
@@ -284,9 +301,9 @@ impl TableCache {
             file_size: file.size_bytes,
             file_number: file.number,
             level: i32::try_from(file.level).unwrap_or(-1),
-            max_pinned_l0_file_size: params.max_pinned_l0_file_size,
-            options: Arc::clone(&params.table_options),
-            cache: params.block_cache.clone(),
+            max_pinned_l0_file_size: mutable.max_pinned_l0_file_size,
+            options: Arc::clone(&mutable.table_options),
+            cache: mutable.block_cache.clone(),
             cache_usage,
             prefix_extractor: params.prefix_extractor.clone(),
             largest_sequence: Some(file.largest_seqno),

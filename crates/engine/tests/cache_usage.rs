@@ -107,3 +107,36 @@ fn a_cache_without_room_for_open_tables_stops_no_flush_and_no_compaction() {
         assert_eq!(&*value, format!("value {number} 4").as_bytes());
     }
 }
+
+#[test]
+fn changed_table_options_count_for_tables_that_are_opened_afterwards() {
+    let mut family = family();
+    family.cache_usage.block_based_table_reader = ChargeDecision::Disabled;
+    let files = MemoryFileSystem::new();
+    let db = open(&files, 8 << 20, family).unwrap();
+    let default = db.default_column_family().unwrap();
+    let read = || db.get(&7u32.to_be_bytes()).unwrap().unwrap();
+    fill(&db, 0).unwrap();
+    read();
+    assert_eq!((charged(&db, "index-block"), charged(&db, "filter-block")), (0, 0), "held by the table");
+    db.set_options_cf(&default, &[("cache_index_and_filter_blocks", "true")]).unwrap();
+    read();
+    assert_eq!((charged(&db, "index-block"), charged(&db, "filter-block")), (0, 0), "the table was open already");
+    fill(&db, 1).unwrap();
+    read();
+    assert!(charged(&db, "index-block") > 0 && charged(&db, "filter-block") > 0);
+    // What is opened now is read past the cache.
+    db.set_options_cf(&default, &[("no_block_cache", "true")]).unwrap();
+    fill(&db, 2).unwrap();
+    let before = charged(&db, "data-block");
+    for number in (0..20_000u32).step_by(100) {
+        assert!(db.get(&number.to_be_bytes()).unwrap().unwrap().ends_with(b" 2"));
+    }
+    assert_eq!(charged(&db, "data-block"), before);
+    db.set_options_cf(&default, &[("no_block_cache", "false")]).unwrap();
+    fill(&db, 3).unwrap();
+    for number in (0..20_000u32).step_by(100) {
+        assert!(db.get(&number.to_be_bytes()).unwrap().unwrap().ends_with(b" 3"));
+    }
+    assert!(charged(&db, "data-block") > before);
+}

@@ -64,7 +64,8 @@ impl Db {
         all
     }
 
-    /// Changes options that are mutable while the database is open, and writes a new OPTIONS file.
+    /// Changes options that are mutable while the database is open, and writes a new OPTIONS file. What says how tables
+    /// are read counts for those that are opened from then on.
     ///
     /// # Errors
     /// `Invalid argument` names every option that does not exist, is fixed, or is out of its bounds, `Not implemented` a
@@ -93,6 +94,7 @@ impl Db {
         }
         let options = Arc::new(options.sanitized());
         core.versions.set_options(family.id(), Arc::clone(&options))?;
+        family.data.table_cache.set_mutable(core.mutable_table_cache_params(&options));
         family.data.options.store(options);
         let mut state = core.state.lock();
         let Some(own) = state.families.get(&family.id()) else {

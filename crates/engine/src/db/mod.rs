@@ -52,7 +52,7 @@ use crate::listener::EventListener;
 use crate::options::{ColumnFamilyOptions, DbOptions, ReadOptions, WriteOptions};
 use crate::snapshot::{Snapshot, SnapshotList};
 use crate::statistics::Statistics;
-use crate::table_cache::{OpenTables, TableCache, TableCacheParams};
+use crate::table_cache::{MutableTableCacheParams, OpenTables, TableCache, TableCacheParams};
 use crate::version::{Version, VersionSet};
 use crate::write::controller::WriteController;
 use crate::write::queue::WriteQueue;
@@ -217,17 +217,24 @@ impl DbCore {
             file_system: Arc::clone(&self.file_system),
             paths: vec![self.path.clone()],
             comparator: InternalComparator::new(options.comparator.clone()),
-            table_options: Arc::new(options.table.clone()),
-            // A flushed table may be somewhat larger than the memtable, and hardly more.
-            max_pinned_l0_file_size: (options.write_buffer_size as u64).saturating_mul(3) / 2,
+            mutable: self.mutable_table_cache_params(options),
             cache_usage: options.cache_usage,
-            block_cache: (!options.table.no_block_cache).then(|| Arc::clone(self.block_cache_of(options))),
             prefix_extractor: options.prefix_extractor.clone(),
             file_options: file_options(&db),
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
             open_tables: Arc::clone(&self.open_tables),
             read_sample: Arc::new(ReadSample::new(Arc::clone(&self.clock))),
         }))
+    }
+
+    /// What of that follows the options while the family is open.
+    pub(crate) fn mutable_table_cache_params(&self, options: &ColumnFamilyOptions) -> MutableTableCacheParams {
+        MutableTableCacheParams {
+            table_options: Arc::new(options.table.clone()),
+            // A flushed table may be somewhat larger than the memtable, and hardly more.
+            max_pinned_l0_file_size: (options.write_buffer_size as u64).saturating_mul(3) / 2,
+            block_cache: (!options.table.no_block_cache).then(|| Arc::clone(self.block_cache_of(options))),
+        }
     }
 
     /// The cache of a family's blocks: its own, or the database's.
