@@ -18,10 +18,16 @@ use std::time::{Duration, Instant};
 const SIZE: usize = 1 << 20;
 
 fn open(manager: &Arc<WriteBufferManager>) -> Db {
+    open_in(&MemoryFileSystem::new(), manager)
+}
+
+fn open_in(files: &MemoryFileSystem, manager: &Arc<WriteBufferManager>) -> Db {
     let mut options = DbOptions::default();
     options.create_if_missing = true;
     options.create_missing_column_families = true;
-    options.components.file_system = Some(Arc::new(MemoryFileSystem::new()) as Arc<dyn FileSystem>);
+    options.avoid_flush_during_recovery = true;
+    options.avoid_flush_during_shutdown = true;
+    options.components.file_system = Some(Arc::new(files.clone()) as Arc<dyn FileSystem>);
     options.components.write_buffer_manager = Some(Arc::clone(manager));
     let mut family = ColumnFamilyOptions::default();
     family.arena_block_size = 16 << 10;
@@ -188,4 +194,23 @@ fn an_idle_database_with_most_of_the_size_does_not_make_tables_of_single_entries
         assert!(manager.mutable_memtable_memory_usage() < SIZE + SIZE / 8);
         assert_eq!(tables(&idle), 0, "it was not written to");
     }
+}
+
+#[test]
+fn what_recovery_leaves_in_memory_is_counted_at_once() {
+    let files = MemoryFileSystem::new();
+    let before = WriteBufferManager::new(SIZE, None, false);
+    let db = open_in(&files, &before);
+    let other = db.column_family("other").unwrap();
+    fill(&db, 0, 200);
+    db.put_cf(&other, b"k", &[b'w'; 100_000], &WriteOptions::default()).unwrap();
+    drop(other);
+    db.close().unwrap();
+    let manager = WriteBufferManager::new(SIZE, None, false);
+    let db = open_in(&files, &manager);
+    assert_eq!(tables(&db), 0);
+    assert!(manager.memory_usage() >= 300_000, "{}", manager.memory_usage());
+    assert_eq!(manager.mutable_memtable_memory_usage(), manager.memory_usage());
+    db.close().unwrap();
+    eventually(|| manager.memory_usage() == 0 && manager.mutable_memtable_memory_usage() == 0);
 }

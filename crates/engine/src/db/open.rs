@@ -600,6 +600,8 @@ impl DbCore {
             if family.data.memtable.load().is_empty() {
                 family.memtable_log_number = current_log;
             }
+            // What recovery left in memory was written past the memory manager.
+            family.data.memtable.load().report_memory();
             self.install_super_version(family, self.versions.current(family.data.id));
         }
         drop(state);
