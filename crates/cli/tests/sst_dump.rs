@@ -205,6 +205,25 @@ fn json_says_what_the_text_says() {
     assert!(rows[1]["file_bytes"].as_u64().unwrap() < rows[0]["file_bytes"].as_u64().unwrap(), "{rows}");
 }
 
+/// `identify` forgives files that are no tables, not tables that are damaged.
+#[test]
+fn identify_keeps_what_it_found() {
+    let directory = tempfile::tempdir().unwrap();
+    prepare(directory.path());
+    for (arguments, code) in [
+        ("damaged.sst --command=identify", 0),
+        ("damaged.sst --command=identify --show_statistics", 1),
+        ("damaged.sst fruit.sst --command=identify --show_statistics --json", 1),
+        ("fruit.sst text.sst --command=identify --show_statistics", 0),
+        ("fruit.sst text.sst --command=none --show_statistics", 1),
+        ("damaged.sst text.sst --command=identify --show_statistics", 1),
+        ("text.sst --command=identify", 1),
+    ] {
+        let output = sst_dump(directory.path(), arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {output:?}");
+    }
+}
+
 #[test]
 fn reading_writes_nothing() {
     let directory = tempfile::tempdir().unwrap();

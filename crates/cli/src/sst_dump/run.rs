@@ -31,8 +31,10 @@ struct Session<'a> {
     entries_read: u64,
     summary: Summary,
     statistics: TableStatistics,
-    /// The worst exit code so far: damage counts more than what could not be done.
+    /// The worst exit code so far of tables that opened.
     code: u8,
+    /// The worst exit code so far of files that did not open as tables.
+    unopened_code: u8,
     bar: ProgressBar,
 }
 
@@ -48,6 +50,7 @@ pub(crate) fn run(request: &Request, out: &mut dyn Write) -> Result<u8> {
         summary: Summary::default(),
         statistics: TableStatistics::default(),
         code: 0,
+        unopened_code: 0,
         bar: progress(request, found.files.len()),
     };
     let mut rows = Vec::new();
@@ -89,8 +92,11 @@ impl Session<'_> {
 
     /// Tells what is wrong with a table, and goes on.
     fn complain(&mut self, message: &str, error: &Error) -> Result<()> {
-        let code = exit_code_of(error);
-        self.code = if self.code == 0 { code } else { self.code.min(code) };
+        self.code = worse(self.code, exit_code_of(error));
+        self.tell(message)
+    }
+
+    fn tell(&mut self, message: &str) -> Result<()> {
         self.out.flush()?;
         self.bar.suspend(|| {
             // Nobody is left to tell when standard error is closed.
@@ -119,7 +125,12 @@ impl Session<'_> {
                 row.entry("status").or_insert(Value::from("OK"));
             }
             Err(Failure::Engine(error)) => {
-                self.complain(&format!("{name}: {error}"), &error)?;
+                if opened.is_ok() {
+                    self.complain(&format!("{name}: {error}"), &error)?;
+                } else {
+                    self.unopened_code = worse(self.unopened_code, exit_code_of(&error));
+                    self.tell(&format!("{name}: {error}"))?;
+                }
                 fail(&mut row, &error);
             }
             Err(other) => return Err(other),
@@ -263,7 +274,7 @@ impl Session<'_> {
         let is_identify = self.request.command == Command::Identify;
         let named: Vec<String> = self.request.files.iter().map(|path| path.display().to_string()).collect();
         if self.valid.is_empty() {
-            self.code = if self.code == 0 { NOT_DONE } else { self.code };
+            self.code = if self.unopened_code == 0 { NOT_DONE } else { self.unopened_code };
             if found.directory.is_some() {
                 self.say("------------------------------")?;
             }
@@ -277,10 +288,10 @@ impl Session<'_> {
             return Ok(());
         }
         if !is_identify {
+            self.code = worse(self.code, self.unopened_code);
             return Ok(());
         }
-        // That some files are none is an answer.
-        self.code = 0;
+        // That some files are none is an answer; that a table is damaged stays what it is.
         if self.is_json {
             return Ok(());
         }
@@ -296,6 +307,14 @@ impl Session<'_> {
         }
         writeln!(self.out, "Number of valid SST files: {}", self.valid.len())?;
         Ok(())
+    }
+}
+
+/// Of two exit codes the one that counts: damage more than what could not be done, that more than nothing.
+fn worse(left: u8, right: u8) -> u8 {
+    match (left, right) {
+        (0, code) | (code, 0) => code,
+        _ => left.min(right),
     }
 }
 
