@@ -1,8 +1,22 @@
-//! Bytes as RocksDB's tools print them.
+//! Bytes as RocksDB's tools print them, and the words of a command line.
 
 use ferrock::Result;
 use ferrock::options::CompressionType;
 use ferrock_format::blob_index::BlobIndex;
+
+/// The arguments of this process as text, without the program's name.
+///
+/// # Errors
+/// A message for the user: an argument is not UTF-8.
+pub fn arguments() -> std::result::Result<Vec<String>, String> {
+    let given = std::env::args_os().skip(1).enumerate();
+    let texts = given.map(|(index, argument)| {
+        argument.into_string().map_err(|argument| {
+            format!("argument {}, {argument:?}, is not UTF-8; give bytes of keys and values in hexadecimal", index + 1)
+        })
+    });
+    texts.collect()
+}
 
 /// `0x` and two digits a byte.
 #[must_use]

@@ -58,7 +58,7 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 const USAGE: u8 = 64;
 
 fn main() -> ExitCode {
-    let values = match flags::parse(std::env::args().skip(1)) {
+    let values = match ferrock_cli::text::arguments().and_then(flags::parse) {
         Ok(Parsed::Run(values)) => values,
         Ok(Parsed::Help) => return print(&flags::help()),
         Ok(Parsed::Version) => return print(&format!("db_bench {} (Ferrock)\n", env!("CARGO_PKG_VERSION"))),

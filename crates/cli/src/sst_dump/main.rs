@@ -26,9 +26,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let outcome = arguments::parse(&arguments).and_then(|parsed| match parsed {
+    let parsed = ferrock_cli::text::arguments().map_err(Failure::Usage).and_then(|given| arguments::parse(&given));
+    let outcome = parsed.and_then(|parsed| match parsed {
         arguments::Parsed::Help => {
             out.write_all(arguments::help().as_bytes())?;
             Ok(0)
