@@ -4,7 +4,10 @@
 //! then what follows from several flags. Without an OPTIONS file all of it applies, with one only what was given.
 
 use crate::flags::{Effect, Scope, Values};
-use ferrock::options::{CacheOptions, CompressionType, FilterPolicy, LoadedOptions, TableBlockCache, from_file};
+use ferrock::options::{
+    CacheOptions, ChargeDecision, CompressionType, FilterPolicy, LoadedOptions, TableBlockCache, WriteBufferManager,
+    from_file,
+};
 use ferrock::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::clock::SystemClock;
 use ferrock_base::merge;
@@ -51,6 +54,7 @@ pub(crate) fn build(values: &Values) -> Result<EngineOptions, String> {
     builder.tables()?;
     builder.index()?;
     builder.cache()?;
+    builder.charging()?;
     builder.compaction()?;
     builder.components()?;
     let mut out = builder.out;
@@ -268,6 +272,33 @@ impl Builder<'_> {
             }));
         } else {
             self.out.family.table.no_block_cache = true;
+        }
+        Ok(())
+    }
+
+    /// What counts against the cache beside blocks.
+    fn charging(&mut self) -> Result<(), String> {
+        let values = self.values;
+        let usage = &mut self.out.family.cache_usage;
+        for (flag, decision) in [
+            ("charge_compression_dictionary_building_buffer", &mut usage.compression_dictionary_building_buffer),
+            ("charge_filter_construction", &mut usage.filter_construction),
+            ("charge_table_reader", &mut usage.block_based_table_reader),
+        ] {
+            *decision = match (values.is_given(flag), values.bool(flag)) {
+                (false, _) => ChargeDecision::Fallback,
+                (true, false) => ChargeDecision::Disabled,
+                (true, true) => ChargeDecision::Enabled,
+            };
+        }
+        if values.bool("cost_write_buffer_to_cache") {
+            let cache = self.out.db.components.block_cache.as_ref();
+            let cache = cache
+                .ok_or("--cost_write_buffer_to_cache needs a block cache: give a --cache_size that is not negative")?;
+            let bytes = self.out.db.settings.db_write_buffer_size;
+            let size = usize::try_from(bytes)
+                .map_err(|_| format!("--db_write_buffer_size={bytes} is more than this machine can address"))?;
+            self.out.db.components.write_buffer_manager = Some(WriteBufferManager::new(size, Some(cache), false));
         }
         Ok(())
     }

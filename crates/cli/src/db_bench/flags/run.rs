@@ -162,6 +162,30 @@ pub(super) const ROWS: &[Row] = &[
         "0",
         "0: blocks are cached when read, 1: when flushed, 2: when flushed or compacted",
     ),
+    row(
+        "charge_compression_dictionary_building_buffer",
+        Kind::Bool,
+        "true",
+        "charge data blocks that wait for a dictionary to the block cache",
+    ),
+    row(
+        "charge_filter_construction",
+        Kind::Bool,
+        "false",
+        "charge what building a filter takes to the block cache; without room a Bloom filter takes a Ribbon filter's place",
+    ),
+    row(
+        "charge_table_reader",
+        Kind::Bool,
+        "false",
+        "charge what open tables hold to the block cache; without room a table does not open",
+    ),
+    row(
+        "cost_write_buffer_to_cache",
+        Kind::Bool,
+        "false",
+        "charge memtables to the block cache; db_write_buffer_size bounds them",
+    ),
     row("merge_operator", Kind::Text, "", "put, uint64add, stringappend or max; mergerandom needs one"),
     row(
         "rate_limiter_bytes_per_sec",

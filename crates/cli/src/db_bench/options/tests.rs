@@ -50,6 +50,40 @@ fn defaults_are_those_of_rocksdbs_program() {
     assert_eq!(built("--max_background_flushes=4").unwrap().db.max_background_jobs, 5);
 }
 
+#[test]
+fn memory_beside_blocks_is_charged_as_asked() {
+    use ChargeDecision::{Disabled, Enabled, Fallback};
+    for (line, wanted) in [
+        ("", [Fallback, Fallback, Fallback]),
+        ("--charge_compression_dictionary_building_buffer=false", [Disabled, Fallback, Fallback]),
+        ("--charge_filter_construction --charge_table_reader=false", [Fallback, Enabled, Disabled]),
+        ("--charge_compression_dictionary_building_buffer --charge_table_reader", [Enabled, Fallback, Enabled]),
+    ] {
+        let usage = built(line).unwrap().family.cache_usage;
+        let found =
+            [usage.compression_dictionary_building_buffer, usage.filter_construction, usage.block_based_table_reader];
+        assert_eq!(found, wanted, "{line}");
+    }
+    assert!(built("--charge_table_reader --cache_size=-1").unwrap_err().contains("cache_usage"));
+
+    assert!(built("--db_write_buffer_size=1m").unwrap().db.components.write_buffer_manager.is_none());
+    let mut options = built("--cost_write_buffer_to_cache --db_write_buffer_size=1m --cache_size=8m").unwrap();
+    let manager = options.db.components.write_buffer_manager.clone().unwrap();
+    let cache = options.db.components.block_cache.clone().unwrap();
+    assert!(manager.cost_to_cache() && manager.buffer_size() == 1 << 20);
+    let directory = tempfile::tempdir().unwrap();
+    options.db.create_if_missing = true;
+    let families = vec![("default".to_owned(), options.family)];
+    let (db, _) = Db::open_cf(directory.path(), options.db, families).unwrap();
+    let before = cache.usage();
+    db.put(b"key", &[7; 300_000]).unwrap();
+    assert!(cache.usage() >= before + 300_000, "{before} {}", cache.usage());
+    db.close().unwrap();
+    let unbounded = built("--cost_write_buffer_to_cache").unwrap().db.components.write_buffer_manager.unwrap();
+    assert!(unbounded.cost_to_cache() && !unbounded.enabled());
+    assert!(built("--cost_write_buffer_to_cache --cache_size=-1").unwrap_err().contains("needs a block cache"));
+}
+
 /// Older names select what they always did.
 #[test]
 fn older_names_of_a_two_level_index() {
