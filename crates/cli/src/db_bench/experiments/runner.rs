@@ -159,6 +159,9 @@ impl<'a> Runner<'a> {
         }
         let mut samples: BTreeMap<(usize, usize), Vec<Sample>> = BTreeMap::new();
         for round in 0..self.rounds() {
+            if round > 0 && self.definition.changes_data {
+                self.begin_again(point, &mut arms)?;
+            }
             for (cell_index, cell) in point.cells.iter().enumerate() {
                 let mut order: Vec<usize> = (0..arms.len()).collect();
                 if round % 2 == 1 {
@@ -175,6 +178,17 @@ impl<'a> Runner<'a> {
             }
         }
         self.collect(point, arms, &samples)
+    }
+
+    /// Brings databases that a round changed back to where the first round began: compacted and warm. Else a round would
+    /// measure what the rounds before it left behind.
+    fn begin_again(&self, point: &Point, arms: &mut [OpenArm<'_>]) -> Result<()> {
+        for open in arms {
+            rewrite(open.session.database()?)?;
+            self.warm_up(point, open.arm, &mut open.session)?;
+            open.session.settings_mut().duration_us = self.cell_us();
+        }
+        Ok(())
     }
 
     fn warm_up(&self, point: &Point, arm: &Arm, session: &mut Session) -> Result<()> {
