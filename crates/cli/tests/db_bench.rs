@@ -1,25 +1,12 @@
 //! `db_bench` from outside: its lines are RocksDB's, values are checked, what is not here is refused.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
+mod common;
+
+use common::{bench, printed};
 use ferrock::{Db, DbOptions};
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-
-fn bench(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_db_bench"))
-        .arg(format!("--db={}", directory.display()))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-#[track_caller]
-fn printed(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
+use std::process::Command;
 
 /// The lines of results.
 fn results(text: &str) -> Vec<&str> {

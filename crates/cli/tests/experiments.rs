@@ -1,25 +1,11 @@
 //! The published experiments from outside: the wiki's command line as it stands, and every experiment in small.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
+mod common;
+
+use common::{bench, printed};
 use ferrock::{Db, DbOptions};
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-
-fn bench(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_db_bench"))
-        .arg(format!("--db={}", directory.display()))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-#[track_caller]
-fn printed(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
 
 /// The command line of RocksDB's wiki page on partitioned index and filters, but for the sizes.
 const WIKI: &str = "--benchmarks=readwhilewriting[X3],stats --use_direct_reads=1 -compaction_readahead_size 1048576 \
