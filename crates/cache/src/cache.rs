@@ -132,6 +132,13 @@ impl<V> BlockCache<V> {
         Some(found)
     }
 
+    /// The entry of `key`, pinned, for a caller that only wants to know what is there: nothing is counted.
+    #[inline]
+    #[must_use]
+    pub fn peek(&self, key: &CacheKey) -> Option<Handle<V>> {
+        self.find(key)
+    }
+
     #[inline]
     fn find(&self, key: &CacheKey) -> Option<Handle<V>> {
         let hash = key.hash();

@@ -26,5 +26,6 @@ pub use charging::{CacheUsageOptions, ChargeDecision, Charging};
 pub use options::BlockBasedTableOptions;
 pub use read_sample::{ReadCounts, ReadSample};
 pub use reader::{
-    FooterDetails, ReadTier, TableIter, TableReadOptions, TableReader, TableReaderParams, TableStatistics,
+    FooterDetails, PlannedRead, ReadTier, ScanBounds, TableIter, TableReadOptions, TableReader, TableReaderParams,
+    TableStatistics,
 };

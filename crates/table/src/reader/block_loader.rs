@@ -119,14 +119,41 @@ impl BlockLoader {
 
     /// Puts a block that was read in a batch into the cache, where that is wanted.
     pub(crate) fn keep(&self, handle: BlockHandle, block: CachedBlock, options: &TableReadOptions) -> Result<BlockRef> {
+        self.keep_as(BlockRole::Data, handle, block, options)
+    }
+
+    /// The same for a block of any role.
+    pub(crate) fn keep_as(
+        &self,
+        role: BlockRole,
+        handle: BlockHandle,
+        block: CachedBlock,
+        options: &TableReadOptions,
+    ) -> Result<BlockRef> {
         match &self.cache {
             Some(cache) if options.fill_cache => {
                 let (charge, key) = (block.memory_bytes(), self.cache_key(handle));
-                let (role, priority) = (BlockRole::Data.entry_role(), self.priority(BlockRole::Data));
-                cache.insert_or_fail(&key, block, charge, role, priority)
+                cache.insert_or_fail(&key, block, charge, role.entry_role(), self.priority(role))
             }
             _ => Ok(BlockRef::standalone(block)),
         }
+    }
+
+    /// The data block, if it is in the cache.
+    #[inline]
+    pub(crate) fn cached(&self, handle: BlockHandle) -> Option<BlockRef> {
+        self.cache.as_ref()?.lookup_as(&self.cache_key(handle), BlockRole::Data.entry_role())
+    }
+
+    /// The block, if it is in the cache; nothing is counted.
+    pub(crate) fn peek(&self, handle: BlockHandle) -> Option<BlockRef> {
+        self.cache.as_ref()?.peek(&self.cache_key(handle))
+    }
+
+    /// Bytes of several index or filter blocks.
+    pub(crate) fn read_meta(&self, offset: u64, length: usize, role: BlockRole) -> Result<Cow<'_, [u8]>> {
+        let _ = role;
+        self.read_bytes(offset, length, None)
     }
 
     fn load_uncached(

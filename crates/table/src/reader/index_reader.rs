@@ -2,11 +2,12 @@
 
 use super::block_loader::BlockLoader;
 use super::meta_source::{MetaSource, Partitions};
+use super::near_partitions::{IndexScan, Step};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
-use crate::blocks::{BlockGuard, BlockRole};
-use ferrock_base::{InternalComparator, Result};
-use ferrock_format::block::{IndexCursor, IndexEntry};
+use crate::blocks::{BlockGuard, BlockRole, CachedBlock};
+use ferrock_base::{Comparator, InternalComparator, Result};
+use ferrock_format::block::{IndexBlock, IndexCursor, IndexEntry};
 use ferrock_format::handle::BlockHandle;
 
 /// The index of one table.
@@ -15,6 +16,8 @@ pub(crate) struct IndexReader {
     /// The only block, or the top level.
     pub(crate) root: MetaSource,
     pub(crate) partitions: Option<Partitions>,
+    /// Offset of the first partition.
+    pub(crate) first_partition: Option<u64>,
 }
 
 impl IndexReader {
@@ -27,14 +30,16 @@ impl IndexReader {
     ) -> Result<Self> {
         if !is_partitioned {
             let root = MetaSource::open(loader, handle, BlockRole::Index, placement.unpartitioned)?;
-            return Ok(Self { root, partitions: None });
+            return Ok(Self { root, partitions: None, first_partition: None });
         }
         let root = MetaSource::open(loader, handle, BlockRole::IndexTop, placement.top_level)?;
         let handles = {
             let top = root.get(loader, &TableReadOptions::default())?;
             handles(&top)?
         };
-        Ok(Self { root, partitions: Some(Partitions::open(loader, handles, BlockRole::Index, placement)?) })
+        let first_partition = handles.iter().map(|handle| handle.offset).min();
+        let partitions = Some(Partitions::open(loader, handles, BlockRole::Index, placement)?);
+        Ok(Self { root, partitions, first_partition })
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -43,7 +48,7 @@ impl IndexReader {
 }
 
 /// Every handle in an index block.
-pub(crate) fn handles(block: &crate::CachedBlock) -> Result<Vec<BlockHandle>> {
+pub(crate) fn handles(block: &CachedBlock) -> Result<Vec<BlockHandle>> {
     let index = block.index()?;
     let mut cursor = IndexCursor::new();
     let mut handles = Vec::with_capacity(index.len());
@@ -97,17 +102,28 @@ pub(crate) struct IndexContext<'a, 'o> {
     pub(crate) index: &'a IndexReader,
     pub(crate) loader: &'a BlockLoader,
     pub(crate) options: &'o TableReadOptions,
+    /// Of an iterator: what it holds, and its bounds.
+    pub(crate) scan: Option<IndexScan<'o>>,
 }
 
 impl<'a> IndexContext<'a, '_> {
+    /// True when what follows a block is larger than its separator as a user key: see [`ScanBounds`](super::ScanBounds).
+    pub(crate) fn separators_are_exact(&self) -> bool {
+        self.loader.index_format.key_is_user_key && matches!(self.comparator().user(), Comparator::Bytewise)
+    }
+
     fn comparator(&self) -> &'a InternalComparator {
         &self.loader.comparator
     }
 
-    fn leaf(&self, handle: BlockHandle) -> Result<BlockGuard<'a>> {
-        match &self.index.partitions {
-            Some(partitions) => partitions.get(self.loader, handle, BlockRole::Index, self.options),
-            None => self.index.root.get(self.loader, self.options),
+    /// The partition at the cursor of the top level.
+    fn leaf(&self, top: &IndexBlock, cursor: &IndexCursor, step: Step) -> Result<BlockGuard<'a>> {
+        match (&self.index.partitions, &self.scan) {
+            (Some(partitions), Some(scan)) => scan.leaf(self, partitions, (top, cursor), step),
+            (Some(partitions), None) => {
+                partitions.get(self.loader, cursor.entry(top).handle, BlockRole::Index, self.options)
+            }
+            (None, _) => self.index.root.get(self.loader, self.options),
         }
     }
 
@@ -135,7 +151,7 @@ impl<'a> IndexContext<'a, '_> {
             if !cursor.valid() {
                 return Ok(());
             }
-            position.leaf = Some(self.leaf(cursor.entry(top.index()?).handle)?);
+            position.leaf = Some(self.leaf(top.index()?, cursor, Step::Seek)?);
         }
         if let Some(leaf) = &position.leaf {
             position.cursor.seek(leaf.index()?, self.comparator(), target);
@@ -152,7 +168,7 @@ impl<'a> IndexContext<'a, '_> {
             if !cursor.valid() {
                 return Ok(());
             }
-            position.leaf = Some(self.leaf(cursor.entry(top.index()?).handle)?);
+            position.leaf = Some(self.leaf(top.index()?, cursor, Step::Seek)?);
         }
         if let Some(leaf) = &position.leaf {
             position.cursor.seek_to_first(leaf.index()?);
@@ -169,7 +185,7 @@ impl<'a> IndexContext<'a, '_> {
             if !cursor.valid() {
                 return Ok(());
             }
-            position.leaf = Some(self.leaf(cursor.entry(top.index()?).handle)?);
+            position.leaf = Some(self.leaf(top.index()?, cursor, Step::Seek)?);
         }
         if let Some(leaf) = &position.leaf {
             position.cursor.seek_to_last(leaf.index()?);
@@ -203,7 +219,7 @@ impl<'a> IndexContext<'a, '_> {
             if !cursor.valid() {
                 return Ok(());
             }
-            let leaf = self.leaf(cursor.entry(top.index()?).handle)?;
+            let leaf = self.leaf(top.index()?, cursor, Step::Forward)?;
             position.cursor.seek_to_first(leaf.index()?);
             position.cursor.status()?;
             position.leaf = Some(leaf);
@@ -219,7 +235,7 @@ impl<'a> IndexContext<'a, '_> {
             if !cursor.valid() {
                 return Ok(());
             }
-            let leaf = self.leaf(cursor.entry(top.index()?).handle)?;
+            let leaf = self.leaf(top.index()?, cursor, Step::Backward)?;
             position.cursor.seek_to_last(leaf.index()?);
             position.cursor.status()?;
             position.leaf = Some(leaf);
@@ -242,6 +258,16 @@ impl HeldIndexPosition {
 
     pub(crate) fn handle(&self) -> Result<BlockHandle> {
         self.position.entry().map(|entry| entry.handle)
+    }
+
+    /// The block of the current entry and the cursor in it.
+    pub(super) fn leaf(&self) -> Option<(&CachedBlock, &IndexCursor)> {
+        self.position.leaf.as_deref().map(|leaf| (leaf, &self.position.cursor))
+    }
+
+    /// The top level of a partitioned index and the cursor in it.
+    pub(super) fn top(&self) -> Option<(&CachedBlock, &IndexCursor)> {
+        self.position.top.as_ref().map(|(top, cursor)| (&**top, cursor))
     }
 
     /// Moves by `step`, then trades borrowed blocks for held ones.

@@ -1,47 +1,93 @@
 //! Iteration over a table: an index position and a cursor in the data block it points at.
+//!
+//! ```text
+//! index       ... S3 | S4 | S5 | S6 ...          a position in a partition, its partitions held (near_partitions)
+//! extent            ^current      ^sure ^hard    how far the scan goes, as the index in memory tells (extent)
+//! window            [ bytes of the file )        what was read for it (window)
+//! block             [ decoded ]                  under the cursor; in the cache too, where that is wanted
+//! ```
+//!
+//! With bounds, an iterator becomes invalid as soon as all that follows is outside of them. It reads no block for that.
 
 use super::index_reader::{HeldIndexPosition, IndexContext, IndexPosition};
-use super::readahead::Readahead;
+use super::near_partitions::{IndexScan, NearPartitions};
+use super::scan_bounds::{BoundKey, ScanBounds, bounds_of_prefix};
+use super::scan_plan::PlannedRead;
+use super::window::{Direction, Window, WindowPolicy};
 use super::{TableReadOptions, TableReader};
-use crate::blocks::{BlockPin, BlockRef, BlockRole, PinnedBlock};
+use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
 use ferrock_base::internal_key::user_key;
 use ferrock_base::{Error, InternalIterator, Result};
 use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::handle::BlockHandle;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Moves over the point entries of a table, in both directions. Range tombstones are not among them.
 #[derive(Debug)]
 pub struct TableIter {
-    reader: Arc<TableReader>,
-    options: TableReadOptions,
-    index: HeldIndexPosition,
+    pub(super) reader: Arc<TableReader>,
+    pub(super) options: TableReadOptions,
+    pub(super) bounds: Arc<ScanBounds>,
+    /// Bounds of the prefix that a seek fixed, where that narrows `bounds`.
+    prefix_bounds: Option<Arc<ScanBounds>>,
+    pub(super) index: HeldIndexPosition,
+    pub(super) near: NearPartitions,
     /// The block under the cursor, with its handle: a seek within it loads nothing.
     block: Option<(BlockRef, BlockHandle)>,
     cursor: DataBlockCursor,
-    readahead: Readahead,
+    pub(super) window: Window,
+    pub(super) direction: Direction,
+    /// The next read is the first since the iterator was placed: a limit hint sizes it.
+    pub(super) is_first_read: bool,
+    /// Reads are planned, not made.
+    pub(super) is_planning: bool,
+    pub(super) planned: Option<PlannedRead>,
+    scratch: Vec<u8>,
     error: Option<Error>,
 }
 
 impl TableIter {
-    pub(super) fn new(reader: Arc<TableReader>, options: TableReadOptions) -> Self {
+    pub(super) fn new(reader: Arc<TableReader>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> Self {
         let table = &reader.options;
-        let readahead = match options.readahead_bytes {
-            0 => Readahead::automatic(
-                table.initial_auto_readahead_size,
-                table.max_auto_readahead_size,
-                table.num_file_reads_for_auto_readahead,
-            ),
-            bytes => Readahead::fixed(bytes),
+        let policy = WindowPolicy {
+            fixed_bytes: options.readahead_bytes as u64,
+            initial_bytes: table.initial_auto_readahead_size as u64,
+            max_bytes: table.max_auto_readahead_size as u64,
+            threshold: table.num_file_reads_for_auto_readahead,
+            is_sized_by_bounds: true,
         };
         let cursor = DataBlockCursor::new(reader.global_sequence);
-        Self { reader, options, index: HeldIndexPosition::default(), block: None, cursor, readahead, error: None }
+        Self {
+            reader,
+            options,
+            bounds,
+            prefix_bounds: None,
+            index: HeldIndexPosition::default(),
+            near: NearPartitions::default(),
+            block: None,
+            cursor,
+            window: Window::new(policy),
+            direction: Direction::Forward,
+            is_first_read: true,
+            is_planning: false,
+            planned: None,
+            scratch: Vec::new(),
+            error: None,
+        }
     }
 
     /// The table.
     #[must_use]
     pub fn reader(&self) -> &Arc<TableReader> {
         &self.reader
+    }
+
+    /// Gives the iterator other bounds. It is not positioned afterwards; what it has in memory stays of use.
+    pub fn set_bounds(&mut self, bounds: Arc<ScanBounds>) {
+        self.bounds = bounds;
+        self.prefix_bounds = None;
+        self.begin(self.direction);
     }
 
     /// Keeps the current value readable when the iterator moves on. `None` when not valid.
@@ -59,8 +105,11 @@ impl TableIter {
         }
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, direction: Direction) {
         self.error = None;
+        self.direction = direction;
+        self.is_first_read = true;
+        self.near.restart();
         self.cursor.reset();
     }
 
@@ -70,35 +119,53 @@ impl TableIter {
         self.cursor.reset();
     }
 
-    /// Moves the index; false at its end or after an error.
+    /// The bounds in force.
+    #[inline]
+    pub(super) fn active_bounds(&self) -> &ScanBounds {
+        self.prefix_bounds.as_deref().unwrap_or(&self.bounds)
+    }
+
+    /// Moves the index; false at its end, after an error, or when a read was planned.
     fn move_index(
         &mut self,
         step: impl for<'a, 'o> FnOnce(&IndexContext<'a, 'o>, &mut IndexPosition<'a>) -> Result<()>,
     ) -> bool {
-        let moved = self.index.step(&self.reader.index_context(&self.options), step);
+        self.near.is_planning = self.is_planning;
+        let near = RefCell::new(std::mem::take(&mut self.near));
+        let bounds = self.prefix_bounds.as_deref().unwrap_or(&self.bounds);
+        let scan = IndexScan { near: &near, bounds, direction: self.direction };
+        let context = IndexContext { scan: Some(scan), ..self.reader.index_context(&self.options) };
+        let moved = self.index.step(&context, step);
+        self.near = near.into_inner();
         match moved {
             Ok(()) => self.index.valid(),
             Err(error) => {
-                self.fail(error);
+                match self.near.wanted.take() {
+                    Some(run) => {
+                        self.planned = Some(PlannedRead::index(run));
+                        self.cursor.reset();
+                    }
+                    None => self.fail(error),
+                }
                 false
             }
         }
     }
 
-    /// Makes the index's block the current one; false after an error.
+    /// Makes the index's block the current one; false after an error, or when a read was planned.
     fn load_block(&mut self) -> bool {
         let loaded = self.index.handle().and_then(|handle| {
             if self.block.as_ref().is_some_and(|(_, current)| *current == handle) {
-                return Ok(());
+                return Ok(true);
             }
-            let loader = &self.reader.loader;
-            let block = loader.load(handle, BlockRole::Data, &self.options, Some(&mut self.readahead))?;
+            let Some(block) = self.find_or_read(handle)? else { return Ok(false) };
             block.data()?;
             self.block = Some((block, handle));
-            Ok(())
+            self.window.pass(handle.offset..handle.end_with_trailer().unwrap_or(handle.offset));
+            Ok(true)
         });
         match loaded {
-            Ok(()) => true,
+            Ok(is_there) => is_there,
             Err(error) => {
                 self.fail(error);
                 false
@@ -118,11 +185,30 @@ impl TableIter {
         }
     }
 
+    /// True when nothing within the bounds lies ahead of the current block.
+    fn leaves_bounds(&mut self) -> bool {
+        let bounds = self.prefix_bounds.as_deref().unwrap_or(&self.bounds);
+        let context = self.reader.index_context(&self.options);
+        let outside = match (self.direction, bounds.upper_key(), bounds.lower_key()) {
+            (Direction::Forward, Some(upper), _) => self.index.ends_before(&context, upper, &mut self.scratch),
+            (Direction::Backward, _, Some(lower)) => self.index.begins_after(&context, lower, &mut self.scratch),
+            _ => return false,
+        };
+        match outside {
+            Ok(outside) => outside,
+            Err(error) => {
+                self.fail(error);
+                true
+            }
+        }
+    }
+
     /// Behind the end of a block: goes on in the next one that has entries.
     #[inline(never)]
     fn skip_forward(&mut self) {
+        self.direction = Direction::Forward;
         while !self.cursor.valid() {
-            if self.take_cursor_error() || !self.index.valid() {
+            if self.take_cursor_error() || !self.index.valid() || self.leaves_bounds() {
                 return;
             }
             if !self.move_index(|context, position| context.next(position)) || !self.load_block() {
@@ -138,8 +224,9 @@ impl TableIter {
 
     #[inline(never)]
     fn skip_backward(&mut self) {
+        self.direction = Direction::Backward;
         while !self.cursor.valid() {
-            if self.take_cursor_error() || !self.index.valid() {
+            if self.take_cursor_error() || !self.index.valid() || self.leaves_bounds() {
                 return;
             }
             if !self.move_index(|context, position| context.prev(position)) || !self.load_block() {
@@ -155,14 +242,50 @@ impl TableIter {
 
     /// True when a filter says that no key shares the prefix of the target, and the caller wants no other keys.
     fn is_excluded_by_prefix(&mut self, target: &[u8]) -> bool {
+        self.prefix_bounds = None;
         if self.options.total_order_seek || !self.options.prefix_same_as_start {
             return false;
         }
+        self.adopt_prefix_bounds(user_key(target));
         match self.reader.prefix_may_match(&self.options, user_key(target)) {
             Ok(may_match) => !may_match,
             Err(error) => {
                 self.fail(error);
                 true
+            }
+        }
+    }
+
+    /// Narrows the bounds to the keys that share the prefix of `key`.
+    fn adopt_prefix_bounds(&mut self, key: &[u8]) {
+        let Some(extractor) = &self.reader.prefix_extractor else { return };
+        let order = self.reader.loader.comparator.user();
+        if let Some((lower, upper)) = bounds_of_prefix(extractor, order, key) {
+            self.prefix_bounds = Some(Arc::new(self.bounds.narrowed(order, lower, upper)));
+        }
+    }
+
+    /// True when no key at or after the target is within the bounds.
+    #[inline]
+    fn is_beyond_upper(&self, target: &[u8]) -> bool {
+        let order = self.reader.loader.comparator.user();
+        self.bounds.upper().is_some_and(|upper| order.compare(user_key(target), upper).is_ge())
+    }
+
+    /// After the index was placed for a target: when that is the upper bound and the current block has nothing before it,
+    /// the block before.
+    fn step_over_empty_end(&mut self, target: &[u8]) -> bool {
+        let Some(upper) = self.bounds.upper_key().filter(|upper| user_key(target) == upper.user_key()) else {
+            return true;
+        };
+        let upper: BoundKey = upper.clone();
+        let context = self.reader.index_context(&self.options);
+        match self.index.follows_end(&context, &upper, &mut self.scratch) {
+            Ok(true) => self.move_index(|context, position| context.prev(position)),
+            Ok(false) => true,
+            Err(error) => {
+                self.fail(error);
+                false
             }
         }
     }
@@ -191,7 +314,8 @@ impl InternalIterator for TableIter {
     }
 
     fn seek_to_first(&mut self) {
-        self.begin();
+        self.begin(Direction::Forward);
+        self.prefix_bounds = None;
         if self.move_index(|context, position| context.seek_to_first(position)) && self.load_block() {
             if let Some((block, _)) = &self.block
                 && let Ok(data) = block.data()
@@ -203,7 +327,8 @@ impl InternalIterator for TableIter {
     }
 
     fn seek_to_last(&mut self) {
-        self.begin();
+        self.begin(Direction::Backward);
+        self.prefix_bounds = None;
         if self.move_index(|context, position| context.seek_to_last(position)) && self.load_block() {
             if let Some((block, _)) = &self.block
                 && let Ok(data) = block.data()
@@ -215,8 +340,8 @@ impl InternalIterator for TableIter {
     }
 
     fn seek(&mut self, target: &[u8]) {
-        self.begin();
-        if self.is_excluded_by_prefix(target) {
+        self.begin(Direction::Forward);
+        if self.is_excluded_by_prefix(target) || self.is_beyond_upper(target) {
             return;
         }
         if self.move_index(|context, position| context.seek(position, target)) && self.load_block() {
@@ -230,17 +355,17 @@ impl InternalIterator for TableIter {
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.begin();
+        self.begin(Direction::Backward);
         if self.is_excluded_by_prefix(target) {
             return;
         }
         if !self.move_index(|context, position| context.seek(position, target)) {
-            if self.error.is_none() {
+            if self.error.is_none() && self.planned.is_none() {
                 self.seek_to_last();
             }
             return;
         }
-        if self.load_block() {
+        if self.step_over_empty_end(target) && self.load_block() {
             if let Some((block, _)) = &self.block
                 && let Ok(data) = block.data()
             {
@@ -262,6 +387,7 @@ impl InternalIterator for TableIter {
         }
     }
 
+    #[inline]
     fn prev(&mut self) {
         if !self.cursor.valid() {
             return;
@@ -271,13 +397,12 @@ impl InternalIterator for TableIter {
         {
             self.cursor.prev(data);
         }
-        self.skip_backward();
+        if !self.cursor.valid() {
+            self.skip_backward();
+        }
     }
 
     fn status(&self) -> Result<()> {
-        match &self.error {
-            None => Ok(()),
-            Some(error) => Err(error.clone()),
-        }
+        self.error.clone().map_or(Ok(()), Err)
     }
 }

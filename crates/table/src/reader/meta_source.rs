@@ -3,7 +3,7 @@
 use super::block_loader::BlockLoader;
 use super::placement::{Place, Placement};
 use super::read_options::TableReadOptions;
-use crate::blocks::{BlockGuard, BlockRef, BlockRole};
+use crate::blocks::{BlockGuard, BlockRef, BlockRole, CachedBlock};
 use ferrock_base::{Error, Result};
 use ferrock_format::handle::BlockHandle;
 use std::sync::OnceLock;
@@ -124,6 +124,49 @@ impl Partitions {
         }
         let block = BlockRef::standalone(loader.read(handle, role, true, None)?);
         Ok(BlockGuard::Borrowed(slot.get_or_init(|| block)))
+    }
+
+    fn kept<'a>(slots: &'a [(u64, OnceLock<BlockRef>)], handle: BlockHandle) -> Option<&'a OnceLock<BlockRef>> {
+        slots.binary_search_by_key(&handle.offset, |slot| slot.0).ok().map(|index| &slots[index].1)
+    }
+
+    /// The partition if it is in memory, for a reader that needs it; a hit of the cache is counted.
+    pub(crate) fn resident<'a>(&'a self, loader: &BlockLoader, handle: BlockHandle) -> Option<BlockGuard<'a>> {
+        self.held(handle).map(BlockGuard::Borrowed).or_else(|| {
+            let cache = loader.cache.as_ref()?;
+            cache.lookup_present(&loader.cache_key(handle), BlockRole::Index.entry_role()).map(BlockGuard::Held)
+        })
+    }
+
+    /// The partition if it is in memory, for a reader that can do without it; nothing is counted.
+    pub(crate) fn peek<'a>(&'a self, loader: &BlockLoader, handle: BlockHandle) -> Option<BlockGuard<'a>> {
+        self.held(handle).map(BlockGuard::Borrowed).or_else(|| loader.peek(handle).map(BlockGuard::Held))
+    }
+
+    fn held(&self, handle: BlockHandle) -> Option<&BlockRef> {
+        match self {
+            Self::Kept(slots) => Self::kept(slots, handle)?.get(),
+            Self::InCache => None,
+            Self::Pinned(held) => {
+                held.binary_search_by_key(&handle.offset, |held| held.0).ok().map(|index| &held[index].1)
+            }
+        }
+    }
+
+    /// Keeps a partition that was read together with others, as [`get`](Self::get) would have.
+    pub(crate) fn keep(
+        &self,
+        loader: &BlockLoader,
+        handle: BlockHandle,
+        block: CachedBlock,
+        options: &TableReadOptions,
+    ) -> Result<BlockRef> {
+        match self {
+            Self::Kept(slots) if let Some(slot) = Self::kept(slots, handle) => {
+                Ok(slot.get_or_init(|| BlockRef::standalone(block)).clone())
+            }
+            _ => loader.keep_as(BlockRole::Index, handle, block, options),
+        }
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {

@@ -6,6 +6,7 @@
 mod absent_share;
 mod block_loader;
 mod contents;
+mod extent;
 mod filter_reader;
 mod get;
 mod index_reader;
@@ -13,15 +14,21 @@ mod inspect;
 mod iter;
 mod meta_source;
 mod multi_get;
+mod near_partitions;
 mod open;
 mod placement;
 mod read_options;
 mod readahead;
+mod scan_bounds;
+mod scan_plan;
 mod statistics;
+mod window;
 
 pub use contents::FooterDetails;
 pub use iter::TableIter;
 pub use read_options::{ReadTier, TableReadOptions};
+pub use scan_bounds::ScanBounds;
+pub use scan_plan::PlannedRead;
 pub use statistics::{
     BlockSizes, DataStatistics, FilterFormats, FilterStatistics, HashIndexStatistics, IndexStatistics, TableStatistics,
 };
@@ -127,6 +134,10 @@ pub struct TableReader {
     filter: Option<FilterReader>,
     range_tombstones: Option<Arc<FragmentedRangeTombstones>>,
     global_sequence: Option<SequenceNumber>,
+    /// The extractor in force, whatever the filter was made with.
+    prefix_extractor: Option<PrefixExtractor>,
+    /// No data block ends behind it.
+    data_end: u64,
     /// The reader's own memory in the cache's books, as it was when the table was opened. Held, never looked at.
     _charge: Option<Reservation>,
 }
@@ -144,13 +155,19 @@ impl TableReader {
 
     #[inline]
     fn index_context<'a, 'o>(&'a self, options: &'o TableReadOptions) -> IndexContext<'a, 'o> {
-        IndexContext { index: &self.index, loader: &self.loader, options }
+        IndexContext { index: &self.index, loader: &self.loader, options, scan: None }
     }
 
     /// A new iterator, not positioned.
     #[must_use]
     pub fn iter(self: &Arc<Self>, options: TableReadOptions) -> TableIter {
-        TableIter::new(self.clone(), options)
+        TableIter::new(self.clone(), options, Arc::default())
+    }
+
+    /// A new iterator over the keys within bounds, not positioned.
+    #[must_use]
+    pub fn iter_within(self: &Arc<Self>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> TableIter {
+        TableIter::new(self.clone(), options, bounds)
     }
 
     /// The table's range tombstones, `None` when it has none.

@@ -88,6 +88,7 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         FilterReader::open(&loader, &meta, &properties, extractor, &placement)?
     };
     loader.tail = None;
+    let data_end = data_end(&loader, &meta, &properties, &index, [index_handle, footer.metaindex]);
     let cache = loader.cache.clone();
     let mut reader = TableReader {
         loader,
@@ -104,6 +105,8 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         filter,
         range_tombstones,
         global_sequence,
+        prefix_extractor: params.prefix_extractor,
+        data_end,
         _charge: None,
     };
     if let Some(cache) = cache.filter(|_| params.cache_usage.is_charged(EntryRole::BlockBasedTableReader)) {
@@ -111,6 +114,21 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         reader._charge = Some(charge.map_err(|error| error.context(NO_ROOM))?);
     }
     Ok(Arc::new(reader))
+}
+
+/// Where the data blocks end at the latest: no scan reads ahead over it.
+fn data_end(
+    loader: &BlockLoader,
+    meta: &MetaBlockHandles,
+    properties: &TableProperties,
+    index: &IndexReader,
+    ends: [BlockHandle; 2],
+) -> u64 {
+    let known = [meta.properties, meta.compression_dictionary, meta.range_deletion, meta.full_filter];
+    let others = known.into_iter().chain([meta.partitioned_filter]).flatten().chain(ends).map(|handle| handle.offset);
+    let recorded =
+        [Some(properties.data_size), properties.tail_start_offset].into_iter().flatten().filter(|&end| end > 0);
+    others.chain(recorded).chain(index.first_partition).min().unwrap_or(u64::MAX).min(loader.blocks_end)
 }
 
 /// Reads the end of the file and the footer in it.

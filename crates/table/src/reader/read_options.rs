@@ -1,5 +1,8 @@
 //! What a read may do and what it should leave behind.
 
+/// A request costs a device as much as this many bytes more in another one: 60 microseconds, in which it reads 16 to 32 KiB.
+const DEFAULT_IO_GAP_BYTES: usize = 16 << 10;
+
 /// Where a read may look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadTier {
@@ -25,6 +28,8 @@ pub struct TableReadOptions {
     pub prefix_same_as_start: bool,
     /// Bytes to read ahead in scans; 0 leaves it to the automatic readahead.
     pub readahead_bytes: usize,
+    /// Bytes between two pieces of a file that are read over rather than in another request.
+    pub io_gap_bytes: usize,
 }
 
 impl Default for TableReadOptions {
@@ -36,6 +41,7 @@ impl Default for TableReadOptions {
             total_order_seek: false,
             prefix_same_as_start: false,
             readahead_bytes: 0,
+            io_gap_bytes: DEFAULT_IO_GAP_BYTES,
         }
     }
 }

@@ -1,0 +1,244 @@
+//! Where in the file the blocks of a scan lie, as far as the index in memory tells. Nothing is read for it.
+//!
+//! ```text
+//! forward    |=== block ===|======|======|======| - - - - - - - |
+//!            ^ current                          ^ sure          ^ hard
+//! backward   | - - - - - - - |======|======|======|=== block ===|
+//!            ^ hard          ^ sure                             ^ end of the current block
+//! ```
+//!
+//! What lies between the current block and `sure` belongs to the scan: to read it is at most early. What lies between `sure`
+//! and `hard` may belong to it. Nothing behind `hard` does, and nothing behind it is ever read. The two are equal when the
+//! other bound is found in a partition that is in memory.
+
+use super::index_reader::{HeldIndexPosition, IndexContext};
+use super::meta_source::Partitions;
+use super::scan_bounds::BoundKey;
+use crate::blocks::BlockGuard;
+use ferrock_base::Result;
+use ferrock_base::internal_key::user_key;
+use ferrock_format::block::{IndexBlock, IndexCursor};
+use ferrock_format::handle::BlockHandle;
+
+/// The far end of a scan, seen from its current block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Up to here everything belongs to the scan.
+    pub(crate) sure: u64,
+    /// From here on nothing does.
+    pub(crate) hard: u64,
+    /// The scan has a bound at this end, and it was found: the scan ends at `hard`.
+    pub(crate) is_exact: bool,
+}
+
+impl Extent {
+    fn exact(at: u64) -> Self {
+        Self { sure: at, hard: at, is_exact: true }
+    }
+
+    /// Of a scan without a bound, which may go on to the end of the data, and may stop anywhere.
+    pub(crate) fn unbounded(at: u64) -> Self {
+        Self { sure: at, hard: at, is_exact: false }
+    }
+}
+
+fn end_of(handle: BlockHandle) -> u64 {
+    handle.end_with_trailer().unwrap_or(handle.offset)
+}
+
+fn last_end(index: &IndexBlock) -> Option<u64> {
+    let mut cursor = IndexCursor::new();
+    cursor.seek_to_last(index);
+    cursor.valid().then(|| end_of(cursor.entry(index).handle))
+}
+
+fn resident<'a>(
+    context: &IndexContext<'a, '_>,
+    partitions: &'a Partitions,
+    handle: BlockHandle,
+) -> Option<BlockGuard<'a>> {
+    partitions.peek(context.loader, handle)
+}
+
+impl HeldIndexPosition {
+    /// The extent of a scan that goes forward from the current block up to `upper`. `data_end`: no data block ends behind it.
+    pub(crate) fn forward_extent(
+        &self,
+        context: &IndexContext<'_, '_>,
+        upper: Option<&BoundKey>,
+        data_end: u64,
+    ) -> Result<Extent> {
+        let (Some(upper), Some((leaf, _))) = (upper, self.leaf()) else { return Ok(Extent::unbounded(data_end)) };
+        let (leaf, order) = (leaf.index()?, &context.loader.comparator);
+        let target = upper.end_target(context.separators_are_exact());
+        let mut last = IndexCursor::new();
+        last.seek(leaf, order, target);
+        if last.valid() {
+            return Ok(Extent::exact(end_of(last.entry(leaf).handle)));
+        }
+        let sure = last_end(leaf).unwrap_or(data_end);
+        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), &context.index.partitions) else {
+            return Ok(Extent::exact(sure));
+        };
+        let top = top.index()?;
+        last.seek(top, order, target);
+        if !last.valid() {
+            last.seek_to_last(top);
+        }
+        let last_handle = last.entry(top).handle;
+        if let Some(block) = resident(context, partitions, last_handle) {
+            let index = block.index()?;
+            let mut at = IndexCursor::new();
+            at.seek(index, order, target);
+            let end = if at.valid() { Some(end_of(at.entry(index).handle)) } else { last_end(index) };
+            return Ok(Extent::exact(end.unwrap_or(sure)));
+        }
+        let mut hard = data_end;
+        last.next(top);
+        if last.valid()
+            && let Some(block) = resident(context, partitions, last.entry(top).handle)
+        {
+            let mut first = IndexCursor::new();
+            first.seek_to_first(block.index()?);
+            if first.valid() {
+                hard = first.entry(block.index()?).handle.offset;
+            }
+        }
+        let mut sure = sure;
+        let mut at = top_cursor.clone();
+        loop {
+            at.next(top);
+            if !at.valid() || at.entry(top).handle == last_handle {
+                break;
+            }
+            let Some(block) = resident(context, partitions, at.entry(top).handle) else { break };
+            sure = last_end(block.index()?).unwrap_or(sure);
+        }
+        Ok(Extent { sure: sure.min(hard), hard, is_exact: false })
+    }
+
+    /// The extent of a scan that goes back from the current block down to `lower`.
+    pub(crate) fn backward_extent(&self, context: &IndexContext<'_, '_>, lower: Option<&BoundKey>) -> Result<Extent> {
+        let (Some(lower), Some((leaf, _))) = (lower, self.leaf()) else { return Ok(Extent::unbounded(0)) };
+        let (leaf, order) = (leaf.index()?, &context.loader.comparator);
+        let first_of = |index: &IndexBlock, target: Option<&[u8]>| {
+            let mut cursor = IndexCursor::new();
+            match target {
+                Some(target) => cursor.seek(index, order, target),
+                None => cursor.seek_to_first(index),
+            }
+            cursor.valid().then(|| cursor.entry(index).handle.offset)
+        };
+        let begins_here = match self.top() {
+            None => true,
+            Some((top, cursor)) => {
+                let top = top.index()?;
+                let mut first = IndexCursor::new();
+                first.seek(top, order, lower.target());
+                !first.valid() || first.entry(top).handle == cursor.entry(top).handle
+            }
+        };
+        if begins_here {
+            return Ok(Extent::exact(first_of(leaf, Some(lower.target())).unwrap_or(0)));
+        }
+        let sure = first_of(leaf, None).unwrap_or(0);
+        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), &context.index.partitions) else {
+            return Ok(Extent::exact(sure));
+        };
+        let top = top.index()?;
+        let mut first = IndexCursor::new();
+        first.seek(top, order, lower.target());
+        let first_handle = first.entry(top).handle;
+        if let Some(block) = resident(context, partitions, first_handle) {
+            let start = first_of(block.index()?, Some(lower.target())).unwrap_or(sure);
+            return Ok(Extent::exact(start));
+        }
+        let mut hard = 0;
+        first.prev(top);
+        if first.valid()
+            && let Some(block) = resident(context, partitions, first.entry(top).handle)
+        {
+            hard = last_end(block.index()?).unwrap_or(0);
+        }
+        let mut sure = sure;
+        let mut at = top_cursor.clone();
+        loop {
+            at.prev(top);
+            if !at.valid() || at.entry(top).handle == first_handle {
+                break;
+            }
+            let Some(block) = resident(context, partitions, at.entry(top).handle) else { break };
+            sure = first_of(block.index()?, None).unwrap_or(sure);
+        }
+        Ok(Extent { sure: sure.max(hard), hard, is_exact: false })
+    }
+
+    /// True when everything behind the current block is at or behind `upper`.
+    pub(crate) fn ends_before(
+        &self,
+        context: &IndexContext<'_, '_>,
+        upper: &BoundKey,
+        scratch: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let Some((leaf, cursor)) = self.leaf() else { return Ok(false) };
+        cursor.key_into(leaf.index()?, scratch);
+        let separator = separator_user_key(context, scratch);
+        let end = user_key(upper.end_target(context.separators_are_exact()));
+        Ok(context.loader.comparator.user().compare(separator, end).is_ge())
+    }
+
+    /// True when everything before the current block is before `lower`.
+    pub(crate) fn begins_after(
+        &self,
+        context: &IndexContext<'_, '_>,
+        lower: &BoundKey,
+        scratch: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let separator = self.previous_separator(context, scratch)?;
+        let order = context.loader.comparator.user();
+        Ok(separator.is_some_and(|separator| order.compare(separator, lower.user_key()).is_lt()))
+    }
+
+    /// True when the current block has nothing before `upper`, as the one before it already ends there.
+    pub(crate) fn follows_end(
+        &self,
+        context: &IndexContext<'_, '_>,
+        upper: &BoundKey,
+        scratch: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let separator = self.previous_separator(context, scratch)?;
+        let end = user_key(upper.end_target(context.separators_are_exact()));
+        let order = context.loader.comparator.user();
+        Ok(separator.is_some_and(|separator| order.compare(separator, end).is_ge()))
+    }
+
+    /// The user key of the separator before the current block; `None` for the first block.
+    fn previous_separator<'k>(
+        &self,
+        context: &IndexContext<'_, '_>,
+        scratch: &'k mut Vec<u8>,
+    ) -> Result<Option<&'k [u8]>> {
+        let Some((leaf, cursor)) = self.leaf() else { return Ok(None) };
+        let mut index = leaf.index()?;
+        let mut previous = cursor.clone();
+        previous.prev(index);
+        previous.status()?;
+        if !previous.valid() {
+            // The last separator of a partition is its key in the top level.
+            let Some((top, cursor)) = self.top() else { return Ok(None) };
+            index = top.index()?;
+            previous = cursor.clone();
+            previous.prev(index);
+            previous.status()?;
+        }
+        if !previous.valid() {
+            return Ok(None);
+        }
+        previous.key_into(index, scratch);
+        Ok(Some(separator_user_key(context, scratch)))
+    }
+}
+
+fn separator_user_key<'k>(context: &IndexContext<'_, '_>, stored: &'k [u8]) -> &'k [u8] {
+    if context.loader.index_format.key_is_user_key { stored } else { user_key(stored) }
+}

@@ -1,0 +1,239 @@
+//! Index partitions that one iterator holds, and how it reads more of them in one request.
+//!
+//! ```text
+//! top level     ... | P4 | P5 | P6 | P7 | P8 | ...
+//! seek               ^lower    ^upper                 not in memory: P4, P5, P6 in one request, when they are small enough
+//! crossing                          ^^^^^^^           on the way over: one, then ever more, up to 64 KiB
+//! ```
+//!
+//! A scan with both bounds needs every partition between them, so they cost no request that it would not make anyway. A scan
+//! that may stop early reads one partition when it begins.
+
+use super::index_reader::IndexContext;
+use super::meta_source::Partitions;
+use super::scan_bounds::ScanBounds;
+use super::window::Direction;
+use crate::blocks::{BlockGuard, BlockRef, BlockRole};
+use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_format::block::{IndexBlock, IndexCursor};
+use ferrock_format::handle::BlockHandle;
+use std::cell::RefCell;
+
+/// Most bytes of partitions that a seek reads because both bounds are known.
+const EAGER_BYTES: u64 = 16 << 10;
+/// Most bytes of partitions that a crossing reads at once.
+const MAX_CROSSING_BYTES: u64 = 64 << 10;
+/// Bytes between two partitions that are read with them rather than in another request.
+const MAX_GAP_BYTES: u64 = 4 << 10;
+
+/// How an index position came to need a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Seek,
+    Forward,
+    Backward,
+}
+
+/// Partitions that follow one another in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PartitionRun {
+    handles: Vec<BlockHandle>,
+}
+
+impl PartitionRun {
+    /// The bytes of the run in the file.
+    pub(crate) fn range(&self) -> std::ops::Range<u64> {
+        let start = self.handles.first().map_or(0, |handle| handle.offset);
+        let end = self.handles.last().and_then(|handle| handle.end_with_trailer()).unwrap_or(start);
+        start..end.max(start)
+    }
+}
+
+/// What one iterator holds of the index.
+#[derive(Debug, Default)]
+pub(crate) struct NearPartitions {
+    held: Vec<(u64, BlockRef)>,
+    crossing_bytes: u64,
+    /// Reads are recorded in `wanted` instead of being made.
+    pub(crate) is_planning: bool,
+    /// What planning found missing.
+    pub(crate) wanted: Option<PartitionRun>,
+}
+
+impl NearPartitions {
+    fn find(&self, handle: BlockHandle) -> Option<&BlockRef> {
+        self.held.iter().find(|held| held.0 == handle.offset).map(|held| &held.1)
+    }
+
+    /// Forgets how far the scan has come.
+    pub(crate) fn restart(&mut self) {
+        self.crossing_bytes = 0;
+    }
+
+    /// Takes the bytes of a run: decodes its partitions, and holds them. A partition that is damaged, or not whole, is left
+    /// for who needs it.
+    pub(crate) fn take_run(
+        &mut self,
+        context: &IndexContext<'_, '_>,
+        partitions: &Partitions,
+        run: &PartitionRun,
+        bytes: &[u8],
+    ) {
+        let start = run.range().start;
+        self.held.clear();
+        for &handle in &run.handles {
+            let decoded = context.loader.stored_length(handle).and_then(|length| {
+                let from = usize::try_from(handle.offset - start).unwrap_or(usize::MAX);
+                let stored = bytes.get(from..from.saturating_add(length));
+                let stored = stored.ok_or_else(|| Error::corruption("a partition is not whole"))?;
+                let verify = context.options.verify_checksums;
+                context.loader.decode_stored(stored.to_vec(), handle, BlockRole::Index, verify)
+            });
+            if let Ok(block) = decoded
+                && let Ok(block) = partitions.keep(context.loader, handle, block, context.options)
+            {
+                self.held.push((handle.offset, block));
+            }
+        }
+    }
+}
+
+/// An iterator's side of an index context.
+#[derive(Clone, Copy)]
+pub(crate) struct IndexScan<'o> {
+    pub(crate) near: &'o RefCell<NearPartitions>,
+    pub(crate) bounds: &'o ScanBounds,
+    /// Where the scan goes once it is placed.
+    pub(crate) direction: Direction,
+}
+
+impl IndexScan<'_> {
+    /// The partition at the top level's cursor: held, in memory, or read, maybe with others that the scan will need.
+    pub(crate) fn leaf<'a>(
+        &self,
+        context: &IndexContext<'a, '_>,
+        partitions: &'a Partitions,
+        top: (&IndexBlock, &IndexCursor),
+        step: Step,
+    ) -> Result<BlockGuard<'a>> {
+        let handle = top.1.entry(top.0).handle;
+        if let Some(block) = self.near.borrow().find(handle) {
+            return Ok(BlockGuard::Held(block.clone()));
+        }
+        if let Some(block) = partitions.resident(context.loader, handle) {
+            return Ok(block);
+        }
+        let run = self.run(context, partitions, top, step);
+        let mut near = self.near.borrow_mut();
+        if context.options.read_tier == super::ReadTier::All {
+            if near.is_planning {
+                near.wanted = Some(run);
+                return Err(Error::new(ErrorKind::Incomplete, "the index partition is to be read with others"));
+            }
+            if run.handles.len() > 1 {
+                self.read_run(&mut near, context, partitions, &run);
+                if let Some(block) = near.find(handle) {
+                    return Ok(BlockGuard::Held(block.clone()));
+                }
+            }
+        }
+        partitions.get(context.loader, handle, BlockRole::Index, context.options)
+    }
+
+    /// Reads a run. When that fails, the partition that is needed is read alone, and shows what is wrong.
+    fn read_run(
+        &self,
+        near: &mut NearPartitions,
+        context: &IndexContext<'_, '_>,
+        partitions: &Partitions,
+        run: &PartitionRun,
+    ) {
+        let range = run.range();
+        let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        if let Ok(bytes) = context.loader.read_meta(range.start, length, BlockRole::Index) {
+            near.take_run(context, partitions, run, &bytes);
+        }
+    }
+
+    /// The partitions to read when the one at the cursor is missing.
+    fn run(
+        &self,
+        context: &IndexContext<'_, '_>,
+        partitions: &Partitions,
+        (top, cursor): (&IndexBlock, &IndexCursor),
+        step: Step,
+    ) -> PartitionRun {
+        let first = cursor.entry(top).handle;
+        let goes_back = match step {
+            Step::Seek => self.direction == Direction::Backward,
+            Step::Forward => false,
+            Step::Backward => true,
+        };
+        let is_bounded = if goes_back { self.bounds.lower().is_some() } else { self.bounds.upper().is_some() };
+        let limit = match step {
+            Step::Seek if !is_bounded || self.bounds.limit_hint() > 0 => 0,
+            Step::Seek => EAGER_BYTES,
+            Step::Forward | Step::Backward => {
+                let mut near = self.near.borrow_mut();
+                let limit = near.crossing_bytes;
+                near.crossing_bytes = (2 * limit.max(first.size)).min(MAX_CROSSING_BYTES);
+                limit
+            }
+        };
+        let single = PartitionRun { handles: vec![first] };
+        if limit == 0 || first.checked_len_with_trailer(context.loader.blocks_end).is_err() {
+            return single;
+        }
+        let last = self.last_needed(context, top, goes_back);
+        let mut handles = vec![first];
+        let mut at = cursor.clone();
+        let mut previous = first;
+        let mut bytes = first.size;
+        let mut reached_last = last == Some(first);
+        while !reached_last {
+            if goes_back {
+                at.prev(top);
+            } else {
+                at.next(top);
+            }
+            if !at.valid() {
+                break;
+            }
+            let handle = at.entry(top).handle;
+            bytes = bytes.saturating_add(handle.size);
+            let (low, high) = if goes_back { (handle, previous) } else { (previous, handle) };
+            let gap = low.end_with_trailer().and_then(|end| high.offset.checked_sub(end));
+            let is_inside = handle.checked_len_with_trailer(context.loader.blocks_end).is_ok();
+            if bytes > limit || !is_inside || gap.is_none_or(|gap| gap > MAX_GAP_BYTES) {
+                break;
+            }
+            // What is in memory already ends a run; a seek goes on, for what it finds behind.
+            if step != Step::Seek && partitions.resident(context.loader, handle).is_some() {
+                break;
+            }
+            handles.push(handle);
+            previous = handle;
+            reached_last = last == Some(handle);
+        }
+        if step == Step::Seek && !reached_last {
+            return single;
+        }
+        handles.sort_by_key(|handle| handle.offset);
+        PartitionRun { handles }
+    }
+
+    /// The last partition, in the direction of the scan, that its bounds can need.
+    fn last_needed(&self, context: &IndexContext<'_, '_>, top: &IndexBlock, goes_back: bool) -> Option<BlockHandle> {
+        let target = if goes_back {
+            self.bounds.lower_key()?.target()
+        } else {
+            self.bounds.upper_key()?.end_target(context.separators_are_exact())
+        };
+        let mut cursor = IndexCursor::new();
+        cursor.seek(top, &context.loader.comparator, target);
+        if !cursor.valid() {
+            cursor.seek_to_last(top);
+        }
+        cursor.valid().then(|| cursor.entry(top).handle)
+    }
+}

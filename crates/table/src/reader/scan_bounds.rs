@@ -1,0 +1,174 @@
+//! What a scan is limited to, in the form in which an index is asked for it.
+//!
+//! ```text
+//! keys      ..  k1 k2 | k3 k4 k5 | k6 k7 k8 | k9 ..        blocks, with the separators S1, S2, S3 between them
+//! bounds             [lower          upper)
+//! blocks              ^^^^^^^^^^ ^^^^^^^^^^
+//! ```
+//!
+//! The last block is the first one whose separator `S` satisfies `upper <= succ(S)`, where `succ(S)` is `S` and a zero byte:
+//! what follows in the file is larger than `S`, so at least `succ(S)`. That is what finds the range of one key,
+//! `[key, key 00)`, in one block when the key is the last of its block. It is the search for the upper bound without its last
+//! byte, when that is zero. It does not hold where separators carry sequence numbers (older versions of the separator's key
+//! may follow), nor under another order than that of bytes.
+
+use ferrock_base::Comparator;
+use ferrock_base::internal_key::{append_internal_key, user_key};
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
+
+/// What a scan wants of a table: the keys from `lower` on and before `upper`, and how many rows it may stop after.
+///
+/// Bounds shape what is read, and end an iteration early: a [`TableIter`](super::TableIter) may become invalid, without an
+/// error, once all keys ahead of it are outside; it may still show keys that are outside, and that lie in a block with others.
+///
+/// ```
+/// use ferrock_table::ScanBounds;
+/// let bounds = ScanBounds::new(Some(b"user:1".to_vec()), Some(b"user:2".to_vec())).with_limit_hint(10);
+/// assert_eq!(bounds.upper(), Some(&b"user:2"[..]));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScanBounds {
+    lower: Option<BoundKey>,
+    upper: Option<BoundKey>,
+    limit_hint: u64,
+}
+
+impl ScanBounds {
+    /// Bounds of user keys, inclusive below and exclusive above.
+    #[must_use]
+    pub fn new(lower: Option<Vec<u8>>, upper: Option<Vec<u8>>) -> Self {
+        Self { lower: lower.map(|key| BoundKey::new(&key)), upper: upper.map(|key| BoundKey::new(&key)), limit_hint: 0 }
+    }
+
+    /// The same, of which the reader expects to take only `rows`; 0: no expectation.
+    #[must_use]
+    pub fn with_limit_hint(mut self, rows: u64) -> Self {
+        self.limit_hint = rows;
+        self
+    }
+
+    /// First user key wanted.
+    #[must_use]
+    pub fn lower(&self) -> Option<&[u8]> {
+        self.lower.as_ref().map(BoundKey::user_key)
+    }
+
+    /// First user key no longer wanted.
+    #[must_use]
+    pub fn upper(&self) -> Option<&[u8]> {
+        self.upper.as_ref().map(BoundKey::user_key)
+    }
+
+    /// Rows after which the reader expects to stop; 0: no expectation.
+    #[must_use]
+    pub fn limit_hint(&self) -> u64 {
+        self.limit_hint
+    }
+
+    /// These bounds and others, whichever is narrower.
+    pub(super) fn narrowed(&self, order: &Comparator, lower: BoundKey, upper: Option<BoundKey>) -> Self {
+        let is_before = |a: &BoundKey, b: &BoundKey| order.compare(a.user_key(), b.user_key()).is_lt();
+        let lower = match &self.lower {
+            Some(own) if is_before(&lower, own) => own.clone(),
+            _ => lower,
+        };
+        let upper = match (&self.upper, upper) {
+            (Some(own), Some(upper)) => Some(if is_before(&upper, own) { upper } else { own.clone() }),
+            (own, upper) => upper.or_else(|| own.clone()),
+        };
+        Self { lower: Some(lower), upper, limit_hint: self.limit_hint }
+    }
+
+    pub(super) fn lower_key(&self) -> Option<&BoundKey> {
+        self.lower.as_ref()
+    }
+
+    pub(super) fn upper_key(&self) -> Option<&BoundKey> {
+        self.upper.as_ref()
+    }
+}
+
+/// A bound as the targets of index searches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BoundKey {
+    /// The internal key before all entries of the bound.
+    target: Vec<u8>,
+    /// The same of the bound without its last byte, when that is zero.
+    predecessor: Option<Vec<u8>>,
+}
+
+impl BoundKey {
+    pub(super) fn new(key: &[u8]) -> Self {
+        let target_of = |key: &[u8]| {
+            let mut target = Vec::with_capacity(key.len() + 8);
+            append_internal_key(&mut target, key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+            target
+        };
+        let predecessor = key.strip_suffix(&[0]).map(target_of);
+        Self { target: target_of(key), predecessor }
+    }
+
+    pub(super) fn user_key(&self) -> &[u8] {
+        user_key(&self.target)
+    }
+
+    /// Where the search for the first entry at or after the bound begins.
+    pub(super) fn target(&self) -> &[u8] {
+        &self.target
+    }
+
+    /// Where the search for the last block before the bound begins. `separators_are_exact`: see the module.
+    pub(super) fn end_target(&self, separators_are_exact: bool) -> &[u8] {
+        self.predecessor.as_deref().filter(|_| separators_are_exact).unwrap_or(&self.target)
+    }
+}
+
+/// The bounds of the keys that share the prefix of `key`; `None` where the prefix is not a piece of the key, or the order not
+/// that of bytes. The upper one is missing when nothing can follow.
+pub(super) fn bounds_of_prefix(
+    extractor: &PrefixExtractor,
+    comparator: &Comparator,
+    key: &[u8],
+) -> Option<(BoundKey, Option<BoundKey>)> {
+    let is_piece = matches!(extractor, PrefixExtractor::Fixed(_) | PrefixExtractor::Capped(_));
+    if !is_piece || !matches!(comparator, Comparator::Bytewise) {
+        return None;
+    }
+    let prefix = extractor.prefix(key)?;
+    let upper = prefix.iter().rposition(|&byte| byte != 0xff).map(|last| {
+        let mut successor = prefix[..=last].to_vec();
+        successor[last] += 1;
+        BoundKey::new(&successor)
+    });
+    Some((BoundKey::new(prefix), upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bounds_of_a_prefix_hold_its_keys() {
+        let fixed = PrefixExtractor::Fixed(2);
+        let bounds = |key: &[u8]| {
+            bounds_of_prefix(&fixed, &Comparator::Bytewise, key)
+                .map(|(lower, upper)| (lower.user_key().to_vec(), upper.map(|upper| upper.user_key().to_vec())))
+        };
+        assert_eq!(bounds(b"abc"), Some((b"ab".to_vec(), Some(b"ac".to_vec()))));
+        assert_eq!(bounds(b"a\xffc"), Some((b"a\xff".to_vec(), Some(b"b".to_vec()))));
+        assert_eq!(bounds(b"\xff\xffc"), Some((b"\xff\xff".to_vec(), None)));
+        assert_eq!(bounds(b"a"), None);
+        assert!(bounds_of_prefix(&PrefixExtractor::Noop, &Comparator::Bytewise, b"abc").is_none());
+        assert!(bounds_of_prefix(&fixed, &Comparator::ReverseBytewise, b"abc").is_none());
+    }
+
+    #[test]
+    fn a_bound_that_ends_in_zero_is_searched_without_it() {
+        let bound = BoundKey::new(b"k\0");
+        assert_eq!(user_key(bound.end_target(true)), b"k");
+        assert_eq!(user_key(bound.end_target(false)), b"k\0");
+        assert_eq!(user_key(BoundKey::new(b"k").end_target(true)), b"k");
+        assert_eq!(user_key(BoundKey::new(b"k\0\0").end_target(true)), b"k\0");
+    }
+}

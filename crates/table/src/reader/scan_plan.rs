@@ -1,0 +1,233 @@
+//! What a scan reads next: from the extent, the window, a limit hint, and what the cache has already.
+//!
+//! ```text
+//! not placed --plan_seek--> planned read --supply--> plan_seek again ... --> placed
+//!      \\______________________________ seek ______________________________/
+//! ```
+//!
+//! Several scans that belong together are placed in rounds: each plans what it would read, the reads of all are made as one
+//! batch, and each goes on with its bytes. A first round brings index partitions, a second one data.
+
+use super::block_loader::short_read;
+use super::extent::Extent;
+use super::iter::TableIter;
+use super::near_partitions::PartitionRun;
+use super::read_options::ReadTier;
+use super::window::{Direction, whole_units};
+use crate::blocks::{BlockRef, BlockRole};
+use ferrock_base::{Error, ErrorKind, InternalIterator, Result};
+use ferrock_format::handle::BlockHandle;
+use ferrock_vfs::RandomAccessFile;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A read that a scan has planned: make it, with those of other scans, and [`supply`](TableIter::supply) its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedRead {
+    range: Range<u64>,
+    purpose: Purpose,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Purpose {
+    Index(PartitionRun),
+    Data(Direction),
+}
+
+impl PlannedRead {
+    pub(super) fn index(run: PartitionRun) -> Self {
+        Self { range: run.range(), purpose: Purpose::Index(run) }
+    }
+
+    /// Where it begins in the file.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.range.start
+    }
+
+    /// Bytes to read.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        usize::try_from(self.range.end - self.range.start).unwrap_or(usize::MAX)
+    }
+
+    /// True for partitions of the index, false for data blocks.
+    #[must_use]
+    pub fn is_index(&self) -> bool {
+        matches!(self.purpose, Purpose::Index(_))
+    }
+}
+
+impl TableIter {
+    /// As `seek`, but makes no read: `None` when the iterator is where `seek` would have brought it (or failed as `seek` would
+    /// have), else what it has to read first.
+    pub fn plan_seek(&mut self, target: &[u8]) -> Option<PlannedRead> {
+        self.plan(|iter| iter.seek(target))
+    }
+
+    /// As `seek_for_prev`, in the same way.
+    pub fn plan_seek_for_prev(&mut self, target: &[u8]) -> Option<PlannedRead> {
+        self.plan(|iter| iter.seek_for_prev(target))
+    }
+
+    /// As `seek_to_first`, in the same way.
+    pub fn plan_seek_to_first(&mut self) -> Option<PlannedRead> {
+        self.plan(InternalIterator::seek_to_first)
+    }
+
+    /// As `seek_to_last`, in the same way.
+    pub fn plan_seek_to_last(&mut self) -> Option<PlannedRead> {
+        self.plan(InternalIterator::seek_to_last)
+    }
+
+    fn plan(&mut self, place: impl FnOnce(&mut Self)) -> Option<PlannedRead> {
+        self.planned = None;
+        self.is_planning = true;
+        place(self);
+        self.is_planning = false;
+        self.planned.take()
+    }
+
+    /// The file that planned reads are of.
+    #[must_use]
+    pub fn file(&self) -> &Arc<dyn RandomAccessFile> {
+        &self.reader.loader.file
+    }
+
+    /// Takes what a planned read brought. After an error the iterator makes the read itself, and fails if that fails.
+    pub fn supply(&mut self, read: &PlannedRead, bytes: Result<Vec<u8>>) {
+        let Ok(bytes) = bytes else { return };
+        match &read.purpose {
+            Purpose::Data(direction) if !bytes.is_empty() => self.window.add(read.range.start, bytes, *direction),
+            Purpose::Data(_) => {}
+            Purpose::Index(run) => {
+                let context = self.reader.index_context(&self.options);
+                if let Some(partitions) = &self.reader.index.partitions {
+                    self.near.take_run(&context, partitions, run, &bytes);
+                }
+            }
+        }
+    }
+
+    /// The data block, from the cache, the window or the file; `None` when its read was planned.
+    pub(super) fn find_or_read(&mut self, handle: BlockHandle) -> Result<Option<BlockRef>> {
+        if let Some(block) = self.reader.loader.cached(handle) {
+            return Ok(Some(block));
+        }
+        if self.options.read_tier == ReadTier::BlockCacheOnly {
+            return Err(Error::new(ErrorKind::Incomplete, "the block is not in the cache and reads are not allowed"));
+        }
+        let length = self.reader.loader.stored_length(handle)?;
+        let range = handle.offset..handle.offset + length as u64;
+        let stored = match self.reader.loader.file.mapped(handle.offset, length) {
+            Some(mapped) => mapped.to_vec(),
+            None => {
+                if self.window.bytes(&range).is_none() && !self.read_window(&range)? {
+                    return Ok(None);
+                }
+                match self.window.bytes(&range) {
+                    Some(bytes) => bytes.into_owned(),
+                    None => return Err(short_read(handle.offset, length, 0)),
+                }
+            }
+        };
+        let loader = &self.reader.loader;
+        let block = loader.decode_stored(stored, handle, BlockRole::Data, self.options.verify_checksums)?;
+        loader.keep(handle, block, &self.options).map(Some)
+    }
+
+    /// Reads the window that begins with the block; false when the read was planned instead.
+    fn read_window(&mut self, block: &Range<u64>) -> Result<bool> {
+        let direction = self.direction;
+        let extent = self.extent()?;
+        let limit_end = if std::mem::take(&mut self.is_first_read) { self.limit_end() } else { None };
+        let wanted = self.window.plan(block, direction, extent, limit_end);
+        let wanted = self.without_cached(block, wanted)?;
+        let file = &self.reader.loader.file;
+        if self.is_planning {
+            let range = whole_units(&**file, self.window.rest(&wanted, direction));
+            self.planned = Some(PlannedRead { range, purpose: Purpose::Data(direction) });
+            return Ok(false);
+        }
+        let filled = self.window.fill(&**file, &wanted, direction);
+        if filled.is_err() && wanted != *block {
+            // The damage may lie where the scan does not come to.
+            self.window.fill(&**file, block, direction)?;
+        } else {
+            filled?;
+        }
+        Ok(true)
+    }
+
+    fn extent(&self) -> Result<Extent> {
+        let context = self.reader.index_context(&self.options);
+        let bounds = self.active_bounds();
+        match self.direction {
+            Direction::Forward => self.index.forward_extent(&context, bounds.upper_key(), self.reader.data_end),
+            Direction::Backward => self.index.backward_extent(&context, bounds.lower_key()),
+        }
+    }
+
+    /// Where the blocks end, in the direction of the scan, that the limit hint asks for: those of the other rows, in whole
+    /// blocks, and the one that the iterator is placed in.
+    fn limit_end(&self) -> Option<u64> {
+        let rows = self.bounds.limit_hint().checked_sub(1)?;
+        let properties = &self.reader.properties;
+        let rows_per_block = (properties.num_entries / properties.num_data_blocks.max(1)).max(1);
+        let blocks = rows.div_ceil(rows_per_block);
+        let (leaf, cursor) = self.index.leaf()?;
+        let leaf = leaf.index().ok()?;
+        let mut at = cursor.clone();
+        let mut last = at.entry(leaf).handle;
+        for _ in 0..blocks {
+            match self.direction {
+                Direction::Forward => at.next(leaf),
+                Direction::Backward => at.prev(leaf),
+            }
+            if !at.valid() {
+                break;
+            }
+            last = at.entry(leaf).handle;
+        }
+        match self.direction {
+            Direction::Forward => last.end_with_trailer(),
+            Direction::Backward => Some(last.offset),
+        }
+    }
+
+    /// Leaves out of a range what the cache has: at its far end, and from the first long run on.
+    fn without_cached(&self, block: &Range<u64>, range: Range<u64>) -> Result<Range<u64>> {
+        let loader = &self.reader.loader;
+        if range == *block || loader.cache.is_none() {
+            return Ok(range);
+        }
+        let Some((leaf, cursor)) = self.index.leaf() else { return Ok(range) };
+        let leaf = leaf.index()?;
+        let goes_back = self.direction == Direction::Backward;
+        let mut at = cursor.clone();
+        let mut missing = block.clone();
+        loop {
+            if goes_back {
+                at.prev(leaf);
+            } else {
+                at.next(leaf);
+            }
+            if !at.valid() {
+                // What lies beyond the partition is not known.
+                return Ok(range);
+            }
+            let handle = at.entry(leaf).handle;
+            let Some(end) = handle.end_with_trailer() else { return Ok(range) };
+            let is_outside = if goes_back { end <= range.start } else { handle.offset >= range.end };
+            let run =
+                if goes_back { missing.start.saturating_sub(handle.offset) } else { end.saturating_sub(missing.end) };
+            if is_outside || (run >= self.options.io_gap_bytes as u64 && loader.peek(handle).is_some()) {
+                break;
+            }
+            if loader.peek(handle).is_none() {
+                missing = missing.start.min(handle.offset)..missing.end.max(end);
+            }
+        }
+        Ok(range.start.max(missing.start)..range.end.min(missing.end))
+    }
+}

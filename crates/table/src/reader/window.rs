@@ -1,0 +1,234 @@
+//! The piece of a file that one scan has in memory, and how much of it the scan reads next.
+//!
+//! ```text
+//! |== block ==|======|======|======|======|         the end is known: one request, up to `max_bytes` each
+//! |== block ==|                                     not known: the block alone, `threshold` times,
+//!             |== block ==|======|======|           then windows that double, clipped where the scan is known to end
+//! ```
+//!
+//! With direct I/O a window is whole device units; the next one begins behind it, so that no unit is read twice.
+//! A block that lies in two windows is put together from both.
+
+use super::block_loader::short_read;
+use super::extent::Extent;
+use ferrock_base::Result;
+use ferrock_vfs::RandomAccessFile;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Requests that follow one another meet at multiples of this, whatever the device's unit is.
+const JOINT_BYTES: u64 = 4096;
+
+/// Which way a scan goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Forward,
+    Backward,
+}
+
+/// How large windows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WindowPolicy {
+    /// Bytes behind the block that is needed, from the first read on; 0: as the scan goes.
+    pub(crate) fixed_bytes: u64,
+    /// First automatic window behind the block that is needed.
+    pub(crate) initial_bytes: u64,
+    /// Largest automatic window, and longest request of a scan whose end is known; 0: blocks are read one by one.
+    pub(crate) max_bytes: u64,
+    /// Sequential reads before the first automatic window.
+    pub(crate) threshold: u64,
+    /// A scan whose end is known is read at once.
+    pub(crate) is_sized_by_bounds: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Segment {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Segment {
+    fn end(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+}
+
+/// Windows of one scan over one file.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    policy: WindowPolicy,
+    /// Bytes of the next automatic window; 0 until they begin.
+    automatic_bytes: u64,
+    sequential_reads: u64,
+    /// The block passed last.
+    passed: Option<Range<u64>>,
+    /// Adjacent pieces in the order of the file.
+    segments: Vec<Segment>,
+}
+
+impl Window {
+    pub(crate) fn new(policy: WindowPolicy) -> Self {
+        Self { policy, automatic_bytes: 0, sequential_reads: 0, passed: None, segments: Vec::new() }
+    }
+
+
+    /// Notes that the scan came to a block, wherever it came from.
+    pub(crate) fn pass(&mut self, block: Range<u64>) {
+        self.passed = Some(block);
+    }
+
+    /// The ramp of another file's scan, which this one goes on with.
+    pub(crate) fn continue_ramp(&mut self, other: &Self) {
+        self.automatic_bytes = other.automatic_bytes;
+        self.sequential_reads = other.sequential_reads;
+    }
+
+    /// The bytes of `block`, when they are in memory.
+    pub(crate) fn bytes(&self, block: &Range<u64>) -> Option<Cow<'_, [u8]>> {
+        let at =
+            self.segments.iter().position(|segment| segment.start <= block.start && block.start < segment.end())?;
+        let first = &self.segments[at];
+        let within = |segment: &Segment, range: Range<u64>| {
+            let offset = |position: u64| usize::try_from(position - segment.start).ok();
+            Some(offset(range.start)?..offset(range.end)?)
+        };
+        if block.end <= first.end() {
+            return first.bytes.get(within(first, block.clone())?).map(Cow::Borrowed);
+        }
+        let second =
+            self.segments.get(at + 1).filter(|second| second.start == first.end() && block.end <= second.end())?;
+        let mut joined = first.bytes.get(within(first, block.start..first.end())?)?.to_vec();
+        joined.extend_from_slice(second.bytes.get(within(second, second.start..block.end)?)?);
+        Some(Cow::Owned(joined))
+    }
+
+    /// What to read when `block` is needed and not in memory. `extent` is where the scan ends; `limit_end` is where it is
+    /// expected to stop (`None`: nothing is known).
+    pub(crate) fn plan(
+        &mut self,
+        block: &Range<u64>,
+        direction: Direction,
+        extent: Extent,
+        limit_end: Option<u64>,
+    ) -> Range<u64> {
+        let is_sequential = self.passed.as_ref().is_some_and(|passed| match direction {
+            Direction::Forward => passed.end == block.start,
+            Direction::Backward => passed.start == block.end,
+        });
+        if is_sequential {
+            self.sequential_reads += 1;
+        } else {
+            self.sequential_reads = 0;
+            self.automatic_bytes = 0;
+        }
+        let policy = self.policy;
+        let reach = |bytes: u64| match direction {
+            Direction::Forward => block.start..block.end.saturating_add(bytes),
+            Direction::Backward => block.start.saturating_sub(bytes)..block.end,
+        };
+        // What does not reach over the block is no help.
+        let end = limit_end.or((extent.is_exact && policy.is_sized_by_bounds).then_some(extent.hard));
+        let wanted = if policy.fixed_bytes > 0 {
+            clip(reach(policy.fixed_bytes), block, direction, extent.hard)
+        } else if let Some(end) = end.filter(|_| policy.max_bytes > 0) {
+            let whole = clip(reach(u64::MAX), block, direction, end);
+            let request = clip(reach(policy.max_bytes), block, direction, end);
+            // Where a hint was wrong, the scan goes on with windows of that size.
+            self.automatic_bytes = (whole.end - whole.start).clamp(policy.initial_bytes, policy.max_bytes);
+            clip(request, block, direction, extent.hard)
+        } else if policy.max_bytes > 0 && (self.automatic_bytes > 0 || self.sequential_reads >= policy.threshold) {
+            let bytes = self.automatic_bytes.max(policy.initial_bytes).min(policy.max_bytes);
+            self.automatic_bytes = bytes.saturating_mul(2).min(policy.max_bytes);
+            clip(reach(bytes), block, direction, extent.sure)
+        } else {
+            block.clone()
+        };
+        joined(wanted, block, direction, extent.hard)
+    }
+
+    /// Reads what [`plan`](Self::plan) said, less what is in memory already. Pieces that the scan has left behind are let go.
+    pub(crate) fn fill(
+        &mut self,
+        file: &dyn RandomAccessFile,
+        wanted: &Range<u64>,
+        direction: Direction,
+    ) -> Result<()> {
+        let rest = whole_units(file, self.rest(wanted, direction));
+        let length = usize::try_from(rest.end - rest.start).unwrap_or(usize::MAX);
+        let bytes = file.read_vec(rest.start, length)?;
+        if bytes.is_empty() {
+            return Err(short_read(rest.start, length, 0));
+        }
+        self.add(rest.start, bytes, direction);
+        Ok(())
+    }
+
+    /// The part of `wanted` that is not in memory, on the side to which the scan goes.
+    pub(crate) fn rest(&self, wanted: &Range<u64>, direction: Direction) -> Range<u64> {
+        match direction {
+            Direction::Forward => match self.segments.last() {
+                Some(last) if last.start <= wanted.start && (wanted.start..wanted.end).contains(&last.end()) => {
+                    last.end()..wanted.end
+                }
+                _ => wanted.clone(),
+            },
+            Direction::Backward => match self.segments.first() {
+                Some(first) if wanted.end <= first.end() && wanted.start < first.start && first.start <= wanted.end => {
+                    wanted.start..first.start
+                }
+                _ => wanted.clone(),
+            },
+        }
+    }
+
+    /// Takes bytes that were read for the scan.
+    pub(crate) fn add(&mut self, start: u64, bytes: Vec<u8>, direction: Direction) {
+        let segment = Segment { start, bytes };
+        let joins = |neighbour: &Segment| match direction {
+            Direction::Forward => neighbour.end() == segment.start,
+            Direction::Backward => segment.end() == neighbour.start,
+        };
+        // A block lies in two pieces at most, so the neighbour is all that can still be needed.
+        let neighbour = match direction {
+            Direction::Forward => self.segments.pop(),
+            Direction::Backward if self.segments.is_empty() => None,
+            Direction::Backward => Some(self.segments.swap_remove(0)),
+        };
+        self.segments.clear();
+        self.segments.extend(neighbour.filter(joins));
+        match direction {
+            Direction::Forward => self.segments.push(segment),
+            Direction::Backward => self.segments.insert(0, segment),
+        }
+    }
+}
+
+/// The units of a direct file that a range lies in.
+pub(crate) fn whole_units(file: &dyn RandomAccessFile, range: Range<u64>) -> Range<u64> {
+    let Some(unit) = file.direct_alignment().map(|unit| unit as u64).filter(|unit| *unit > 0) else { return range };
+    let end = range.end.checked_next_multiple_of(unit).unwrap_or(range.end).min(file.size().max(range.end));
+    range.start - range.start % unit..end
+}
+
+/// Cuts `range` off at `end`, but never within `block`.
+fn clip(range: Range<u64>, block: &Range<u64>, direction: Direction, end: u64) -> Range<u64> {
+    match direction {
+        Direction::Forward => range.start..range.end.min(end).max(block.end),
+        Direction::Backward => range.start.max(end).min(block.start)..range.end,
+    }
+}
+
+/// Moves the far end of a request that another will follow to where whole units of a device end.
+fn joined(range: Range<u64>, block: &Range<u64>, direction: Direction, hard: u64) -> Range<u64> {
+    match direction {
+        Direction::Forward if range.end < hard && range.end > block.end => {
+            let end = range.end - range.end % JOINT_BYTES;
+            range.start..if end > block.end { end } else { range.end }
+        }
+        Direction::Backward if range.start > hard && range.start < block.start => {
+            let start = range.start.next_multiple_of(JOINT_BYTES);
+            (if start < block.start { start } else { range.start })..range.end
+        }
+        _ => range,
+    }
+}
