@@ -129,20 +129,18 @@ fn search_tables(
     context: &mut GetContext<'_, BlockPin>,
 ) -> Result<()> {
     let table_options = options.for_table();
-    for level in 0..pinned.version.num_levels() {
-        for file in pinned.version.files_for_user_key(level, lookup) {
-            let table = table_for_read(&data.table_cache, file, options)?;
-            if let Some(tombstones) = table.range_tombstones() {
-                let (smallest, largest) = (&file.smallest, &file.largest);
-                let covering = covering_sequence_in_file(tombstones, smallest, largest, lookup.user_key(), sequence);
-                context.add_covering_tombstone(covering);
-            }
-            table.get(&table_options, lookup, &mut |entry, value, block| {
-                context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
-            })?;
-            if context.is_done_after_source() {
-                return Ok(());
-            }
+    for (_, file) in pinned.version.candidates(lookup) {
+        let table = table_for_read(&data.table_cache, file, options)?;
+        if let Some(tombstones) = table.range_tombstones() {
+            let (smallest, largest) = (&file.smallest, &file.largest);
+            let covering = covering_sequence_in_file(tombstones, smallest, largest, lookup.user_key(), sequence);
+            context.add_covering_tombstone(covering);
+        }
+        table.get(&table_options, lookup, &mut |entry, value, block| {
+            context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
+        })?;
+        if context.is_done_after_source() {
+            return Ok(());
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Which files of a level can hold a user key: the search of every point read.
 //!
-//! This is the seam for a file indexer, which narrows the binary search of each level by where the search of the level
-//! above ended: it would replace [`Version::files_for_user_key`] and leave its users alone.
+//! [`Version::candidates`] is what readers use. It is the seam for a file indexer, which narrows the search of each level
+//! by where the search of another level ended.
 
 use super::overlap::ends_before;
 use super::{FileMetadata, Version};
@@ -10,6 +10,14 @@ use ferrock_base::internal_key::LookupKey;
 use std::sync::Arc;
 
 impl Version {
+    /// The files that can hold `key`, with their levels, in the order in which they must be read: newer data first.
+    /// A later file is looked for only when it is asked for.
+    #[inline]
+    #[must_use]
+    pub fn candidates<'a>(&'a self, key: &'a LookupKey) -> Candidates<'a> {
+        Candidates { version: self, key, level: 0, files: self.files_for_user_key(0, key) }
+    }
+
     /// The files of `level` that can hold `key`, in the order in which they must be read: level 0 newest first; deeper
     /// levels the one file that can hold it, and after it those that go on with the same user key. Does not allocate.
     #[inline]
@@ -39,8 +47,35 @@ impl Version {
     }
 }
 
+/// Iterator of [`Version::candidates`]. It may be kept and gone on with later; a clone goes on from the same place.
+#[derive(Clone, Debug)]
+pub struct Candidates<'a> {
+    version: &'a Version,
+    key: &'a LookupKey,
+    level: usize,
+    files: FilesForUserKey<'a>,
+}
+
+impl<'a> Iterator for Candidates<'a> {
+    type Item = (usize, &'a Arc<FileMetadata>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(file) = self.files.next() {
+                return Some((self.level, file));
+            }
+            if self.level + 1 >= self.version.num_levels() {
+                return None;
+            }
+            self.level += 1;
+            self.files = self.version.files_for_user_key(self.level, self.key);
+        }
+    }
+}
+
 /// Iterator of [`Version::files_for_user_key`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FilesForUserKey<'a> {
     files: &'a [Arc<FileMetadata>],
     user_key: &'a [u8],

@@ -18,7 +18,7 @@ mod consistency;
 mod estimates;
 mod file_metadata;
 mod level_targets;
-mod lookup;
+pub(crate) mod lookup;
 pub mod obsolete;
 mod overlap;
 #[allow(clippy::module_inception, reason = "the type Version gives both the folder and the file their name")]
