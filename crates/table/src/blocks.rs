@@ -4,6 +4,7 @@ use ferrock_base::{Error, Result};
 use ferrock_cache::{BlockCache, EntryRole, Handle};
 use ferrock_format::block::{DataBlock, IndexBlock};
 use ferrock_format::filter::FilterKind;
+use ferrock_vfs::ReadClass;
 use std::ops::{Deref, Range};
 
 /// The cache that tables share.
@@ -107,6 +108,15 @@ impl BlockRole {
             Self::IndexTop => EntryRole::IndexMetaBlock,
             Self::FilterIndex => EntryRole::FilterMetaBlock,
             Self::Filter => EntryRole::FilterBlock,
+        }
+    }
+
+    /// By what the file layer counts a read of the block.
+    pub(crate) fn read_class(self) -> ReadClass {
+        match self {
+            Self::Data => ReadClass::Data,
+            Self::Index | Self::IndexTop => ReadClass::Index,
+            Self::Filter | Self::FilterIndex => ReadClass::Filter,
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Counts of every request and every byte, kept by relaxed atomics.
 //!
 //! Reads are counted once per request of the caller (`read_requests`) and once per system call (`read_calls`), so that
-//! batching and bounce buffers show. Writes are counted per [`WritePurpose`] in the same way.
+//! batching and bounce buffers show; and once per request to the device by [`ReadClass`]. Writes are counted per [`WritePurpose`] in the same way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::options::WritePurpose;
+use crate::ranges::{ReadClass, ReadLabel};
 
 #[derive(Debug, Default)]
 struct Counter(AtomicU64);
@@ -32,9 +33,20 @@ struct PurposeCounters {
     files_created: Counter,
 }
 
+#[derive(Debug, Default)]
+struct ClassCounters {
+    requests: Counter,
+    asked_bytes: Counter,
+    device_bytes: Counter,
+}
+
 /// What a file system was asked so far.
 #[derive(Debug, Default)]
 pub struct IoCounters {
+    classes: [ClassCounters; 4],
+    windows_waited: Counter,
+    windows_discarded: Counter,
+    discarded_bytes: Counter,
     read_requests: Counter,
     read_bytes: Counter,
     read_calls: Counter,
@@ -58,6 +70,26 @@ impl IoCounters {
         self.read_requests.add(1);
         self.read_bytes.add(bytes);
         self.read_calls.add(calls);
+    }
+
+    /// A request that goes to the device, or to the page cache before it.
+    #[inline]
+    pub(crate) fn device_request(&self, label: ReadLabel, device_bytes: u64) {
+        let counters = &self.classes[label.class.index()];
+        counters.requests.add(1);
+        counters.asked_bytes.add(label.asked_bytes);
+        counters.device_bytes.add(device_bytes);
+    }
+
+    /// Somebody waited for a read that was started ahead, or had to make it himself.
+    pub fn window_waited(&self) {
+        self.windows_waited.add(1);
+    }
+
+    /// Bytes read ahead, or about to be, were thrown away unread.
+    pub fn window_discarded(&self, bytes: u64) {
+        self.windows_discarded.add(1);
+        self.discarded_bytes.add(bytes);
     }
 
     /// System calls of a batch whose requests were counted without.
@@ -137,6 +169,17 @@ impl IoCounters {
     #[must_use]
     pub fn snapshot(&self) -> IoSnapshot {
         IoSnapshot {
+            classes: std::array::from_fn(|index| {
+                let counters = &self.classes[index];
+                ClassSnapshot {
+                    requests: counters.requests.get(),
+                    asked_bytes: counters.asked_bytes.get(),
+                    device_bytes: counters.device_bytes.get(),
+                }
+            }),
+            windows_waited: self.windows_waited.get(),
+            windows_discarded: self.windows_discarded.get(),
+            discarded_bytes: self.discarded_bytes.get(),
             read_requests: self.read_requests.get(),
             read_bytes: self.read_bytes.get(),
             read_calls: self.read_calls.get(),
@@ -201,10 +244,33 @@ pub struct IoSnapshot {
     pub dir_lists: u64,
     /// Questions about size, existence, times and space.
     pub metadata: u64,
+    /// Reads started ahead for which somebody had to wait.
+    pub windows_waited: u64,
+    /// Reads started ahead, and windows read, that were thrown away with bytes nobody looked at.
+    pub windows_discarded: u64,
+    /// Those bytes.
+    pub discarded_bytes: u64,
+    classes: [ClassSnapshot; 4],
     purposes: [PurposeSnapshot; 4],
 }
 
 impl IoSnapshot {
+    /// The read counters of one class.
+    #[must_use]
+    pub fn class(&self, class: ReadClass) -> ClassSnapshot {
+        self.classes[class.index()]
+    }
+
+    /// The read counters of all classes together.
+    #[must_use]
+    pub fn all_classes(&self) -> ClassSnapshot {
+        self.classes.iter().fold(ClassSnapshot::default(), |sum, counters| ClassSnapshot {
+            requests: sum.requests + counters.requests,
+            asked_bytes: sum.asked_bytes + counters.asked_bytes,
+            device_bytes: sum.device_bytes + counters.device_bytes,
+        })
+    }
+
     /// The counters of one purpose.
     #[must_use]
     pub fn purpose(&self, purpose: WritePurpose) -> PurposeSnapshot {
@@ -221,6 +287,29 @@ impl IoSnapshot {
     #[must_use]
     pub fn syncs(&self) -> u64 {
         self.purposes.iter().map(|counters| counters.syncs).sum()
+    }
+}
+
+/// Read counters of one [`ReadClass`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassSnapshot {
+    /// Requests that went out, each member of a batch counted; coalesced ranges are one, split ones several.
+    pub requests: u64,
+    /// Bytes that were wanted of them.
+    pub asked_bytes: u64,
+    /// Bytes they spanned: after alignment to the unit of direct I/O, with the gaps between coalesced ranges.
+    pub device_bytes: u64,
+}
+
+impl ClassSnapshot {
+    /// What was added since an earlier snapshot.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            requests: self.requests - earlier.requests,
+            asked_bytes: self.asked_bytes - earlier.asked_bytes,
+            device_bytes: self.device_bytes - earlier.device_bytes,
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use ferrock_base::Result;
 
 use crate::counters::IoCounters;
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
+use crate::ranges::{self, PendingRead, RangeRead, ReadBuffer, ReadClass, ReadContext, ReadLabel, ReadLayer};
 use crate::rate_limiter::{IoPriority, RateLimiter};
 
 /// A tree of files. All methods may be called from any thread.
@@ -82,8 +83,30 @@ pub trait FileSystem: Send + Sync + Debug {
     /// Performs every request and sets its `result`; waits for all. Requests may complete in any order.
     fn read_batch(&self, reads: &mut [ReadRequest<'_>]) {
         for read in reads {
-            read.result = read.file.read_at(read.offset, read.buffer);
+            read.perform();
         }
+    }
+
+    /// Reads every range and sets its `result`; waits for all. Ranges of one file that are near each other share requests,
+    /// as the context says; all requests go out together. Errors are those of single ranges.
+    fn read_ranges(&self, reads: &mut [RangeRead<'_>], context: &ReadContext) {
+        ranges::read_ranges(self, reads, context);
+    }
+
+    /// Begins to read a range. What is returned waits for it, or gives it up when dropped.
+    fn start_read(
+        &self,
+        file: &Arc<dyn RandomAccessFile>,
+        offset: u64,
+        length: usize,
+        context: &ReadContext,
+    ) -> PendingRead {
+        ranges::start_read(self, file, offset, length, context)
+    }
+
+    /// The memory, clock and counters of range reads; without one, such reads are not pooled and know no time.
+    fn read_layer(&self) -> Option<&ReadLayer> {
+        None
     }
 
     /// What was asked so far of this file system, through all its files.
@@ -102,6 +125,8 @@ pub struct ReadRequest<'a> {
     pub offset: u64,
     /// Where the bytes go; its length is how many are wanted.
     pub buffer: &'a mut [u8],
+    /// By what it is counted.
+    pub label: ReadLabel,
     /// Bytes read; fewer than the buffer holds only at the end of the file. Zero before the batch ran.
     pub result: Result<usize>,
 }
@@ -109,7 +134,18 @@ pub struct ReadRequest<'a> {
 impl<'a> ReadRequest<'a> {
     /// A request that was not performed yet.
     pub fn new(file: &'a dyn RandomAccessFile, offset: u64, buffer: &'a mut [u8]) -> Self {
-        Self { file, offset, buffer, result: Ok(0) }
+        let label = ReadLabel::whole(ReadClass::Other, buffer.len());
+        Self::labelled(file, offset, buffer, label)
+    }
+
+    /// As [`new`](Self::new), counted by a label.
+    pub fn labelled(file: &'a dyn RandomAccessFile, offset: u64, buffer: &'a mut [u8], label: ReadLabel) -> Self {
+        Self { file, offset, buffer, label, result: Ok(0) }
+    }
+
+    /// Performs it by itself.
+    pub(crate) fn perform(&mut self) {
+        self.result = self.file.read_at_as(self.offset, self.buffer, self.label);
     }
 }
 
@@ -117,6 +153,29 @@ impl<'a> ReadRequest<'a> {
 pub trait RandomAccessFile: Send + Sync + Debug {
     /// Reads at `offset` until `buffer` is full or the file ends, and returns the bytes read. Past the end: `Ok(0)`.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize>;
+
+    /// As [`read_at`](Self::read_at), counted by a label. One request, unless alignment is wanting.
+    fn read_at_as(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
+        let _ = label;
+        self.read_at(offset, buffer)
+    }
+
+    /// Reads a range into memory of the file system's pool, without a copy; shorter only at the end of the file. Requests
+    /// are as long as the context allows, one after the other.
+    fn read_range(&self, offset: u64, length: usize, context: &ReadContext) -> Result<ReadBuffer> {
+        ranges::read_range(self, offset, length, context)
+    }
+
+    /// As [`read_range`](Self::read_range), into memory of the caller's, by one request: for bytes that are kept. Only a
+    /// direct or timed read takes a copy.
+    fn read_owned(&self, offset: u64, length: usize, context: &ReadContext) -> Result<Vec<u8>> {
+        ranges::read_owned(self, offset, length, context)
+    }
+
+    /// What the file system shares with its files for range reads.
+    fn read_layer(&self) -> Option<&ReadLayer> {
+        None
+    }
 
     /// Reads `length_bytes` at `offset` into memory of its own; shorter only at the end of the file. A long direct read
     /// takes one request and no bounce buffer this way, whatever its alignment.

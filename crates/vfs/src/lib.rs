@@ -23,17 +23,22 @@ mod memory;
 mod options;
 #[cfg(unix)]
 mod posix;
+mod ranges;
 mod rate_limiter;
 mod util;
 
 pub use aligned::AlignedBuffer;
-pub use counters::{IoCounters, IoSnapshot, PurposeSnapshot};
+pub use counters::{ClassSnapshot, IoCounters, IoSnapshot, PurposeSnapshot};
 pub use fault::{Fault, FaultInjectionFileSystem, FaultRule, FaultRuleId, OperationKind, Trigger};
 pub use file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
-pub use memory::{CrashPolicy, MemoryFileSystem, OperationHook};
+pub use memory::{CrashPolicy, LoggedRead, MemoryFileSystem, OperationHook};
 pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, WritePurpose};
 #[cfg(unix)]
 pub use posix::{IO_BACKEND_VARIABLE, PosixFileSystem};
+pub use ranges::{
+    BufferPool, DEFAULT_MAX_REQUEST_BYTES, PendingRead, PoolLimits, PoolUsage, RangeRead, ReadBuffer, ReadClass,
+    ReadContext, ReadLabel, ReadLayer,
+};
 pub use rate_limiter::{IoPriority, RateLimiter, TokenBucket};
 pub use util::{copy_file, read_file, write_file_atomically, write_file_synced};
 

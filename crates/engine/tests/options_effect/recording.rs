@@ -2,8 +2,8 @@
 
 use ferrock::Result;
 use ferrock_vfs::{
-    FileLock, FileSystem, IoCounters, MemoryFileSystem, RandomAccessFile, RandomAccessOptions, SequentialFile,
-    SequentialOptions, WritableFile, WritableOptions,
+    FileLock, FileSystem, IoCounters, MemoryFileSystem, RandomAccessFile, RandomAccessOptions, ReadLayer,
+    SequentialFile, SequentialOptions, WritableFile, WritableOptions,
 };
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -84,6 +84,9 @@ impl FileSystem for RecordingFileSystem {
     }
     fn is_read_only(&self, dir: &Path) -> Result<bool> {
         self.inner.is_read_only(dir)
+    }
+    fn read_layer(&self) -> Option<&ReadLayer> {
+        self.inner.read_layer()
     }
     fn counters(&self) -> &IoCounters {
         self.inner.counters()

@@ -11,7 +11,7 @@ use ferrock_format::block::{DataBlock, IndexBlock, IndexFormat, IndexSearch};
 use ferrock_format::compression::{CompressionType, Dictionary, decompress};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
-use ferrock_vfs::RandomAccessFile;
+use ferrock_vfs::{RandomAccessFile, ReadContext};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -193,7 +193,7 @@ impl BlockLoader {
         readahead: Option<&mut Readahead>,
     ) -> Result<CachedBlock> {
         let decoded = self
-            .read_stored(handle, verify, readahead)
+            .read_stored(handle, &ReadContext::for_class(role.read_class()), verify, readahead)
             .and_then(|(stored, compression)| self.decode(stored, compression, handle, role));
         decoded.map_err(|error| self.in_file(error))
     }
@@ -263,11 +263,12 @@ impl BlockLoader {
     pub(crate) fn read_stored(
         &self,
         handle: BlockHandle,
+        context: &ReadContext,
         verify: bool,
         readahead: Option<&mut Readahead>,
     ) -> Result<(Vec<u8>, u8)> {
         let length = handle.checked_len_with_trailer(self.blocks_end)?;
-        let stored = self.read_bytes(handle.offset, length, readahead)?;
+        let stored = self.read_bytes(handle.offset, length, context, readahead)?;
         self.check_stored(stored.into_owned(), handle, verify)
     }
 
@@ -288,6 +289,7 @@ impl BlockLoader {
         &'a self,
         offset: u64,
         length: usize,
+        context: &ReadContext,
         readahead: Option<&'a mut Readahead>,
     ) -> Result<Cow<'a, [u8]>> {
         if let Some(bytes) = self.tail_bytes(offset, length) {
@@ -297,11 +299,11 @@ impl BlockLoader {
             return Ok(Cow::Borrowed(bytes));
         }
         if let Some(readahead) = readahead
-            && let Some(bytes) = readahead.read(&*self.file, offset, length, self.blocks_end)?
+            && let Some(bytes) = readahead.read(&*self.file, offset, length, self.blocks_end, context)?
         {
             return Ok(Cow::Borrowed(bytes));
         }
-        let bytes = self.file.read_vec(offset, length)?;
+        let bytes = self.file.read_owned(offset, length, context)?;
         if bytes.len() < length {
             return Err(short_read(offset, length, bytes.len()));
         }

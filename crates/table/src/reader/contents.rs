@@ -10,6 +10,7 @@ use ferrock_base::{Error, InternalComparator, Result};
 use ferrock_format::block::{DataBlock, IndexEntry, MetaBlock};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::properties::names;
+use ferrock_vfs::ReadContext;
 use std::collections::BTreeMap;
 
 /// First format version whose index handle is in the metaindex.
@@ -64,7 +65,7 @@ impl TableReader {
     /// The entries of the metaindex: names and handles. Read from the file anew.
     pub fn meta_blocks(&self) -> Result<Vec<(Vec<u8>, BlockHandle)>> {
         let read = || -> Result<Vec<(Vec<u8>, BlockHandle)>> {
-            let (bytes, _) = self.loader.read_stored(self.metaindex, true, None)?;
+            let (bytes, _) = self.loader.read_stored(self.metaindex, &ReadContext::default(), true, None)?;
             let entries = MetaBlock::new(&bytes)?.entries()?;
             entries.into_iter().map(|(name, value)| Ok((name.clone(), BlockHandle::decode(value)?.0))).collect()
         };
@@ -91,7 +92,7 @@ impl TableReader {
     /// The compression dictionary as it is stored, `None` when the table has none.
     pub fn compression_dictionary(&self) -> Result<Option<Vec<u8>>> {
         let Some(handle) = self.meta.compression_dictionary else { return Ok(None) };
-        let stored = self.loader.read_stored(handle, true, None);
+        let stored = self.loader.read_stored(handle, &ReadContext::default(), true, None);
         stored
             .map(|(bytes, _)| Some(bytes))
             .map_err(|error| self.loader.in_file(error.context("compression dictionary")))

@@ -10,6 +10,7 @@ use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
 use ferrock_format::block::MetaBlock;
 use ferrock_format::handle::BlockHandle;
+use ferrock_vfs::{ReadClass, ReadContext};
 
 /// Window of a verification pass when the caller gives none.
 const VERIFY_READAHEAD_BYTES: usize = 256 << 10;
@@ -95,13 +96,13 @@ impl TableReader {
         if self.index.partitions.is_some() {
             let top = loader.read(self.index_handle, BlockRole::Index, true, None)?;
             for handle in handles(&top)? {
-                verify_block(loader, handle, None)?;
+                verify_block(loader, handle, ReadClass::Index, None)?;
             }
         }
         if let Some(handle) = self.meta.partitioned_filter {
             let top = loader.read(handle, BlockRole::FilterIndex, true, None)?;
             for handle in handles(&top)? {
-                verify_block(loader, handle, None)?;
+                verify_block(loader, handle, ReadClass::Filter, None)?;
             }
         }
         let bytes = if readahead_bytes == 0 { VERIFY_READAHEAD_BYTES } else { readahead_bytes };
@@ -111,7 +112,7 @@ impl TableReader {
         let mut position = IndexPosition::default();
         context.seek_to_first(&mut position)?;
         while position.valid() {
-            verify_block(loader, position.entry()?.handle, Some(&mut readahead))?;
+            verify_block(loader, position.entry()?.handle, ReadClass::Data, Some(&mut readahead))?;
             context.next(&mut position)?;
         }
         Ok(())
@@ -149,8 +150,8 @@ impl TableReader {
 
     fn verify_meta_blocks(&self) -> Result<()> {
         let loader = &self.loader;
-        verify_block(loader, self.index_handle, None)?;
-        let (metaindex, _) = loader.read_stored(self.metaindex, true, None)?;
+        verify_block(loader, self.index_handle, ReadClass::Index, None)?;
+        let (metaindex, _) = loader.read_stored(self.metaindex, &ReadContext::default(), true, None)?;
         for (name, value) in MetaBlock::new(&metaindex)?.entries()? {
             let Ok((handle, _)) = BlockHandle::decode(value) else { continue };
             if Some(handle) == self.meta.properties {
@@ -158,7 +159,7 @@ impl TableReader {
                 read_properties_block(loader, handle)?;
             } else if !handle.is_null() {
                 let name = String::from_utf8_lossy(&name).into_owned();
-                verify_block(loader, handle, None).map_err(|error| error.context(&name))?;
+                verify_block(loader, handle, ReadClass::Other, None).map_err(|error| error.context(&name))?;
             }
         }
         Ok(())
@@ -174,9 +175,14 @@ impl TableReader {
     }
 }
 
-fn verify_block(loader: &BlockLoader, handle: BlockHandle, readahead: Option<&mut Readahead>) -> Result<()> {
+fn verify_block(
+    loader: &BlockLoader,
+    handle: BlockHandle,
+    class: ReadClass,
+    readahead: Option<&mut Readahead>,
+) -> Result<()> {
     let length = loader.stored_length(handle)?;
-    let stored = loader.read_bytes(handle.offset, length, readahead)?;
+    let stored = loader.read_bytes(handle.offset, length, &ReadContext::for_class(class), readahead)?;
     ferrock_format::trailer::verify(loader.checksum_type, &stored, loader.base_context, handle.offset)?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::{ReadTier, TableReadOptions, TableReader};
 use crate::blocks::{BlockRef, BlockRole, PinnedBlock};
 use ferrock_base::{Error, ErrorKind, LookupKey, ParsedInternalKey, Result};
 use ferrock_format::handle::BlockHandle;
-use ferrock_vfs::ReadRequest;
+use ferrock_vfs::{ReadClass, ReadLabel, ReadRequest};
 
 /// Most bytes that one batch of reads may hold at a time.
 const MAX_BATCH_BYTES: usize = 32 << 20;
@@ -131,7 +131,10 @@ impl TableReader {
         }
         let mut requests: Vec<ReadRequest<'_>> = buffers
             .iter_mut()
-            .map(|(index, buffer)| ReadRequest::new(&*self.loader.file, wanted[*index].handle.offset, buffer))
+            .map(|(index, buffer)| {
+                let label = ReadLabel::whole(ReadClass::Data, buffer.len());
+                ReadRequest::labelled(&*self.loader.file, wanted[*index].handle.offset, buffer, label)
+            })
             .collect();
         self.file_system.read_batch(&mut requests);
         let outcomes: Vec<Result<usize>> = requests.into_iter().map(|request| request.result).collect();

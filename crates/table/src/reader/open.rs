@@ -29,6 +29,7 @@ use ferrock_format::metaindex::MetaBlockHandles;
 use ferrock_format::properties::{CompressionName, TableProperties, names};
 use ferrock_format::trailer;
 use ferrock_format::unique_id::UniqueId;
+use ferrock_vfs::ReadContext;
 use std::sync::Arc;
 
 /// Bytes read from the end of the file when its tail size is not known.
@@ -175,7 +176,7 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
 }
 
 fn read_metaindex(loader: &BlockLoader, handle: BlockHandle) -> Result<MetaBlockHandles> {
-    let (bytes, _) = loader.read_stored(handle, true, None)?;
+    let (bytes, _) = loader.read_stored(handle, &ReadContext::default(), true, None)?;
     let read = || {
         let entries = MetaBlock::new(&bytes)?.entries()?;
         MetaBlockHandles::from_entries(entries.iter().map(|(name, value)| (&name[..], *value)))
@@ -199,7 +200,7 @@ fn read_properties(loader: &BlockLoader, meta: &MetaBlockHandles, format_version
 /// The verified bytes of the properties block, as they are in the file.
 pub(super) fn read_properties_block(loader: &BlockLoader, handle: BlockHandle) -> Result<Vec<u8>> {
     let length = loader.stored_length(handle)?;
-    let stored = loader.read_bytes(handle.offset, length, None)?.into_owned();
+    let stored = loader.read_bytes(handle.offset, length, &ReadContext::default(), None)?.into_owned();
     if let Err(mismatch) = trailer::verify(loader.checksum_type, &stored, loader.base_context, handle.offset) {
         let mut zeroed = stored.clone();
         let (payload, _, _) = trailer::split(&stored, handle.offset)?;
@@ -321,7 +322,7 @@ fn read_dictionary(
         CompressionName::Absent => CompressionType::Zstd,
         CompressionName::Disabled => return Ok(None),
     };
-    let (bytes, _) = loader.read_stored(handle, true, None)?;
+    let (bytes, _) = loader.read_stored(handle, &ReadContext::default(), true, None)?;
     Dictionary::new(kind, bytes)
         .map(Some)
         .map_err(|error| error.context("compression dictionary").at_offset(handle.offset))
@@ -333,7 +334,7 @@ fn read_range_tombstones(
     global_sequence: Option<SequenceNumber>,
 ) -> Result<Option<Arc<FragmentedRangeTombstones>>> {
     let Some(handle) = meta.range_deletion.filter(|handle| handle.size > 0) else { return Ok(None) };
-    let (bytes, _) = loader.read_stored(handle, true, None)?;
+    let (bytes, _) = loader.read_stored(handle, &ReadContext::default(), true, None)?;
     let mut tombstones = Vec::new();
     let read = || -> Result<()> {
         for (key, end) in MetaBlock::new(&bytes)?.entries()? {

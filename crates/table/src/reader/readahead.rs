@@ -2,7 +2,7 @@
 
 use super::block_loader::short_read;
 use ferrock_base::Result;
-use ferrock_vfs::RandomAccessFile;
+use ferrock_vfs::{RandomAccessFile, ReadContext, ReadLabel};
 
 /// The policy and the window of one iterator.
 #[derive(Clone, Debug)]
@@ -47,6 +47,7 @@ impl Readahead {
         offset: u64,
         length: usize,
         blocks_end: u64,
+        context: &ReadContext,
     ) -> Result<Option<&[u8]>> {
         let is_sequential = offset == self.expected_offset;
         self.expected_offset = offset.saturating_add(length as u64);
@@ -73,7 +74,8 @@ impl Readahead {
         self.buffer.clear();
         self.buffer.resize(wanted, 0);
         self.start = offset;
-        let read = file.read_at(offset, &mut self.buffer)?;
+        let label = ReadLabel::whole(context.class, wanted);
+        let read = file.read_at_as(offset, &mut self.buffer, label)?;
         self.buffer.truncate(read);
         if read < length {
             return Err(short_read(offset, length, read));

@@ -18,6 +18,7 @@ use ferrock_format::block::{DataBlock, DataBlockIter, IndexBlock, MAX_HASH_INDEX
 use ferrock_format::filter::FilterKind;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
+use ferrock_vfs::ReadContext;
 
 /// Bytes read at a time.
 const READAHEAD_BYTES: usize = 256 << 10;
@@ -354,7 +355,7 @@ impl TableReader {
 
     /// The bytes of a block before they are decoded. Filters and their top levels are never compressed.
     fn uncompressed(&self, handle: BlockHandle, role: BlockRole) -> Result<Vec<u8>> {
-        let (payload, compression) = self.loader.read_stored(handle, true, None)?;
+        let (payload, compression) = self.loader.read_stored(handle, &ReadContext::default(), true, None)?;
         if compression == 0 || matches!(role, BlockRole::Filter | BlockRole::FilterIndex) {
             return Ok(payload);
         }

@@ -25,6 +25,7 @@ pub use rule::{Fault, FaultRule, OperationKind, Trigger};
 use crate::counters::IoCounters;
 use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
+use crate::ranges::ReadLayer;
 use crate::util::io_error;
 
 /// Names a rule that was added.
@@ -236,8 +237,12 @@ impl FileSystem for FaultInjectionFileSystem {
         // One by one: each read is its own operation for the rules.
         self.inner.counters().batch(reads.len() as u64);
         for read in reads {
-            read.result = read.file.read_at(read.offset, read.buffer);
+            read.perform();
         }
+    }
+
+    fn read_layer(&self) -> Option<&ReadLayer> {
+        self.inner.read_layer()
     }
 
     fn counters(&self) -> &IoCounters {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ferrock_base::{Error, Result};
 
@@ -9,10 +10,8 @@ use super::node::FileNode;
 use super::{MemoryFileSystem, name};
 use crate::file_system::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
 use crate::options::{RandomAccessOptions, WritableOptions};
+use crate::ranges::{ReadClass, ReadLabel, ReadLayer};
 use crate::rate_limiter::{IoPriority, RateLimiter};
-
-/// What direct files ask for; nothing here depends on it.
-const ALIGNMENT: usize = 512;
 
 #[derive(Debug)]
 pub(super) struct MemoryRandomAccessFile {
@@ -34,26 +33,42 @@ impl MemoryRandomAccessFile {
     ) -> Self {
         let mapped = options.mmap.then(|| node.data());
         let size = node.size();
-        Self { file_system, node, mapped, path, size, alignment: options.direct.then_some(ALIGNMENT) }
+        let alignment = options.direct.then(|| file_system.shared.direct_unit.load(Ordering::Relaxed));
+        Self { file_system, node, mapped, path, size, alignment }
     }
 }
 
 impl RandomAccessFile for MemoryRandomAccessFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let label = ReadLabel::whole(ReadClass::Other, buffer.len());
+        self.read_at_as(offset, buffer, label)
+    }
+
+    fn read_at_as(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
         let read = self.node.read_at(offset, buffer);
-        let counters = &self.file_system.shared.counters;
+        let counters = self.file_system.shared.layer.counters();
         if self.mapped.is_some() {
             counters.mapped_read(read as u64);
-        } else {
-            counters.read(read as u64, 1);
+            return Ok(read);
         }
+        counters.read(read as u64, 1);
+        // The span of units that a device would read.
+        let unit = self.alignment.unwrap_or(1) as u64;
+        let start = offset - offset % unit;
+        let device_bytes = (offset - start + buffer.len() as u64).next_multiple_of(unit);
+        counters.device_request(label, device_bytes);
+        self.file_system.log_read(&self.path, start, device_bytes, label.class);
         Ok(read)
+    }
+
+    fn read_layer(&self) -> Option<&ReadLayer> {
+        Some(&self.file_system.shared.layer)
     }
 
     fn mapped(&self, offset: u64, length_bytes: usize) -> Option<&[u8]> {
         let start = usize::try_from(offset).ok()?;
         let bytes = self.mapped.as_ref()?.get(start..start.checked_add(length_bytes)?)?;
-        self.file_system.shared.counters.mapped_read(length_bytes as u64);
+        self.file_system.shared.layer.counters().mapped_read(length_bytes as u64);
         Some(bytes)
     }
 
@@ -88,7 +103,9 @@ impl SequentialFile for MemorySequentialFile {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let read = self.node.read_at(self.position, buffer);
         self.position += read as u64;
-        self.file_system.shared.counters.read(read as u64, 1);
+        let counters = self.file_system.shared.layer.counters();
+        counters.read(read as u64, 1);
+        counters.device_request(ReadLabel::whole(ReadClass::Other, read), read as u64);
         Ok(read)
     }
 
@@ -150,8 +167,8 @@ impl MemoryWritableFile {
             start = end;
         }
         let shared = &self.file_system.shared;
-        self.node.touch(shared.unix_seconds.load(std::sync::atomic::Ordering::Relaxed));
-        shared.counters.write(self.options.purpose, self.buffer.len() as u64);
+        self.node.touch(shared.unix_seconds.load(Ordering::Relaxed));
+        shared.layer.counters().write(self.options.purpose, self.buffer.len() as u64);
         self.flushed_size += self.buffer.len() as u64;
         self.buffer.clear();
     }
@@ -164,7 +181,7 @@ impl WritableFile for MemoryWritableFile {
             return Ok(());
         }
         self.file_system.begin(&self.path, "append", || format!("append {} {}", name(&self.path), data.len()))?;
-        self.file_system.shared.counters.append(self.options.purpose, data.len() as u64);
+        self.file_system.shared.layer.counters().append(self.options.purpose, data.len() as u64);
         self.buffer.extend_from_slice(data);
         self.ends.push(self.buffer.len());
         let mapped = self.options.mapped_append && !self.options.direct;
@@ -183,7 +200,7 @@ impl WritableFile for MemoryWritableFile {
     fn sync(&mut self) -> Result<()> {
         self.flush()?;
         self.file_system.begin(&self.path, "sync", || format!("sync {}", name(&self.path)))?;
-        self.file_system.shared.counters.sync(self.options.purpose);
+        self.file_system.shared.layer.counters().sync(self.options.purpose);
         self.node.sync();
         Ok(())
     }

@@ -13,6 +13,9 @@
 //! performed. To visit every crash point, run the workload once for its [`operation_count`], then again for each `n`
 //! with [`power_off_at`]`(n)` and look at a [`crash_clone`]; or take clones from the [hook](MemoryFileSystem::set_operation_hook).
 //!
+//! Reads at an offset go to a device that is only imagined: a file opened `direct` has a [unit](MemoryFileSystem::set_direct_unit),
+//! requests are counted as a device would see them, and can be [recorded](MemoryFileSystem::set_read_logging).
+//!
 //! A directory that was created is an entry of its parent like any other: a database whose directory is new survives
 //! only if the parent was synced too.
 //!
@@ -29,10 +32,11 @@ mod tree;
 
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use ferrock_base::clock::Clock;
 use ferrock_base::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 
@@ -44,7 +48,11 @@ use tree::Tree;
 use crate::counters::IoCounters;
 use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
+use crate::ranges::{ReadClass, ReadLayer};
 use crate::util::io_error;
+
+/// The unit of direct I/O of most devices.
+const DEFAULT_DIRECT_UNIT: usize = 512;
 
 /// Called before an operation with its number and its trace line.
 pub type OperationHook = Arc<dyn Fn(u64, &str) + Send + Sync>;
@@ -56,13 +64,48 @@ pub struct MemoryFileSystem {
     shared: Arc<Shared>,
 }
 
-#[derive(Default)]
 struct Shared {
     tree: Mutex<Tree>,
-    counters: IoCounters,
+    layer: ReadLayer,
+    /// What files opened `direct` ask for.
+    direct_unit: AtomicUsize,
+    reads: Mutex<ReadLog>,
     read_only: AtomicBool,
     unix_seconds: AtomicU64,
     log: Mutex<OperationLog>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            tree: Mutex::default(),
+            layer: ReadLayer::default(),
+            direct_unit: AtomicUsize::new(DEFAULT_DIRECT_UNIT),
+            reads: Mutex::default(),
+            read_only: AtomicBool::default(),
+            unix_seconds: AtomicU64::default(),
+            log: Mutex::default(),
+        }
+    }
+}
+
+/// A request that a device would have got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedRead {
+    /// Of this file.
+    pub path: PathBuf,
+    /// Aligned, for a file opened `direct`.
+    pub offset: u64,
+    /// Likewise.
+    pub length: u64,
+    /// What it was for.
+    pub class: ReadClass,
+}
+
+#[derive(Default)]
+struct ReadLog {
+    logging: bool,
+    reads: Vec<LoggedRead>,
 }
 
 #[derive(Default)]
@@ -88,6 +131,39 @@ impl MemoryFileSystem {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty file system with the deadlines of reads by another clock.
+    #[must_use]
+    pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
+        Self { shared: Arc::new(Shared { layer: ReadLayer::with_clock(clock), ..Shared::default() }) }
+    }
+
+    /// Sets the unit of files that are opened `direct` from now on, as a device would: a power of two, at first 512.
+    pub fn set_direct_unit(&self, bytes: usize) {
+        self.shared.direct_unit.store(bytes.max(1).next_power_of_two(), Ordering::Relaxed);
+    }
+
+    /// Starts or stops recording the requests that reads at an offset make; starting forgets what was recorded before.
+    pub fn set_read_logging(&self, logging: bool) {
+        let mut log = self.shared.reads.lock();
+        log.logging = logging;
+        if logging {
+            log.reads.clear();
+        }
+    }
+
+    /// The requests recorded since the last call, in the order in which they were performed.
+    #[must_use]
+    pub fn take_read_log(&self) -> Vec<LoggedRead> {
+        std::mem::take(&mut self.shared.reads.lock().reads)
+    }
+
+    fn log_read(&self, path: &Path, offset: u64, length: u64, class: ReadClass) {
+        let mut log = self.shared.reads.lock();
+        if log.logging {
+            log.reads.push(LoggedRead { path: path.to_path_buf(), offset, length, class });
+        }
     }
 
     fn from_tree(tree: Tree, unix_seconds: u64) -> Self {
@@ -209,12 +285,12 @@ impl MemoryFileSystem {
             node.truncate(0);
         }
         node.touch(self.shared.unix_seconds.load(Ordering::Relaxed));
-        self.shared.counters.create(options.purpose);
+        self.shared.layer.counters().create(options.purpose);
         Ok(Box::new(MemoryWritableFile::new(self.clone(), node, path.to_path_buf(), options)))
     }
 
     fn count_metadata(&self) {
-        self.shared.counters.metadata();
+        self.shared.layer.counters().metadata();
     }
 }
 
@@ -228,13 +304,13 @@ impl FileSystem for MemoryFileSystem {
         if options.direct && options.mmap {
             return Err(Error::invalid_argument("a file is read mapped or with direct I/O, not both").in_file(path));
         }
-        self.shared.counters.open();
+        self.shared.layer.counters().open();
         let node = self.find_file(path, "open for random reads")?;
         Ok(Arc::new(MemoryRandomAccessFile::new(self.clone(), node, path.to_path_buf(), options)))
     }
 
     fn open_sequential(&self, path: &Path, _options: &SequentialOptions) -> Result<Box<dyn SequentialFile>> {
-        self.shared.counters.open();
+        self.shared.layer.counters().open();
         let node = self.find_file(path, "open for sequential reads")?;
         Ok(Box::new(MemorySequentialFile::new(self.clone(), node, path.to_path_buf())))
     }
@@ -249,20 +325,20 @@ impl FileSystem for MemoryFileSystem {
 
     fn remove_file(&self, path: &Path) -> Result<()> {
         self.begin(path, "remove", || format!("remove {}", name(path)))?;
-        self.shared.counters.remove();
+        self.shared.layer.counters().remove();
         self.shared.tree.lock().remove_file(path).map_err(|error| io_error("remove file", path, error))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         self.begin(from, "rename", || format!("rename {} {}", name(from), name(to)))?;
-        self.shared.counters.rename();
+        self.shared.layer.counters().rename();
         let renamed = self.shared.tree.lock().rename(from, to);
         renamed.map_err(|error| io_error(&format!("rename to {}", to.display()), from, error))
     }
 
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
         self.begin(from, "link", || format!("link {} {}", name(from), name(to)))?;
-        self.shared.counters.link();
+        self.shared.layer.counters().link();
         let linked = self.shared.tree.lock().hard_link(from, to);
         linked.map_err(|error| io_error(&format!("link as {}", to.display()), from, error))
     }
@@ -284,13 +360,13 @@ impl FileSystem for MemoryFileSystem {
 
     fn truncate(&self, path: &Path, length_bytes: u64) -> Result<()> {
         self.begin(path, "truncate", || format!("truncate {} {length_bytes}", name(path)))?;
-        self.shared.counters.truncate();
+        self.shared.layer.counters().truncate();
         self.find_file(path, "truncate")?.truncate(length_bytes);
         Ok(())
     }
 
     fn children(&self, dir: &Path) -> Result<Vec<String>> {
-        self.shared.counters.dir_list();
+        self.shared.layer.counters().dir_list();
         self.shared.tree.lock().children(dir).map_err(|error| io_error("list directory", dir, error))
     }
 
@@ -305,13 +381,13 @@ impl FileSystem for MemoryFileSystem {
 
     fn remove_dir(&self, dir: &Path) -> Result<()> {
         self.begin(dir, "remove directory", || format!("remove-dir {}", name(dir)))?;
-        self.shared.counters.remove();
+        self.shared.layer.counters().remove();
         self.shared.tree.lock().remove_dir(dir).map_err(|error| io_error("remove directory", dir, error))
     }
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {
         self.begin(dir, "sync directory", || format!("sync-dir {}", name(dir)))?;
-        self.shared.counters.dir_sync();
+        self.shared.layer.counters().dir_sync();
         self.shared.tree.lock().sync_dir(dir).map_err(|error| io_error("sync directory", dir, error))
     }
 
@@ -338,14 +414,18 @@ impl FileSystem for MemoryFileSystem {
     }
 
     fn read_batch(&self, reads: &mut [ReadRequest<'_>]) {
-        self.shared.counters.batch(reads.len() as u64);
+        self.shared.layer.counters().batch(reads.len() as u64);
         for read in reads {
-            read.result = read.file.read_at(read.offset, read.buffer);
+            read.perform();
         }
     }
 
+    fn read_layer(&self) -> Option<&ReadLayer> {
+        Some(&self.shared.layer)
+    }
+
     fn counters(&self) -> &IoCounters {
-        &self.shared.counters
+        self.shared.layer.counters()
     }
 
     fn io_backend(&self) -> &str {

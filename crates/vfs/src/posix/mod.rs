@@ -34,11 +34,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::{Error, Result};
 
 use crate::counters::IoCounters;
 use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
+use crate::ranges::ReadLayer;
 use crate::util::io_error;
 
 /// Which backend performs read batches, as forced by `FERROCK_IO_BACKEND`.
@@ -52,6 +54,7 @@ pub const IO_BACKEND_VARIABLE: &str = "FERROCK_IO_BACKEND";
 #[derive(Debug)]
 pub struct PosixFileSystem {
     counters: Arc<IoCounters>,
+    layer: Arc<ReadLayer>,
     backend: Result<Backend>,
 }
 
@@ -108,7 +111,14 @@ impl PosixFileSystem {
     /// As [`new`](Self::new), with the backend named by the caller instead of the environment.
     #[must_use]
     pub fn with_backend(forced: Option<&str>) -> Self {
-        Self { counters: Arc::default(), backend: Backend::choose(forced) }
+        Self::with_backend_and_clock(forced, SystemClock::shared())
+    }
+
+    /// As [`with_backend`](Self::with_backend), with the deadlines of reads by another clock.
+    #[must_use]
+    pub fn with_backend_and_clock(forced: Option<&str>, clock: Arc<dyn Clock>) -> Self {
+        let layer = Arc::new(ReadLayer::with_clock(clock));
+        Self { counters: Arc::clone(layer.counters()), layer, backend: Backend::choose(forced) }
     }
 
     fn check_backend(&self) -> Result<&Backend> {
@@ -146,7 +156,7 @@ impl FileSystem for PosixFileSystem {
     fn open_random_access(&self, path: &Path, options: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>> {
         self.check_backend()?;
         self.counters.open();
-        read::open_random_access(path, options, Arc::clone(&self.counters))
+        read::open_random_access(path, options, Arc::clone(&self.layer))
     }
 
     fn open_sequential(&self, path: &Path, options: &SequentialOptions) -> Result<Box<dyn SequentialFile>> {
@@ -262,6 +272,10 @@ impl FileSystem for PosixFileSystem {
         }
     }
 
+    fn read_layer(&self) -> Option<&ReadLayer> {
+        Some(&self.layer)
+    }
+
     fn counters(&self) -> &IoCounters {
         &self.counters
     }
@@ -278,7 +292,7 @@ impl FileSystem for PosixFileSystem {
 
 fn read_one_by_one(reads: &mut [ReadRequest<'_>]) {
     for read in reads {
-        read.result = read.file.read_at(read.offset, read.buffer);
+        read.perform();
     }
 }
 

@@ -16,6 +16,7 @@ use crate::aligned::AlignedBuffer;
 use crate::counters::IoCounters;
 use crate::file_system::{RandomAccessFile, SequentialFile};
 use crate::options::{RandomAccessOptions, SequentialOptions};
+use crate::ranges::{ReadClass, ReadLabel, ReadLayer};
 use crate::util::io_error;
 
 /// Largest bounce buffer; longer unaligned direct reads go in pieces.
@@ -39,7 +40,7 @@ fn open_for_reading(what: &str, path: &Path, direct: bool) -> Result<(File, u64)
 pub(super) fn open_random_access(
     path: &Path,
     options: &RandomAccessOptions,
-    counters: Arc<IoCounters>,
+    layer: Arc<ReadLayer>,
 ) -> Result<Arc<dyn RandomAccessFile>> {
     if options.direct && options.mmap {
         return Err(Error::invalid_argument("a file is read mapped or with direct I/O, not both").in_file(path));
@@ -47,14 +48,14 @@ pub(super) fn open_random_access(
     let (file, size) = open_for_reading("open for random reads", path, options.direct)?;
     let path = path.to_path_buf();
     if options.mmap {
-        return Ok(Arc::new(MappedFile::new(&file, path, size, options.advise_random, counters)?));
+        return Ok(Arc::new(MappedFile::new(&file, path, size, options.advise_random, layer)?));
     }
     if options.advise_random && !options.direct {
         // A hint: a file system that does not know it reads ahead a little too much.
         let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random);
     }
     let alignment = options.direct.then(|| device::direct_alignment(&file));
-    Ok(Arc::new(PosixRandomAccessFile { file, path, size, alignment, counters }))
+    Ok(Arc::new(PosixRandomAccessFile { file, path, size, alignment, layer }))
 }
 
 /// A file read by `pread`, with O_DIRECT when it has an alignment.
@@ -64,7 +65,7 @@ struct PosixRandomAccessFile {
     path: PathBuf,
     size: u64,
     alignment: Option<usize>,
-    counters: Arc<IoCounters>,
+    layer: Arc<ReadLayer>,
 }
 
 /// Reads until the buffer is full or the file ends. Direct reads must not go on from an unaligned position, and need
@@ -131,11 +132,18 @@ impl RandomAccessFile for PosixRandomAccessFile {
         let mut calls = 0;
         let bytes = read_shifted(&self.file, offset, length_bytes, unit, &mut calls)
             .map_err(|error| io_error("read", &self.path, error).at_offset(offset))?;
-        self.counters.read(bytes.len() as u64, calls);
+        self.layer.counters().read(bytes.len() as u64, calls);
+        let label = ReadLabel::whole(ReadClass::Other, length_bytes);
+        self.layer.counters().device_request(label, device_bytes(offset, length_bytes, Some(unit)));
         Ok(bytes)
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let label = ReadLabel::whole(ReadClass::Other, buffer.len());
+        self.read_at_as(offset, buffer, label)
+    }
+
+    fn read_at_as(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
         let mut calls = 0;
         let outcome = match self.alignment {
             // A short read of the page cache may be cut anywhere, so that every byte is a unit.
@@ -143,8 +151,9 @@ impl RandomAccessFile for PosixRandomAccessFile {
             Some(unit) if is_aligned(offset, buffer, unit) => read_fully(&self.file, offset, buffer, unit, &mut calls),
             Some(unit) => read_bounced(&self.file, offset, buffer, unit, &mut calls),
         };
+        self.layer.counters().device_request(label, device_bytes(offset, buffer.len(), self.alignment));
         let read = outcome.map_err(|error| io_error("read", &self.path, error).at_offset(offset))?;
-        self.counters.read(read as u64, calls);
+        self.layer.counters().read(read as u64, calls);
         Ok(read)
     }
 
@@ -168,9 +177,20 @@ impl RandomAccessFile for PosixRandomAccessFile {
         self.alignment
     }
 
+    fn read_layer(&self) -> Option<&ReadLayer> {
+        Some(&self.layer)
+    }
+
     fn raw_fd(&self) -> Option<i32> {
         Some(self.file.as_raw_fd())
     }
+}
+
+/// Bytes that a request spans once it is aligned.
+pub(super) fn device_bytes(offset: u64, length: usize, unit: Option<usize>) -> u64 {
+    let Some(unit) = unit else { return length as u64 };
+    let lead = offset % unit as u64;
+    (lead + length as u64).next_multiple_of(unit as u64)
 }
 
 /// True when the whole range has file offsets.
@@ -191,13 +211,13 @@ struct MappedFile {
     /// `None` for an empty file, which cannot be mapped.
     map: Option<Mmap>,
     path: PathBuf,
-    counters: Arc<IoCounters>,
+    layer: Arc<ReadLayer>,
 }
 
 impl MappedFile {
-    fn new(file: &File, path: PathBuf, size: u64, random: bool, counters: Arc<IoCounters>) -> Result<Self> {
+    fn new(file: &File, path: PathBuf, size: u64, random: bool, layer: Arc<ReadLayer>) -> Result<Self> {
         if size == 0 {
-            return Ok(Self { map: None, path, counters });
+            return Ok(Self { map: None, path, layer });
         }
         // SAFETY: the mapping is read-only and of a file that the engine never changes once it is complete (tables);
         // `RandomAccessOptions::mmap` makes it the caller's duty not to truncate it. Another process that writes into
@@ -206,7 +226,7 @@ impl MappedFile {
         if random {
             let _ = map.advise(Advice::Random);
         }
-        Ok(Self { map: Some(map), path, counters })
+        Ok(Self { map: Some(map), path, layer })
     }
 
     fn bytes(&self) -> &[u8] {
@@ -220,15 +240,19 @@ impl RandomAccessFile for MappedFile {
         let available = self.bytes().get(start..).unwrap_or_default();
         let read = available.len().min(buffer.len());
         buffer[..read].copy_from_slice(&available[..read]);
-        self.counters.mapped_read(read as u64);
+        self.layer.counters().mapped_read(read as u64);
         Ok(read)
     }
 
     fn mapped(&self, offset: u64, length_bytes: usize) -> Option<&[u8]> {
         let start = usize::try_from(offset).ok()?;
         let bytes = self.bytes().get(start..start.checked_add(length_bytes)?)?;
-        self.counters.mapped_read(length_bytes as u64);
+        self.layer.counters().mapped_read(length_bytes as u64);
         Some(bytes)
+    }
+
+    fn read_layer(&self) -> Option<&ReadLayer> {
+        Some(&self.layer)
     }
 
     fn size(&self) -> u64 {
@@ -287,6 +311,7 @@ impl SequentialFile for PosixSequentialFile {
             filled += read;
         }
         self.counters.read(filled as u64, calls);
+        self.counters.device_request(ReadLabel::whole(ReadClass::Other, filled), filled as u64);
         Ok(filled)
     }
 
@@ -340,6 +365,8 @@ impl SequentialFile for DirectSequentialFile {
                 continue;
             }
             self.buffer_start = self.position - self.position % self.unit as u64;
+            let label = ReadLabel::whole(ReadClass::Other, buffer.len() - copied);
+            self.counters.device_request(label, self.buffer.bytes().len() as u64);
             self.filled = read_fully(&self.file, self.buffer_start, self.buffer.bytes_mut(), self.unit, &mut calls)
                 .map_err(|error| io_error("read in sequence", &self.path, error).at_offset(self.buffer_start))?;
             if self.buffer_start + self.filled as u64 <= self.position {

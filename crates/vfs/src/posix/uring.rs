@@ -13,7 +13,7 @@ use std::path::Path;
 use io_uring::{IoUring, opcode, types};
 use parking_lot::Mutex;
 
-use super::read::{is_addressable, is_aligned};
+use super::read::{device_bytes, is_addressable, is_aligned};
 use crate::aligned::AlignedBuffer;
 use crate::counters::IoCounters;
 use crate::file_system::ReadRequest;
@@ -74,9 +74,10 @@ impl RingPool {
                 Some(_) if read.buffer.is_empty() => read.result = Ok(0),
                 Some(fd) if is_addressable(read.offset, read.buffer.len()) => {
                     let unit = read.file.direct_alignment();
+                    counters.device_request(read.label, device_bytes(read.offset, read.buffer.len(), unit));
                     parts.push(Part::new(index, fd, read.offset, read.buffer, unit));
                 }
-                _ => read.result = read.file.read_at(read.offset, read.buffer),
+                _ => read.perform(),
             }
         }
         let mut calls = 0;
@@ -100,7 +101,7 @@ impl RingPool {
                     Ok(count)
                 }
                 Some(Err(error)) => Err(read_error(read.file.path(), read.offset, error)),
-                None => read.file.read_at(read.offset, read.buffer),
+                None => read.file.read_at_as(read.offset, read.buffer, read.label),
             };
         }
         counters.ring_calls(calls);

@@ -1,0 +1,127 @@
+//! A view of bytes that were read.
+//!
+//! ```text
+//!   memory_offset                                                   in the file
+//!   |.........|###########################|.......|
+//!             valid.start    |<- view ->|  valid.end      device_range() is `valid`, bytes() is the view
+//! ```
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::pool::PooledMemory;
+
+/// Where the bytes lie.
+enum Storage {
+    Pooled(PooledMemory),
+    Owned(Vec<u8>),
+}
+
+impl Storage {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Pooled(memory) => memory.bytes(),
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// Bytes of a file that were read, without a copy. Clones and slices share the memory, which goes back to its pool with
+/// the last of them: a small slice of a long read keeps all of it.
+#[derive(Clone)]
+pub struct ReadBuffer {
+    storage: Arc<Storage>,
+    /// Where in the file the first byte of the storage lies.
+    memory_offset: u64,
+    /// What of the storage holds bytes of the file.
+    valid: Range<usize>,
+    /// What of the storage was asked for; within `valid`.
+    view: Range<usize>,
+}
+
+impl fmt::Debug for ReadBuffer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ReadBuffer")
+            .field("offset", &self.offset())
+            .field("length", &self.view.len())
+            .field("device_range", &self.device_range())
+            .finish()
+    }
+}
+
+impl ReadBuffer {
+    /// Bytes that were read otherwise.
+    #[must_use]
+    pub fn from_vec(offset: u64, bytes: Vec<u8>) -> Self {
+        let whole = 0..bytes.len();
+        let storage = Arc::new(Storage::Owned(bytes));
+        Self { storage, memory_offset: offset, valid: whole.clone(), view: whole }
+    }
+
+    /// All the valid bytes of a buffer whose first byte lies at `memory_offset` of the file.
+    pub(crate) fn from_pool(memory_offset: u64, memory: PooledMemory, valid: Range<usize>) -> Self {
+        debug_assert!(valid.end <= memory.bytes().len());
+        Self { storage: Arc::new(Storage::Pooled(memory)), memory_offset, view: valid.clone(), valid }
+    }
+
+    /// The same memory, of which only a part is valid.
+    pub(crate) fn limited_to(&self, valid: Range<usize>) -> Self {
+        Self { valid: valid.clone(), view: valid, ..self.clone() }
+    }
+
+    /// Where in the file the bytes begin.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.memory_offset + self.view.start as u64
+    }
+
+    /// The bytes that were asked for; fewer only at the end of the file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.storage.bytes()[self.view.clone()]
+    }
+
+    /// How many they are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.view.len()
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.view.is_empty()
+    }
+
+    /// What of the file is in memory: the bytes with what alignment and neighbours added. [`slice`](Self::slice) gives any
+    /// of it.
+    #[must_use]
+    pub fn device_range(&self) -> Range<u64> {
+        self.memory_offset + self.valid.start as u64..self.memory_offset + self.valid.end as u64
+    }
+
+    /// Another range of the same memory; `None` when not all of it was read.
+    #[must_use]
+    pub fn slice(&self, file_offset: u64, length: usize) -> Option<Self> {
+        let start = usize::try_from(file_offset.checked_sub(self.memory_offset)?).ok()?;
+        let end = start.checked_add(length)?;
+        let within = self.valid.start <= start && end <= self.valid.end;
+        within.then(|| Self { view: start..end, ..self.clone() })
+    }
+
+    /// As [`slice`](Self::slice), cut where the memory ends.
+    pub(crate) fn slice_up_to(&self, file_offset: u64, length: usize) -> Self {
+        let end = self.device_range().end;
+        let start = file_offset.clamp(self.device_range().start, end);
+        let length = length.min(usize::try_from(end - start).unwrap_or(usize::MAX));
+        self.slice(start, length).unwrap_or_else(|| Self::from_vec(file_offset, Vec::new()))
+    }
+}
+
+impl AsRef<[u8]> for ReadBuffer {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}

@@ -1,0 +1,110 @@
+//! What a read is for and what it may cost.
+
+use std::time::Duration;
+
+/// What is read: the counters are kept apart by it, and it decides nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ReadClass {
+    /// Data blocks of tables.
+    Data,
+    /// Index blocks of tables, top level and partitions.
+    Index,
+    /// Filter blocks of tables and their index.
+    Filter,
+    /// Everything else: footers, properties, logs, whole files.
+    #[default]
+    Other,
+}
+
+impl ReadClass {
+    /// Every class, in counter order.
+    pub const ALL: [Self; 4] = [Self::Data, Self::Index, Self::Filter, Self::Other];
+
+    /// A word for reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Index => "index",
+            Self::Filter => "filter",
+            Self::Other => "other",
+        }
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Longest request unless a [`ReadContext`] says otherwise.
+pub const DEFAULT_MAX_REQUEST_BYTES: usize = 256 << 10;
+
+/// How a range is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadContext {
+    /// What the bytes are for.
+    pub class: ReadClass,
+    /// Ranges of one file in one batch become one request when at most this many unwanted bytes lie between them. With 0
+    /// they do when they touch, or share a unit of direct I/O.
+    pub gap_bytes: u64,
+    /// Longer requests are split; rounded down to the unit of direct I/O, which is the least.
+    pub max_request_bytes: usize,
+    /// When the reads are pointless, in microseconds since 1970 by the file system's clock; 0 is never. Requests are not
+    /// begun after it and end with `TimedOut`.
+    pub deadline_us: u64,
+    /// How long a request may take; zero is for ever. One that takes longer ends with `TimedOut`.
+    pub io_timeout: Duration,
+}
+
+impl Default for ReadContext {
+    fn default() -> Self {
+        Self {
+            class: ReadClass::Other,
+            gap_bytes: 0,
+            max_request_bytes: DEFAULT_MAX_REQUEST_BYTES,
+            deadline_us: 0,
+            io_timeout: Duration::ZERO,
+        }
+    }
+}
+
+impl ReadContext {
+    /// The default context for a class.
+    #[must_use]
+    pub fn for_class(class: ReadClass) -> Self {
+        Self { class, ..Self::default() }
+    }
+
+    /// True when time bounds the read.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.deadline_us != 0 || !self.io_timeout.is_zero()
+    }
+
+    /// The moment after which a read that begins now took too long, in microseconds since 1970.
+    pub(crate) fn end_us(&self, now_us: u64) -> u64 {
+        let deadline_us = if self.deadline_us == 0 { u64::MAX } else { self.deadline_us };
+        let timeout_us = match u64::try_from(self.io_timeout.as_micros()) {
+            Ok(0) if self.io_timeout.is_zero() => u64::MAX,
+            Ok(timeout_us) => now_us.saturating_add(timeout_us.max(1)),
+            Err(_) => u64::MAX,
+        };
+        deadline_us.min(timeout_us)
+    }
+}
+
+/// By what a single request is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadLabel {
+    /// What the bytes are for.
+    pub class: ReadClass,
+    /// Bytes that somebody wants of the request; the rest are there for its alignment, or lie in gaps.
+    pub asked_bytes: u64,
+}
+
+impl ReadLabel {
+    /// A request of which every byte is wanted.
+    #[must_use]
+    pub fn whole(class: ReadClass, length: usize) -> Self {
+        Self { class, asked_bytes: length as u64 }
+    }
+}

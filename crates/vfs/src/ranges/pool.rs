@@ -1,0 +1,307 @@
+//! Aligned memory that is used again.
+//!
+//! ```text
+//! take(length) -> size class (powers of two, 4 KiB to 2 MiB) -> an idle buffer of the class, else a new one
+//! drop         -> back to the idle buffers of its class, while they are few enough; else freed
+//! ```
+//!
+//! Buffers longer than the largest class are made for one read and freed after it. Reused memory is not zeroed: readers
+//! see only what was read into it.
+//!
+//! Idle memory is bounded three ways: by `idle_bytes`; by what was in use at most over the last [`PERIOD`] returns; and
+//! when nothing is in use any more, by [`RESTING_BYTES`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use ferrock_base::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
+
+use crate::aligned::AlignedBuffer;
+
+/// Where every buffer begins: a multiple of every unit of direct I/O in use.
+const ALIGNMENT: usize = 4096;
+const SMALLEST_BYTES: usize = 4 << 10;
+const CLASSES: usize = 10;
+const LARGEST_BYTES: usize = SMALLEST_BYTES << (CLASSES - 1);
+/// Kept for the next read when no buffer is in use.
+const RESTING_BYTES: u64 = 1 << 20;
+/// Returns after which the pool looks at what was needed.
+const PERIOD: u32 = 1024;
+
+/// What a [`BufferPool`] may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolLimits {
+    /// Most bytes in use; a read that would go beyond fails with `MemoryLimit`.
+    pub total_bytes: u64,
+    /// Most bytes in use for a read to be started ahead of need; beyond, it is performed when it is waited for.
+    pub read_ahead_bytes: u64,
+    /// Most bytes kept for later reads.
+    pub idle_bytes: u64,
+}
+
+impl Default for PoolLimits {
+    fn default() -> Self {
+        Self { total_bytes: u64::MAX, read_ahead_bytes: 64 << 20, idle_bytes: 8 << 20 }
+    }
+}
+
+/// What a [`BufferPool`] holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolUsage {
+    /// Bytes of buffers that reads hold.
+    pub in_use_bytes: u64,
+    /// Bytes kept for later reads.
+    pub idle_bytes: u64,
+    /// Buffers made so far.
+    pub allocations: u64,
+    /// Buffers used again so far.
+    pub reuses: u64,
+}
+
+#[derive(Default)]
+struct State {
+    idle: [Vec<AlignedBuffer>; CLASSES],
+    limits: PoolLimits,
+    usage: PoolUsage,
+    /// Most bytes in use in this period, and returns in it.
+    peak_bytes: u64,
+    returns: u32,
+}
+
+/// The buffers of a file system. Clones share them.
+#[derive(Clone, Default)]
+pub struct BufferPool {
+    state: Arc<Mutex<State>>,
+}
+
+impl fmt::Debug for BufferPool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("BufferPool").field("usage", &self.usage()).finish()
+    }
+}
+
+/// The class for a length: its number, if it is kept, and the bytes of its buffers.
+fn size_class(length: usize) -> (Option<usize>, usize) {
+    if length > LARGEST_BYTES {
+        return (None, length.next_multiple_of(ALIGNMENT));
+    }
+    let bytes = length.next_power_of_two().max(SMALLEST_BYTES);
+    (Some((bytes / SMALLEST_BYTES).trailing_zeros() as usize), bytes)
+}
+
+impl State {
+    /// Frees idle buffers, the largest first, until at most so many bytes are kept.
+    fn trim(&mut self, keep_bytes: u64) -> Vec<AlignedBuffer> {
+        let mut freed = Vec::new();
+        for class in (0..CLASSES).rev() {
+            while self.usage.idle_bytes > keep_bytes {
+                let Some(buffer) = self.idle[class].pop() else { break };
+                self.usage.idle_bytes -= (SMALLEST_BYTES << class) as u64;
+                freed.push(buffer);
+            }
+        }
+        freed
+    }
+
+    fn give_back(&mut self, buffer: AlignedBuffer, class: Option<usize>, bytes: usize) -> Vec<AlignedBuffer> {
+        self.usage.in_use_bytes -= bytes as u64;
+        let mut freed = Vec::new();
+        match class {
+            Some(class) if self.usage.idle_bytes + bytes as u64 <= self.limits.idle_bytes => {
+                self.usage.idle_bytes += bytes as u64;
+                self.idle[class].push(buffer);
+            }
+            _ => freed.push(buffer),
+        }
+        self.returns += 1;
+        if self.usage.in_use_bytes == 0 {
+            freed.extend(self.trim(RESTING_BYTES));
+        }
+        if self.returns >= PERIOD {
+            let needed = self.peak_bytes.saturating_sub(self.usage.in_use_bytes).max(RESTING_BYTES);
+            freed.extend(self.trim(needed));
+            self.peak_bytes = self.usage.in_use_bytes;
+            self.returns = 0;
+        }
+        freed
+    }
+}
+
+impl BufferPool {
+    /// What it may hold.
+    #[must_use]
+    pub fn limits(&self) -> PoolLimits {
+        self.state.lock().limits
+    }
+
+    /// Changes what it may hold; idle buffers beyond it are freed at once.
+    pub fn set_limits(&self, limits: PoolLimits) {
+        let mut state = self.state.lock();
+        state.limits = limits;
+        let freed = state.trim(limits.idle_bytes);
+        drop(state);
+        drop(freed);
+    }
+
+    /// What it holds now.
+    #[must_use]
+    pub fn usage(&self) -> PoolUsage {
+        self.state.lock().usage
+    }
+
+    /// Frees every idle buffer.
+    pub fn trim(&self) {
+        let freed = self.state.lock().trim(0);
+        drop(freed);
+    }
+
+    /// Memory for a read of `length` bytes; its contents are whatever an earlier read left.
+    pub(crate) fn take(&self, length: usize) -> Result<PooledMemory> {
+        self.take_below_limit(length).ok_or_else(|| {
+            let limits = self.limits();
+            let message = format!(
+                "a read of {length} bytes does not fit into the read buffers: {} of at most {} bytes are in use; read less \
+                 at a time, or raise PoolLimits::total_bytes",
+                self.usage().in_use_bytes,
+                limits.total_bytes
+            );
+            Error::new(ErrorKind::MemoryLimit, message)
+        })
+    }
+
+    /// Whether a read of `length` bytes may be started ahead of need.
+    pub(crate) fn has_room_ahead(&self, length: usize) -> bool {
+        let (_, bytes) = size_class(length);
+        let state = self.state.lock();
+        let limit = state.limits.read_ahead_bytes.min(state.limits.total_bytes);
+        state.usage.in_use_bytes.saturating_add(bytes as u64) <= limit
+    }
+
+    fn take_below_limit(&self, length: usize) -> Option<PooledMemory> {
+        let (class, bytes) = size_class(length);
+        let found = {
+            let mut state = self.state.lock();
+            let in_use_bytes = state.usage.in_use_bytes.saturating_add(bytes as u64);
+            if in_use_bytes > state.limits.total_bytes {
+                return None;
+            }
+            state.usage.in_use_bytes = in_use_bytes;
+            state.peak_bytes = state.peak_bytes.max(in_use_bytes);
+            let found = class.and_then(|class| state.idle[class].pop());
+            if found.is_some() {
+                state.usage.idle_bytes -= bytes as u64;
+                state.usage.reuses += 1;
+            } else {
+                state.usage.allocations += 1;
+            }
+            found
+        };
+        let buffer = found.unwrap_or_else(|| AlignedBuffer::new(bytes, ALIGNMENT));
+        Some(PooledMemory { buffer: Some(buffer), length, class, charged: bytes, pool: self.clone() })
+    }
+}
+
+/// A buffer of a pool, given back when dropped.
+pub(crate) struct PooledMemory {
+    /// Taken only by `drop`.
+    buffer: Option<AlignedBuffer>,
+    length: usize,
+    class: Option<usize>,
+    charged: usize,
+    pool: BufferPool,
+}
+
+impl PooledMemory {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.buffer.as_ref().map_or(&[], |buffer| &buffer.bytes()[..self.length])
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        let length = self.length;
+        self.buffer.as_mut().map_or(&mut [], |buffer| &mut buffer.bytes_mut()[..length])
+    }
+}
+
+impl Drop for PooledMemory {
+    fn drop(&mut self) {
+        if let Some(buffer) = self.buffer.take() {
+            // Freed after the lock: a large buffer goes back to the system, which takes its time.
+            let freed = self.pool.state.lock().give_back(buffer, self.class, self.charged);
+            drop(freed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_hold_their_lengths() {
+        for length in [0, 1, 4096, 4097, 8192, 100_000, LARGEST_BYTES - 1, LARGEST_BYTES] {
+            let (class, bytes) = size_class(length);
+            assert!(bytes >= length && bytes < (2 * length).max(SMALLEST_BYTES + 1), "{length}: {bytes}");
+            assert_eq!(SMALLEST_BYTES << class.unwrap(), bytes);
+        }
+        assert_eq!(size_class(LARGEST_BYTES + 1), (None, LARGEST_BYTES + ALIGNMENT));
+    }
+
+    #[test]
+    fn buffers_are_used_again_and_aligned() {
+        let pool = BufferPool::default();
+        for round in 0..10 {
+            let mut memory = pool.take(5000).unwrap();
+            assert_eq!(memory.bytes_mut().len(), 5000);
+            assert!(memory.bytes().as_ptr().addr().is_multiple_of(4096));
+            let usage = pool.usage();
+            assert_eq!((usage.in_use_bytes, usage.idle_bytes), (8192, 0));
+            assert_eq!((usage.allocations, usage.reuses), (1, round));
+        }
+        assert_eq!(pool.usage().idle_bytes, 8192);
+        pool.trim();
+        assert_eq!(pool.usage().idle_bytes, 0);
+    }
+
+    #[test]
+    fn memory_goes_back_to_the_system() {
+        let pool = BufferPool::default();
+        let all: Vec<_> = (0..16).map(|_| pool.take(1 << 20).unwrap()).collect();
+        assert_eq!(pool.usage().in_use_bytes, 16 << 20);
+        let mut all = all.into_iter();
+        let last = all.next();
+        drop(all);
+        assert_eq!(pool.usage().idle_bytes, 8 << 20, "at most idle_bytes while one is in use");
+        drop(last);
+        assert_eq!(pool.usage().idle_bytes, RESTING_BYTES, "little once none is in use");
+        drop(pool.take(10 << 20).unwrap());
+        assert_eq!(pool.usage().idle_bytes, RESTING_BYTES, "longer buffers than the largest class are not kept");
+    }
+
+    #[test]
+    fn a_burst_is_forgotten_while_one_buffer_stays_in_use() {
+        let pool = BufferPool::default();
+        let _held = pool.take(100).unwrap();
+        drop((0..6).map(|_| pool.take(1 << 20).unwrap()).collect::<Vec<_>>());
+        assert_eq!(pool.usage().idle_bytes, 6 << 20);
+        for _ in 0..2 * PERIOD {
+            drop(pool.take(4096).unwrap());
+        }
+        assert!(pool.usage().idle_bytes <= RESTING_BYTES);
+    }
+
+    #[test]
+    fn limits_refuse_and_recover() {
+        let pool = BufferPool::default();
+        pool.set_limits(PoolLimits { total_bytes: 16 << 10, read_ahead_bytes: 8 << 10, idle_bytes: 4 << 10 });
+        let first = pool.take(8 << 10).unwrap();
+        assert!(!pool.has_room_ahead(1), "read-ahead gives way first");
+        let second = pool.take(8 << 10).unwrap();
+        let refused = pool.take(1).map(drop).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::MemoryLimit);
+        assert!(refused.to_string().contains("PoolLimits::total_bytes"), "{refused}");
+        drop((first, second));
+        assert_eq!((pool.usage().in_use_bytes, pool.usage().idle_bytes), (0, 0));
+        assert!(pool.has_room_ahead(1));
+    }
+}
