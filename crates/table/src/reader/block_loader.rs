@@ -152,8 +152,7 @@ impl BlockLoader {
 
     /// Bytes of several index or filter blocks.
     pub(crate) fn read_meta(&self, offset: u64, length: usize, role: BlockRole) -> Result<Cow<'_, [u8]>> {
-        let _ = role;
-        self.read_bytes(offset, length, None)
+        self.read_bytes(offset, length, &ReadContext::for_class(role.read_class()), None)
     }
 
     fn load_uncached(

@@ -13,11 +13,11 @@ use super::extent::Extent;
 use super::iter::TableIter;
 use super::near_partitions::PartitionRun;
 use super::read_options::ReadTier;
-use super::window::{Direction, whole_units};
+use super::window::Direction;
 use crate::blocks::{BlockRef, BlockRole};
 use ferrock_base::{Error, ErrorKind, InternalIterator, Result};
 use ferrock_format::handle::BlockHandle;
-use ferrock_vfs::RandomAccessFile;
+use ferrock_vfs::{RandomAccessFile, ReadBuffer, ReadClass, ReadContext};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -88,6 +88,12 @@ impl TableIter {
         self.planned.take()
     }
 
+    /// How planned reads are to be made.
+    #[must_use]
+    pub fn read_context(&self) -> ReadContext {
+        ReadContext::for_class(ReadClass::Data)
+    }
+
     /// The file that planned reads are of.
     #[must_use]
     pub fn file(&self) -> &Arc<dyn RandomAccessFile> {
@@ -95,15 +101,15 @@ impl TableIter {
     }
 
     /// Takes what a planned read brought. After an error the iterator makes the read itself, and fails if that fails.
-    pub fn supply(&mut self, read: &PlannedRead, bytes: Result<Vec<u8>>) {
+    pub fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         let Ok(bytes) = bytes else { return };
         match &read.purpose {
-            Purpose::Data(direction) if !bytes.is_empty() => self.window.add(read.range.start, bytes, *direction),
+            Purpose::Data(direction) if !bytes.is_empty() => self.window.add(bytes, *direction),
             Purpose::Data(_) => {}
             Purpose::Index(run) => {
                 let context = self.reader.index_context(&self.options);
                 if let Some(partitions) = &self.reader.index.partitions {
-                    self.near.take_run(&context, partitions, run, &bytes);
+                    self.near.take_run(&context, partitions, run, bytes.bytes());
                 }
             }
         }
@@ -122,13 +128,10 @@ impl TableIter {
         let stored = match self.reader.loader.file.mapped(handle.offset, length) {
             Some(mapped) => mapped.to_vec(),
             None => {
-                if self.window.bytes(&range).is_none() && !self.read_window(&range)? {
+                if !self.window.covers(&range) && !self.read_window(&range)? {
                     return Ok(None);
                 }
-                match self.window.bytes(&range) {
-                    Some(bytes) => bytes.into_owned(),
-                    None => return Err(short_read(handle.offset, length, 0)),
-                }
+                self.window.bytes(&range).ok_or_else(|| short_read(handle.offset, length, 0))?
             }
         };
         let loader = &self.reader.loader;
@@ -145,14 +148,15 @@ impl TableIter {
         let wanted = self.without_cached(block, wanted)?;
         let file = &self.reader.loader.file;
         if self.is_planning {
-            let range = whole_units(&**file, self.window.rest(&wanted, direction));
+            let range = self.window.rest(&wanted, direction);
             self.planned = Some(PlannedRead { range, purpose: Purpose::Data(direction) });
             return Ok(false);
         }
-        let filled = self.window.fill(&**file, &wanted, direction);
+        let context = ReadContext::for_class(ReadClass::Data);
+        let filled = self.window.fill(&**file, &wanted, direction, &context);
         if filled.is_err() && wanted != *block {
             // The damage may lie where the scan does not come to.
-            self.window.fill(&**file, block, direction)?;
+            self.window.fill(&**file, block, direction, &context)?;
         } else {
             filled?;
         }

@@ -12,8 +12,7 @@
 use super::block_loader::short_read;
 use super::extent::Extent;
 use ferrock_base::Result;
-use ferrock_vfs::RandomAccessFile;
-use std::borrow::Cow;
+use ferrock_vfs::{RandomAccessFile, ReadBuffer, ReadContext};
 use std::ops::Range;
 
 /// Requests that follow one another meet at multiples of this, whatever the device's unit is.
@@ -41,18 +40,6 @@ pub(crate) struct WindowPolicy {
     pub(crate) is_sized_by_bounds: bool,
 }
 
-#[derive(Clone, Debug)]
-struct Segment {
-    start: u64,
-    bytes: Vec<u8>,
-}
-
-impl Segment {
-    fn end(&self) -> u64 {
-        self.start + self.bytes.len() as u64
-    }
-}
-
 /// Windows of one scan over one file.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
@@ -63,14 +50,13 @@ pub(crate) struct Window {
     /// The block passed last.
     passed: Option<Range<u64>>,
     /// Adjacent pieces in the order of the file.
-    segments: Vec<Segment>,
+    pieces: Vec<ReadBuffer>,
 }
 
 impl Window {
     pub(crate) fn new(policy: WindowPolicy) -> Self {
-        Self { policy, automatic_bytes: 0, sequential_reads: 0, passed: None, segments: Vec::new() }
+        Self { policy, automatic_bytes: 0, sequential_reads: 0, passed: None, pieces: Vec::new() }
     }
-
 
     /// Notes that the scan came to a block, wherever it came from.
     pub(crate) fn pass(&mut self, block: Range<u64>) {
@@ -83,23 +69,27 @@ impl Window {
         self.sequential_reads = other.sequential_reads;
     }
 
-    /// The bytes of `block`, when they are in memory.
-    pub(crate) fn bytes(&self, block: &Range<u64>) -> Option<Cow<'_, [u8]>> {
-        let at =
-            self.segments.iter().position(|segment| segment.start <= block.start && block.start < segment.end())?;
-        let first = &self.segments[at];
-        let within = |segment: &Segment, range: Range<u64>| {
-            let offset = |position: u64| usize::try_from(position - segment.start).ok();
-            Some(offset(range.start)?..offset(range.end)?)
-        };
-        if block.end <= first.end() {
-            return first.bytes.get(within(first, block.clone())?).map(Cow::Borrowed);
+    /// True when all of `block` is in memory.
+    pub(crate) fn covers(&self, block: &Range<u64>) -> bool {
+        let first = self.pieces.first().map(|piece| piece.device_range().start);
+        let last = self.pieces.last().map(|piece| piece.device_range().end);
+        first.is_some_and(|start| start <= block.start) && last.is_some_and(|end| block.end <= end)
+    }
+
+    /// A copy of the bytes of `block`, when they are in memory.
+    pub(crate) fn bytes(&self, block: &Range<u64>) -> Option<Vec<u8>> {
+        if !self.covers(block) {
+            return None;
         }
-        let second =
-            self.segments.get(at + 1).filter(|second| second.start == first.end() && block.end <= second.end())?;
-        let mut joined = first.bytes.get(within(first, block.start..first.end())?)?.to_vec();
-        joined.extend_from_slice(second.bytes.get(within(second, second.start..block.end)?)?);
-        Some(Cow::Owned(joined))
+        let mut bytes = Vec::with_capacity(usize::try_from(block.end - block.start).ok()?);
+        for piece in &self.pieces {
+            let range = piece.device_range();
+            let (from, to) = (range.start.max(block.start), range.end.min(block.end));
+            if from < to {
+                bytes.extend_from_slice(piece.slice(from, usize::try_from(to - from).ok()?)?.bytes());
+            }
+        }
+        Some(bytes)
     }
 
     /// What to read when `block` is needed and not in memory. `extent` is where the scan ends; `limit_end` is where it is
@@ -152,28 +142,30 @@ impl Window {
         file: &dyn RandomAccessFile,
         wanted: &Range<u64>,
         direction: Direction,
+        context: &ReadContext,
     ) -> Result<()> {
-        let rest = whole_units(file, self.rest(wanted, direction));
+        let rest = self.rest(wanted, direction);
         let length = usize::try_from(rest.end - rest.start).unwrap_or(usize::MAX);
-        let bytes = file.read_vec(rest.start, length)?;
-        if bytes.is_empty() {
+        let context = ReadContext { max_request_bytes: context.max_request_bytes.max(length), ..*context };
+        let piece = file.read_range(rest.start, length, &context)?;
+        if piece.is_empty() {
             return Err(short_read(rest.start, length, 0));
         }
-        self.add(rest.start, bytes, direction);
+        self.add(piece, direction);
         Ok(())
     }
 
     /// The part of `wanted` that is not in memory, on the side to which the scan goes.
     pub(crate) fn rest(&self, wanted: &Range<u64>, direction: Direction) -> Range<u64> {
         match direction {
-            Direction::Forward => match self.segments.last() {
-                Some(last) if last.start <= wanted.start && (wanted.start..wanted.end).contains(&last.end()) => {
-                    last.end()..wanted.end
-                }
+            Direction::Forward => match self.pieces.last().map(ReadBuffer::device_range) {
+                Some(last) if last.start <= wanted.start && wanted.contains(&last.end) => last.end..wanted.end,
                 _ => wanted.clone(),
             },
-            Direction::Backward => match self.segments.first() {
-                Some(first) if wanted.end <= first.end() && wanted.start < first.start && first.start <= wanted.end => {
+            Direction::Backward => match self.pieces.first().map(ReadBuffer::device_range) {
+                Some(first)
+                    if wanted.end <= first.end && wanted.contains(&first.start) && wanted.start < first.start =>
+                {
                     wanted.start..first.start
                 }
                 _ => wanted.clone(),
@@ -182,32 +174,23 @@ impl Window {
     }
 
     /// Takes bytes that were read for the scan.
-    pub(crate) fn add(&mut self, start: u64, bytes: Vec<u8>, direction: Direction) {
-        let segment = Segment { start, bytes };
-        let joins = |neighbour: &Segment| match direction {
-            Direction::Forward => neighbour.end() == segment.start,
-            Direction::Backward => segment.end() == neighbour.start,
-        };
+    pub(crate) fn add(&mut self, piece: ReadBuffer, direction: Direction) {
+        let range = piece.device_range();
         // A block lies in two pieces at most, so the neighbour is all that can still be needed.
         let neighbour = match direction {
-            Direction::Forward => self.segments.pop(),
-            Direction::Backward if self.segments.is_empty() => None,
-            Direction::Backward => Some(self.segments.swap_remove(0)),
+            Direction::Forward => self.pieces.pop().filter(|last| last.device_range().end == range.start),
+            Direction::Backward if self.pieces.is_empty() => None,
+            Direction::Backward => {
+                Some(self.pieces.swap_remove(0)).filter(|first| first.device_range().start == range.end)
+            }
         };
-        self.segments.clear();
-        self.segments.extend(neighbour.filter(joins));
-        match direction {
-            Direction::Forward => self.segments.push(segment),
-            Direction::Backward => self.segments.insert(0, segment),
+        self.pieces.clear();
+        self.pieces.push(piece);
+        if let Some(neighbour) = neighbour {
+            let at = if direction == Direction::Forward { 0 } else { 1 };
+            self.pieces.insert(at, neighbour);
         }
     }
-}
-
-/// The units of a direct file that a range lies in.
-pub(crate) fn whole_units(file: &dyn RandomAccessFile, range: Range<u64>) -> Range<u64> {
-    let Some(unit) = file.direct_alignment().map(|unit| unit as u64).filter(|unit| *unit > 0) else { return range };
-    let end = range.end.checked_next_multiple_of(unit).unwrap_or(range.end).min(file.size().max(range.end));
-    range.start - range.start % unit..end
 }
 
 /// Cuts `range` off at `end`, but never within `block`.
