@@ -34,6 +34,7 @@ impl ReadOptions {
             total_order_seek: self.total_order_seek,
             prefix_same_as_start: self.prefix_same_as_start,
             readahead_bytes: self.readahead_size,
+            ..TableReadOptions::default()
         }
     }
 }

