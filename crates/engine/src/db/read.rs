@@ -18,7 +18,7 @@ use crate::super_version::thread_ordinal;
 use crate::table_cache::{TableCache, TableRef};
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
-use ferrock_table::{BlockPin, ReadSample, TableReadOptions};
+use ferrock_table::{BlockPin, ReadSample, ScanBounds, TableReadOptions};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
@@ -34,8 +34,15 @@ impl ReadOptions {
             total_order_seek: self.total_order_seek,
             prefix_same_as_start: self.prefix_same_as_start,
             readahead_bytes: self.readahead_size,
+            io_gap_bytes: self.io_gap_bytes,
             ..TableReadOptions::default()
         }
+    }
+}
+
+impl ReadOptions {
+    fn scan_bounds(&self) -> ScanBounds {
+        ScanBounds::new(self.lower_bound.clone(), self.upper_bound.clone()).with_limit_hint(self.limit_hint)
     }
 }
 
@@ -114,9 +121,10 @@ impl DbCore {
             Ok(inner) => Iter {
                 inner: Ok(DbIterator::new(inner, settings, owner)),
                 reads: Some((Arc::clone(data.table_cache.read_sample()), thread_ordinal())),
+                limit_hint: options.limit_hint,
                 _release: Some(release),
             },
-            Err(error) => Iter { inner: Err(error), reads: None, _release: None },
+            Err(error) => Iter { inner: Err(error), reads: None, limit_hint: 0, _release: None },
         }
     }
 }
@@ -162,29 +170,17 @@ pub(super) fn children(
         children.push(ChildIterator::MemTable(SourceIterator::new(memtable.iter(), order.clone(), tombstones)));
     }
     let table_options = options.for_table();
-    for file in pinned.version.level(0) {
-        if is_outside(data, file, options) {
-            continue;
-        }
-        let table = table_for_read(&data.table_cache, file, options)?;
-        let tombstones = table
-            .range_tombstones()
-            .map(|fragments| RangeTombstoneSource::truncated(Arc::clone(fragments), &file.smallest, &file.largest));
-        let iter = table.iter(table_options);
-        children.push(ChildIterator::Table(SourceIterator::new(iter, order.clone(), tombstones)));
-    }
+    let bounds = Arc::new(options.scan_bounds());
+    let run = |files| {
+        let cache = Arc::clone(&data.table_cache);
+        ChildIterator::Level(table_level_iterator(cache, files, order.clone(), table_options, Arc::clone(&bounds)))
+    };
+    // The tables of level 0 overlap: each is a run of its own.
+    children.extend(pinned.version.level(0).iter().map(|file| run(vec![Arc::clone(file)])));
     for level in 1..pinned.version.num_levels() {
-        if pinned.version.level(level).is_empty() {
-            continue;
+        if !pinned.version.level(level).is_empty() {
+            children.push(run(pinned.version.level(level).to_vec()));
         }
-        children.push(ChildIterator::Level(table_level_iterator(
-            Arc::clone(&data.table_cache),
-            pinned.version.level(level).to_vec(),
-            order.clone(),
-            table_options,
-            options.lower_bound.clone(),
-            options.upper_bound.clone(),
-        )));
     }
     Ok(children)
 }
@@ -201,12 +197,6 @@ pub(super) fn table_for_read<'a>(
             .ok_or_else(|| Error::new(ErrorKind::Incomplete, "the table is not open and the read may not open it"));
     }
     cache.get_ref(file)
-}
-
-fn is_outside(data: &ColumnFamilyData, file: &crate::version::FileMetadata, options: &ReadOptions) -> bool {
-    let order = data.comparator.user();
-    options.lower_bound.as_ref().is_some_and(|lower| order.compare(file.largest_user_key(), lower).is_lt())
-        || options.upper_bound.as_ref().is_some_and(|upper| order.compare(file.smallest_user_key(), upper).is_ge())
 }
 
 #[inline]
@@ -274,6 +264,7 @@ pub struct Iter {
     inner: Result<DbIterator<Child, IterOwner>>,
     /// Where its positionings are counted, as those of the thread that made it.
     reads: Option<(Arc<ReadSample>, usize)>,
+    limit_hint: u64,
     /// Behind `inner`: dropped when the version is let go.
     _release: Option<Release>,
 }
@@ -319,6 +310,38 @@ impl Iter {
     fn note_read(&self) {
         if let Some((sample, thread)) = &self.reads {
             sample.note_range_read(*thread);
+        }
+    }
+
+    /// Changes the bounds (user keys; inclusive below, exclusive above) and goes to the first key within them.
+    ///
+    /// As a new iterator with these bounds, as of the same moment; but what this one has in memory stays of use: partitions of
+    /// indexes, the blocks that it stands on, and bytes that it has read ahead. A range in the same block costs no read.
+    ///
+    /// ```
+    /// # fn main() -> ferrock::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// # for key in [b"a", b"b", b"c", b"d"] { db.put(key, b"")?; }
+    /// let mut iter = db.iter(&ferrock::ReadOptions::default());
+    /// iter.fast_forward(Some(b"b"), Some(b"c"));
+    /// assert_eq!(iter.key(), b"b");
+    /// iter.next();
+    /// assert!(!iter.valid());
+    /// iter.fast_forward(Some(b"d"), None);
+    /// assert_eq!(iter.key(), b"d");
+    /// # iter.status()
+    /// # }
+    /// ```
+    pub fn fast_forward(&mut self, lower: Option<&[u8]>, upper: Option<&[u8]>) {
+        self.note_read();
+        let limit_hint = self.limit_hint;
+        if let Ok(inner) = &mut self.inner {
+            let owned = |key: Option<&[u8]>| key.map(<[u8]>::to_vec);
+            let bounds = ScanBounds::new(owned(lower), owned(upper)).with_limit_hint(limit_hint);
+            inner.fast_forward(lower, upper, &Arc::new(bounds));
         }
     }
 
@@ -405,7 +428,7 @@ impl Db {
     pub fn iter(&self, options: &ReadOptions) -> Iter {
         match self.core().default_family() {
             Ok(data) => self.core().iter(&data, options),
-            Err(error) => Iter { inner: Err(error), reads: None, _release: None },
+            Err(error) => Iter { inner: Err(error), reads: None, limit_hint: 0, _release: None },
         }
     }
 

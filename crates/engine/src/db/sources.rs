@@ -1,12 +1,13 @@
 //! Tables as children of a merging iterator: what the iterator layer asks of tables, answered by the table cache.
 
-use crate::iterator::{ChildIterator, LevelIterator, LevelSource, OpenedTable};
+use crate::iterator::{ChildIterator, ChildRead, LevelIterator, LevelSource, OpenedTable, Place, PlannedIterator};
 use crate::read::pinned::{Pin, PinValue};
 use crate::table_cache::TableCache;
 use crate::version::FileMetadata;
-use ferrock_base::{InternalComparator, Result};
+use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_memtable::MemTableIter;
-use ferrock_table::{BlockPin, TableIter, TableReadOptions};
+use ferrock_table::{BlockPin, PlannedRead, ReadTier, ScanBounds, TableIter, TableReadOptions};
+use ferrock_vfs::ReadBuffer;
 use std::sync::Arc;
 
 impl Pin for BlockPin {
@@ -22,11 +23,34 @@ impl PinValue for TableIter {
     }
 }
 
+impl PlannedIterator for TableIter {
+    fn plan(&mut self, place: Place<'_>) -> Option<ChildRead> {
+        let read = match place {
+            Place::First => self.plan_seek_to_first(),
+            Place::Last => self.plan_seek_to_last(),
+            Place::AtOrAfter(target) => self.plan_seek(target),
+            Place::AtOrBefore(target) => self.plan_seek_for_prev(target),
+        }?;
+        let (file, file_system) = (Arc::clone(self.file()), Arc::clone(self.reader().file_system()));
+        Some(ChildRead { context: self.read_context(), read, file, file_system })
+    }
+    fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        TableIter::supply(self, read, bytes);
+    }
+    fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        TableIter::set_bounds(self, Arc::clone(bounds));
+    }
+    fn continue_from(&mut self, previous: &Self) {
+        self.continue_readahead(previous);
+    }
+}
+
 /// The files of a level and the cache they are opened through.
 pub(crate) struct LevelTables {
     cache: Arc<TableCache>,
     files: Vec<Arc<FileMetadata>>,
     options: TableReadOptions,
+    bounds: Arc<ScanBounds>,
     is_for_job: bool,
 }
 
@@ -42,10 +66,22 @@ impl LevelSource for LevelTables {
         self.files.get(index).map_or(&[], |file| &file.largest)
     }
     fn open(&self, index: usize) -> Result<OpenedTable<TableIter>> {
-        let file = self.files.get(index).ok_or_else(|| ferrock_base::Error::corruption("a level has no such file"))?;
-        let table = if self.is_for_job { self.cache.get_for_job(file)? } else { self.cache.get(file)? };
+        let file = self.files.get(index).ok_or_else(|| Error::corruption("a level has no such file"))?;
+        let table = if self.is_for_job {
+            self.cache.get_for_job(file)?
+        } else if self.options.read_tier == ReadTier::BlockCacheOnly {
+            let table = self.cache.get_if_open(file);
+            table.ok_or_else(|| {
+                Error::new(ErrorKind::Incomplete, "the table is not open and the read may not open it")
+            })?
+        } else {
+            self.cache.get(file)?
+        };
         let tombstones = table.range_tombstones().cloned();
-        Ok(OpenedTable { iter: table.iter(self.options), tombstones })
+        Ok(OpenedTable { iter: table.iter_within(self.options, Arc::clone(&self.bounds)), tombstones })
+    }
+    fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        self.bounds = Arc::clone(bounds);
     }
 }
 
@@ -60,10 +96,10 @@ pub(crate) fn table_level_iterator(
     files: Vec<Arc<FileMetadata>>,
     order: InternalComparator,
     options: TableReadOptions,
-    lower: Option<Vec<u8>>,
-    upper: Option<Vec<u8>>,
+    bounds: Arc<ScanBounds>,
 ) -> TableLevelIterator {
-    LevelIterator::new(LevelTables { cache, files, options, is_for_job: false }, order, lower, upper)
+    let source = LevelTables { cache, files, options, bounds: Arc::clone(&bounds), is_for_job: false };
+    LevelIterator::new(source, order, bounds)
 }
 
 /// An iterator over all of `files`, for a compaction.
@@ -73,5 +109,6 @@ pub(crate) fn table_level_iterator_for_job(
     order: InternalComparator,
     options: TableReadOptions,
 ) -> TableLevelIterator {
-    LevelIterator::new(LevelTables { cache, files, options, is_for_job: true }, order, None, None)
+    let source = LevelTables { cache, files, options, bounds: Arc::default(), is_for_job: true };
+    LevelIterator::new(source, order, Arc::default())
 }

@@ -2,19 +2,23 @@
 
 use super::level::{LevelIterator, LevelSource};
 use super::merging::{SourceIterator, TombstoneIterator};
+use super::placing::{ChildRead, Place};
 use crate::read::pinned::PinValue;
 use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
+use ferrock_table::{PlannedRead, ScanBounds};
+use ferrock_vfs::ReadBuffer;
+use std::sync::Arc;
 
-/// A memtable, a table of level 0, or a whole deeper level.
+/// A memtable, a table, or a sorted run of tables.
 #[derive(Debug)]
 pub enum ChildIterator<M, L: LevelSource> {
     /// A memtable with its range tombstones.
     MemTable(SourceIterator<M>),
     /// A single table with its range tombstones.
     Table(SourceIterator<L::Iter>),
-    /// A level of tables that do not overlap.
+    /// Tables that do not overlap: a level, or a single table that is opened only when it is needed.
     Level(LevelIterator<L>),
 }
 
@@ -79,6 +83,15 @@ impl<M: InternalIterator, L: LevelSource> TombstoneIterator for ChildIterator<M,
     }
     fn covered_from(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
         each!(self, child => child.covered_from(key, upper, target))
+    }
+    fn plan(&mut self, place: Place<'_>) -> Option<ChildRead> {
+        each!(self, child => child.plan(place))
+    }
+    fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        each!(self, child => child.supply(read, bytes));
+    }
+    fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        each!(self, child => child.set_bounds(bounds));
     }
 }
 

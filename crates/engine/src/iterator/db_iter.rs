@@ -24,6 +24,7 @@ use ferrock_base::merge::MergeOperator;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_table::ScanBounds;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -175,6 +176,14 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             Some(error) => Err(error.clone()),
             None => self.inner.status(),
         }
+    }
+
+    /// Changes the bounds, and goes to the first key within them. What the iterator has in memory stays of use.
+    pub fn fast_forward(&mut self, lower: Option<&[u8]>, upper: Option<&[u8]>, bounds: &Arc<ScanBounds>) {
+        self.options.lower_bound = lower.map(<[u8]>::to_vec);
+        self.options.upper_bound = upper.map(<[u8]>::to_vec);
+        self.inner.set_bounds(bounds);
+        self.seek_to_first();
     }
 
     /// Goes to the first key.

@@ -11,6 +11,7 @@
 //! unless it lies outside the bounds.
 
 use super::merging::TombstoneIterator;
+use super::placing::{ChildRead, Place, PlannedIterator};
 use super::range_tombstones::RangeTombstoneSource;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::user_key;
@@ -18,6 +19,8 @@ use ferrock_base::iterator::InternalIterator;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Error, Result};
+use ferrock_table::{PlannedRead, ScanBounds};
+use ferrock_vfs::ReadBuffer;
 use std::sync::Arc;
 
 /// An opened file of a level.
@@ -32,7 +35,7 @@ pub struct OpenedTable<I> {
 /// The files of one level in key order and the means to open them. Boundaries are internal keys from the MANIFEST.
 pub trait LevelSource {
     /// Iterator over one table.
-    type Iter: InternalIterator;
+    type Iter: PlannedIterator;
     /// Number of files.
     fn file_count(&self) -> usize;
     /// Smallest key of the file at `index`.
@@ -41,6 +44,10 @@ pub trait LevelSource {
     fn largest(&self, index: usize) -> &[u8];
     /// Opens the file at `index`. Called only when the iterator needs an entry or tombstone of it.
     fn open(&self, index: usize) -> Result<OpenedTable<Self::Iter>>;
+    /// Changes what tables that are opened from now on are limited to.
+    fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        let _ = bounds;
+    }
 }
 
 /// Iterates over one level.
@@ -48,9 +55,7 @@ pub trait LevelSource {
 pub struct LevelIterator<S: LevelSource> {
     source: S,
     order: InternalComparator,
-    /// User keys; lower inclusive, upper exclusive.
-    lower: Option<Vec<u8>>,
-    upper: Option<Vec<u8>>,
+    bounds: Arc<ScanBounds>,
     file: Option<(usize, S::Iter)>,
     /// Of the files opened since the last seek, by file index.
     tombstones: Vec<(usize, RangeTombstoneSource)>,
@@ -58,10 +63,10 @@ pub struct LevelIterator<S: LevelSource> {
 }
 
 impl<S: LevelSource> LevelIterator<S> {
-    /// Iterates over the files of `source`; files wholly outside of `[lower, upper)` (user keys) are not opened.
+    /// Iterates over the files of `source`; files wholly outside of `bounds` are not opened.
     #[must_use]
-    pub fn new(source: S, order: InternalComparator, lower: Option<Vec<u8>>, upper: Option<Vec<u8>>) -> Self {
-        Self { source, order, lower, upper, file: None, tombstones: Vec::new(), error: None }
+    pub fn new(source: S, order: InternalComparator, bounds: Arc<ScanBounds>) -> Self {
+        Self { source, order, bounds, file: None, tombstones: Vec::new(), error: None }
     }
 
     /// The iterator of the file that the level stands on.
@@ -85,12 +90,12 @@ impl<S: LevelSource> LevelIterator<S> {
 
     fn is_beyond_upper(&self, index: usize) -> bool {
         let order = self.order.user();
-        self.upper.as_ref().is_some_and(|upper| order.compare(user_key(self.source.smallest(index)), upper).is_ge())
+        self.bounds.upper().is_some_and(|upper| order.compare(user_key(self.source.smallest(index)), upper).is_ge())
     }
 
     fn is_below_lower(&self, index: usize) -> bool {
         let order = self.order.user();
-        self.lower.as_ref().is_some_and(|lower| order.compare(user_key(self.source.largest(index)), lower).is_lt())
+        self.bounds.lower().is_some_and(|lower| order.compare(user_key(self.source.largest(index)), lower).is_lt())
     }
 
     /// Enters the file at `index` on the way forward, unless nothing within the bounds can follow.
@@ -118,9 +123,14 @@ impl<S: LevelSource> LevelIterator<S> {
         if self.file.as_ref().is_some_and(|(open, _)| *open == index) {
             return true;
         }
-        self.file = None;
+        let previous = self.file.take();
         match self.source.open(index) {
-            Ok(opened) => {
+            Ok(mut opened) => {
+                if let Some((last, iter)) = &previous
+                    && last.abs_diff(index) == 1
+                {
+                    opened.iter.continue_from(iter);
+                }
                 if let Some(fragments) = opened.tombstones.filter(|fragments| !fragments.is_empty()) {
                     self.keep_tombstones(index, fragments);
                 }
@@ -203,44 +213,16 @@ impl<S: LevelSource> InternalIterator for LevelIterator<S> {
         self.file.as_ref().map_or(&[], |(_, iter)| iter.value())
     }
     fn seek_to_first(&mut self) {
-        let first = self.partition_point(|index| self.is_below_lower(index));
-        self.restart(first);
-        if self.enter_forward(first) {
-            if let Some((_, iter)) = &mut self.file {
-                iter.seek_to_first();
-            }
-            self.skip_empty_forward();
-        }
+        self.place(Place::First);
     }
     fn seek_to_last(&mut self) {
-        let behind = self.partition_point(|index| !self.is_beyond_upper(index));
-        self.restart(behind.wrapping_sub(1));
-        if self.enter_backward(behind.checked_sub(1)) {
-            if let Some((_, iter)) = &mut self.file {
-                iter.seek_to_last();
-            }
-            self.skip_empty_backward();
-        }
+        self.place(Place::Last);
     }
     fn seek(&mut self, target: &[u8]) {
-        let index = self.partition_point(|index| self.order.compare(self.source.largest(index), target).is_lt());
-        self.restart(index);
-        if self.enter_forward(index) {
-            if let Some((_, iter)) = &mut self.file {
-                iter.seek(target);
-            }
-            self.skip_empty_forward();
-        }
+        self.place(Place::AtOrAfter(target));
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
-        let behind = self.partition_point(|index| self.order.compare(self.source.smallest(index), target).is_le());
-        self.restart(behind.wrapping_sub(1));
-        if self.enter_backward(behind.checked_sub(1)) {
-            if let Some((_, iter)) = &mut self.file {
-                iter.seek_for_prev(target);
-            }
-            self.skip_empty_backward();
-        }
+        self.place(Place::AtOrBefore(target));
     }
     #[inline]
     fn next(&mut self) {
@@ -268,7 +250,72 @@ impl<S: LevelSource> InternalIterator for LevelIterator<S> {
     }
 }
 
+impl<S: LevelSource> LevelIterator<S> {
+    /// The file that a place is looked for in.
+    fn file_of(&self, place: Place<'_>) -> Option<usize> {
+        let behind = match place {
+            Place::First => return Some(self.partition_point(|index| self.is_below_lower(index))),
+            Place::AtOrAfter(target) => {
+                let before = |index| self.order.compare(self.source.largest(index), target).is_lt();
+                return Some(self.partition_point(before));
+            }
+            Place::Last => self.partition_point(|index| !self.is_beyond_upper(index)),
+            Place::AtOrBefore(target) => {
+                self.partition_point(|index| self.order.compare(self.source.smallest(index), target).is_le())
+            }
+        };
+        behind.checked_sub(1)
+    }
+
+    fn enter_for(&mut self, place: Place<'_>) -> bool {
+        let index = self.file_of(place);
+        self.restart(index.unwrap_or(usize::MAX));
+        match place {
+            Place::First | Place::AtOrAfter(_) => self.enter_forward(index.unwrap_or(usize::MAX)),
+            Place::Last | Place::AtOrBefore(_) => self.enter_backward(index),
+        }
+    }
+
+    fn settle(&mut self, place: Place<'_>) {
+        match place {
+            Place::First | Place::AtOrAfter(_) => self.skip_empty_forward(),
+            Place::Last | Place::AtOrBefore(_) => self.skip_empty_backward(),
+        }
+    }
+
+    fn place(&mut self, place: Place<'_>) {
+        if self.enter_for(place) {
+            if let Some((_, iter)) = &mut self.file {
+                place.apply(iter);
+            }
+            self.settle(place);
+        }
+    }
+}
+
 impl<S: LevelSource> TombstoneIterator for LevelIterator<S> {
+    fn plan(&mut self, place: Place<'_>) -> Option<ChildRead> {
+        if !self.enter_for(place) {
+            return None;
+        }
+        let read = self.file.as_mut().and_then(|(_, iter)| iter.plan(place));
+        if read.is_none() {
+            self.settle(place);
+        }
+        read
+    }
+    fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        if let Some((_, iter)) = &mut self.file {
+            iter.supply(read, bytes);
+        }
+    }
+    fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        self.bounds = Arc::clone(bounds);
+        self.source.set_bounds(bounds);
+        if let Some((_, iter)) = &mut self.file {
+            iter.set_bounds(bounds);
+        }
+    }
     #[inline]
     fn has_range_tombstones(&self) -> bool {
         !self.tombstones.is_empty()

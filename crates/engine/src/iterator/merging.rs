@@ -14,6 +14,7 @@
 //! - Of equal keys the one of the newer child (lower index) comes first, going forward.
 //! - A child that stops with an error invalidates the whole: entries that it hides must not come back to life.
 
+use super::placing::{ChildRead, Place, place_all};
 use super::range_tombstones::RangeTombstoneSource;
 use ferrock_base::Error;
 use ferrock_base::Result;
@@ -21,7 +22,10 @@ use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
+use ferrock_table::{PlannedRead, ScanBounds};
+use ferrock_vfs::ReadBuffer;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// A source that has range tombstones besides its entries.
 pub trait TombstoneIterator: InternalIterator {
@@ -38,6 +42,25 @@ pub trait TombstoneIterator: InternalIterator {
 
     /// Writes the internal key at which the range without gap that is deleted up to `key` starts.
     fn covered_from(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool;
+
+    /// As [`PlannedIterator::plan`](super::PlannedIterator::plan); a source that reads nothing is just placed.
+    fn plan(&mut self, place: Place<'_>) -> Option<ChildRead>
+    where
+        Self: Sized,
+    {
+        place.apply(self);
+        None
+    }
+
+    /// Takes what a planned read brought.
+    fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        let _ = (read, bytes);
+    }
+
+    /// Changes what the source is limited to. It is not placed afterwards.
+    fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        let _ = bounds;
+    }
 }
 
 /// An iterator over a memtable or a single table together with its range tombstones.
@@ -437,11 +460,19 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
     }
 
-    fn position(&mut self, direction: Direction, mut place: impl FnMut(&mut I)) {
+    fn position(&mut self, direction: Direction, place: Place<'_>) {
         self.error = None;
         self.direction = direction;
-        self.children.iter_mut().for_each(&mut place);
+        place_all(&mut self.children, place);
         self.rebuild();
+    }
+
+    /// Changes what the children are limited to. The iterator is not placed afterwards.
+    pub fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        self.current = None;
+        self.heap.clear();
+        self.error = None;
+        self.children.iter_mut().for_each(|child| child.set_bounds(bounds));
     }
 }
 
@@ -465,16 +496,16 @@ impl<I: TombstoneIterator> InternalIterator for MergingIterator<I> {
         self.current.map_or(&[], |child| self.children[child].value())
     }
     fn seek_to_first(&mut self) {
-        self.position(Direction::Forward, |child| child.seek_to_first());
+        self.position(Direction::Forward, Place::First);
     }
     fn seek_to_last(&mut self) {
-        self.position(Direction::Backward, |child| child.seek_to_last());
+        self.position(Direction::Backward, Place::Last);
     }
     fn seek(&mut self, target: &[u8]) {
-        self.position(Direction::Forward, |child| child.seek(target));
+        self.position(Direction::Forward, Place::AtOrAfter(target));
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.position(Direction::Backward, |child| child.seek_for_prev(target));
+        self.position(Direction::Backward, Place::AtOrBefore(target));
     }
     #[inline]
     fn next(&mut self) {

@@ -3,7 +3,7 @@
 //! ```text
 //! DbIterator            visibility, deletes, merges, bounds            user keys
 //!   MergingIterator     one sorted stream of internal keys             internal keys + range tombstones
-//!     child: MemTable | Table (level 0) | LevelIterator (levels >= 1)
+//!     child: MemTable | LevelIterator (a table of level 0, or a deeper level) | Table (in compactions)
 //! ```
 //!
 //! Children are ordered newest first. That order carries meaning: an entry of a later child is older than every
@@ -14,12 +14,14 @@ pub mod child;
 pub mod db_iter;
 pub mod level;
 pub mod merging;
+pub mod placing;
 pub mod range_tombstones;
 
 pub use child::ChildIterator;
 pub use db_iter::{DbIterator, DbIteratorOptions};
 pub use level::{LevelIterator, LevelSource, OpenedTable};
 pub use merging::{MergingIterator, SourceIterator};
+pub use placing::{ChildRead, Place, PlannedIterator};
 pub use range_tombstones::RangeTombstoneSource;
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use ferrock_base::iterator::VecIterator;
 use ferrock_base::merge::{MergeOperator, StringAppend};
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::{SequenceNumber, ValueType};
+use ferrock_table::ScanBounds;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -141,6 +142,8 @@ impl ModelFile {
     }
 }
 
+impl super::PlannedIterator for VecIterator {}
+
 /// A level in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelLevel(pub Arc<Vec<ModelFile>>);
@@ -227,8 +230,7 @@ pub(crate) fn children(
             children.push(ChildIterator::Level(super::level::LevelIterator::new(
                 files,
                 order.clone(),
-                bounds.0.clone(),
-                bounds.1.clone(),
+                Arc::new(ScanBounds::new(bounds.0.clone(), bounds.1.clone())),
             )));
             continue;
         }

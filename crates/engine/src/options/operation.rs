@@ -30,6 +30,11 @@ pub struct ReadOptions {
     pub prefix_same_as_start: bool,
     /// Bytes an iterator reads ahead; 0 adapts to how it is used.
     pub readahead_size: usize,
+    /// Rows after which the reader of an iterator expects to stop, so that it reads no more than these need; 0: no
+    /// expectation. A wrong one costs reads, never rows.
+    pub limit_hint: u64,
+    /// Bytes between two pieces of a file that are read over, rather than in another request (default 16 KiB).
+    pub io_gap_bytes: usize,
     /// Hidden entries an iterator may pass over in one step before it gives up with `Incomplete`; 0: no bound.
     pub max_skippable_internal_keys: u64,
 }
@@ -46,6 +51,8 @@ impl Default for ReadOptions {
             total_order_seek: false,
             prefix_same_as_start: false,
             readahead_size: 0,
+            limit_hint: 0,
+            io_gap_bytes: 16 << 10,
             max_skippable_internal_keys: 0,
         }
     }

@@ -90,6 +90,13 @@ impl TableIter {
         self.begin(self.direction);
     }
 
+    /// Goes on reading ahead as an iterator did that came to the end of the file before, if the options say so.
+    pub fn continue_readahead(&mut self, previous: &Self) {
+        if self.options.adaptive_readahead {
+            self.window.continue_ramp(&previous.window);
+        }
+    }
+
     /// Keeps the current value readable when the iterator moves on. `None` when not valid.
     #[must_use]
     pub fn value_pin(&self) -> Option<BlockPin> {

@@ -189,6 +189,12 @@ impl TableReader {
         self.global_sequence
     }
 
+    /// Where its file was opened.
+    #[must_use]
+    pub fn file_system(&self) -> &Arc<dyn FileSystem> {
+        &self.file_system
+    }
+
     /// The file.
     #[must_use]
     pub fn file_path(&self) -> &Path {

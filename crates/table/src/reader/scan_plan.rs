@@ -51,10 +51,13 @@ impl PlannedRead {
         usize::try_from(self.range.end - self.range.start).unwrap_or(usize::MAX)
     }
 
-    /// True for partitions of the index, false for data blocks.
+    /// What the file layer counts it as.
     #[must_use]
-    pub fn is_index(&self) -> bool {
-        matches!(self.purpose, Purpose::Index(_))
+    pub fn class(&self) -> ReadClass {
+        match self.purpose {
+            Purpose::Index(_) => ReadClass::Index,
+            Purpose::Data(_) => ReadClass::Data,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use ferrock_base::Result;
 
 use super::buffer::ReadBuffer;
-use super::context::{ReadContext, ReadLabel};
+use super::context::{ReadClass, ReadContext, ReadLabel};
 use super::layer::{self, ReadLayer};
 use super::plan::{Run, Wanted, coalesce};
 use super::pool::{BufferPool, PooledMemory};
@@ -24,6 +24,8 @@ pub struct RangeRead<'a> {
     pub offset: u64,
     /// How many bytes are wanted.
     pub length: usize,
+    /// What the bytes are counted as; `None`: as the context says.
+    pub class: Option<ReadClass>,
     /// The bytes; fewer than wanted only where the file ends. Empty before the batch ran.
     pub result: Result<ReadBuffer>,
 }
@@ -31,7 +33,13 @@ pub struct RangeRead<'a> {
 impl<'a> RangeRead<'a> {
     /// A range that was not read yet.
     pub fn new(file: &'a dyn RandomAccessFile, offset: u64, length: usize) -> Self {
-        Self { file, offset, length, result: Ok(ReadBuffer::from_vec(offset, Vec::new())) }
+        Self { file, offset, length, class: None, result: Ok(ReadBuffer::from_vec(offset, Vec::new())) }
+    }
+
+    /// The same, counted as `class`.
+    #[must_use]
+    pub fn of_class(self, class: ReadClass) -> Self {
+        Self { class: Some(class), ..self }
     }
 }
 
@@ -121,6 +129,7 @@ struct RunRead<'a> {
     file: &'a dyn RandomAccessFile,
     unit: u64,
     run: Run,
+    class: ReadClass,
     memory: PooledMemory,
     /// What became of its requests, in order.
     pieces: Vec<Piece>,
@@ -152,8 +161,10 @@ pub(crate) fn read_ranges<S: FileSystem + ?Sized>(file_system: &S, reads: &mut [
         let unit = unit_of(file);
         for run in coalesce(same_file, unit, context.gap_bytes) {
             let members = same_file[run.members.clone()].to_vec();
+            // Ranges that share requests are counted as the first of them.
+            let class = members.first().and_then(|first| reads[first.index].class).unwrap_or(context.class);
             match take_memory(layer, run.length()) {
-                Ok(memory) => runs.push((members, RunRead { file, unit, run, memory, pieces: Vec::new() })),
+                Ok(memory) => runs.push((members, RunRead { file, unit, run, class, memory, pieces: Vec::new() })),
                 Err(error) => refused.push((members, error)),
             }
         }
@@ -201,7 +212,7 @@ fn perform<S: FileSystem + ?Sized>(file_system: &S, runs: &mut [(Vec<Wanted>, Ru
     for (number, (_, read)) in runs.iter_mut().enumerate() {
         let mut rest = read.memory.bytes_mut();
         let mut start = 0;
-        let mut label = ReadLabel { class: context.class, asked_bytes: read.run.asked_bytes };
+        let mut label = ReadLabel { class: read.class, asked_bytes: read.run.asked_bytes };
         for length in read.run.request_lengths(read.unit, context.max_request_bytes) {
             let (buffer, after) = rest.split_at_mut(length);
             rest = after;
@@ -223,7 +234,7 @@ fn perform<S: FileSystem + ?Sized>(file_system: &S, runs: &mut [(Vec<Wanted>, Ru
 
 /// Gives the ranges of a run what was read for them.
 fn distribute(reads: &mut [RangeRead<'_>], members: &[Wanted], run: RunRead<'_>, context: &ReadContext) {
-    let RunRead { file, unit, run, memory, pieces } = run;
+    let RunRead { file, unit, run, class: _, memory, pieces } = run;
     // What the file has of the run.
     let present = usize::try_from(file.size().min(run.end) - run.start).unwrap_or(usize::MAX);
     let whole: Vec<Range<usize>> = complete_stretches(&pieces, present);

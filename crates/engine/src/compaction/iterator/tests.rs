@@ -137,7 +137,7 @@ fn compact_part<I: ferrock_base::iterator::InternalIterator>(
 fn read_all(runs: &[Run], snapshot: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let order = InternalComparator::default();
     let child = |run: &Run| -> ModelChild {
-        ChildIterator::Level(LevelIterator::new(ModelLevel(Arc::new(run.clone())), order.clone(), None, None))
+        ChildIterator::Level(LevelIterator::new(ModelLevel(Arc::new(run.clone())), order.clone(), Arc::default()))
     };
     let merging = MergingIterator::new(order.clone(), runs.iter().map(child).collect());
     let options = DbIteratorOptions {

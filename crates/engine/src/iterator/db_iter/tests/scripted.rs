@@ -273,7 +273,8 @@ fn noting(groups: &[&str], failing: Option<usize>) -> (Noting, Rc<RefCell<Vec<us
 fn a_level_opens_only_what_it_needs() {
     let order = InternalComparator::default();
     let (source, opened) = noting(&["a b", "d e", "g h", "k l"], None);
-    let level = LevelIterator::new(source, order.clone(), Some(b"d".to_vec()), Some(b"i".to_vec()));
+    let level =
+        LevelIterator::new(source, order.clone(), Arc::new(ScanBounds::new(Some(b"d".to_vec()), Some(b"i".to_vec()))));
     let bounded =
         DbIteratorOptions { lower_bound: Some(b"d".to_vec()), upper_bound: Some(b"i".to_vec()), ..options(9) };
     let mut iter = DbIterator::new(MergingIterator::new(order, vec![level]), bounded, ());
@@ -297,7 +298,7 @@ fn a_level_opens_only_what_it_needs() {
 fn a_file_that_does_not_open_is_an_error_not_a_gap() {
     let order = InternalComparator::default();
     let (source, _) = noting(&["a b", "d e", "g h"], Some(1));
-    let level = LevelIterator::new(source, order.clone(), None, None);
+    let level = LevelIterator::new(source, order.clone(), Arc::default());
     let mut iter = DbIterator::new(MergingIterator::new(order, vec![level]), options(9), ());
     iter.seek_to_first();
     iter.next();

@@ -1,0 +1,129 @@
+//! Placing many children at once, so that their reads go out together.
+//!
+//! ```text
+//! round 1   every child is placed as far as memory goes; those that lack something say what     index partitions, one batch
+//! round 2   those that lacked something go on                                                    data, one batch
+//! last      who is alone in lacking something reads for itself
+//! ```
+//!
+//! Two rounds of reads place an iterator over any number of tables when nothing is cached, one when the indexes are. A child
+//! that needs no read is placed in the first round and costs nothing more.
+
+use super::merging::TombstoneIterator;
+use ferrock_base::Result;
+use ferrock_base::iterator::InternalIterator;
+use ferrock_table::{PlannedRead, ScanBounds};
+use ferrock_vfs::{FileSystem, RandomAccessFile, RangeRead, ReadBuffer, ReadContext};
+use std::sync::Arc;
+
+/// After so many rounds children read for themselves: blocks without entries make one more necessary, damage any number.
+const MAX_ROUNDS: usize = 4;
+
+/// Where an iterator is to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// To the first entry.
+    First,
+    /// To the last entry.
+    Last,
+    /// To the first entry at or after an internal key.
+    AtOrAfter(&'a [u8]),
+    /// To the last entry at or before an internal key.
+    AtOrBefore(&'a [u8]),
+}
+
+impl Place<'_> {
+    /// Brings `iterator` there.
+    #[inline]
+    pub fn apply<I: InternalIterator>(self, iterator: &mut I) {
+        match self {
+            Self::First => iterator.seek_to_first(),
+            Self::Last => iterator.seek_to_last(),
+            Self::AtOrAfter(target) => iterator.seek(target),
+            Self::AtOrBefore(target) => iterator.seek_for_prev(target),
+        }
+    }
+}
+
+/// What a child has to read before it can be placed.
+#[derive(Clone, Debug)]
+pub struct ChildRead {
+    /// What, as the child planned it.
+    pub read: PlannedRead,
+    /// Of which file.
+    pub file: Arc<dyn RandomAccessFile>,
+    /// Where the file was opened.
+    pub file_system: Arc<dyn FileSystem>,
+    /// How.
+    pub context: ReadContext,
+}
+
+/// An iterator whose reads can be made together with those of others.
+pub trait PlannedIterator: InternalIterator {
+    /// Places the iterator; `Some` when it would have to read for that, and is not placed.
+    fn plan(&mut self, place: Place<'_>) -> Option<ChildRead>
+    where
+        Self: Sized,
+    {
+        place.apply(self);
+        None
+    }
+
+    /// Takes what a planned read brought; the iterator can be planned again.
+    fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        let _ = (read, bytes);
+    }
+
+    /// Changes what the iterator is limited to. It is not placed afterwards.
+    fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        let _ = bounds;
+    }
+
+    /// Goes on reading ahead as another iterator did, which came to the end of the file before.
+    fn continue_from(&mut self, previous: &Self)
+    where
+        Self: Sized,
+    {
+        let _ = previous;
+    }
+}
+
+/// Places every child.
+pub(super) fn place_all<I: TombstoneIterator>(children: &mut [I], place: Place<'_>) {
+    if let [child] = children {
+        place.apply(child);
+        return;
+    }
+    let mut lacking: Vec<(usize, ChildRead)> = Vec::new();
+    for (index, child) in children.iter_mut().enumerate() {
+        lacking.extend(child.plan(place).map(|read| (index, read)));
+    }
+    for _ in 0..MAX_ROUNDS {
+        if lacking.len() < 2 {
+            break;
+        }
+        for ((index, planned), bytes) in lacking.iter().zip(read_together(&lacking)) {
+            children[*index].supply(&planned.read, bytes);
+        }
+        let round = std::mem::take(&mut lacking);
+        for (index, _) in round {
+            lacking.extend(children[index].plan(place).map(|read| (index, read)));
+        }
+    }
+    for (index, _) in lacking {
+        place.apply(&mut children[index]);
+    }
+}
+
+fn read_together(planned: &[(usize, ChildRead)]) -> Vec<Result<ReadBuffer>> {
+    let mut reads: Vec<RangeRead<'_>> = planned
+        .iter()
+        .map(|(_, child)| {
+            RangeRead::new(&*child.file, child.read.offset(), child.read.length()).of_class(child.read.class())
+        })
+        .collect();
+    if let Some((_, first)) = planned.first() {
+        first.file_system.read_ranges(&mut reads, &first.context);
+    }
+    reads.into_iter().map(|read| read.result).collect()
+}
