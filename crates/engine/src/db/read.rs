@@ -30,6 +30,7 @@ impl ReadOptions {
         TableReadOptions {
             verify_checksums: self.verify_checksums,
             fill_cache: self.fill_cache,
+            cache_data_blocks: self.cache_data_blocks,
             read_tier: self.read_tier,
             total_order_seek: self.total_order_seek,
             prefix_same_as_start: self.prefix_same_as_start,

@@ -17,6 +17,9 @@ pub struct ReadOptions {
     pub verify_checksums: bool,
     /// Put blocks read into the cache (default true).
     pub fill_cache: bool,
+    /// With `fill_cache`: also data blocks (default true), not only those of index and filter, which the next read of the
+    /// same keys needs whatever else it reads.
+    pub cache_data_blocks: bool,
     /// How deep to read; `BlockCacheOnly` answers `Incomplete` instead of reading a file.
     pub read_tier: ReadTier,
     /// First key an iterator may return.
@@ -45,6 +48,7 @@ impl Default for ReadOptions {
             snapshot: None,
             verify_checksums: true,
             fill_cache: true,
+            cache_data_blocks: true,
             read_tier: ReadTier::All,
             lower_bound: None,
             upper_bound: None,

@@ -17,6 +17,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ReadOptions.snapshot", Elsewhere(API, "an_iterator_and_a_snapshot_see_one_moment")),
     ("ReadOptions.verify_checksums", Shown(verify_checksums)),
     ("ReadOptions.fill_cache", Shown(fill_cache)),
+    ("ReadOptions.cache_data_blocks", Shown(cache_data_blocks)),
     ("ReadOptions.read_tier", Elsewhere(API, "the_cache_tier_answers_incomplete_instead_of_reading")),
     ("ReadOptions.lower_bound", Elsewhere(API, "bounds")),
     ("ReadOptions.upper_bound", Elsewhere(API, "bounds")),
@@ -70,6 +71,24 @@ fn fill_cache() {
         number(&db, "block-cache-usage") > before
     });
     assert_eq!(cached, [true, false]);
+}
+
+/// The index comes into the cache either way, the data block only if it is wanted there.
+fn cache_data_blocks() {
+    let cached = [true, false].map(|cache_data_blocks| {
+        let mut setup = Setup::new().with_cache(8 << 20);
+        setup.family.table.cache_index_and_filter_blocks = true;
+        let db = setup.open();
+        flush_range(&db, 0..1000);
+        let count = |role: &str| db.map_property("block-cache-entry-stats").unwrap()[&format!("count.{role}")] != "0";
+        let options = ReadOptions { cache_data_blocks, ..ReadOptions::default() };
+        db.get_with(&options, key(5).as_bytes()).unwrap().unwrap();
+        let mut iter = db.iter(&options);
+        iter.seek(key(500).as_bytes());
+        assert!(iter.valid());
+        (count("data-block"), count("index-block"))
+    });
+    assert_eq!(cached, [(true, true), (false, true)]);
 }
 
 /// A seek within a prefix that no table has: the filters spare the blocks, or are not asked.

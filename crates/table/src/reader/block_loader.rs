@@ -77,7 +77,7 @@ impl BlockLoader {
             return self.load_uncached(handle, role, options, readahead);
         };
         let key = self.cache_key(handle);
-        if !options.fill_cache || options.read_tier == ReadTier::BlockCacheOnly {
+        if !options.fills_cache_with(role) || options.read_tier == ReadTier::BlockCacheOnly {
             return match cache.lookup_as(&key, role.entry_role()) {
                 Some(found) => Ok(found),
                 None => self.load_uncached(handle, role, options, readahead),
@@ -139,7 +139,7 @@ impl BlockLoader {
         options: &TableReadOptions,
     ) -> Result<BlockRef> {
         match &self.cache {
-            Some(cache) if options.fill_cache => {
+            Some(cache) if options.fills_cache_with(BlockRole::Data) => {
                 let (charge, key) = (block.memory_bytes(), self.cache_key(handle));
                 cache.insert_or_fail(&key, block, charge, role.entry_role(), self.priority(role))
             }

@@ -1,5 +1,6 @@
 //! What a read may do and what it should leave behind.
 
+use crate::blocks::BlockRole;
 use ferrock_vfs::{ReadClass, ReadContext};
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ pub struct TableReadOptions {
     pub verify_checksums: bool,
     /// Put blocks that are read into the cache.
     pub fill_cache: bool,
+    /// With `fill_cache`: also data blocks.
+    pub cache_data_blocks: bool,
     /// Where the read may look.
     pub read_tier: ReadTier,
     /// Ignore prefix filters in seeks.
@@ -52,6 +55,12 @@ impl TableReadOptions {
     pub fn read_context(&self, class: ReadClass) -> ReadContext {
         ReadContext { deadline_us: self.deadline_us, io_timeout: self.io_timeout, ..ReadContext::for_class(class) }
     }
+
+    /// Whether a block of a role is put into the cache.
+    #[inline]
+    pub(crate) fn fills_cache_with(&self, role: BlockRole) -> bool {
+        self.fill_cache && (self.cache_data_blocks || role != BlockRole::Data)
+    }
 }
 
 impl Default for TableReadOptions {
@@ -59,6 +68,7 @@ impl Default for TableReadOptions {
         Self {
             verify_checksums: true,
             fill_cache: true,
+            cache_data_blocks: true,
             read_tier: ReadTier::All,
             total_order_seek: false,
             prefix_same_as_start: false,
