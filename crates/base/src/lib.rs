@@ -3,6 +3,7 @@
 //! and the option table. Nothing here does I/O; every other crate stands on it.
 #![warn(missing_docs)]
 
+pub mod allocation;
 pub mod checksum;
 pub mod clock;
 pub mod coding;
