@@ -3,6 +3,7 @@
 //! ```text
 //! main.rs     arguments -> subcommand -> exit code        output.rs   tables, JSON, progress, units: shared by all
 //! demo/       load, kill -9, recover, verify, compact     digest/     what a database holds, as hashes
+//! fast-forward: what bounded reads cost; in the library, for another program measures another engine with it
 //! ```
 //!
 //! Exit codes are part of the interface: 0 all is well, 1 the data is not what it must
@@ -17,8 +18,14 @@ mod hex;
 mod output;
 
 use clap::{Parser, Subcommand};
+use ferrock_base::allocation::CountingAllocator;
+use ferrock_cli::{failure, fast_forward};
 use std::fmt;
 use std::process::ExitCode;
+
+/// `fast-forward` reports what reads allocate.
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,6 +34,7 @@ Examples:
   ferrock digest /var/lib/app/db          what a database holds: counts and SHA-256 per column family
   ferrock digest before | diff - <(ferrock digest after)
                                           did a migration keep everything?
+  ferrock fast-forward --dir /mnt/nvme/ff how many reads does a row in the middle of a million rows take?
 
 Exit codes:
   0   all is well
@@ -50,6 +58,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Print count, bytes and SHA-256 of everything a database holds, without writing to it.
     Digest(digest::DigestArgs),
+    /// Measure what reads of large partitions cost, in requests and bytes.
+    FastForward(fast_forward::Arguments),
     /// The process that `demo` kills.
     #[command(hide = true)]
     DemoWriter(demo::WriterArgs),
@@ -78,6 +88,10 @@ impl From<Outcome> for ExitCode {
 enum Failure {
     /// The command line is wrong.
     Usage(String),
+    /// The data is not what it must be, or cost more to read than it may.
+    Data(String),
+    /// The work could not be done.
+    NotDone(String),
     /// The engine or a file refused.
     Engine(ferrock::Error),
     /// A pipe or a child process failed.
@@ -88,8 +102,22 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(message) => write!(f, "{message}\nTry `ferrock --help`."),
+            Self::Data(message) | Self::NotDone(message) => write!(f, "{message}"),
             Self::Engine(error) => write!(f, "{error}"),
             Self::Io(what, error) => write!(f, "{what}: {error}"),
+        }
+    }
+}
+
+impl From<failure::Failure> for Failure {
+    fn from(failure: failure::Failure) -> Self {
+        match failure {
+            failure::Failure::Usage(message) => Self::Usage(message),
+            failure::Failure::Data(message) => Self::Data(message),
+            failure::Failure::NotDone(message) => Self::NotDone(message),
+            failure::Failure::Engine(error) if error.is_corruption() => Self::Data(error.to_string()),
+            failure::Failure::Engine(error) => Self::Engine(error),
+            failure::Failure::Output(error) => Self::Io("standard output", error),
         }
     }
 }
@@ -117,6 +145,9 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Digest(args) => digest::run(&args),
+        Command::FastForward(args) => {
+            fast_forward::run(&args, &fast_forward::Ferrock).map(|()| Outcome::Good).map_err(Failure::from)
+        }
         Command::DemoWriter(args) => demo::run_writer(&args),
     };
     match result {
@@ -125,7 +156,11 @@ fn main() -> ExitCode {
         Err(Failure::Io(_, error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             output::complain(&failure.to_string());
-            if matches!(failure, Failure::Usage(_)) { ExitCode::from(USAGE) } else { Outcome::NotDone.into() }
+            match failure {
+                Failure::Usage(_) => ExitCode::from(USAGE),
+                Failure::Data(_) => Outcome::BadData.into(),
+                _ => Outcome::NotDone.into(),
+            }
         }
     }
 }

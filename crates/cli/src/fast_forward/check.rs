@@ -1,0 +1,53 @@
+//! Holds what was read against what may be read.
+
+use super::cost::{Cost, is_within as fits};
+use super::engine::Counters;
+
+/// True when no class, nor all together, cost more than is allowed.
+pub(super) fn is_within(measured: &Counters, allowed: &Cost, sector: u64) -> bool {
+    let classes = [(measured.data, allowed.data), (measured.index, allowed.index), (measured.filter, allowed.filter)];
+    fits(measured.total, allowed.total(), sector)
+        && classes
+            .into_iter()
+            .all(|(measured, allowed)| measured.is_none_or(|measured| fits(measured, allowed, sector)))
+}
+
+/// What was read and what may be, for people.
+pub(super) fn difference(measured: &Counters, allowed: &Cost) -> String {
+    let classes = [
+        ("", Some(measured.total), allowed.total()),
+        ("data ", measured.data, allowed.data),
+        ("index ", measured.index, allowed.index),
+        ("filter ", measured.filter, allowed.filter),
+    ];
+    let texts = classes.into_iter().filter_map(|(name, measured, allowed)| {
+        let measured = measured?;
+        Some(format!(
+            "{name}{} requests, {} bytes where {}, {} would do",
+            measured.requests, measured.bytes, allowed.requests, allowed.bytes
+        ))
+    });
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cost::Spans;
+    use super::super::engine::ClassCounters;
+    use super::*;
+
+    #[test]
+    fn a_read_too_many_is_one_in_any_class() {
+        let one = Spans { requests: 1, bytes: 512 };
+        let allowed = Cost { data: one, index: one, ..Cost::default() };
+        let class = |requests| Some(ClassCounters { requests, bytes: 512 });
+        let total = ClassCounters { requests: 2, bytes: 1024 };
+        let fine = Counters { total, data: class(1), index: class(1), ..Counters::default() };
+        assert!(is_within(&fine, &allowed, 512));
+        let shifted = Counters { data: class(2), index: class(0), ..fine };
+        assert!(!is_within(&shifted, &allowed, 512));
+        let more = Counters { total: ClassCounters { requests: 3, bytes: 1024 }, ..Counters::default() };
+        assert!(!is_within(&more, &allowed, 512));
+        assert!(difference(&shifted, &allowed).contains("data 2 requests, 512 bytes where 1, 512 would do"));
+    }
+}

@@ -1,0 +1,153 @@
+//! Ferrock, as the driver sees it.
+
+use super::engine::{Bounds, CacheCounters, ClassCounters, Counters, Cursor, Database, Engine, Opening, Visit};
+use super::populate::read_options_of;
+use crate::failure::Result;
+use ferrock::options::{CacheOptions, TableBlockCache};
+use ferrock::{Db, DbOptions, Iter, ReadOptions};
+use ferrock_cache::{EntryRole, RoleStats};
+use ferrock_vfs::{FileSystem, default_file_system};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The engine of this workspace.
+#[derive(Debug, Default)]
+pub struct Ferrock;
+
+struct FerrockDatabase {
+    db: Db,
+    cache: Arc<TableBlockCache>,
+    file_system: Arc<dyn FileSystem>,
+    caches_data: bool,
+}
+
+impl Engine for Ferrock {
+    fn name(&self) -> String {
+        format!("Ferrock {}", env!("CARGO_PKG_VERSION"))
+    }
+
+    fn open(&self, directory: &Path, how: &Opening) -> Result<Box<dyn Database>> {
+        let cache = TableBlockCache::new(CacheOptions { capacity_bytes: how.cache_bytes, ..CacheOptions::default() });
+        let file_system = default_file_system();
+        let mut options = DbOptions::default();
+        options.use_direct_reads = how.direct;
+        options.components.block_cache = Some(Arc::clone(&cache));
+        options.components.file_system = Some(Arc::clone(&file_system));
+        let families = vec![("default".to_owned(), read_options_of(how.prefix_bytes))];
+        let (db, _) = Db::open_read_only(directory, options, Some(families))?;
+        Ok(Box::new(FerrockDatabase { db, cache, file_system, caches_data: how.caches_data }))
+    }
+}
+
+impl FerrockDatabase {
+    fn read_options(&self, bounds: &Bounds) -> ReadOptions {
+        ReadOptions {
+            lower_bound: bounds.lower.map(|key| key.to_vec()),
+            upper_bound: bounds.upper.map(|key| key.to_vec()),
+            cache_data_blocks: self.caches_data,
+            ..ReadOptions::default()
+        }
+    }
+}
+
+impl Database for FerrockDatabase {
+    fn get(&self, key: &[u8], visit: Visit<'_>) -> Result<()> {
+        match self.db.get_with(&self.read_options(&Bounds::default()), key)? {
+            Some(value) => visit(key, &value),
+            None => Ok(()),
+        }
+    }
+
+    fn cursor(&self, bounds: &Bounds, _limit: Option<u64>) -> Result<Box<dyn Cursor + '_>> {
+        let options = self.read_options(bounds);
+        Ok(Box::new(FerrockCursor { iter: self.db.iter(&options), db: &self.db, options }))
+    }
+
+    fn ranges(&self, ranges: &mut dyn Iterator<Item = Bounds>, visit: Visit<'_>) -> Result<()> {
+        let mut cursor = self.cursor(&Bounds::default(), None)?;
+        for bounds in ranges {
+            cursor.fast_forward(&bounds)?;
+            cursor.read(u64::MAX, visit)?;
+        }
+        Ok(())
+    }
+
+    fn counters(&self) -> Result<Counters> {
+        let io = self.file_system.counters().snapshot();
+        let stats = self.cache.stats();
+        let of = |roles: &[EntryRole]| {
+            let sum = |of: fn(&RoleStats) -> u64| roles.iter().map(|role| of(stats.role(*role))).sum();
+            let inserts = Some(sum(|role| role.inserts));
+            CacheCounters { hits: sum(|role| role.hits), misses: sum(|role| role.misses), inserts }
+        };
+        Ok(Counters {
+            total: ClassCounters { requests: io.read_requests, bytes: io.read_bytes },
+            index_cache: of(&[EntryRole::IndexBlock, EntryRole::IndexMetaBlock]),
+            filter_cache: of(&[EntryRole::FilterBlock, EntryRole::FilterMetaBlock]),
+            data_cache: of(&[EntryRole::DataBlock]),
+            ..Counters::default()
+        })
+    }
+
+    fn clear_cache(&self) -> Result<()> {
+        self.cache.erase_unreferenced();
+        Ok(())
+    }
+
+    fn request_interface(&self) -> Option<String> {
+        Some(self.file_system.io_backend().to_owned())
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(self.db.close()?)
+    }
+}
+
+struct FerrockCursor<'a> {
+    db: &'a Db,
+    options: ReadOptions,
+    iter: Iter,
+}
+
+impl Cursor for FerrockCursor<'_> {
+    fn to_first(&mut self) -> Result<()> {
+        self.iter.seek_to_first();
+        Ok(self.iter.status()?)
+    }
+
+    fn to_last(&mut self) -> Result<()> {
+        self.iter.seek_to_last();
+        Ok(self.iter.status()?)
+    }
+
+    fn fast_forward(&mut self, bounds: &Bounds) -> Result<()> {
+        self.options.lower_bound = bounds.lower.map(|key| key.to_vec());
+        self.options.upper_bound = bounds.upper.map(|key| key.to_vec());
+        self.iter = self.db.iter(&self.options);
+        self.to_first()
+    }
+
+    fn read(&mut self, limit: u64, visit: Visit<'_>) -> Result<()> {
+        let mut rows = 0;
+        while rows < limit && self.iter.valid() {
+            visit(self.iter.key(), self.iter.value())?;
+            rows += 1;
+            if rows < limit {
+                self.iter.next();
+            }
+        }
+        Ok(self.iter.status()?)
+    }
+
+    fn read_back(&mut self, limit: u64, visit: Visit<'_>) -> Result<()> {
+        let mut rows = 0;
+        while rows < limit && self.iter.valid() {
+            visit(self.iter.key(), self.iter.value())?;
+            rows += 1;
+            if rows < limit {
+                self.iter.prev();
+            }
+        }
+        Ok(self.iter.status()?)
+    }
+}
