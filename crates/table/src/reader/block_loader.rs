@@ -139,7 +139,7 @@ impl BlockLoader {
         options: &TableReadOptions,
     ) -> Result<BlockRef> {
         match &self.cache {
-            Some(cache) if options.fills_cache_with(BlockRole::Data) => {
+            Some(cache) if options.fills_cache_with(role) => {
                 let (charge, key) = (block.memory_bytes(), self.cache_key(handle));
                 cache.insert_or_fail(&key, block, charge, role.entry_role(), self.priority(role))
             }
