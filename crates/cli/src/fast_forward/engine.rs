@@ -55,17 +55,12 @@ pub trait Database {
     fn counters(&self) -> Result<Counters>;
     /// Empties the block cache.
     fn clear_cache(&self) -> Result<()>;
-    /// Called behind every measured run with the bounds that it read.
-    ///
-    /// # Errors
-    /// As reads.
-    fn after_run(&self, _bounds: &mut dyn Iterator<Item = Bounds>) -> Result<()> {
-        Ok(())
-    }
-    /// Where the requests can be seen from outside; `None` for an engine whose counters are those from outside.
-    fn request_interface(&self) -> Option<String> {
-        None
-    }
+    /// Called behind every measured run with keys that it read, one of every few hundred: an engine that can keep data out of
+    /// its cache only together with the index then reads the index again, unmeasured.
+    fn after_run(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<()>;
+    /// By which interface of the system files are read (`pread`, `io_uring`), so that the requests can be counted from
+    /// outside; `None` for an engine whose counters come from there.
+    fn request_interface(&self) -> Option<String>;
     /// Closes it.
     fn close(self: Box<Self>) -> Result<()>;
 }

@@ -1,12 +1,13 @@
 //! Ferrock, as the driver sees it.
 
+use super::dataset::Key;
 use super::engine::{Bounds, CacheCounters, ClassCounters, Counters, Cursor, Database, Engine, Opening, Visit};
 use super::populate::read_options_of;
 use crate::failure::Result;
 use ferrock::options::{CacheOptions, TableBlockCache};
 use ferrock::{Db, DbOptions, Iter, ReadOptions};
 use ferrock_cache::{EntryRole, RoleStats};
-use ferrock_vfs::{FileSystem, default_file_system};
+use ferrock_vfs::{ClassSnapshot, FileSystem, ReadClass, default_file_system};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -80,17 +81,26 @@ impl Database for FerrockDatabase {
             let inserts = Some(sum(|role| role.inserts));
             CacheCounters { hits: sum(|role| role.hits), misses: sum(|role| role.misses), inserts }
         };
+        let class = |class: ClassSnapshot| ClassCounters { requests: class.requests, bytes: class.device_bytes };
         Ok(Counters {
-            total: ClassCounters { requests: io.read_requests, bytes: io.read_bytes },
+            total: class(io.all_classes()),
+            data: Some(class(io.class(ReadClass::Data))),
+            index: Some(class(io.class(ReadClass::Index))),
+            filter: Some(class(io.class(ReadClass::Filter))),
+            blocked: Some(io.windows_waited),
+            dropped: Some(io.windows_discarded),
             index_cache: of(&[EntryRole::IndexBlock, EntryRole::IndexMetaBlock]),
             filter_cache: of(&[EntryRole::FilterBlock, EntryRole::FilterMetaBlock]),
             data_cache: of(&[EntryRole::DataBlock]),
-            ..Counters::default()
         })
     }
 
     fn clear_cache(&self) -> Result<()> {
         self.cache.erase_unreferenced();
+        Ok(())
+    }
+
+    fn after_run(&self, _keys: &mut dyn Iterator<Item = Key>) -> Result<()> {
         Ok(())
     }
 

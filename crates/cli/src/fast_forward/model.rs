@@ -86,7 +86,13 @@ impl Model {
     /// The least that all steps of a run need together.
     fn least(&self, plan: &Plan, data: &DataSet, resident: &Resident) -> Cost {
         let mut cost = Cost::default();
-        for (number, table) in self.tables.iter().enumerate() {
+        let mut needed: Vec<usize> = (0..self.tables.len()).collect();
+        if let Plan::Get { offset } = *plan {
+            // The one table that has the row is enough.
+            needed.retain(|number| has(&self.tables[*number], &data.key(offset)));
+        }
+        for number in needed {
+            let table = &self.tables[number];
             let (mut wanted, mut partitions) = (BTreeSet::new(), BTreeSet::new());
             for bounds in plan.read_bounds(data) {
                 let found = holding(table, &bounds);
@@ -290,6 +296,11 @@ fn holding(table: &Layout, bounds: &Bounds) -> Range<usize> {
     let start = table.blocks.partition_point(|block| bounds.lower.is_some_and(|lower| *block.last() < lower[..]));
     let end = table.blocks.partition_point(|block| bounds.upper.is_none_or(|upper| *block.first() < upper[..]));
     start..end.max(start)
+}
+
+fn has(table: &Layout, key: &[u8]) -> bool {
+    let block = table.blocks.partition_point(|block| *block.last() < *key);
+    table.blocks.get(block).is_some_and(|block| block.keys.iter().any(|found| found[..] == *key))
 }
 
 fn is_within(table: &Layout, key: &[u8]) -> bool {

@@ -174,6 +174,31 @@ impl Plan {
         }
     }
 
+    /// Keys that it reads: the first of what it reads, and then one of so many rows that every index partition is met.
+    pub(crate) fn keys_read<'a>(&self, data: &'a DataSet) -> Box<dyn Iterator<Item = Key> + 'a> {
+        const ROWS_BETWEEN: i64 = 250;
+        let mut last: Option<i64> = None;
+        let mut sparse = move |rows: Range<i64>, lower: Option<Key>| -> Vec<Key> {
+            if rows.is_empty() {
+                return lower.into_iter().collect();
+            }
+            let from = last.filter(|last| *last <= rows.start).map_or(rows.start, |last| last + ROWS_BETWEEN);
+            let found: Vec<i64> = (from.max(rows.start)..rows.end).step_by(ROWS_BETWEEN as usize).collect();
+            last = found.last().copied().or(last);
+            found.into_iter().map(|row| data.key(row)).collect()
+        };
+        let mut open = Bounds::default();
+        Box::new(self.steps(data).flat_map(move |step| match step {
+            Step::Open(bounds, _) => {
+                open = bounds;
+                Vec::new()
+            }
+            Step::Read { rows, .. } | Step::ReadBack { rows } => sparse(rows, open.lower),
+            Step::Forward { bounds, rows } => sparse(rows, bounds.lower),
+            Step::Get { key, .. } => vec![key],
+        }))
+    }
+
     /// The bounds of everything that it reads.
     pub(crate) fn read_bounds<'a>(&self, data: &'a DataSet) -> Box<dyn Iterator<Item = Bounds> + 'a> {
         let mut open = Bounds::default();

@@ -12,7 +12,7 @@ use crate::failure::{Failure, Result};
 use ferrock::options::{BottommostLevelCompaction, FilterPolicy, PrefixExtractor};
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, WriteBatch, WriteOptions};
 use ferrock_format::compression::CompressionType;
-use ferrock_table::options::{IndexType, PartitionFromLevel};
+use ferrock_table::options::{IndexType, PartitionFromLevel, PinningTier};
 use ferrock_vfs::{default_file_system, read_file, write_file_synced};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -97,6 +97,8 @@ pub(crate) fn read_options_of(prefix_bytes: usize) -> ColumnFamilyOptions {
     family.filter_policy = FilterPolicy::bloom(10.0);
     family.table.cache_index_and_filter_blocks = true;
     family.table.pin_top_level_index_and_filter = true;
+    // A filter of prefixes alone is one small block.
+    family.table.metadata_cache_options.unpartitioned_pinning = PinningTier::All;
     family
 }
 

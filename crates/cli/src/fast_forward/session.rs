@@ -311,7 +311,7 @@ impl<'a> Session<'a> {
                 self.objections.push(format!("{name}: {} counted here, {} in {place}", of(told), of(seen)));
             }
         }
-        database.after_run(&mut *case.plan.read_bounds(data))?;
+        database.after_run(&mut *case.plan.keys_read(data))?;
         Ok(run)
     }
 }
