@@ -1,7 +1,7 @@
 //! Names in the metaindex block: the directory of a table's other blocks.
 //!
 //! The metaindex is a plain key/value block with restart interval 1 whose keys are sorted bytewise and whose values are
-//! block handles. Readers ignore names they do not know; writers invent none.
+//! block handles. Readers ignore names they do not know; [`ROW_BOUNDS`] is the one that this writer invents.
 
 use crate::handle::BlockHandle;
 use ferrock_base::{Error, Result};
@@ -18,6 +18,8 @@ pub const RANGE_DELETION: &str = "rocksdb.range_del";
 pub const HASH_INDEX_PREFIXES: &str = "rocksdb.hashindex.prefixes";
 /// Block ranges of a hash-search index.
 pub const HASH_INDEX_METADATA: &str = "rocksdb.hashindex.metadata";
+/// Ferrock's own: the directory of the row bounds. RocksDB skips the name.
+pub const ROW_BOUNDS: &str = "ferrock.row-bounds";
 /// Prefix of the names of user-defined index blocks, which are never needed: the ordinary index is complete.
 pub const USER_DEFINED_INDEX_PREFIX: &str = "rocksdb.user_defined_index.";
 /// Prefix of the name of a filter for the whole table; the policy's compatibility name follows.
@@ -42,6 +44,8 @@ pub enum MetaBlock<'a> {
     HashIndexPrefixes,
     /// The hash-search index's block ranges.
     HashIndexMetadata,
+    /// The directory of the row bounds.
+    RowBounds,
     /// A filter for the whole table, of the policy named.
     FullFilter(&'a [u8]),
     /// A filter-partition index, of the policy named.
@@ -61,6 +65,7 @@ impl<'a> MetaBlock<'a> {
             (RANGE_DELETION, Self::RangeDeletion),
             (HASH_INDEX_PREFIXES, Self::HashIndexPrefixes),
             (HASH_INDEX_METADATA, Self::HashIndexMetadata),
+            (ROW_BOUNDS, Self::RowBounds),
         ];
         if let Some((_, block)) = exact.into_iter().find(|(known, _)| known.as_bytes() == name) {
             return block;
@@ -90,6 +95,8 @@ pub struct MetaBlockHandles {
     pub hash_index_prefixes: Option<BlockHandle>,
     /// The hash-search index's block ranges.
     pub hash_index_metadata: Option<BlockHandle>,
+    /// The directory of the row bounds.
+    pub row_bounds: Option<BlockHandle>,
     /// A full filter of the built-in policies.
     pub full_filter: Option<BlockHandle>,
     /// A filter-partition index of the built-in policies.
@@ -110,6 +117,7 @@ impl MetaBlockHandles {
                 MetaBlock::RangeDeletion => &mut handles.range_deletion,
                 MetaBlock::HashIndexPrefixes => &mut handles.hash_index_prefixes,
                 MetaBlock::HashIndexMetadata => &mut handles.hash_index_metadata,
+                MetaBlock::RowBounds => &mut handles.row_bounds,
                 MetaBlock::FullFilter(policy) if policy == built_in => &mut handles.full_filter,
                 MetaBlock::PartitionedFilter(policy) if policy == built_in => &mut handles.partitioned_filter,
                 MetaBlock::FullFilter(_) | MetaBlock::PartitionedFilter(_) | MetaBlock::Other => continue,

@@ -18,6 +18,7 @@
 //! - [`IndexBlock`] with [`IndexCursor`]: decoded when it is loaded, because one index is searched thousands of times.
 //! - [`MetaBlock`]: names and values, read once from front to back.
 //! - [`BlockBuilder`] writes all of them.
+//! - [`RowBounds`]: not of that form, and Ferrock's own: where the rows of the blocks of an index partition begin.
 //!
 //! Every decoder answers damaged bytes with `Corruption` and the offset within the block.
 
@@ -34,6 +35,7 @@ mod interpolation;
 mod key_buffer;
 mod layout;
 mod meta;
+mod row_bounds;
 #[cfg(test)]
 mod tests;
 mod uniformity;
@@ -48,3 +50,7 @@ pub use index::{IndexBlock, IndexEntry, IndexFormat, IndexSearch};
 pub use index_cursor::IndexCursor;
 pub use layout::BlockLayout;
 pub use meta::MetaBlock;
+pub use row_bounds::{
+    RowBound, RowBounds, bound_between, decode_row_bounds_directory, encode_row_bounds, encode_row_bounds_directory,
+    separator_between,
+};
