@@ -20,12 +20,15 @@ pub mod options;
 mod read_sample;
 pub mod reader;
 
+/// Property of a table whose partitions of several blocks end on cuts: its value is the name of the prefix extractor.
+pub const PARTITION_CUT_PROPERTY: &[u8] = b"ferrock.partition-cut";
+
 pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
 pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
 pub use charging::{CacheUsageOptions, ChargeDecision, Charging};
 pub use options::BlockBasedTableOptions;
 pub use read_sample::{ReadCounts, ReadSample};
 pub use reader::{
-    FooterDetails, PlannedRead, ReadTier, ScanBounds, TableIter, TableReadOptions, TableReader, TableReaderParams,
-    TableStatistics,
+    FooterDetails, PlannedRead, ReadTier, RowsOfBlock, ScanBounds, TableIter, TableReadOptions, TableReader,
+    TableReaderParams, TableStatistics,
 };

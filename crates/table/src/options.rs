@@ -254,6 +254,17 @@ option_table! {
         /// are. Tables of the levels above it are read often and in many places, so that their whole index and filter are
         /// wanted anyway.
         own_mutable partition_from_level: PartitionFromLevel = PartitionFromLevel::Automatic;
+        /// Note for every data block where its rows begin, in blocks of Ferrock's own beside the index that RocksDB skips: a
+        /// lookup of a key between two blocks then reads no data, and a scan needs no block beyond its bound to know that.
+        own_mutable row_bounds: bool = false;
+        /// End the data block where a partition of several blocks ends (all keys of one prefix), give its index entries
+        /// index partitions of their own, and say so in a property: a lookup behind its last row then reads no data. Needs a
+        /// prefix extractor of a fixed or capped length; nothing happens without one.
+        own_mutable partition_cut: bool = false;
+        /// Bytes of a sector that every data block begins at, and every partition of index and filter; 0 is none.
+        own_mutable pad_to_sector: u64 = 0, 0..=65_536;
+        /// Bytes of a sector; these blocks begin at one only where they then lie in fewer. 0 is none.
+        own_mutable avoid_straddle: u64 = 0, 0..=65_536;
         /// Whether filters are partitioned like the index; nothing happens unless it is.
         mutable partition_filters: bool = false;
         /// Whether filter partitions are cut on their own.

@@ -14,6 +14,7 @@ use super::flat_decode::{Decoded, flat_budget};
 use super::index_search::{FlatIndex, FlatIndexBuilder, RestartHeads};
 use super::key_buffer::KeyBuffer;
 use super::layout::BlockLayout;
+use super::row_bounds::RowBounds;
 use crate::handle::BlockHandle;
 use crate::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_base::coding::{get_varint32, get_varint64, unzigzag};
@@ -78,6 +79,15 @@ pub struct IndexBlock {
     pub(super) layout: BlockLayout,
     pub(super) form: Form,
     entry_count: usize,
+    rows: Option<Box<RowsOfBlocks>>,
+}
+
+/// Row bounds, and how the entries are counted that they belong to.
+#[derive(Debug)]
+struct RowsOfBlocks {
+    bounds: RowBounds,
+    /// Ordinal of the entry at every restart; empty where that is the number of the restart.
+    restart_ordinals: Vec<u32>,
 }
 
 impl IndexBlock {
@@ -92,7 +102,7 @@ impl IndexBlock {
         if bytewise {
             match FlatIndex::decode(&bytes, &layout, format)? {
                 Decoded::Flat(flat, entry_count) => {
-                    return Ok(Self { format, layout, form: Form::Flat(flat), entry_count });
+                    return Ok(Self { format, layout, form: Form::Flat(flat), entry_count, rows: None });
                 }
                 Decoded::TooLarge => wanted = false,
                 Decoded::OutOfOrder => {}
@@ -136,7 +146,7 @@ impl IndexBlock {
             let heads = if bytewise { RestartHeads::build(&bytes, &layout, format, &prefix) } else { None };
             Form::Restarts { bytes, heads }
         };
-        Ok(Self { format, layout, form, entry_count })
+        Ok(Self { format, layout, form, entry_count, rows: None })
     }
 
     /// Chooses how entries are found. Only bytewise keys are numbers to interpolate between; others are bisected.
@@ -156,6 +166,44 @@ impl IndexBlock {
             form => form,
         };
         self
+    }
+
+    /// Adds the row bounds of its data blocks, which must be as many as there are entries.
+    pub fn with_row_bounds(mut self, bounds: RowBounds) -> Result<Self> {
+        if bounds.len() != self.entry_count {
+            let (blocks, entries) = (bounds.len(), self.entry_count);
+            return Err(Error::corruption(format!("row bounds of {blocks} blocks beside an index of {entries}")));
+        }
+        let mut restart_ordinals = Vec::new();
+        if let Form::Restarts { bytes, .. } = &self.form
+            && self.layout.restart_count < self.entry_count
+        {
+            let (mut walker, mut ordinal, mut met) = (IndexWalker::default(), 0u32, 0);
+            while walker.step(bytes, &self.layout, self.format)? {
+                if met < self.layout.restart_count && walker.at == self.layout.restart(bytes, met) {
+                    restart_ordinals.push(ordinal);
+                    met += 1;
+                }
+                ordinal += 1;
+            }
+        }
+        self.rows = Some(Box::new(RowsOfBlocks { bounds, restart_ordinals }));
+        Ok(self)
+    }
+
+    /// The row bounds that were added.
+    #[inline]
+    #[must_use]
+    pub fn row_bounds(&self) -> Option<&RowBounds> {
+        self.rows.as_ref().map(|rows| &rows.bounds)
+    }
+
+    /// Ordinal of the entry at a restart, for an index of restarts with row bounds.
+    pub(super) fn restart_ordinal(&self, restart: usize) -> Option<usize> {
+        match &self.rows.as_ref()?.restart_ordinals {
+            ordinals if ordinals.is_empty() => Some(restart),
+            ordinals => ordinals.get(restart).map(|&ordinal| ordinal as usize),
+        }
     }
 
     /// Number of entries.
@@ -183,7 +231,11 @@ impl IndexBlock {
             Form::Flat(flat) | Form::Interpolated(flat) => flat.memory_bytes(),
             Form::Restarts { bytes, heads } => bytes.capacity() + heads.as_ref().map_or(0, RestartHeads::memory_bytes),
         };
-        form + size_of::<Self>()
+        let rows = self
+            .rows
+            .as_ref()
+            .map_or(0, |rows| rows.bounds.memory_bytes() + rows.restart_ordinals.capacity() * size_of::<u32>());
+        form + rows + size_of::<Self>()
     }
 }
 

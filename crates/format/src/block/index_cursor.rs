@@ -6,6 +6,7 @@
 use super::entry::bad_entry;
 use super::index::{Form, IndexBlock, IndexEntry, IndexWalker};
 use super::index_search::{RestartHeads, restart_key};
+use super::row_bounds::RowBound;
 use crate::handle::BlockHandle;
 use ferrock_base::internal_key::{trailer, user_key};
 use ferrock_base::{Error, InternalComparator, Result};
@@ -65,6 +66,25 @@ impl IndexCursor {
             }
         }
         IndexEntry { handle: BlockHandle::NULL, first_key: None }
+    }
+
+    /// What the block's row bounds say about the data block of the entry; `None` without them.
+    #[must_use]
+    pub fn row_bound(&self, block: &IndexBlock) -> Option<RowBound> {
+        let bounds = block.row_bounds().filter(|_| self.valid)?;
+        let ordinal = match &block.form {
+            Form::Flat(_) | Form::Interpolated(_) => self.position,
+            Form::Restarts { bytes, .. } => {
+                let mut ordinal = block.restart_ordinal(self.position)?;
+                let mut walker = IndexWalker::default();
+                walker.go_to(block.layout.restart(bytes, self.position));
+                while walker.next_at < self.walker.at && walker.step(bytes, &block.layout, block.format).ok()? {
+                    ordinal += 1;
+                }
+                ordinal
+            }
+        };
+        bounds.bound(ordinal)
     }
 
     /// Replaces `out` with the stored key: a user key or an internal key, as the block's format says.

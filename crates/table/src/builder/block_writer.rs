@@ -15,23 +15,43 @@ const ZEROS: [u8; 4096] = [0; 4096];
 /// Aligned blocks begin at multiples of this, or of their own size if that is less.
 const PAGE_BYTES: u64 = 4096;
 
-/// Zeros around data blocks.
+/// Zeros around data blocks, and before partitions of index and filter.
 #[derive(Clone, Copy, Debug)]
 struct Padding {
     /// A power of two that every data block begins at a multiple of; 1 for none.
     alignment: u64,
     /// Boundaries that data blocks do not straddle if the padding is below the second number; 0 for none.
     super_block: (u64, u64),
+    /// Bytes of a sector that every block begins at; 0 for none.
+    sector: u64,
+    /// Bytes of a sector; a block begins at one if it then lies in fewer. 0 for none.
+    straddle: u64,
 }
 
 impl Padding {
     fn new(options: &BlockBasedTableOptions) -> Self {
         let alignment = if options.block_align { options.block_size.min(PAGE_BYTES) } else { 1 };
         let limit = options.super_block_alignment_size / options.super_block_alignment_space_overhead_ratio.max(1);
-        Self { alignment: alignment.max(1), super_block: (options.super_block_alignment_size, limit) }
+        Self {
+            alignment: alignment.max(1),
+            super_block: (options.super_block_alignment_size, limit),
+            sector: options.pad_to_sector,
+            straddle: options.avoid_straddle,
+        }
     }
 
-    /// A payload ends before a boundary; its trailer may lie behind.
+    /// Before what is read as one, by sectors.
+    fn before_extent(self, offset: u64, bytes: u64) -> u64 {
+        let to = |sector: u64| offset.next_multiple_of(sector.max(1)) - offset;
+        if self.sector > 0 {
+            return to(self.sector);
+        }
+        let Some(last) = bytes.checked_sub(1).filter(|_| self.straddle > 0) else { return 0 };
+        let sectors = (offset + last) / self.straddle - offset / self.straddle;
+        if last / self.straddle < sectors { to(self.straddle) } else { 0 }
+    }
+
+    /// Before a data block. A payload ends before a boundary; its trailer may lie behind.
     fn before(self, offset: u64, payload_bytes: u64) -> u64 {
         let (size, limit) = self.super_block;
         if size == 0 {
@@ -44,6 +64,15 @@ impl Padding {
     fn after(self, stored_bytes: u64) -> u64 {
         stored_bytes.next_multiple_of(self.alignment) - stored_bytes
     }
+}
+
+/// What a block is to the padding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Data,
+    /// A partition, read together with this many bytes behind it.
+    Partition(u64),
+    Other,
 }
 
 /// How a block was stored.
@@ -146,19 +175,34 @@ impl BlockWriter {
     /// Writes a data block, compressed where that pays.
     pub(super) fn write_data(&mut self, block: &[u8]) -> Result<(BlockHandle, Stored)> {
         let mut compressor = self.compressor.take();
-        let written = self.write_with(compressor.as_mut(), block, true);
+        let written = self.write_with(compressor.as_mut(), block, Unit::Data);
         self.compressor = compressor;
         written
     }
 
     /// Writes an index block, compressed where that pays, without dictionary.
     pub(super) fn write_index(&mut self, block: &[u8], may_compress: bool) -> Result<BlockHandle> {
+        self.write_metadata(block, may_compress, Unit::Other)
+    }
+
+    /// Writes a partition of the index, which the block `side` will follow.
+    pub(super) fn write_partition(
+        &mut self,
+        block: &[u8],
+        may_compress: bool,
+        side: Option<&[u8]>,
+    ) -> Result<BlockHandle> {
+        let behind = side.map_or(0, |side| (side.len() + BLOCK_TRAILER_SIZE) as u64);
+        self.write_metadata(block, may_compress, Unit::Partition(behind))
+    }
+
+    fn write_metadata(&mut self, block: &[u8], may_compress: bool, unit: Unit) -> Result<BlockHandle> {
         if !may_compress {
-            return self.write_raw(block);
+            return self.append(block, 0, unit);
         }
         let with_dictionary = self.dictionary.is_some();
         let mut compressor = if with_dictionary { self.plain_compressor.take() } else { self.compressor.take() };
-        let written = self.write_with(compressor.as_mut(), block, false);
+        let written = self.write_with(compressor.as_mut(), block, unit);
         if with_dictionary {
             self.plain_compressor = compressor;
         } else {
@@ -171,10 +215,10 @@ impl BlockWriter {
         &mut self,
         compressor: Option<&mut Compressor>,
         block: &[u8],
-        is_data: bool,
+        unit: Unit,
     ) -> Result<(BlockHandle, Stored)> {
         let Some(compressor) = compressor.filter(|_| block.len() < MAX_COMPRESSED_BLOCK) else {
-            return self.append(block, 0, is_data).map(|handle| (handle, Stored::Raw));
+            return self.append(block, 0, unit).map(|handle| (handle, Stored::Raw));
         };
         let mut compressed = std::mem::take(&mut self.compressed);
         let written = if compressor.compress(block, &mut compressed) {
@@ -183,14 +227,14 @@ impl BlockWriter {
             if let Some(spoil) = self.spoil {
                 spoil(&mut compressed);
             }
-            self.check_compressed(kind, &compressed, block, is_data).and_then(|()| {
+            self.check_compressed(kind, &compressed, block, unit == Unit::Data).and_then(|()| {
                 if !self.used_types.contains(&kind) {
                     self.used_types.push(kind);
                 }
-                self.append(&compressed, kind.as_u8(), is_data).map(|handle| (handle, Stored::Compressed))
+                self.append(&compressed, kind.as_u8(), unit).map(|handle| (handle, Stored::Compressed))
             })
         } else {
-            self.append(block, 0, is_data).map(|handle| (handle, Stored::Rejected))
+            self.append(block, 0, unit).map(|handle| (handle, Stored::Rejected))
         };
         self.compressed = compressed;
         written
@@ -222,22 +266,29 @@ impl BlockWriter {
 
     /// Writes a block as it is.
     pub(super) fn write_raw(&mut self, block: &[u8]) -> Result<BlockHandle> {
-        self.append(block, 0, false)
+        self.append(block, 0, Unit::Other)
     }
 
-    fn append(&mut self, payload: &[u8], compression: u8, is_data: bool) -> Result<BlockHandle> {
+    fn append(&mut self, payload: &[u8], compression: u8, unit: Unit) -> Result<BlockHandle> {
         if u32::try_from(payload.len()).is_err() {
             return Err(Error::invalid_argument(format!("a block of {} bytes: the limit is 4 GiB", payload.len())));
         }
         let stored_bytes = (payload.len() + BLOCK_TRAILER_SIZE) as u64;
-        if is_data {
-            self.append_zeros(self.padding.before(self.offset, payload.len() as u64))?;
+        match unit {
+            Unit::Data => {
+                self.append_zeros(self.padding.before(self.offset, payload.len() as u64))?;
+                self.append_zeros(self.padding.before_extent(self.offset, stored_bytes))?;
+            }
+            Unit::Partition(behind) => {
+                self.append_zeros(self.padding.before_extent(self.offset, stored_bytes + behind))?;
+            }
+            Unit::Other => {}
         }
         let handle = BlockHandle::new(self.offset, payload.len() as u64);
         let trailer = trailer::encode(self.checksum_type, payload, compression, self.base_context, self.offset);
         self.append_bytes(payload)?;
         self.append_bytes(&trailer)?;
-        if is_data {
+        if unit == Unit::Data {
             self.append_zeros(self.padding.after(stored_bytes))?;
         }
         Ok(handle)

@@ -239,7 +239,7 @@ fn write_partitions(
     let mut top = IndexEncoder::new(encoding.of_top_level());
     let mut size = 0;
     for (key, payload) in partitions {
-        top.add(key, writer.write_raw(payload)?, None);
+        top.add(key, writer.write_partition(payload, false, None)?, None);
         size += payload.len() as u64;
     }
     let block = top.finish();

@@ -1,6 +1,8 @@
 //! Everything behind the data blocks, and the summary of the table.
 
+use super::partition_cut::PartitionCut;
 use super::{TableBuilder, TableSummary};
+use crate::PARTITION_CUT_PROPERTY;
 use crate::options::BlockBasedTableOptions;
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
@@ -86,6 +88,9 @@ fn write_index(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHa
     let properties = &mut builder.properties;
     properties.index_type = Some(builder.index.index_type() as u32);
     properties.index_size = index.size;
+    if let Some(size) = index.row_bounds_size {
+        builder.own_properties.insert(metaindex::ROW_BOUNDS.as_bytes().to_vec(), size.to_string().into_bytes());
+    }
     properties.index_partitions = index.partitions;
     properties.num_uniform_blocks = Some(index.uniform_blocks);
     properties.top_level_index_size = index.top_level_size;
@@ -166,6 +171,10 @@ fn complete_properties(builder: &mut TableBuilder, data_end: u64) {
     properties.separate_key_value_in_data_block = options.separate_key_value_in_data_block.into();
     properties.seqno_to_time_map.clone_from(&params.seqno_to_time_map);
     properties.user_collected.clone_from(&params.user_collected);
+    properties.user_collected.append(&mut builder.own_properties);
+    if let Some(extractor) = builder.partition_cut.as_ref().and_then(PartitionCut::kept_promise) {
+        properties.user_collected.insert(PARTITION_CUT_PROPERTY.to_vec(), extractor.name().into_bytes());
+    }
     properties.compression_options = describe(&params.compression_options, params.compression);
     let used = builder.writer.used_types();
     properties.compression_name = CompressionName::for_table(options.format_version, params.compression, used).encode();

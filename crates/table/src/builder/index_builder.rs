@@ -16,12 +16,14 @@
 
 use super::block_writer::BlockWriter;
 use super::hash_prefixes::HashPrefixes;
+use super::partition_cut::BlockEnd;
+use super::row_bounds::RowBoundsLog;
 use crate::options::{BlockBasedTableOptions, IndexShorteningMode, IndexType, PartitionFromLevel};
 use ferrock_base::coding::{put_varint32, put_varint64, varint_len, zigzag};
-use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
+use ferrock_base::internal_key::{TRAILER_SIZE, append_internal_key, user_key};
 use ferrock_base::prefix::PrefixExtractor;
-use ferrock_base::{InternalComparator, Result};
-use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
+use ferrock_base::{InternalComparator, MAX_SEQUENCE_NUMBER, Result, ValueType};
+use ferrock_format::block::{BlockBuilder, BlockBuilderOptions, separator_between};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
@@ -33,18 +35,18 @@ const FIRST_DELTA_VERSION: u32 = 4;
 
 /// Byte strings behind one another.
 #[derive(Debug, Default)]
-struct Strings {
+pub(super) struct Strings {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl Strings {
-    fn push(&mut self, string: &[u8]) {
+    pub(super) fn push(&mut self, string: &[u8]) {
         self.bytes.extend_from_slice(string);
         self.ends.push(self.bytes.len());
     }
 
-    fn get(&self, index: usize) -> &[u8] {
+    pub(super) fn get(&self, index: usize) -> &[u8] {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[index]]
     }
@@ -143,6 +145,10 @@ struct Partitioning {
     was_cut: bool,
     /// A single partition is written as a whole index.
     unites_one: bool,
+    /// A partition ended for another reason than a large partition of keys.
+    had_own_end: bool,
+    /// Bytes of those that ended for that reason.
+    set_apart_bytes: usize,
 }
 
 impl Partitioning {
@@ -150,7 +156,22 @@ impl Partitioning {
         let (size, early_cut_size) = super::block_limits(options.metadata_block_size, options.block_size_deviation);
         let open = IndexEncoder::new(encoding);
         let unites_one = options.partition_from_level == PartitionFromLevel::Automatic;
-        Self { size, early_cut_size, open, ends: Vec::new(), cut_requested: false, was_cut: false, unites_one }
+        Self {
+            size,
+            early_cut_size,
+            open,
+            ends: Vec::new(),
+            cut_requested: false,
+            was_cut: false,
+            unites_one,
+            had_own_end: false,
+            set_apart_bytes: 0,
+        }
+    }
+
+    /// True for an index that is one partition but for cuts around large partitions of keys.
+    fn is_one(&self) -> bool {
+        !self.had_own_end && self.set_apart_bytes + self.open.block.size_estimate() <= self.size
     }
 
     /// True when the partition is to end before an entry for a block that ends in `last`.
@@ -182,6 +203,7 @@ pub(super) struct IndexBuilder {
     begun_blocks: usize,
     partitioning: Option<Partitioning>,
     hash_prefixes: Option<HashPrefixes>,
+    rows: Option<RowBoundsLog>,
     separator: Vec<u8>,
 }
 
@@ -197,6 +219,8 @@ pub(super) struct WrittenIndex {
     pub(super) top_level_size: u64,
     /// Blocks with the hint that their keys are evenly spread.
     pub(super) uniform_blocks: u64,
+    /// Bytes of row bounds.
+    pub(super) row_bounds_size: Option<u64>,
 }
 
 impl IndexBuilder {
@@ -235,6 +259,7 @@ impl IndexBuilder {
             begun_blocks: 0,
             partitioning: is_partitioned.then(|| Partitioning::new(options, encoding)),
             hash_prefixes,
+            rows: options.row_bounds.then(RowBoundsLog::default),
             separator: Vec::new(),
         }
     }
@@ -247,6 +272,13 @@ impl IndexBuilder {
     /// Keys and values of the index as they will be written, as far as the blocks so far tell.
     pub(super) fn encoding(&self) -> IndexEncoding {
         self.encoding
+    }
+
+    /// Notes the first key of the table.
+    pub(super) fn begin(&mut self, comparator: &InternalComparator, internal_key: &[u8]) {
+        if let Some(rows) = &mut self.rows {
+            rows.begin(comparator, internal_key);
+        }
     }
 
     /// Notes a key of the open data block.
@@ -274,6 +306,7 @@ impl IndexBuilder {
         last: &[u8],
         next: Option<&[u8]>,
         handle: BlockHandle,
+        end: BlockEnd,
     ) {
         let count = self.separators.ends.len();
         if let Some(partitioning) = self.partitioning.as_mut().filter(|_| next.is_some())
@@ -283,21 +316,12 @@ impl IndexBuilder {
             partitioning.open.reset();
             partitioning.cut_requested = false;
             partitioning.was_cut = true;
+            partitioning.had_own_end = true;
         }
-        self.separator.clear();
-        self.separator.extend_from_slice(last);
-        let mut needs_internal_keys = false;
-        match next {
-            Some(next) => {
-                needs_internal_keys = comparator.compare_user_keys(last, next).is_eq();
-                if self.shortening != IndexShorteningMode::NoShortening {
-                    comparator.find_shortest_separator(&mut self.separator, next);
-                }
-            }
-            None if self.shortening == IndexShorteningMode::ShortenSeparatorsAndSuccessor => {
-                comparator.find_short_successor(&mut self.separator);
-            }
-            None => {}
+        let needs_internal_keys = next.is_some_and(|next| comparator.compare_user_keys(last, next).is_eq());
+        self.set_separator(comparator, last, next, end.is_exact);
+        if let Some(rows) = &mut self.rows {
+            rows.end_block(comparator, &self.separator, last, next);
         }
         self.separators.push(&self.separator);
         self.handles.push(handle);
@@ -316,6 +340,60 @@ impl IndexBuilder {
             if next.is_none() {
                 partitioning.was_cut = true;
             }
+        }
+        if let Some(first) = end.large_since {
+            self.set_apart(first, end.ends_large && next.is_some());
+        }
+    }
+
+    /// Makes the separator behind `last`.
+    fn set_separator(&mut self, comparator: &InternalComparator, last: &[u8], next: Option<&[u8]>, is_exact: bool) {
+        self.separator.clear();
+        self.separator.extend_from_slice(last);
+        if is_exact || self.shortening == IndexShorteningMode::NoShortening {
+            return;
+        }
+        let Some(next) = next else {
+            // With row bounds, what lies behind the last row is to be known from its separator.
+            if self.shortening == IndexShorteningMode::ShortenSeparatorsAndSuccessor && self.rows.is_none() {
+                comparator.find_short_successor(&mut self.separator);
+            }
+            return;
+        };
+        let (last, next_user_key) = (user_key(last), user_key(next));
+        match self.rows.as_ref().and_then(|_| separator_between(comparator.user(), last, next_user_key)) {
+            None => comparator.find_shortest_separator(&mut self.separator, next),
+            Some(shorter) if shorter != last => {
+                self.separator.clear();
+                append_internal_key(&mut self.separator, &shorter, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Gives the blocks of a large partition of keys index partitions of their own: from the block `first`, once they
+    /// would fill a quarter of one, to the latest if the partition of keys ends with it.
+    fn set_apart(&mut self, first: usize, ends: bool) {
+        let count = self.separators.ends.len();
+        let Some(partitioning) = &mut self.partitioning else { return };
+        let start = partitioning.ends.last().copied().unwrap_or(0);
+        let size = partitioning.open.block.size_estimate();
+        let own = size * (count - first.max(start)) / (count - start).max(1);
+        let is_worth_it = first < start || own * 4 >= partitioning.size;
+        if first > start && is_worth_it {
+            partitioning.ends.push(first);
+            partitioning.set_apart_bytes += size - own;
+            partitioning.open = IndexEncoder::new(self.encoding);
+            for entry in first..count {
+                partitioning.open.add(self.separators.get(entry), self.handles[entry], None);
+            }
+        }
+        if ends && is_worth_it {
+            partitioning.ends.push(count);
+            partitioning.set_apart_bytes += partitioning.open.block.size_estimate();
+            partitioning.open.reset();
+            partitioning.cut_requested = false;
+            partitioning.was_cut = true;
         }
     }
 
@@ -344,7 +422,8 @@ impl IndexBuilder {
     }
 
     pub(super) fn estimated_size(&self) -> u64 {
-        (self.separators.bytes.len() + self.first_keys.bytes.len() + self.handles.len() * 12) as u64
+        let rows = self.rows.as_ref().map_or(0, RowBoundsLog::estimated_size);
+        (self.separators.bytes.len() + self.first_keys.bytes.len() + self.handles.len() * 12) as u64 + rows
     }
 
     /// Says that the filter is in partitions: then RocksDB takes the index for partitioned, too.
@@ -363,6 +442,7 @@ impl IndexBuilder {
             partitions: 0,
             top_level_size: 0,
             uniform_blocks: 0,
+            row_bounds_size: None,
         };
         if let Some(prefixes) = &mut self.hash_prefixes {
             let (metadata, prefixes) = prefixes.finish();
@@ -375,11 +455,7 @@ impl IndexBuilder {
         }
         let mut encoder = IndexEncoder::new(self.encoding);
         let count = self.handles.len();
-        if self
-            .partitioning
-            .as_ref()
-            .is_some_and(|partitioning| partitioning.unites_one && partitioning.ends.is_empty())
-        {
+        if self.partitioning.as_ref().is_some_and(|partitioning| partitioning.unites_one && partitioning.is_one()) {
             self.partitioning = None;
             self.index_type = IndexType::BinarySearch;
         }
@@ -387,6 +463,7 @@ impl IndexBuilder {
         let Some(ends) = &mut ends else {
             let root = self.write_block(&mut encoder, 0..count, writer, may_compress, &mut written)?;
             written.root = root;
+            self.write_directory(writer, &mut written)?;
             return Ok(written);
         };
         if count > 0 {
@@ -406,11 +483,22 @@ impl IndexBuilder {
         written.top_level_size = block.len() as u64;
         written.size += block.len() as u64;
         written.root = writer.write_index(block, may_compress)?;
+        self.write_directory(writer, &mut written)?;
         Ok(written)
     }
 
+    /// Writes the directory of the row bounds; a table without data blocks has none.
+    fn write_directory(&mut self, writer: &mut BlockWriter, written: &mut WrittenIndex) -> Result<()> {
+        if let Some(rows) = self.rows.as_mut().filter(|_| !self.handles.is_empty()) {
+            let (handle, size) = rows.write_directory(writer)?;
+            written.meta_blocks.push((metaindex::ROW_BOUNDS, handle));
+            written.row_bounds_size = Some(size);
+        }
+        Ok(())
+    }
+
     fn write_block(
-        &self,
+        &mut self,
         encoder: &mut IndexEncoder,
         entries: std::ops::Range<usize>,
         writer: &mut BlockWriter,
@@ -418,13 +506,21 @@ impl IndexBuilder {
         written: &mut WrittenIndex,
     ) -> Result<BlockHandle> {
         let has_first_key = self.index_type == IndexType::BinarySearchWithFirstKey;
-        for entry in entries {
+        for entry in entries.clone() {
             let first_key = has_first_key.then(|| self.first_keys.get(entry));
             encoder.add(self.separators.get(entry), self.handles[entry], first_key);
         }
         let block = encoder.finish();
         written.size += block.len() as u64;
-        let handle = writer.write_index(block, may_compress)?;
+        let side = self.rows.as_ref().filter(|_| !entries.is_empty()).map(|rows| rows.encode(entries));
+        let handle = if self.partitioning.is_some() {
+            writer.write_partition(block, may_compress, side.as_deref())?
+        } else {
+            writer.write_index(block, may_compress)?
+        };
+        if let (Some(rows), Some(side)) = (&mut self.rows, side) {
+            rows.write_side(&side, writer)?;
+        }
         written.uniform_blocks += u64::from(encoder.block.was_uniform());
         Ok(handle)
     }

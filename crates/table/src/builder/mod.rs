@@ -16,6 +16,8 @@ mod finish;
 mod hash_prefixes;
 mod index_builder;
 mod params;
+mod partition_cut;
+mod row_bounds;
 
 pub use params::{TableBuilderParams, TableSummary};
 
@@ -27,12 +29,15 @@ use ferrock_base::hash::hash128;
 use ferrock_base::internal_key::{RANGE_TOMBSTONE_SENTINEL, TRAILER_SIZE, trailer, user_key};
 use ferrock_base::{Error, Result, ValueType};
 use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
+use ferrock_format::compression::CompressionType;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::properties::TableProperties;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_vfs::WritableFile;
 use filter_blocks::FilterBlocks;
 use index_builder::IndexBuilder;
+use partition_cut::{BlockEnd, PartitionCut};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,6 +64,13 @@ pub struct TableBuilder {
     block_size: usize,
     /// Fill at which a block may be cut early.
     early_cut_size: usize,
+    /// Blocks end with their trailer within their size.
+    fits_blocks: bool,
+    partition_cut: Option<PartitionCut>,
+    /// One of the two above.
+    cuts_specially: bool,
+    /// Properties of the user-collected kind that this builder adds.
+    own_properties: BTreeMap<Vec<u8>, Vec<u8>>,
     error: Option<Error>,
 }
 
@@ -83,8 +95,16 @@ impl TableBuilder {
         let data_block = data_block_builder(&params);
         let index = IndexBuilder::new(&options, params.prefix_extractor.as_ref());
         let (block_size, early_cut_size) = block_limits(options.block_size, options.block_size_deviation);
+        let fits_blocks =
+            options.block_align || options.pad_to_sector > 0 && params.compression == CompressionType::NoCompression;
+        let extractor = params.prefix_extractor.as_ref().filter(|_| options.partition_cut);
+        let partition_cut = PartitionCut::new(extractor);
         Ok(Self {
             early_cut_size,
+            fits_blocks,
+            cuts_specially: fits_blocks || partition_cut.is_some(),
+            partition_cut,
+            own_properties: BTreeMap::new(),
             block_size,
             writer,
             base_context,
@@ -129,6 +149,7 @@ impl TableBuilder {
         }
         if self.first_key.is_none() {
             self.first_key = Some(internal_key.to_vec());
+            self.index.begin(&self.params.comparator, internal_key);
         } else if self.params.comparator.compare(&self.last_key, internal_key).is_ge() {
             return Err(Error::invalid_argument("keys are added out of order to a table"));
         }
@@ -187,18 +208,30 @@ impl TableBuilder {
     }
 
     #[inline]
-    fn is_block_full(&self, internal_key: &[u8], value: &[u8]) -> bool {
+    fn is_block_full(&mut self, internal_key: &[u8], value: &[u8]) -> bool {
+        if self.cuts_specially { self.ends_specially(internal_key, value) } else { self.is_full(internal_key, value) }
+    }
+
+    #[inline]
+    fn is_full(&self, internal_key: &[u8], value: &[u8]) -> bool {
         let size = self.data_block.size_estimate();
-        if self.params.options.block_align {
-            return size >= self.block_size || self.overflows_when_aligned(internal_key, value);
-        }
         size >= self.block_size
             || self.params.options.flush_block_policy_factory == FlushBlockPolicy::EveryKey
             || size > self.early_cut_size && self.data_block.size_estimate_after(internal_key, value) > self.block_size
     }
 
+    /// Where blocks are aligned, or partitions end.
+    fn ends_specially(&mut self, internal_key: &[u8], value: &[u8]) -> bool {
+        let is_full = if self.fits_blocks {
+            self.data_block.size_estimate() >= self.block_size || self.overflows_when_aligned(internal_key, value)
+        } else {
+            self.is_full(internal_key, value)
+        };
+        let Some(cut) = &mut self.partition_cut else { return is_full };
+        cut.decide(user_key(&self.last_key), user_key(internal_key), is_full, self.properties.num_data_blocks)
+    }
+
     /// An aligned block ends before it would need another page.
-    #[cold]
     fn overflows_when_aligned(&self, internal_key: &[u8], value: &[u8]) -> bool {
         self.params.options.flush_block_policy_factory == FlushBlockPolicy::EveryKey
             || self.early_cut_size != usize::MAX
@@ -212,12 +245,16 @@ impl TableBuilder {
         }
         let block = self.data_block.finish();
         let (comparator, last) = (&self.params.comparator, &self.last_key);
+        let end = self.partition_cut.as_ref().map_or_else(BlockEnd::default, |cut| match next {
+            Some(_) => cut.block_end(),
+            None => cut.table_end(),
+        });
         self.properties.num_data_blocks += 1;
         self.properties.uncompressed_data_size += block.len() as u64;
         if let Some(buffered) = &mut self.buffered {
             // Where it will lie is not known yet; the end of an index partition is decided by a guess.
             let guess = BlockHandle::new(self.writer.offset() + buffered.total_bytes(), block.len() as u64);
-            self.index.end_block(comparator, last, next, guess);
+            self.index.end_block(comparator, last, next, guess, end);
             buffered.push(block);
             self.data_block.reset();
             if buffered.is_full(&self.params) {
@@ -226,7 +263,7 @@ impl TableBuilder {
             return Ok(());
         }
         let (handle, stored) = self.writer.write_data(block)?;
-        self.index.end_block(comparator, last, next, handle);
+        self.index.end_block(comparator, last, next, handle, end);
         count_stored(&mut self.properties, stored);
         self.data_block.reset();
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::read_options::{ReadTier, TableReadOptions};
 use super::readahead::Readahead;
+use super::row_bounds::SideBlocks;
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, FilterBlock, TableBlockCache};
 use crate::read_sample::ReadSample;
 use ferrock_base::checksum::ChecksumType;
@@ -37,6 +38,8 @@ pub(crate) struct BlockLoader {
     pub(crate) high_priority_metadata: bool,
     /// Index blocks are partitions, which outlast those of filters.
     pub(crate) index_is_partitioned: bool,
+    /// Row bounds behind index blocks.
+    pub(crate) side_blocks: SideBlocks,
     /// Counts the data blocks that lookups read.
     pub(crate) read_sample: Option<Arc<ReadSample>>,
     /// The last bytes of the file, while it is being opened.
@@ -222,6 +225,9 @@ impl BlockLoader {
         verify: bool,
         readahead: Option<&mut Readahead>,
     ) -> Result<CachedBlock> {
+        if role == BlockRole::Index && self.side_blocks.behind(handle).is_some() {
+            return self.read_index_extent(handle, context, verify, readahead).map_err(|error| self.in_file(error));
+        }
         let decoded = self
             .read_stored(handle, context, verify, readahead)
             .and_then(|(stored, compression)| self.decode(stored, compression, handle, role));
@@ -302,7 +308,7 @@ impl BlockLoader {
         self.check_stored(stored.into_owned(), handle, verify)
     }
 
-    fn check_stored(&self, mut stored: Vec<u8>, handle: BlockHandle, verify: bool) -> Result<(Vec<u8>, u8)> {
+    pub(super) fn check_stored(&self, mut stored: Vec<u8>, handle: BlockHandle, verify: bool) -> Result<(Vec<u8>, u8)> {
         let (payload, compression) = if verify {
             trailer::verify(self.checksum_type, &stored, self.base_context, handle.offset)?
         } else {

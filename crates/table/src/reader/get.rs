@@ -1,11 +1,13 @@
 //! Point lookups.
 
 use super::index_reader::IndexPosition;
+use super::row_bounds::partition_ended_before;
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockRef, BlockRole, PinnedBlock};
 use ferrock_base::internal_key::user_key;
 use ferrock_base::{LookupKey, ParsedInternalKey, Result};
 use ferrock_format::block::DataBlockCursor;
+use ferrock_format::handle::BlockHandle;
 
 /// How a search within one block ended.
 enum Outcome {
@@ -56,7 +58,7 @@ impl TableReader {
                 return Ok(());
             }
             let handle = entry.handle;
-            let block = self.loader.load(handle, BlockRole::Data, options, None)?;
+            let Some(block) = self.load_unless_absent(&position, handle, target, options)? else { return Ok(()) };
             match self.search_block(&block, handle.offset, target, is_first, visit)? {
                 Outcome::Done => return Ok(()),
                 Outcome::EndOfBlock if self.loader.index_format.key_is_user_key => return Ok(()),
@@ -66,6 +68,53 @@ impl TableReader {
             context.next(&mut position).map_err(|error| self.loader.in_file(error))?;
         }
         Ok(())
+    }
+
+    /// The data block that the position is on, unless it would have to be read and is known not to have the target's user
+    /// key, nor is any behind it.
+    #[inline]
+    fn load_unless_absent(
+        &self,
+        position: &IndexPosition<'_>,
+        handle: BlockHandle,
+        target: &[u8],
+        options: &TableReadOptions,
+    ) -> Result<Option<BlockRef>> {
+        if self.knows_gaps() {
+            if let Some(block) = self.loader.load_if(handle, BlockRole::Data, options, || false)? {
+                return Ok(Some(block));
+            }
+            if self.is_in_gap(position, target)? {
+                return Ok(None);
+            }
+        }
+        self.loader.load(handle, BlockRole::Data, options, None).map(Some)
+    }
+
+    /// True when the table can tell that some keys are absent before it reads a data block.
+    #[inline]
+    fn knows_gaps(&self) -> bool {
+        self.partition_cut.is_some() || !self.loader.side_blocks.is_empty()
+    }
+
+    /// True when the target's user key is known to be in no data block, given the position that a search for it led to.
+    /// Nothing is read for the answer.
+    #[inline]
+    pub(super) fn is_in_gap(&self, position: &IndexPosition<'_>, target: &[u8]) -> Result<bool> {
+        if !self.knows_gaps() {
+            return Ok(false);
+        }
+        self.find_gap(position, target).map_err(|error| self.loader.in_file(error))
+    }
+
+    fn find_gap(&self, position: &IndexPosition<'_>, target: &[u8]) -> Result<bool> {
+        let user_key = user_key(target);
+        let rows = position.rows(self.loader.comparator.user())?;
+        if rows.is_some_and(|rows| rows.begins_after(user_key)) {
+            return Ok(true);
+        }
+        let Some(extractor) = &self.partition_cut else { return Ok(false) };
+        partition_ended_before(position, extractor, self.loader.index_format.key_is_user_key, user_key)
     }
 
     /// False only when the filter says that the table has no entry of the key. After any other answer the caller says with
@@ -146,7 +195,7 @@ impl TableReader {
                 break;
             }
             let handle = position.entry()?.handle;
-            let block = self.loader.load(handle, BlockRole::Data, options, None)?;
+            let Some(block) = self.load_unless_absent(&position, handle, target, options)? else { break };
             if let Outcome::Done = self.search_block(&block, handle.offset, target, false, visit)? {
                 break;
             }

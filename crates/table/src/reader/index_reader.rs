@@ -7,7 +7,7 @@ use super::placement::Placement;
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockGuard, BlockRole, CachedBlock};
 use ferrock_base::{Comparator, InternalComparator, Result};
-use ferrock_format::block::{IndexBlock, IndexCursor, IndexEntry};
+use ferrock_format::block::{IndexBlock, IndexCursor, IndexEntry, RowBound};
 use ferrock_format::handle::BlockHandle;
 
 /// The index of one table.
@@ -21,14 +21,17 @@ pub(crate) struct IndexReader {
 }
 
 impl IndexReader {
-    /// Reads the index.
+    /// Reads the index, and before its partitions the directory of the row bounds.
     pub(crate) fn open(
-        loader: &BlockLoader,
+        loader: &mut BlockLoader,
         handle: BlockHandle,
-        is_partitioned: bool,
+        row_bounds: Option<BlockHandle>,
         placement: &Placement,
     ) -> Result<Self> {
-        if !is_partitioned {
+        if !loader.index_is_partitioned {
+            if let Some(directory) = row_bounds {
+                loader.side_blocks = super::row_bounds::open(loader, directory, &[handle])?;
+            }
             let root = MetaSource::open(loader, handle, BlockRole::Index, placement.unpartitioned)?;
             return Ok(Self { root, partitions: None, first_partition: None });
         }
@@ -37,6 +40,9 @@ impl IndexReader {
             let top = root.get(loader, &TableReadOptions::default())?;
             handles(&top)?
         };
+        if let Some(directory) = row_bounds {
+            loader.side_blocks = super::row_bounds::open(loader, directory, &handles)?;
+        }
         let first_partition = handles.iter().map(|handle| handle.offset).min();
         let partitions = Some(Partitions::open(loader, handles, BlockRole::Index, placement)?);
         Ok(Self { root, partitions, first_partition })
@@ -84,6 +90,33 @@ impl<'a> IndexPosition<'a> {
             Some(leaf) => Ok(self.cursor.entry(leaf.index()?)),
             None => Ok(IndexEntry { handle: BlockHandle::NULL, first_key: None }),
         }
+    }
+
+    /// What the row bounds say about the data block, where the index block came with them.
+    pub(super) fn row_bound(&self) -> Result<Option<RowBound>> {
+        match &self.leaf {
+            Some(leaf) => Ok(self.cursor.row_bound(leaf.index()?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Replaces `out` with the separator key before that of the entry, as stored; false at the first entry. Reads nothing: where
+    /// an index partition begins, the top level has the last separator of the one before.
+    pub(super) fn previous_key_into(&self, out: &mut Vec<u8>) -> Result<bool> {
+        let Some(leaf) = self.leaf.as_ref().filter(|_| self.cursor.valid()) else { return Ok(false) };
+        let mut cursor = self.cursor.clone();
+        cursor.prev(leaf.index()?);
+        cursor.status()?;
+        if cursor.valid() {
+            cursor.key_into(leaf.index()?, out);
+            return Ok(true);
+        }
+        let Some((top, cursor)) = &self.top else { return Ok(false) };
+        let mut cursor = cursor.clone();
+        cursor.prev(top.index()?);
+        cursor.status()?;
+        cursor.key_into(top.index()?, out);
+        Ok(cursor.valid())
     }
 
     /// Replaces `out` with the separator key as stored.

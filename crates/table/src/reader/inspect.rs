@@ -97,7 +97,10 @@ impl TableReader {
             let top = loader.read(self.index_handle, BlockRole::Index, true, None)?;
             for handle in handles(&top)? {
                 verify_block(loader, handle, ReadClass::Index, None)?;
+                self.verify_side_block(handle)?;
             }
+        } else {
+            self.verify_side_block(self.index_handle)?;
         }
         if let Some(handle) = self.meta.partitioned_filter {
             let top = loader.read(handle, BlockRole::FilterIndex, true, None)?;
@@ -116,6 +119,13 @@ impl TableReader {
             context.next(&mut position)?;
         }
         Ok(())
+    }
+
+    fn verify_side_block(&self, index: BlockHandle) -> Result<()> {
+        let side = self.loader.side_blocks.behind(index);
+        side.map_or(Ok(()), |side| {
+            verify_block(&self.loader, side, ReadClass::Index, None).map_err(|error| error.context("row bounds"))
+        })
     }
 
     /// Loads every data block and every partition into the cache, as reads would: what `prepopulate_block_cache` asks for.
@@ -171,7 +181,8 @@ impl TableReader {
         let dictionary = self.loader.dictionary.as_ref().map_or(0, |dictionary| dictionary.memory_usage());
         let tombstones = self.range_tombstones.as_ref().map_or(0, |tombstones| tombstones.memory_bytes());
         let filter = self.filter.as_ref().map_or(0, |filter| filter.memory_bytes());
-        size_of::<Self>() + self.index.memory_bytes() + filter + dictionary + tombstones
+        let row_bounds = self.loader.side_blocks.memory_bytes();
+        size_of::<Self>() + self.index.memory_bytes() + row_bounds + filter + dictionary + tombstones
     }
 }
 

@@ -19,6 +19,7 @@ mod open;
 mod placement;
 mod read_options;
 mod readahead;
+mod row_bounds;
 mod scan_bounds;
 mod scan_plan;
 mod statistics;
@@ -27,6 +28,7 @@ mod window;
 pub use contents::FooterDetails;
 pub use iter::TableIter;
 pub use read_options::{ReadTier, TableReadOptions};
+pub use row_bounds::RowsOfBlock;
 pub use scan_bounds::ScanBounds;
 pub use scan_plan::PlannedRead;
 pub use statistics::{
@@ -138,6 +140,8 @@ pub struct TableReader {
     prefix_extractor: Option<PrefixExtractor>,
     /// No data block ends behind it.
     data_end: u64,
+    /// The prefix extractor in force, if large partitions end on cuts by it.
+    partition_cut: Option<PrefixExtractor>,
     /// The reader's own memory in the cache's books, as it was when the table was opened. Held, never looked at.
     _charge: Option<Reservation>,
 }

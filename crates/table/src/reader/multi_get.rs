@@ -89,7 +89,15 @@ impl TableReader {
         let entry = position.entry()?;
         let starts_behind =
             entry.first_key.is_some_and(|first| self.loader.comparator.compare_user_keys(first, target).is_gt());
-        Ok((!starts_behind).then_some(entry.handle))
+        if starts_behind {
+            return Ok(None);
+        }
+        let handle = entry.handle;
+        if self.is_in_gap(position, target)? {
+            self.note_lookup(false);
+            return Ok(None);
+        }
+        Ok(Some(handle))
     }
 
     /// Finds every wanted block in the cache, or reads it.

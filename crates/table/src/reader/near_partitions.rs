@@ -18,6 +18,7 @@ use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::block::{IndexBlock, IndexCursor};
 use ferrock_format::handle::BlockHandle;
 use std::cell::RefCell;
+use std::ops::Range;
 
 /// Most bytes of partitions that a seek reads because both bounds are known.
 const EAGER_BYTES: u64 = 16 << 10;
@@ -38,15 +39,28 @@ pub(crate) enum Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartitionRun {
     handles: Vec<BlockHandle>,
+    /// Where what belongs to the last of them ends.
+    end: u64,
 }
 
 impl PartitionRun {
-    /// The bytes of the run in the file.
-    pub(crate) fn range(&self) -> std::ops::Range<u64> {
-        let start = self.handles.first().map_or(0, |handle| handle.offset);
-        let end = self.handles.last().and_then(|handle| handle.end_with_trailer()).unwrap_or(start);
-        start..end.max(start)
+    /// A run of partitions in any order.
+    fn new(context: &IndexContext<'_, '_>, mut handles: Vec<BlockHandle>) -> Self {
+        handles.sort_by_key(|handle| handle.offset);
+        let end = handles.last().map_or(0, |last| end_of(context, *last).unwrap_or(last.offset));
+        Self { handles, end }
     }
+
+    /// The bytes of the run in the file.
+    pub(crate) fn range(&self) -> Range<u64> {
+        let start = self.handles.first().map_or(0, |handle| handle.offset);
+        start..self.end.max(start)
+    }
+}
+
+/// Where a partition ends, with the row bounds behind it; `None` when it does not lie in the file.
+fn end_of(context: &IndexContext<'_, '_>, handle: BlockHandle) -> Option<u64> {
+    handle.offset.checked_add(context.loader.index_extent(handle).ok()? as u64)
 }
 
 /// What one iterator holds of the index.
@@ -82,12 +96,12 @@ impl NearPartitions {
         let start = run.range().start;
         self.held.clear();
         for &handle in &run.handles {
-            let decoded = context.loader.stored_length(handle).and_then(|length| {
+            let decoded = context.loader.index_extent(handle).and_then(|length| {
                 let from = usize::try_from(handle.offset - start).unwrap_or(usize::MAX);
                 let stored = bytes.get(from..from.saturating_add(length));
                 let stored = stored.ok_or_else(|| Error::corruption("a partition is not whole"))?;
                 let verify = context.options.verify_checksums;
-                context.loader.decode_stored(stored.to_vec(), handle, BlockRole::Index, verify)
+                context.loader.decode_index_extent(stored.to_vec(), handle, verify)
             });
             if let Ok(block) = decoded
                 && let Ok(block) = partitions.keep(context.loader, handle, block, context.options)
@@ -180,8 +194,8 @@ impl IndexScan<'_> {
                 limit
             }
         };
-        let single = PartitionRun { handles: vec![first] };
-        if limit == 0 || first.checked_len_with_trailer(context.loader.blocks_end).is_err() {
+        let single = PartitionRun::new(context, vec![first]);
+        if limit == 0 || end_of(context, first).is_none() {
             return single;
         }
         let last = self.last_needed(context, top, goes_back);
@@ -200,10 +214,10 @@ impl IndexScan<'_> {
                 break;
             }
             let handle = at.entry(top).handle;
-            bytes = bytes.saturating_add(handle.size);
+            bytes = bytes.saturating_add(context.loader.index_extent(handle).map_or(handle.size, |bytes| bytes as u64));
             let (low, high) = if goes_back { (handle, previous) } else { (previous, handle) };
-            let gap = low.end_with_trailer().and_then(|end| high.offset.checked_sub(end));
-            let is_inside = handle.checked_len_with_trailer(context.loader.blocks_end).is_ok();
+            let gap = end_of(context, low).and_then(|end| high.offset.checked_sub(end));
+            let is_inside = end_of(context, handle).is_some();
             if bytes > limit || !is_inside || gap.is_none_or(|gap| gap > MAX_GAP_BYTES) {
                 break;
             }
@@ -218,8 +232,7 @@ impl IndexScan<'_> {
         if step == Step::Seek && !reached_last {
             return single;
         }
-        handles.sort_by_key(|handle| handle.offset);
-        PartitionRun { handles }
+        PartitionRun::new(context, handles)
     }
 
     /// The last partition, in the direction of the scan, that its bounds can need.

@@ -13,10 +13,13 @@ use super::block_loader::BlockLoader;
 use super::filter_reader::FilterReader;
 use super::index_reader::IndexReader;
 use super::placement::Placement;
+use super::row_bounds::SideBlocks;
 use super::{TableReader, TableReaderParams};
+use crate::PARTITION_CUT_PROPERTY;
 use crate::options::IndexBlockSearchType;
 use ferrock_base::hash::hash128;
 use ferrock_base::internal_key::ParsedInternalKey;
+use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::MAX_SEQUENCE_NUMBER;
 use ferrock_base::{Error, Result, SequenceNumber, ValueType};
@@ -81,13 +84,14 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
     let placement = Placement::new(&params, loader.cache.is_some());
     let index_handle = footer.index.or(meta.index).filter(|handle| !handle.is_null() || footer.index.is_some());
     let index_handle = index_handle.ok_or_else(|| Error::corruption("the metaindex names no index block"))?;
-    let index = IndexReader::open(&loader, index_handle, index_type == 2, &placement)?;
+    let index = IndexReader::open(&mut loader, index_handle, meta.row_bounds, &placement)?;
     let filter = if params.skip_filters {
         None
     } else {
         let extractor = params.prefix_extractor.as_ref();
         FilterReader::open(&loader, &meta, &properties, extractor, &placement)?
     };
+    let partition_cut = params.prefix_extractor.clone().filter(|extractor| is_cut_by(&properties, extractor));
     loader.tail = None;
     let data_end = data_end(&loader, &meta, &properties, &index, [index_handle, footer.metaindex]);
     let cache = loader.cache.clone();
@@ -108,6 +112,7 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         global_sequence,
         prefix_extractor: params.prefix_extractor,
         data_end,
+        partition_cut,
         _charge: None,
     };
     if let Some(cache) = cache.filter(|_| params.cache_usage.is_charged(EntryRole::BlockBasedTableReader)) {
@@ -169,6 +174,7 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
         cache_key_base: (0, 0),
         high_priority_metadata: params.options.cache_index_and_filter_blocks_with_high_priority,
         index_is_partitioned: false,
+        side_blocks: SideBlocks::default(),
         tail: Some((start, tail)),
         read_sample: params.read_sample.clone(),
     };
@@ -305,6 +311,15 @@ fn cache_key_base(params: &TableReaderParams, properties: &TableProperties) -> (
     identity.extend_from_slice(&params.file_number.0.to_le_bytes());
     identity.extend_from_slice(params.file.path().as_os_str().as_encoded_bytes());
     hash128(&identity, 0)
+}
+
+/// True when the table's large partitions end on cuts by this extractor.
+fn is_cut_by(properties: &TableProperties, extractor: &PrefixExtractor) -> bool {
+    extractor.full_length().is_some()
+        && properties
+            .user_collected
+            .get(PARTITION_CUT_PROPERTY)
+            .is_some_and(|name| *name == extractor.name().as_bytes())
 }
 
 fn read_dictionary(
