@@ -23,6 +23,9 @@ pub mod reader;
 /// Property of a table whose partitions of several blocks end on cuts: its value is the name of the prefix extractor.
 pub const PARTITION_CUT_PROPERTY: &[u8] = b"ferrock.partition-cut";
 
+/// Property of a table with row bounds: the bytes of its side blocks and their directory, in decimal.
+pub const ROW_BOUNDS_PROPERTY: &[u8] = b"ferrock.row-bounds";
+
 pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
 pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
 pub use charging::{CacheUsageOptions, ChargeDecision, Charging};

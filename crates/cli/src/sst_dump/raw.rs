@@ -78,6 +78,7 @@ pub(crate) fn write(reader: &TableReader, path: &Path, shows_trailers: bool) -> 
     let mut dump = Dump { file, text: Vec::new(), shows_trailers };
     head(reader, &mut dump)?;
     index(reader, &mut dump)?;
+    row_bounds(reader, &mut dump)?;
     meta_contents(reader, &mut dump)?;
     let damage = data_blocks(reader, &mut dump)?;
     dump.file.append(&dump.text)?;
@@ -109,6 +110,7 @@ fn head(reader: &TableReader, dump: &mut Dump) -> Result<()> {
             MetaBlock::FullFilter(_) | MetaBlock::PartitionedFilter(_) => "Filter",
             MetaBlock::RangeDeletion => "Range deletion",
             MetaBlock::Index => "Index",
+            MetaBlock::RowBounds => "Row bounds",
             MetaBlock::HashIndexPrefixes | MetaBlock::HashIndexMetadata | MetaBlock::Other => continue,
         };
         let _ = writeln!(text, "  {what} block handle: {}", encoded(handle));
@@ -135,6 +137,24 @@ fn index(reader: &TableReader, dump: &mut Dump) -> Result<()> {
         failed.is_none()
     })?;
     failed.map_or_else(|| dump.put("\n"), Err)
+}
+
+/// What Ferrock's own blocks say about the rows of data blocks.
+fn row_bounds(reader: &TableReader, dump: &mut Dump) -> Result<()> {
+    let mut failed = None;
+    let mut is_first = true;
+    reader.visit_rows(&mut |rows| {
+        let Some((bound, is_exact)) = rows.bound else { return true };
+        let mut text = String::new();
+        if std::mem::take(&mut is_first) {
+            let _ = write!(text, "Row Bounds Details:\n{LINE}  Data block handle: no row is before, last row\n\n");
+        }
+        let last = if is_exact { digits(rows.separator) } else { format!("at or before {}", digits(rows.separator)) };
+        let _ = writeln!(text, "  HEX    {}: {}, {last}", encoded(rows.handle), digits(bound));
+        failed = dump.put(&text).err();
+        failed.is_none()
+    })?;
+    failed.map_or_else(|| dump.put(if is_first { "" } else { "\n" }), Err)
 }
 
 fn meta_contents(reader: &TableReader, dump: &mut Dump) -> Result<()> {

@@ -109,6 +109,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
             assert_eq!(partitions, [1, 0], "a flush writes to level 0");
         }),
     ),
+    ("row_bounds", Shown(row_bounds)),
+    ("partition_cut", Shown(partition_cut)),
+    ("pad_to_sector", Shown(|| sectors("pad_to_sector"))),
+    ("avoid_straddle", Shown(|| sectors("avoid_straddle"))),
     (
         "decouple_partitioned_filters",
         Shown(|| {
@@ -489,6 +493,57 @@ fn padding(name: &str, values: [&str; 2]) {
         |setup| flushed_properties(&setup).data_size,
     );
     assert!(without < with, "{without}, {with}");
+}
+
+/// The table says what it has, and lookups between its rows find nothing as before.
+fn row_bounds() {
+    let sizes = differs("row_bounds", ["false", "true"], |setup| {
+        let properties = flushed_properties(&setup);
+        let db = setup.open();
+        for number in 0..3000 {
+            assert_eq!(db.get(key(number).as_bytes()).unwrap().unwrap().to_vec(), value(number));
+            assert!(db.get(format!("{}+", key(number)).as_bytes()).unwrap().is_none());
+        }
+        let size = properties.user_collected.get(&b"ferrock.row-bounds"[..]).cloned();
+        size.map(|size| String::from_utf8(size).unwrap().parse::<u64>().unwrap())
+    });
+    assert!(sizes[0].is_none() && sizes[1].is_some_and(|size| size > 100), "{sizes:?}");
+}
+
+const THOUSANDS: PrefixExtractor = PrefixExtractor::Fixed("key001".len());
+
+/// Partitions of a thousand keys, of several blocks each.
+fn partition_cut() {
+    let [without, with] = differs_with(
+        "partition_cut",
+        ["false", "true"],
+        |mut setup| {
+            setup.family.prefix_extractor = Some(THOUSANDS);
+            setup
+        },
+        |setup| {
+            let properties = flushed_properties(&setup);
+            let promise = properties.user_collected.get(&b"ferrock.partition-cut"[..]).cloned();
+            (promise, properties.num_data_blocks)
+        },
+    );
+    let name = THOUSANDS.name().into_bytes();
+    assert_eq!((without.0, with.0), (None, Some(name)));
+    assert!((without.1..=without.1 + 2).contains(&with.1), "{} and {} blocks", without.1, with.1);
+}
+
+/// Padding makes the data larger, by less than a sector for each block.
+fn sectors(name: &str) {
+    let [without, with] = differs_with(
+        name,
+        ["0", "512"],
+        |setup| setup.set("block_size", "1000"),
+        |setup| {
+            let properties = flushed_properties(&setup);
+            (properties.data_size, properties.num_data_blocks)
+        },
+    );
+    assert!(without.0 < with.0 && with.0 < without.0 + with.1 * 512, "{without:?}, {with:?}");
 }
 
 /// Data blocks end in a word whose highest bit says that they have a hash index.

@@ -2,8 +2,8 @@
 
 use super::partition_cut::PartitionCut;
 use super::{TableBuilder, TableSummary};
-use crate::PARTITION_CUT_PROPERTY;
 use crate::options::BlockBasedTableOptions;
+use crate::{PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY};
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
 use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
@@ -89,7 +89,7 @@ fn write_index(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHa
     properties.index_type = Some(builder.index.index_type() as u32);
     properties.index_size = index.size;
     if let Some(size) = index.row_bounds_size {
-        builder.own_properties.insert(metaindex::ROW_BOUNDS.as_bytes().to_vec(), size.to_string().into_bytes());
+        builder.own_properties.insert(ROW_BOUNDS_PROPERTY.to_vec(), size.to_string().into_bytes());
     }
     properties.index_partitions = index.partitions;
     properties.num_uniform_blocks = Some(index.uniform_blocks);

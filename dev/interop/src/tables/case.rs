@@ -56,11 +56,10 @@ pub fn play(job: Job) -> Outcome<Value> {
     let mut case = Case { model: Model::new(&fixed), job, families, comparisons: 0 };
     let (ours, theirs) = (case.job.directory.join(OURS), case.job.directory.join(THEIRS));
     let release = format!("RocksDB {}", case.job.release.name());
-    let said =
-        case.write(&FerrockEngine, &ours, &fixed, AS_ROCKSDB).map_err(|error| format!("Ferrock writes: {error}"))?;
+    let said = case.write(&FerrockEngine, &ours, &fixed, true).map_err(|error| format!("Ferrock writes: {error}"))?;
     case.read(&rocksdb, &ours, &fixed, &said)
         .map_err(|error| format!("{release} reads what Ferrock wrote: {error}"))?;
-    let said = case.write(&rocksdb, &theirs, &fixed, &[]).map_err(|error| format!("{release} writes: {error}"))?;
+    let said = case.write(&rocksdb, &theirs, &fixed, false).map_err(|error| format!("{release} writes: {error}"))?;
     case.read(&FerrockEngine, &theirs, &fixed, &said)
         .map_err(|error| format!("Ferrock reads what {release} wrote: {error}"))?;
     let (ours, theirs) = (properties::tables(&ours)?, properties::tables(&theirs)?);
@@ -91,7 +90,7 @@ impl Case {
         engine: &dyn Engine,
         directory: &Path,
         fixed: &Fixed,
-        own: &[(&str, &str)],
+        is_ferrock: bool,
     ) -> Outcome<Vec<String>> {
         let mut settings = Settings {
             db: vec![
@@ -100,8 +99,12 @@ impl Case {
             ],
             families: self.families.iter().map(|family| family.settings.clone()).collect(),
         };
-        let own = own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        settings.families.iter_mut().for_each(|family| family.table.extend(own.clone()));
+        if is_ferrock {
+            for (settings, family) in settings.families.iter_mut().zip(&self.families) {
+                let as_rocksdb = AS_ROCKSDB.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+                settings.table.extend(as_rocksdb.chain(family.own.iter().cloned()));
+            }
+        }
         let mut db = engine.open(directory, OpenMode::Create, &settings)?;
         let mut random = Random::new(self.job.seed ^ 0xda7a);
         let mut writer = Writer::new(fixed);
@@ -193,6 +196,7 @@ impl Case {
                 // RocksDB writes partitions of filters that nothing goes into.
                 || family.is_coupled && !family.has_filter_keys
                     && matches!(property.name, "filter_size" | "index_size" | "top_level_index_size")
+                || !family.own.is_empty() && (property.is_size || follows_own_options(property.name))
                 // RocksDB writes 0 into tables with a dictionary.
                 || property.name == "num_data_blocks" && family.has_dictionary
                 || is_old && is_newer(property.name)
@@ -203,6 +207,19 @@ impl Case {
 /// What an engine says about the tables of each family together.
 fn aggregated(db: &dyn Database) -> Outcome<Vec<String>> {
     (0..FAMILIES.len()).map(|family| db.property(family, "rocksdb.aggregated-table-properties")).collect()
+}
+
+/// What depends on where Ferrock's own options end blocks and partitions, and what they say of it.
+fn follows_own_options(name: &str) -> bool {
+    matches!(
+        name,
+        "num_data_blocks"
+            | "num_uniform_blocks"
+            | "index_key_is_user_key"
+            | "filter_size"
+            | "num_filter_entries"
+            | "user_collected"
+    )
 }
 
 /// Properties that 7.8.3 does not write, or that say what it does not know.

@@ -32,6 +32,9 @@ const fn factor(name: &'static str, values: &'static [&'static str]) -> Factor {
 const NEWER: &[&str] =
     &["separate_key_value_in_data_block", "uniform_cv_threshold", "flush_block_policy_factory", "use_delta_encoding"];
 
+/// Options of Ferrock's own.
+const OWN: &[&str] = &["row_bounds", "partition_cut", "sectors"];
+
 const FLAG: &[&str] = &["false", "true"];
 
 /// Where the factors of [`conflict`] stand.
@@ -98,6 +101,10 @@ pub const FACTORS: &[Factor] = &[
     },
     factor("optimize_filters_for_hits", FLAG),
     factor("cache_index_and_filter_blocks", FLAG),
+    // Ferrock's own: of what Ferrock writes.
+    factor("row_bounds", FLAG),
+    factor("partition_cut", FLAG),
+    factor("sectors", &["none", "pad_to_sector", "avoid_straddle"]),
     factor("comparator", &["leveldb.BytewiseComparator", "rocksdb.ReverseBytewiseComparator"]),
 ];
 
@@ -145,6 +152,8 @@ pub struct RowFamily {
     pub has_filter_partitions: bool,
     /// Filter partitions end where index partitions do.
     pub is_coupled: bool,
+    /// Options of Ferrock's own, which RocksDB is not told.
+    pub own: Vec<(String, String)>,
 }
 
 /// The settings that a row stands for.
@@ -155,8 +164,19 @@ pub fn family(release: Release, row: &Row, random: &mut Random) -> RowFamily {
     };
     let merge = if random.percent(50) { Merge::StringAppend } else { Merge::Uint64Add };
     let mut settings = base_settings(merge);
+    let mut own = Vec::new();
     for (factor, value) in FACTORS.iter().zip(row) {
         let value = factor.values(release)[*value];
+        let mut own_option = |name: &str, value: &str| own.push((name.to_owned(), value.to_owned()));
+        match (factor.name, value) {
+            ("row_bounds" | "partition_cut", "false") | ("sectors", "none") => continue,
+            ("row_bounds" | "partition_cut", _) => own_option(factor.name, value),
+            ("sectors", _) => own_option(value, "512"),
+            _ => {}
+        }
+        if OWN.contains(&factor.name) {
+            continue;
+        }
         set(&mut settings, release, factor.name, value);
     }
     let extractor = value_of("prefix_extractor");
@@ -176,6 +196,7 @@ pub fn family(release: Release, row: &Row, random: &mut Random) -> RowFamily {
         has_filter_keys: value_of("whole_key_filtering") == "true" || extractor != "nullptr",
         has_filter_partitions: value_of("index").contains("filters"),
         is_coupled: value_of("index").ends_with("filters coupled"),
+        own,
     }
 }
 
