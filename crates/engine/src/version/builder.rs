@@ -213,7 +213,7 @@ impl VersionBuilder {
                 *cursor = Some(key);
             }
         }
-        Ok(Version::from_parts(comparator, settings, levels, cursors, blob_files))
+        Ok(Version::from_parts(comparator, settings, levels, cursors, blob_files, Some(&self.base)))
     }
 
     fn final_blob_files(&self, settings: &ColumnFamilySettings, levels: &[LevelFiles]) -> Result<Arc<BlobFiles>> {

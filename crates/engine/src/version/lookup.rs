@@ -1,41 +1,63 @@
-//! Which files of a level can hold a user key: the search of every point read.
+//! Which files can hold a user key, and which overlap a range: what every read asks first.
 //!
-//! [`Version::candidates`] is what readers use. It is the seam for a file indexer, which narrows the search of each level
-//! by where the search of another level ended.
+//! The answers come from the [`FileIndex`](super::file_index::FileIndex). A level in which the key equals a bound of a
+//! file is searched by full keys from that file on: trailers say whether the key's visible versions begin in it.
 
+use super::file_index::Found;
 use super::overlap::ends_before;
 use super::{FileMetadata, Version};
 use ferrock_base::Comparator;
 use ferrock_base::internal_key::LookupKey;
+use std::ops::Range;
 use std::sync::Arc;
 
 impl Version {
-    /// The files that can hold `key`, with their levels, in the order in which they must be read: newer data first.
-    /// A later file is looked for only when it is asked for.
+    /// The files that can hold `key`, with their levels, in the order in which they must be read: level 0 newest first;
+    /// of each deeper level the one file that can hold it, and after it those that go on with the same user key. Does
+    /// not allocate.
     #[inline]
     #[must_use]
     pub fn candidates<'a>(&'a self, key: &'a LookupKey) -> Candidates<'a> {
-        Candidates { version: self, key, level: 0, files: self.files_for_user_key(0, key) }
+        let index = self.index();
+        let found = index.find(self.levels(), self.comparator().user(), key.user_key());
+        let whole = found.tied | index.plain();
+        Candidates {
+            version: self,
+            key,
+            newest: found.newest,
+            next_scan: if index.scans_level0() { 0 } else { usize::MAX },
+            deeper: found.inside | whole,
+            whole,
+            found,
+            run: FilesForUserKey { files: &[], user_key: &[], comparator: self.comparator().user(), is_sorted: true },
+        }
     }
 
-    /// The files of `level` that can hold `key`, in the order in which they must be read: level 0 newest first; deeper
-    /// levels the one file that can hold it, and after it those that go on with the same user key. Does not allocate.
-    #[inline]
+    /// The files of a sorted level (1 and deeper) that overlap the user keys from `lower`, inclusive, to `upper`,
+    /// exclusive; all where a bound is missing.
+    #[must_use]
+    pub fn file_runs(&self, lower: Option<&[u8]>, upper: Option<&[u8]>) -> FileRuns<'_> {
+        let find =
+            |bound: Option<&[u8]>| bound.map(|bound| self.index().find(self.levels(), self.comparator().user(), bound));
+        FileRuns { version: self, lower: find(lower), upper: find(upper) }
+    }
+
+    /// The files of `level` that can hold `key`, in the order in which they must be read, by a search of the level alone.
     #[must_use]
     pub fn files_for_user_key<'a>(&'a self, level: usize, key: &'a LookupKey) -> FilesForUserKey<'a> {
-        let files = self.level(level);
+        self.search_level(level, 0, key)
+    }
+
+    /// The same among the files from `from` on.
+    fn search_level<'a>(&'a self, level: usize, from: usize, key: &'a LookupKey) -> FilesForUserKey<'a> {
+        let files = self.level(level).get(from..).unwrap_or_default();
         let comparator = self.comparator();
-        let start = if level == 0 {
-            0
-        } else {
-            files.partition_point(|file| comparator.compare(&file.largest, key.internal_key()).is_lt())
+        let start = match level {
+            0 => 0,
+            _ => files.partition_point(|file| comparator.compare(&file.largest, key.internal_key()).is_lt()),
         };
-        FilesForUserKey {
-            files: &files[start..],
-            user_key: key.user_key(),
-            comparator: comparator.user(),
-            is_sorted: level > 0,
-        }
+        let (files, user_key) = (&files[start..], key.user_key());
+        FilesForUserKey { files, user_key, comparator: comparator.user(), is_sorted: level > 0 }
     }
 
     /// Whether the bounds of `file` admit `user_key`.
@@ -52,8 +74,16 @@ impl Version {
 pub struct Candidates<'a> {
     version: &'a Version,
     key: &'a LookupKey,
-    level: usize,
-    files: FilesForUserKey<'a>,
+    /// Files of level 0 that are left, as bits; 64 at a time from before `next_scan` where it has more.
+    newest: u64,
+    next_scan: usize,
+    /// Levels that are left, as bits.
+    deeper: u64,
+    /// Those of them that full keys decide in.
+    whole: u64,
+    found: Found,
+    /// What is left of such a level.
+    run: FilesForUserKey<'a>,
 }
 
 impl<'a> Iterator for Candidates<'a> {
@@ -61,16 +91,71 @@ impl<'a> Iterator for Candidates<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(file) = self.files.next() {
-                return Some((self.level, file));
+        if self.newest != 0 || self.next_scan != usize::MAX {
+            if let Some(file) = self.next_newest() {
+                return Some((0, file));
             }
-            if self.level + 1 >= self.version.num_levels() {
+        }
+        loop {
+            if !self.run.files.is_empty()
+                && let Some(file) = self.run.next()
+            {
+                return Some((file.level as usize, file));
+            }
+            if self.deeper == 0 {
                 return None;
             }
-            self.level += 1;
-            self.files = self.version.files_for_user_key(self.level, self.key);
+            let level = self.deeper.trailing_zeros() as usize;
+            self.deeper &= self.deeper - 1;
+            if self.whole >> level & 1 == 0 {
+                let file = self.version.level(level).get(self.found.rank(level) / 2)?;
+                return Some((level, file));
+            }
+            self.enter(level);
         }
+    }
+}
+
+impl<'a> Candidates<'a> {
+    #[inline]
+    fn next_newest(&mut self) -> Option<&'a Arc<FileMetadata>> {
+        if self.next_scan != usize::MAX {
+            return self.scan_newest();
+        }
+        let index = self.newest.trailing_zeros() as usize;
+        self.newest &= self.newest - 1;
+        self.version.level(0).get(index)
+    }
+
+    #[cold]
+    fn scan_newest(&mut self) -> Option<&'a Arc<FileMetadata>> {
+        let files = self.version.level(0);
+        let user_key = self.key.user_key();
+        loop {
+            while self.newest != 0 {
+                let index = self.next_scan - 64 + self.newest.trailing_zeros() as usize;
+                self.newest &= self.newest - 1;
+                if let Some(file) = files.get(index)
+                    && self.version.file_may_hold(file, user_key)
+                {
+                    return Some(file);
+                }
+            }
+            if self.next_scan >= files.len() {
+                self.next_scan = usize::MAX;
+                return None;
+            }
+            self.newest = self.version.index().scan_level0(self.next_scan, files.len(), user_key);
+            self.next_scan += 64;
+        }
+    }
+
+    /// Begins a level that full keys decide in.
+    #[cold]
+    fn enter(&mut self, level: usize) {
+        let is_plain = self.version.index().plain() >> level & 1 == 1;
+        let from = if is_plain { 0 } else { self.found.rank(level) / 2 };
+        self.run = self.version.search_level(level, from, self.key);
     }
 }
 
@@ -86,7 +171,6 @@ pub struct FilesForUserKey<'a> {
 impl<'a> Iterator for FilesForUserKey<'a> {
     type Item = &'a Arc<FileMetadata>;
 
-    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         while let Some((file, rest)) = self.files.split_first() {
             self.files = rest;
@@ -103,5 +187,36 @@ impl<'a> Iterator for FilesForUserKey<'a> {
             }
         }
         None
+    }
+}
+
+/// Answer of [`Version::file_runs`].
+#[derive(Clone, Debug)]
+pub struct FileRuns<'a> {
+    version: &'a Version,
+    lower: Option<Found>,
+    upper: Option<Found>,
+}
+
+impl FileRuns<'_> {
+    /// The run of a level: indexes of its files.
+    #[must_use]
+    pub fn in_level(&self, level: usize) -> Range<usize> {
+        let files = self.version.level(level);
+        if self.version.index().plain() >> (level & 63) & 1 == 1 {
+            return 0..files.len();
+        }
+        let behind = self.upper.as_ref().map_or(files.len(), |upper| upper.rank(level).div_ceil(2));
+        let first = self.lower.as_ref().map_or(0, |lower| self.first(files, lower, level));
+        let behind = behind.min(files.len());
+        first.min(behind)..behind
+    }
+
+    fn first(&self, files: &[Arc<FileMetadata>], lower: &Found, level: usize) -> usize {
+        let rank = lower.rank(level);
+        let is_tied = lower.tied >> (level & 63) & 1 == 1;
+        // The bound may be the exclusive end of the file that it seems to lie in.
+        let is_end = is_tied && rank % 2 == 1 && files.get(rank / 2).is_some_and(|file| file.largest_is_exclusive());
+        rank / 2 + usize::from(is_end)
     }
 }

@@ -16,6 +16,7 @@ pub mod boundary;
 mod builder;
 mod consistency;
 mod estimates;
+mod file_index;
 mod file_metadata;
 mod level_targets;
 pub(crate) mod lookup;

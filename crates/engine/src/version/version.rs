@@ -1,6 +1,7 @@
 //! One immutable state of a column family's tree.
 
 use super::blob_file::BlobFileMetadata;
+use super::file_index::FileIndex;
 use super::level_targets::LevelTargets;
 use super::{FileMetadata, FileStatistics};
 use crate::options::ColumnFamilySettings;
@@ -32,6 +33,7 @@ pub struct LevelSummary {
 pub struct Version {
     comparator: InternalComparator,
     levels: Vec<LevelFiles>,
+    index: FileIndex,
     level_sizes_bytes: Vec<u64>,
     /// Where round-robin compaction of each level goes on.
     compact_cursors: Vec<Option<Vec<u8>>>,
@@ -45,20 +47,23 @@ impl Version {
     pub fn empty(comparator: InternalComparator, settings: &ColumnFamilySettings) -> Self {
         let levels = vec![LevelFiles::from([]); num_levels(settings)];
         let cursors = vec![None; levels.len()];
-        Self::from_parts(comparator, settings, levels, cursors, Arc::default())
+        Self::from_parts(comparator, settings, levels, cursors, Arc::default(), None)
     }
 
-    /// A version of files that are in order already.
+    /// A version of files that are in order already. What it shares with `base` is not worked out anew.
     pub(super) fn from_parts(
         comparator: InternalComparator,
         settings: &ColumnFamilySettings,
         levels: Vec<LevelFiles>,
         compact_cursors: Vec<Option<Vec<u8>>>,
         blob_files: Arc<BTreeMap<FileNumber, Arc<BlobFileMetadata>>>,
+        base: Option<&Self>,
     ) -> Self {
         let level_sizes_bytes: Vec<u64> = levels.iter().map(|files| total_size_bytes(files)).collect();
         let targets = LevelTargets::new(settings, &level_sizes_bytes);
-        Self { comparator, levels, level_sizes_bytes, compact_cursors, blob_files, targets }
+        let base = base.map(|base| (&base.index, &*base.levels));
+        let index = FileIndex::build(comparator.user(), &levels, base);
+        Self { comparator, levels, index, level_sizes_bytes, compact_cursors, blob_files, targets }
     }
 
     /// The same files under other settings.
@@ -70,6 +75,7 @@ impl Version {
             self.levels.clone(),
             self.compact_cursors.clone(),
             Arc::clone(&self.blob_files),
+            Some(self),
         )
     }
 
@@ -85,6 +91,18 @@ impl Version {
     #[must_use]
     pub fn num_levels(&self) -> usize {
         self.levels.len()
+    }
+
+    /// Which files can hold a key.
+    #[inline]
+    pub(super) fn index(&self) -> &FileIndex {
+        &self.index
+    }
+
+    /// All levels.
+    #[inline]
+    pub(super) fn levels(&self) -> &[LevelFiles] {
+        &self.levels
     }
 
     /// The files of a level; none for a level that does not exist.
