@@ -1,15 +1,15 @@
 //! Where in the file the blocks of a scan lie, as far as the index in memory tells. Nothing is read for it.
 //!
 //! ```text
-//! forward    |=== block ===|======|======|======| - - - - - - - |
-//!            ^ current                          ^ sure          ^ hard
-//! backward   | - - - - - - - |======|======|======|=== block ===|
-//!            ^ hard          ^ sure                             ^ end of the current block
+//! forward    |=== block ===|======|======|======| . . . . . .
+//!            ^ current                          ^ sure
+//! backward   . . . . . . . |======|======|======|=== block ===|
+//!                          ^ sure                             ^ end of the current block
 //! ```
 //!
-//! What lies between the current block and `sure` belongs to the scan: to read it is at most early. What lies between `sure`
-//! and `hard` may belong to it. Nothing behind `hard` does, and nothing behind it is ever read. The two are equal when the
-//! other bound is found in a partition that is in memory.
+//! What lies between the current block and `sure` belongs to the scan: to read it is at most early. What lies behind it may
+//! belong to the scan or not, and is never read: where the other bound is found in a partition that is in memory, the scan
+//! ends at `sure`; otherwise the next partition tells how it goes on, and a scan that comes there needs it anyway.
 
 use super::index_reader::{HeldIndexPosition, IndexContext};
 use super::meta_source::Partitions;
@@ -25,20 +25,18 @@ use ferrock_format::handle::BlockHandle;
 pub(crate) struct Extent {
     /// Up to here everything belongs to the scan.
     pub(crate) sure: u64,
-    /// From here on nothing does.
-    pub(crate) hard: u64,
-    /// The scan has a bound at this end, and it was found: the scan ends at `hard`.
+    /// The scan has a bound at this end, and it was found: nothing behind `sure` belongs to the scan.
     pub(crate) is_exact: bool,
 }
 
 impl Extent {
     fn exact(at: u64) -> Self {
-        Self { sure: at, hard: at, is_exact: true }
+        Self { sure: at, is_exact: true }
     }
 
     /// Of a scan without a bound, which may go on to the end of the data, and may stop anywhere.
     pub(crate) fn unbounded(at: u64) -> Self {
-        Self { sure: at, hard: at, is_exact: false }
+        Self { sure: at, is_exact: false }
     }
 }
 
@@ -93,17 +91,6 @@ impl HeldIndexPosition {
             let end = if at.valid() { Some(end_of(at.entry(index).handle)) } else { last_end(index) };
             return Ok(Extent::exact(end.unwrap_or(sure)));
         }
-        let mut hard = data_end;
-        last.next(top);
-        if last.valid()
-            && let Some(block) = resident(context, partitions, last.entry(top).handle)
-        {
-            let mut first = IndexCursor::new();
-            first.seek_to_first(block.index()?);
-            if first.valid() {
-                hard = first.entry(block.index()?).handle.offset;
-            }
-        }
         let mut sure = sure;
         let mut at = top_cursor.clone();
         loop {
@@ -114,7 +101,7 @@ impl HeldIndexPosition {
             let Some(block) = resident(context, partitions, at.entry(top).handle) else { break };
             sure = last_end(block.index()?).unwrap_or(sure);
         }
-        Ok(Extent { sure: sure.min(hard), hard, is_exact: false })
+        Ok(Extent { sure, is_exact: false })
     }
 
     /// The extent of a scan that goes back from the current block down to `lower`.
@@ -153,13 +140,6 @@ impl HeldIndexPosition {
             let start = first_of(block.index()?, Some(lower.target())).unwrap_or(sure);
             return Ok(Extent::exact(start));
         }
-        let mut hard = 0;
-        first.prev(top);
-        if first.valid()
-            && let Some(block) = resident(context, partitions, first.entry(top).handle)
-        {
-            hard = last_end(block.index()?).unwrap_or(0);
-        }
         let mut sure = sure;
         let mut at = top_cursor.clone();
         loop {
@@ -170,7 +150,7 @@ impl HeldIndexPosition {
             let Some(block) = resident(context, partitions, at.entry(top).handle) else { break };
             sure = first_of(block.index()?, None).unwrap_or(sure);
         }
-        Ok(Extent { sure: sure.max(hard), hard, is_exact: false })
+        Ok(Extent { sure, is_exact: false })
     }
 
     /// True when everything behind the current block is at or behind `upper`.
@@ -185,6 +165,19 @@ impl HeldIndexPosition {
         let separator = separator_user_key(context, scratch);
         let end = user_key(upper.end_target(context.separators_are_exact()));
         Ok(context.loader.comparator.user().compare(separator, end).is_ge())
+    }
+
+    /// True when everything up to the end of the current block is before `lower`.
+    pub(crate) fn ends_below(
+        &self,
+        context: &IndexContext<'_, '_>,
+        lower: &BoundKey,
+        scratch: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let Some((leaf, cursor)) = self.leaf() else { return Ok(false) };
+        cursor.key_into(leaf.index()?, scratch);
+        let separator = separator_user_key(context, scratch);
+        Ok(context.loader.comparator.user().compare(separator, lower.user_key()).is_lt())
     }
 
     /// True when everything before the current block is before `lower`.

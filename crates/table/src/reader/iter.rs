@@ -279,6 +279,28 @@ impl TableIter {
         self.bounds.upper().is_some_and(|upper| order.compare(user_key(target), upper).is_ge())
     }
 
+    /// True when no key at or before the target is within the bounds; the upper bound itself is not.
+    fn is_below_lower(&self, target: &[u8]) -> bool {
+        let order = self.reader.loader.comparator.user();
+        let Some(lower) = self.bounds.lower() else { return false };
+        let (target, is_upper) = (user_key(target), self.bounds.upper() == Some(user_key(target)));
+        let order = order.compare(target, lower);
+        order.is_lt() || order.is_eq() && is_upper
+    }
+
+    /// True when the current block, the table's last, ends before the lower bound.
+    fn lies_below_bounds(&mut self) -> bool {
+        let Some(lower) = self.bounds.lower_key() else { return false };
+        let context = self.reader.index_context(&self.options);
+        match self.index.ends_below(&context, lower, &mut self.scratch) {
+            Ok(is_below) => is_below,
+            Err(error) => {
+                self.fail(error);
+                true
+            }
+        }
+    }
+
     /// After the index was placed for a target: when that is the upper bound and the current block has nothing before it,
     /// the block before.
     fn step_over_empty_end(&mut self, target: &[u8]) -> bool {
@@ -336,7 +358,10 @@ impl InternalIterator for TableIter {
     fn seek_to_last(&mut self) {
         self.begin(Direction::Backward);
         self.prefix_bounds = None;
-        if self.move_index(|context, position| context.seek_to_last(position)) && self.load_block() {
+        if self.move_index(|context, position| context.seek_to_last(position))
+            && !self.lies_below_bounds()
+            && self.load_block()
+        {
             if let Some((block, _)) = &self.block
                 && let Ok(data) = block.data()
             {
@@ -363,7 +388,7 @@ impl InternalIterator for TableIter {
 
     fn seek_for_prev(&mut self, target: &[u8]) {
         self.begin(Direction::Backward);
-        if self.is_excluded_by_prefix(target) {
+        if self.is_excluded_by_prefix(target) || self.is_below_lower(target) {
             return;
         }
         if !self.move_index(|context, position| context.seek(position, target)) {

@@ -117,15 +117,15 @@ impl Window {
             Direction::Backward => block.start.saturating_sub(bytes)..block.end,
         };
         // What does not reach over the block is no help.
-        let end = limit_end.or((extent.is_exact && policy.is_sized_by_bounds).then_some(extent.hard));
+        let end = limit_end.or((extent.is_exact && policy.is_sized_by_bounds).then_some(extent.sure));
         let wanted = if policy.fixed_bytes > 0 {
-            clip(reach(policy.fixed_bytes), block, direction, extent.hard)
+            clip(reach(policy.fixed_bytes), block, direction, extent.sure)
         } else if let Some(end) = end.filter(|_| policy.max_bytes > 0) {
             let whole = clip(reach(u64::MAX), block, direction, end);
             let request = clip(reach(policy.max_bytes), block, direction, end);
             // Where a hint was wrong, the scan goes on with windows of that size.
-            self.automatic_bytes = (whole.end - whole.start).clamp(policy.initial_bytes, policy.max_bytes);
-            clip(request, block, direction, extent.hard)
+            self.automatic_bytes = (whole.end - whole.start).max(policy.initial_bytes).min(policy.max_bytes);
+            clip(request, block, direction, extent.sure)
         } else if policy.max_bytes > 0 && (self.automatic_bytes > 0 || self.sequential_reads >= policy.threshold) {
             let bytes = self.automatic_bytes.max(policy.initial_bytes).min(policy.max_bytes);
             self.automatic_bytes = bytes.saturating_mul(2).min(policy.max_bytes);
@@ -133,7 +133,7 @@ impl Window {
         } else {
             block.clone()
         };
-        joined(wanted, block, direction, extent.hard)
+        joined(wanted, block, direction, extent.sure)
     }
 
     /// Reads what [`plan`](Self::plan) said, less what is in memory already. Pieces that the scan has left behind are let go.
@@ -201,14 +201,14 @@ fn clip(range: Range<u64>, block: &Range<u64>, direction: Direction, end: u64) -
     }
 }
 
-/// Moves the far end of a request that another will follow to where whole units of a device end.
-fn joined(range: Range<u64>, block: &Range<u64>, direction: Direction, hard: u64) -> Range<u64> {
+/// Moves the far end of a request that another may follow to where whole units of a device end.
+fn joined(range: Range<u64>, block: &Range<u64>, direction: Direction, sure: u64) -> Range<u64> {
     match direction {
-        Direction::Forward if range.end < hard && range.end > block.end => {
+        Direction::Forward if range.end < sure && range.end > block.end => {
             let end = range.end - range.end % JOINT_BYTES;
             range.start..if end > block.end { end } else { range.end }
         }
-        Direction::Backward if range.start > hard && range.start < block.start => {
+        Direction::Backward if range.start > sure && range.start < block.start => {
             let start = range.start.next_multiple_of(JOINT_BYTES);
             (if start < block.start { start } else { range.start })..range.end
         }
