@@ -259,7 +259,7 @@ impl IndexBuilder {
             begun_blocks: 0,
             partitioning: is_partitioned.then(|| Partitioning::new(options, encoding)),
             hash_prefixes,
-            rows: options.row_bounds.then(RowBoundsLog::default),
+            rows: options.row_bounds.then(|| RowBoundsLog::new(prefix_extractor)),
             separator: Vec::new(),
         }
     }
@@ -319,9 +319,10 @@ impl IndexBuilder {
             partitioning.had_own_end = true;
         }
         let needs_internal_keys = next.is_some_and(|next| comparator.compare_user_keys(last, next).is_eq());
-        self.set_separator(comparator, last, next, end.is_exact);
+        let is_between_prefixes = self.rows.as_ref().is_some_and(|rows| rows.is_between_prefixes(last, next));
+        self.set_separator(comparator, last, next, end.is_exact || is_between_prefixes);
         if let Some(rows) = &mut self.rows {
-            rows.end_block(comparator, &self.separator, last, next);
+            rows.end_block(comparator, &self.separator, last, next, is_between_prefixes);
         }
         self.separators.push(&self.separator);
         self.handles.push(handle);

@@ -3,14 +3,16 @@
 use super::block_writer::BlockWriter;
 use super::index_builder::Strings;
 use ferrock_base::internal_key::user_key;
+use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{InternalComparator, Result};
 use ferrock_format::block::{bound_between, encode_row_bounds, encode_row_bounds_directory};
 use ferrock_format::handle::BlockHandle;
 use std::ops::Range;
 
 /// The row bounds of a table, as it fills.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct RowBoundsLog {
+    extractor: Option<PrefixExtractor>,
     /// User keys, one for each block that has begun.
     bounds: Strings,
     /// For each block that has ended: whether its separator has the user key of its last row.
@@ -20,6 +22,23 @@ pub(super) struct RowBoundsLog {
 }
 
 impl RowBoundsLog {
+    pub(super) fn new(extractor: Option<&PrefixExtractor>) -> Self {
+        Self {
+            extractor: extractor.cloned(),
+            bounds: Strings::default(),
+            are_exact: Vec::new(),
+            sides: Vec::new(),
+            written_bytes: 0,
+        }
+    }
+
+    /// True between internal keys of different prefixes. What is before the first row of a partition and behind the last is
+    /// asked for more often than what is between other keys, so there both the separator and the bound are whole keys.
+    pub(super) fn is_between_prefixes(&self, last: &[u8], next: Option<&[u8]>) -> bool {
+        let (Some(extractor), Some(next)) = (&self.extractor, next) else { return false };
+        extractor.prefix(user_key(last)) != extractor.prefix(user_key(next))
+    }
+
     /// Notes that the table begins with this key.
     pub(super) fn begin(&mut self, comparator: &InternalComparator, first: &[u8]) {
         self.bounds.push(&bound_between(comparator.user(), None, user_key(first)));
@@ -32,10 +51,12 @@ impl RowBoundsLog {
         separator: &[u8],
         last: &[u8],
         next: Option<&[u8]>,
+        is_between_prefixes: bool,
     ) {
         self.are_exact.push(user_key(separator) == user_key(last));
         if let Some(next) = next {
-            self.bounds.push(&bound_between(comparator.user(), Some(user_key(last)), user_key(next)));
+            let last = Some(user_key(last)).filter(|_| !is_between_prefixes);
+            self.bounds.push(&bound_between(comparator.user(), last, user_key(next)));
         }
     }
 
