@@ -3,7 +3,10 @@
 use crate::split_selector;
 use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::{InternalIterator, SequenceNumber};
-use ferrock_format::block::{DataBlock, DataBlockIter, IndexBlock, IndexCursor, IndexFormat, MetaBlock};
+use ferrock_format::block::{
+    DataBlock, DataBlockIter, IndexBlock, IndexCursor, IndexFormat, MetaBlock, RowBounds, decode_row_bounds_directory,
+    encode_row_bounds, encode_row_bounds_directory,
+};
 use ferrock_format::compression::{
     self, CompressionOptions, CompressionType, Compressor, Dictionary, zstd_frame_decompress,
 };
@@ -149,6 +152,33 @@ pub fn block_index(data: &[u8]) {
             cursor.next(&block);
         }
         let _ = cursor.status();
+    }
+}
+
+/// A side block, or the directory of side blocks; what is accepted survives encoding.
+pub fn row_bounds(data: &[u8]) {
+    let (selector, bytes) = split_selector(data);
+    if selector & 1 != 0 {
+        let Ok(Some(handles)) = decode_row_bounds_directory(bytes) else { return };
+        assert!(handles.len() <= bytes.len());
+        let again = encode_row_bounds_directory(&handles);
+        assert_eq!(decode_row_bounds_directory(&again).expect("our own"), Some(handles));
+        return;
+    }
+    let Ok(bounds) = RowBounds::new(bytes.to_vec()) else { return };
+    assert!(bounds.len() <= bytes.len() && bounds.memory_bytes() <= bytes.len() * 2 + 256);
+    // Entries that share much make more of a block than it is.
+    let known: Vec<(Vec<u8>, bool)> = (0..bounds.len().min(1000))
+        .map(|ordinal| bounds.bound(ordinal).expect("within the length"))
+        .map(|bound| (bound.key().to_vec(), bound.is_exact()))
+        .collect();
+    assert!(bounds.bound(bounds.len()).is_none());
+    let again = encode_row_bounds(known.iter().map(|(key, is_exact)| (&key[..], *is_exact)));
+    let again = RowBounds::new(again).expect("our own");
+    for (ordinal, (key, is_exact)) in known.iter().enumerate() {
+        let bound = again.bound(ordinal).expect("as many");
+        assert_eq!((bound.key(), bound.is_exact()), (&key[..], *is_exact));
+        let _ = bounds.begins_at_or_after(comparator(selector >> 1).user(), ordinal, key);
     }
 }
 

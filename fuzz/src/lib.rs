@@ -13,7 +13,7 @@ pub mod database;
 mod records;
 pub mod repair;
 
-pub use blocks::{block_data, block_index, decompress, filter, footer, properties};
+pub use blocks::{block_data, block_index, decompress, filter, footer, properties, row_bounds};
 pub use database::{db_open, manifest, table, wal};
 pub use records::{file_name, log_reader, options_file, values, version_edit, write_batch};
 

@@ -278,3 +278,33 @@ fn the_decision_for_or_against_a_hash_index_is_shown() {
     let property = &json["files"][0]["properties"]["user_collected"]["ferrock.data.block.index"];
     assert_eq!(property["text"], decision, "{json}");
 }
+
+#[test]
+fn row_bounds_and_partition_cuts_are_shown() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path();
+    build(&directory.join("bounds.sst"), &numbered(60), |params, options| {
+        options.block_size = 400;
+        options.row_bounds = true;
+        options.partition_cut = true;
+        params.prefix_extractor = Some(PrefixExtractor::Fixed(7));
+    });
+    let output = sst_dump(directory, "--file=bounds.sst --show_properties --list_meta_blocks --command=verify");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("  filter.ferrock.row-bounds: "), "{text}");
+    assert!(text.contains("  # ferrock.partition-cut: rocksdb.FixedPrefix.7\n"), "{text}");
+    let size = text.lines().find_map(|line| line.strip_prefix("  # ferrock.row-bounds: ")?.parse::<u64>().ok());
+    assert!(size.is_some_and(|size| size > 10), "{text}");
+
+    let output = sst_dump(directory, "--file=bounds.sst --command=raw");
+    assert!(output.status.success());
+    let dump = fs::read_to_string(directory.join("bounds_dump.txt")).unwrap();
+    assert!(dump.contains("  Row bounds block handle: "), "{dump}");
+    let bounds = dump.split_once("Row Bounds Details:\n").unwrap().1;
+    let bounds: Vec<&str> = bounds.lines().skip(3).take_while(|line| !line.is_empty()).collect();
+    let blocks = dump.lines().filter(|line| line.starts_with("Data Block # ")).count();
+    assert_eq!(bounds.len(), blocks, "{dump}");
+    // The first begins with key00000.
+    assert!(bounds[0].contains(": 6B65793030303030, "), "{}", bounds[0]);
+}

@@ -335,6 +335,7 @@ fn row_bounds_take_a_few_bytes_for_each_block() {
     };
     for (interval, rows) in [(1, ROWS), (16, ROWS), (1, 50_000), (16, 50_000)] {
         let bytes = per_block(interval, rows);
+        println!("restart interval {interval}, {rows} rows in each of 2 partitions: {bytes:.2} bytes per block");
         assert!((3.0..6.0).contains(&bytes), "{bytes:.2} bytes per block");
     }
 }
