@@ -19,14 +19,14 @@ impl CEngine {
 }
 
 /// Something of the library's that is given back when it is dropped.
-struct Owned {
-    object: Object,
-    destroy: unsafe extern "C" fn(Object),
+pub(crate) struct Owned {
+    pub(crate) object: Object,
+    pub(crate) destroy: unsafe extern "C" fn(Object),
 }
 
 impl Owned {
     /// `create` and `destroy` belong together.
-    fn new(create: unsafe extern "C" fn() -> Object, destroy: unsafe extern "C" fn(Object)) -> Self {
+    pub(crate) fn new(create: unsafe extern "C" fn() -> Object, destroy: unsafe extern "C" fn(Object)) -> Self {
         // SAFETY: the creating functions take nothing and have no requirements.
         Self { object: unsafe { create() }, destroy }
     }
@@ -39,12 +39,12 @@ impl Drop for Owned {
     }
 }
 
-fn chars(bytes: &[u8]) -> *const c_char {
+pub(crate) fn chars(bytes: &[u8]) -> *const c_char {
     bytes.as_ptr().cast()
 }
 
 /// Bytes that belong to the library, until its next call.
-fn borrowed<'a>(pointer: *const c_char, length: usize) -> &'a [u8] {
+pub(crate) fn borrowed<'a>(pointer: *const c_char, length: usize) -> &'a [u8] {
     if length == 0 {
         return &[];
     }

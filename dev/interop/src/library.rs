@@ -119,6 +119,22 @@ functions! {
         compactoptions_set_bottommost_level_compaction: (Object, c_uchar);
         compact_range_cf_opt: (Object, Object, Object, *const c_char, usize, *const c_char, usize, ErrorSlot);
         verify_checksum: (Object, Object, ErrorSlot);
+        approximate_sizes_cf: (Object, Object, c_int, *const *const c_char, *const usize, *const *const c_char,
+            *const usize, *mut u64, ErrorSlot);
+        block_based_options_create: () -> Object;
+        block_based_options_destroy: (Object);
+        block_based_options_set_block_cache: (Object, Object);
+        block_based_options_set_filter_policy: (Object, Object);
+        block_based_options_set_cache_index_and_filter_blocks: (Object, c_uchar);
+        block_based_options_set_pin_top_level_index_and_filter: (Object, c_uchar);
+        block_based_options_set_unpartitioned_pinning_tier: (Object, c_int);
+        filterpolicy_create_bloom_full: (f64) -> Object;
+        cache_set_capacity: (Object, usize);
+        options_set_block_based_table_factory: (Object, Object);
+        options_enable_statistics: (Object);
+        options_set_statistics_level: (Object, c_int);
+        options_statistics_get_string: (Object) -> *mut c_char;
+        readoptions_set_fill_cache: (Object, c_uchar);
     }
 }
 

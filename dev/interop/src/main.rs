@@ -9,6 +9,7 @@ mod archive;
 mod c_engine;
 mod check;
 mod engine;
+mod fast_forward;
 mod ferrock_engine;
 mod fetch;
 mod golden;
@@ -25,6 +26,7 @@ mod tables;
 mod worker;
 
 use clap::{Parser, Subcommand};
+use ferrock_cli::failure::Failure;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -66,6 +68,8 @@ enum Task {
         #[arg(default_value = "")]
         filter: String,
     },
+    /// `ferrock fast-forward` on RocksDB 11.8.1: the same driver and files, RocksDB's reads.
+    FastForward(ferrock_cli::fast_forward::Arguments),
     /// Histories, tables, golden databases and rewritings.
     All(HistoriesArguments),
     #[command(hide = true)]
@@ -195,6 +199,7 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let release = settings::Release::parse(&release)?;
             worker::play(worker::Job { release, library, ferrock_library, seed, directory, from_turn })
         }
+        Task::FastForward(arguments) => fast_forward(&directory, library, &arguments),
         Task::Rewritings { filter } => rewritings(&directory, library, &filter, json),
         Task::GoldenRewriteRocksdb { directory, library } => {
             Ok(report::said(rewritings::rewrite_by_rocksdb(&directory, &library)))
@@ -278,6 +283,29 @@ fn all_tables(
     let start = std::time::Instant::now();
     let results = tables::run(&fetched, &directory.join("tables"), &jobs);
     Ok(report::tables(&jobs, &results, is_whole, start.elapsed(), json))
+}
+
+/// Like `ferrock fast-forward`, false is for data or costs that are not what they must be.
+fn fast_forward(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    arguments: &ferrock_cli::fast_forward::Arguments,
+) -> Result<bool, String> {
+    let library = match rocksdb_library {
+        Some(library) => library.to_owned(),
+        None => fetch::fetch(directory, None)?.current,
+    };
+    let engine = fast_forward::RocksDb::load(&library, "RocksDB 11.8.1")?;
+    match ferrock_cli::fast_forward::run(arguments, &engine) {
+        Ok(()) => Ok(true),
+        Err(Failure::Data(message)) => {
+            eprintln!("{message}");
+            Ok(false)
+        }
+        Err(Failure::Usage(message) | Failure::NotDone(message)) => Err(message),
+        Err(Failure::Engine(error)) => Err(error.to_string()),
+        Err(Failure::Output(error)) => Err(error.to_string()),
+    }
 }
 
 fn rewritings(directory: &Path, rocksdb_library: Option<&Path>, filter: &str, json: bool) -> Result<bool, String> {

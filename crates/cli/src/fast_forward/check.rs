@@ -1,15 +1,16 @@
 //! Holds what was read against what may be read.
 
-use super::cost::{Cost, is_within as fits};
-use super::engine::Counters;
+use super::cost::{Cost, Spans, is_within as fits};
+use super::engine::{ClassCounters, Counters};
 
 /// True when no class, nor all together, cost more than is allowed.
 pub(super) fn is_within(measured: &Counters, allowed: &Cost, sector: u64) -> bool {
     let classes = [(measured.data, allowed.data), (measured.index, allowed.index), (measured.filter, allowed.filter)];
+    let class_fits = |measured: ClassCounters, spans: Spans| {
+        fits(measured, Spans { requests: spans.requests + allowed.ramp, ..spans }, sector)
+    };
     fits(measured.total, allowed.total(), sector)
-        && classes
-            .into_iter()
-            .all(|(measured, allowed)| measured.is_none_or(|measured| fits(measured, allowed, sector)))
+        && classes.into_iter().all(|(measured, spans)| measured.is_none_or(|measured| class_fits(measured, spans)))
 }
 
 /// What was read and what may be, for people.
@@ -32,8 +33,6 @@ pub(super) fn difference(measured: &Counters, allowed: &Cost) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cost::Spans;
-    use super::super::engine::ClassCounters;
     use super::*;
 
     #[test]

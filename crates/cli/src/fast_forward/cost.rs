@@ -53,6 +53,8 @@ pub(crate) struct Cost {
     pub(crate) data: Spans,
     pub(crate) index: Spans,
     pub(crate) filter: Spans,
+    /// Requests more, of whatever class, while the windows of a scan grow.
+    pub(crate) ramp: u64,
 }
 
 impl Cost {
@@ -60,12 +62,14 @@ impl Cost {
         self.data.add(other.data);
         self.index.add(other.index);
         self.filter.add(other.filter);
+        self.ramp += other.ramp;
     }
 
     pub(crate) fn total(&self) -> Spans {
         let mut total = self.data;
         total.add(self.index);
         total.add(self.filter);
+        total.requests += self.ramp;
         total
     }
 }

@@ -59,9 +59,9 @@ impl Database for FerrockDatabase {
         }
     }
 
-    fn cursor(&self, bounds: &Bounds, _limit: Option<u64>) -> Result<Box<dyn Cursor + '_>> {
-        let options = self.read_options(bounds);
-        Ok(Box::new(FerrockCursor { iter: self.db.iter(&options), db: &self.db, options }))
+    fn cursor(&self, bounds: &Bounds, limit: Option<u64>) -> Result<Box<dyn Cursor + '_>> {
+        let options = ReadOptions { limit_hint: limit.unwrap_or(0), ..self.read_options(bounds) };
+        Ok(Box::new(FerrockCursor { iter: self.db.iter(&options) }))
     }
 
     fn ranges(&self, ranges: &mut dyn Iterator<Item = Bounds>, visit: Visit<'_>) -> Result<()> {
@@ -113,13 +113,11 @@ impl Database for FerrockDatabase {
     }
 }
 
-struct FerrockCursor<'a> {
-    db: &'a Db,
-    options: ReadOptions,
+struct FerrockCursor {
     iter: Iter,
 }
 
-impl Cursor for FerrockCursor<'_> {
+impl Cursor for FerrockCursor {
     fn to_first(&mut self) -> Result<()> {
         self.iter.seek_to_first();
         Ok(self.iter.status()?)
@@ -131,10 +129,8 @@ impl Cursor for FerrockCursor<'_> {
     }
 
     fn fast_forward(&mut self, bounds: &Bounds) -> Result<()> {
-        self.options.lower_bound = bounds.lower.map(|key| key.to_vec());
-        self.options.upper_bound = bounds.upper.map(|key| key.to_vec());
-        self.iter = self.db.iter(&self.options);
-        self.to_first()
+        self.iter.fast_forward(bounds.lower.as_deref(), bounds.upper.as_deref());
+        Ok(self.iter.status()?)
     }
 
     fn read(&mut self, limit: u64, visit: Visit<'_>) -> Result<()> {

@@ -122,15 +122,17 @@ impl Model {
             if self.features.row_filter && is_single(bounds) {
                 cost.add(self.filter(number, bounds.lower.as_deref().unwrap_or_default(), resident));
             }
+            let knew_the_first = resident.index.contains(&(number, table.blocks[candidates.start].partition));
             let reads = self.index(number, candidates.clone(), resident, &mut cost);
             let wanted = candidates.clone().filter(|block| self.may_hold(&table.blocks[*block], bounds));
             let wanted: Vec<usize> = wanted.filter(|block| held[number] != Some(*block)).collect();
             held[number] = wanted.last().copied().or(held[number]);
             let mut spans = self.data(number, &wanted, resident);
-            // The end of what can be read in one go is known only when the index behind it has come.
-            spans.requests += reads.saturating_sub(1).min(spans.requests * reads);
+            // What lies behind the known part of the index is found when more of it has come.
+            let later_reads = reads.saturating_sub(u64::from(!knew_the_first));
+            spans.requests += if spans.requests == 0 { 0 } else { later_reads };
             if bounds.upper.is_none() && spans.requests > 1 {
-                spans.requests += RAMP_REQUESTS;
+                cost.ramp += RAMP_REQUESTS;
             }
             cost.data.add(spans);
         }
