@@ -206,9 +206,11 @@ mod tests {
              avg aio    aio      (KiB) blocked dropped  idx hit idx miss  idx blk    c hit   c miss    c blk    allocs   \
              tasks insns/f    cpu"
         );
+        let run = Run { seconds: 0.25, frags: 1, cpu_seconds: 0.125, ..Run::default() };
         let measured = Measured {
             parameters: ["500000", "1", "1"].map(str::to_owned).into(),
-            statistics: Statistics::of(&[Run { seconds: 0.25, frags: 1, cpu_seconds: 0.125, ..Run::default() }]),
+            statistics: Statistics::of(&[run]),
+            runs: vec![run],
             ..Measured::default()
         };
         let row = row(&measured, 7, false);
