@@ -3,7 +3,7 @@
 //! A read pins the SuperVersion first and takes its sequence number afterwards: what flush
 //! and compaction drop is older than any number taken later.
 
-use super::sources::{Child, table_level_iterator};
+use super::sources::{Child, table_file_iterator, table_level_iterator};
 use super::{Db, DbCore};
 use crate::blob::{BlobView, OwnedBlobView};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
@@ -172,16 +172,22 @@ pub(super) fn children(
     }
     let table_options = options.for_table();
     let bounds = Arc::new(options.scan_bounds());
-    let run = |files| {
-        let cache = Arc::clone(&data.table_cache);
-        ChildIterator::Level(table_level_iterator(cache, files, order.clone(), table_options, Arc::clone(&bounds)))
-    };
     // The tables of level 0 overlap: each is a run of its own.
-    children.extend(pinned.version.level(0).iter().map(|file| run(vec![Arc::clone(file)])));
-    for level in 1..pinned.version.num_levels() {
-        if !pinned.version.level(level).is_empty() {
-            children.push(run(pinned.version.level(level).to_vec()));
-        }
+    children.extend(pinned.version.level(0).iter().map(|file| {
+        let (cache, bounds) = (Arc::clone(&data.table_cache), Arc::clone(&bounds));
+        ChildIterator::Level(table_file_iterator(cache, file, order.clone(), table_options, bounds))
+    }));
+    let runs = pinned.version.file_runs(bounds.lower(), bounds.upper());
+    for level in (1..pinned.version.num_levels()).filter(|&level| !pinned.version.level(level).is_empty()) {
+        let (cache, run) = (Arc::clone(&data.table_cache), runs.in_level(level));
+        let source = (&pinned.version, level);
+        children.push(ChildIterator::Level(table_level_iterator(
+            cache,
+            source,
+            run,
+            table_options,
+            Arc::clone(&bounds),
+        )));
     }
     Ok(children)
 }

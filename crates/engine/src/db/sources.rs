@@ -3,11 +3,12 @@
 use crate::iterator::{ChildIterator, ChildRead, LevelIterator, LevelSource, OpenedTable, Place, PlannedIterator};
 use crate::read::pinned::{Pin, PinValue};
 use crate::table_cache::TableCache;
-use crate::version::FileMetadata;
+use crate::version::{FileMetadata, LevelFiles, Version};
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_memtable::MemTableIter;
 use ferrock_table::{BlockPin, PlannedRead, ReadTier, ScanBounds, TableIter, TableReadOptions};
 use ferrock_vfs::ReadBuffer;
+use std::ops::Range;
 use std::sync::Arc;
 
 impl Pin for BlockPin {
@@ -48,7 +49,11 @@ impl PlannedIterator for TableIter {
 /// The files of a level and the cache they are opened through.
 pub(crate) struct LevelTables {
     cache: Arc<TableCache>,
-    files: Vec<Arc<FileMetadata>>,
+    files: LevelFiles,
+    /// The version and the level that the files are of, where they are a sorted level as a whole.
+    level: Option<(Arc<Version>, usize)>,
+    /// Those that overlap the bounds.
+    run: Range<usize>,
     options: TableReadOptions,
     bounds: Arc<ScanBounds>,
     is_for_job: bool,
@@ -80,8 +85,14 @@ impl LevelSource for LevelTables {
         let tombstones = table.range_tombstones().cloned();
         Ok(OpenedTable { iter: table.iter_within(self.options, Arc::clone(&self.bounds)), tombstones })
     }
+    fn run(&self) -> Range<usize> {
+        self.run.clone()
+    }
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         self.bounds = Arc::clone(bounds);
+        if let Some((version, level)) = &self.level {
+            self.run = version.file_runs(bounds.lower(), bounds.upper()).in_level(*level);
+        }
     }
 }
 
@@ -90,15 +101,31 @@ pub(crate) type TableLevelIterator = LevelIterator<LevelTables>;
 /// A child of the iterator that users see.
 pub(crate) type Child = ChildIterator<MemTableIter, LevelTables>;
 
-/// An iterator over `files`, which are in key order and do not overlap.
+/// An iterator over a sorted level, whose files `run` overlap the bounds.
 pub(crate) fn table_level_iterator(
     cache: Arc<TableCache>,
-    files: Vec<Arc<FileMetadata>>,
+    (version, level): (&Arc<Version>, usize),
+    run: Range<usize>,
+    options: TableReadOptions,
+    bounds: Arc<ScanBounds>,
+) -> TableLevelIterator {
+    let (files, order) = (version.level_shared(level), version.comparator().clone());
+    let level = Some((Arc::clone(version), level));
+    let source = LevelTables { cache, files, level, run, options, bounds: Arc::clone(&bounds), is_for_job: false };
+    LevelIterator::new(source, order, bounds)
+}
+
+/// An iterator over one file.
+pub(crate) fn table_file_iterator(
+    cache: Arc<TableCache>,
+    file: &Arc<FileMetadata>,
     order: InternalComparator,
     options: TableReadOptions,
     bounds: Arc<ScanBounds>,
 ) -> TableLevelIterator {
-    let source = LevelTables { cache, files, options, bounds: Arc::clone(&bounds), is_for_job: false };
+    let (files, bounds_of_files) = (LevelFiles::from([Arc::clone(file)]), Arc::clone(&bounds));
+    let source =
+        LevelTables { cache, files, level: None, run: 0..1, options, bounds: bounds_of_files, is_for_job: false };
     LevelIterator::new(source, order, bounds)
 }
 
@@ -109,6 +136,8 @@ pub(crate) fn table_level_iterator_for_job(
     order: InternalComparator,
     options: TableReadOptions,
 ) -> TableLevelIterator {
-    let source = LevelTables { cache, files, options, bounds: Arc::default(), is_for_job: true };
+    let run = 0..files.len();
+    let source =
+        LevelTables { cache, files: files.into(), level: None, run, options, bounds: Arc::default(), is_for_job: true };
     LevelIterator::new(source, order, Arc::default())
 }

@@ -21,6 +21,7 @@ use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Error, Result};
 use ferrock_table::{PlannedRead, ScanBounds};
 use ferrock_vfs::ReadBuffer;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An opened file of a level.
@@ -44,7 +45,11 @@ pub trait LevelSource {
     fn largest(&self, index: usize) -> &[u8];
     /// Opens the file at `index`. Called only when the iterator needs an entry or tombstone of it.
     fn open(&self, index: usize) -> Result<OpenedTable<Self::Iter>>;
-    /// Changes what tables that are opened from now on are limited to.
+    /// Files that overlap the bounds: the only ones that are looked at.
+    fn run(&self) -> Range<usize> {
+        0..self.file_count()
+    }
+    /// Changes what tables that are opened from now on are limited to, and with it the run.
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         let _ = bounds;
     }
@@ -76,7 +81,7 @@ impl<S: LevelSource> LevelIterator<S> {
     }
 
     fn partition_point(&self, mut before: impl FnMut(usize) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.source.file_count());
+        let Range { start: mut low, end: mut high } = self.source.run();
         while low < high {
             let middle = low + (high - low) / 2;
             if before(middle) {
@@ -100,7 +105,7 @@ impl<S: LevelSource> LevelIterator<S> {
 
     /// Enters the file at `index` on the way forward, unless nothing within the bounds can follow.
     fn enter_forward(&mut self, index: usize) -> bool {
-        if index >= self.source.file_count() || self.is_beyond_upper(index) {
+        if index >= self.source.run().end || self.is_beyond_upper(index) {
             self.file = None;
             return false;
         }
@@ -110,7 +115,7 @@ impl<S: LevelSource> LevelIterator<S> {
     /// Enters the file at `index` on the way back.
     fn enter_backward(&mut self, index: Option<usize>) -> bool {
         match index {
-            Some(index) if !self.is_below_lower(index) => self.enter(index),
+            Some(index) if index >= self.source.run().start && !self.is_below_lower(index) => self.enter(index),
             _ => {
                 self.file = None;
                 false

@@ -91,10 +91,10 @@ impl<'a> Iterator for Candidates<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.newest != 0 || self.next_scan != usize::MAX {
-            if let Some(file) = self.next_newest() {
-                return Some((0, file));
-            }
+        if (self.newest != 0 || self.next_scan != usize::MAX)
+            && let Some(file) = self.next_newest()
+        {
+            return Some((0, file));
         }
         loop {
             if !self.run.files.is_empty()

@@ -30,6 +30,6 @@ pub use builder::VersionBuilder;
 pub use file_metadata::{FileMetadata, FileStatistics};
 pub(crate) use level_targets::multiply;
 pub use overlap::KeyNotBeyondLevel;
-pub use version::Version;
 pub(crate) use version::total_size_bytes;
+pub use version::{LevelFiles, Version};
 pub use version_set::{FamilyToOpen, VersionSet};
