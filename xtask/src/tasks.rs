@@ -36,7 +36,7 @@ pub(crate) fn asan(packages: &[String]) -> Outcome {
 }
 
 pub(crate) fn models(packages: &[String]) -> Outcome {
-    let default = ["ferrock-memtable", "ferrock-cache", "ferrock"].map(str::to_owned);
+    let default = ["ferrock-memtable", "ferrock-cache", "ferrock-vfs", "ferrock"].map(str::to_owned);
     for package in if packages.is_empty() { &default[..] } else { packages } {
         let mut test = cargo(&["test", "--lib", "-p", package, "--", "shuttle", "model"]);
         test.env("CARGO_TARGET_DIR", target_dir().join("shuttle"));

@@ -101,7 +101,7 @@ pub trait FileSystem: Send + Sync + Debug {
         length: usize,
         context: &ReadContext,
     ) -> PendingRead {
-        ranges::start_read(self, file, offset, length, context)
+        ranges::start_read(self.read_layer(), file, offset, length, context)
     }
 
     /// The memory, clock and counters of range reads; without one, such reads are not pooled and know no time.
@@ -170,6 +170,11 @@ pub trait RandomAccessFile: Send + Sync + Debug {
     /// direct or timed read takes a copy.
     fn read_owned(&self, offset: u64, length: usize, context: &ReadContext) -> Result<Vec<u8>> {
         ranges::read_owned(self, offset, length, context)
+    }
+
+    /// True when reads take no time worth doing something else in.
+    fn reads_at_once(&self) -> bool {
+        false
     }
 
     /// What the file system shares with its files for range reads.

@@ -25,6 +25,7 @@ mod options;
 mod posix;
 mod ranges;
 mod rate_limiter;
+mod sync;
 mod util;
 
 pub use aligned::AlignedBuffer;

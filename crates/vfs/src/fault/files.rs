@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ferrock_base::Result;
 use ferrock_base::random::Random;
@@ -62,6 +63,10 @@ impl RandomAccessFile for FaultyRandomAccessFile {
     fn read_at_as(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
         let read = |buffer: &mut [u8]| self.inner.read_at_as(offset, buffer, label);
         faulty_read(&self.rules, self.inner.path(), buffer, read).map_err(|error| error.at_offset(offset))
+    }
+
+    fn reads_at_once(&self) -> bool {
+        self.inner.reads_at_once() && !self.rules.any.load(Ordering::Acquire)
     }
 
     fn read_layer(&self) -> Option<&ReadLayer> {

@@ -61,6 +61,10 @@ impl RandomAccessFile for MemoryRandomAccessFile {
         Ok(read)
     }
 
+    fn reads_at_once(&self) -> bool {
+        true
+    }
+
     fn read_layer(&self) -> Option<&ReadLayer> {
         Some(&self.file_system.shared.layer)
     }

@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use ferrock_base::clock::Clock;
+use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 
@@ -48,7 +48,7 @@ use tree::Tree;
 use crate::counters::IoCounters;
 use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
-use crate::ranges::{ReadClass, ReadLayer};
+use crate::ranges::{Backend, ReadClass, ReadLayer};
 use crate::util::io_error;
 
 /// The unit of direct I/O of most devices.
@@ -79,7 +79,7 @@ impl Default for Shared {
     fn default() -> Self {
         Self {
             tree: Mutex::default(),
-            layer: ReadLayer::default(),
+            layer: ReadLayer::new(SystemClock::shared(), Backend::AtOnce),
             direct_unit: AtomicUsize::new(DEFAULT_DIRECT_UNIT),
             reads: Mutex::default(),
             read_only: AtomicBool::default(),
@@ -136,7 +136,7 @@ impl MemoryFileSystem {
     /// An empty file system with the deadlines of reads by another clock.
     #[must_use]
     pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
-        Self { shared: Arc::new(Shared { layer: ReadLayer::with_clock(clock), ..Shared::default() }) }
+        Self { shared: Arc::new(Shared { layer: ReadLayer::new(clock, Backend::AtOnce), ..Shared::default() }) }
     }
 
     /// Sets the unit of files that are opened `direct` from now on, as a device would: a power of two, at first 512.

@@ -9,6 +9,7 @@
 //! window.rs    a shared mapping over reserved space
 //! device.rs    what the device and its file system allow
 //! lock.rs      the LOCK file
+//! ring_device.rs  reads ahead through io_uring
 //! uring.rs     batches of reads through io_uring
 //! ```
 //!
@@ -19,6 +20,8 @@ mod device;
 mod direct;
 mod lock;
 mod read;
+#[cfg(target_os = "linux")]
+mod ring_device;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -40,7 +43,7 @@ use ferrock_base::{Error, Result};
 use crate::counters::IoCounters;
 use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
-use crate::ranges::ReadLayer;
+use crate::ranges::{self, ReadLayer};
 use crate::util::io_error;
 
 /// Which backend performs read batches, as forced by `FERROCK_IO_BACKEND`.
@@ -117,8 +120,14 @@ impl PosixFileSystem {
     /// As [`with_backend`](Self::with_backend), with the deadlines of reads by another clock.
     #[must_use]
     pub fn with_backend_and_clock(forced: Option<&str>, clock: Arc<dyn Clock>) -> Self {
-        let layer = Arc::new(ReadLayer::with_clock(clock));
-        Self { counters: Arc::clone(layer.counters()), layer, backend: Backend::choose(forced) }
+        let backend = Backend::choose(forced);
+        let ahead = match &backend {
+            #[cfg(target_os = "linux")]
+            Ok(Backend::Uring(_)) => ranges::Backend::Ring(|| Ok(Box::new(ring_device::UringDevice::open()?))),
+            _ => ranges::Backend::Threads,
+        };
+        let layer = Arc::new(ReadLayer::new(clock, ahead));
+        Self { counters: Arc::clone(layer.counters()), layer, backend }
     }
 
     fn check_backend(&self) -> Result<&Backend> {

@@ -11,8 +11,10 @@ use ferrock_base::Result;
 use super::buffer::ReadBuffer;
 use super::context::{ReadClass, ReadContext, ReadLabel};
 use super::layer::{self, ReadLayer};
+use super::pending::settle;
 use super::plan::{Run, Wanted, coalesce};
 use super::pool::{BufferPool, PooledMemory};
+use super::reactor::Ticket;
 use crate::file_system::{FileSystem, RandomAccessFile, ReadRequest};
 
 /// One range of a [`FileSystem::read_ranges`].
@@ -44,12 +46,17 @@ impl<'a> RangeRead<'a> {
 }
 
 /// The range as far as the file goes; `None` when nothing of it is there.
-fn wanted<F: RandomAccessFile + ?Sized>(file: &F, index: usize, offset: u64, length: usize) -> Option<Wanted> {
+pub(crate) fn wanted<F: RandomAccessFile + ?Sized>(
+    file: &F,
+    index: usize,
+    offset: u64,
+    length: usize,
+) -> Option<Wanted> {
     let end = offset.saturating_add(length as u64).min(file.size());
     (offset < end).then_some(Wanted { index, start: offset, end })
 }
 
-fn unit_of<F: RandomAccessFile + ?Sized>(file: &F) -> u64 {
+pub(crate) fn unit_of<F: RandomAccessFile + ?Sized>(file: &F) -> u64 {
     file.direct_alignment().unwrap_or(1).max(1) as u64
 }
 
@@ -77,9 +84,36 @@ pub(crate) fn read_range<F: RandomAccessFile + ?Sized>(
     let unit = unit_of(file);
     let run = Run::of(wanted, unit);
     let memory = take_memory(layer, run.length()).map_err(located)?;
-    let read = read_run(file, &run, unit, memory, context)?;
-    watch.check().map_err(located)?;
+    let read = match start_timed(layer, file, &run, unit, memory, context) {
+        Ok(ticket) => {
+            let landed = ticket.wait(&|| layer::time_left(layer, watch.end_us()));
+            let landed = landed.ok_or_else(|| located(layer::took_too_long()))?;
+            let (memory, pieces) = settle(file, &run, landed, context);
+            finish_alone(file, &run, memory, &pieces)?
+        }
+        Err(memory) => {
+            let read = read_run(file, &run, unit, memory, context)?;
+            watch.check().map_err(located)?;
+            read
+        }
+    };
     Ok(read.slice_up_to(offset, length))
+}
+
+/// Puts a run with a limited time on a ring, where it can be given up; gives the memory back where that cannot be.
+fn start_timed<F: RandomAccessFile + ?Sized>(
+    layer: Option<&ReadLayer>,
+    file: &F,
+    run: &Run,
+    unit: u64,
+    memory: PooledMemory,
+    context: &ReadContext,
+) -> std::result::Result<Ticket, PooledMemory> {
+    let Some(layer) = layer.filter(|_| context.is_timed()) else { return Err(memory) };
+    let (Some(reactor), Some(fd)) = (layer.reactor(), file.raw_fd()) else { return Err(memory) };
+    let ticket = reactor.start(fd, run, run.request_lengths(unit, context.max_request_bytes), memory)?;
+    layer.count_requests(run, unit, context);
+    Ok(ticket)
 }
 
 /// [`RandomAccessFile::read_owned`].
@@ -136,9 +170,10 @@ struct RunRead<'a> {
 }
 
 /// A request of a run: where it lies in the run's memory, and how much of that came.
-struct Piece {
-    place: Range<usize>,
-    outcome: Result<usize>,
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) place: Range<usize>,
+    pub(crate) outcome: Result<usize>,
 }
 
 /// [`FileSystem::read_ranges`] by a batch of requests.
@@ -172,15 +207,56 @@ pub(crate) fn read_ranges<S: FileSystem + ?Sized>(file_system: &S, reads: &mut [
     for (members, error) in refused {
         fail(reads, &members, &error);
     }
+    let mut flying = Vec::new();
+    let mut runs = take_timed(layer, runs, &mut flying, context);
     perform(file_system, &mut runs, context);
+    let late = watch.check();
     for (members, run) in runs {
-        distribute(reads, &members, run, context);
-    }
-    if let Err(error) = watch.check() {
-        for read in reads {
-            read.result = Err(error.clone().in_file(read.file.path()).at_offset(read.offset));
+        match &late {
+            Ok(()) => distribute(reads, &members, run, context),
+            Err(error) => fail(reads, &members, error),
         }
     }
+    for Flying { members, ticket, file, unit, run, class } in flying {
+        match ticket.wait(&|| layer::time_left(layer, watch.end_us())) {
+            None => fail(reads, &members, &layer::took_too_long()),
+            Some(landed) => {
+                let (memory, pieces) = settle(file, &run, landed, context);
+                distribute(reads, &members, RunRead { file, unit, run, class, memory, pieces }, context);
+            }
+        }
+    }
+}
+
+/// A run of a batch on a ring, where it can be given up.
+struct Flying<'a> {
+    members: Vec<Wanted>,
+    ticket: Ticket,
+    file: &'a dyn RandomAccessFile,
+    unit: u64,
+    run: Run,
+    class: ReadClass,
+}
+
+/// Puts the runs of a batch with a limited time on the ring, and returns those that cannot be there.
+fn take_timed<'a>(
+    layer: Option<&ReadLayer>,
+    runs: Vec<(Vec<Wanted>, RunRead<'a>)>,
+    flying: &mut Vec<Flying<'a>>,
+    context: &ReadContext,
+) -> Vec<(Vec<Wanted>, RunRead<'a>)> {
+    if !context.is_timed() {
+        return runs;
+    }
+    let mut left = Vec::new();
+    for (members, read) in runs {
+        let RunRead { file, unit, run, class, memory, pieces } = read;
+        match start_timed(layer, file, &run, unit, memory, &ReadContext { class, ..*context }) {
+            Ok(ticket) => flying.push(Flying { members, ticket, file, unit, run, class }),
+            Err(memory) => left.push((members, RunRead { file, unit, run, class, memory, pieces })),
+        }
+    }
+    left
 }
 
 /// The ranges that are not empty, by file and start.
@@ -234,31 +310,52 @@ fn perform<S: FileSystem + ?Sized>(file_system: &S, runs: &mut [(Vec<Wanted>, Ru
 
 /// Gives the ranges of a run what was read for them.
 fn distribute(reads: &mut [RangeRead<'_>], members: &[Wanted], run: RunRead<'_>, context: &ReadContext) {
-    let RunRead { file, unit, run, class: _, memory, pieces } = run;
-    // What the file has of the run.
-    let present = usize::try_from(file.size().min(run.end) - run.start).unwrap_or(usize::MAX);
-    let whole: Vec<Range<usize>> = complete_stretches(&pieces, present);
+    let RunRead { file, unit, run, class, memory, pieces } = run;
+    let context = ReadContext { class, ..*context };
+    if let [member] = members {
+        let read = finish_alone(file, &run, memory, &pieces);
+        let length = (member.end - member.start) as usize;
+        reads[member.index].result = read.map(|read| read.slice_up_to(member.start, length));
+        return;
+    }
+    let present = bytes_present(file, &run);
+    let whole = complete_stretches(&pieces, present);
     let read = ReadBuffer::from_pool(run.start, memory, 0..present);
     for member in members {
         let place = (member.start - run.start) as usize..(member.end - run.start) as usize;
         let stretch = whole.iter().find(|stretch| stretch.start <= place.start && place.end <= stretch.end);
-        let result = match stretch {
+        reads[member.index].result = match stretch {
             Some(stretch) => Ok(read.limited_to(stretch.clone()).slice_up_to(member.start, place.len())),
-            None if members.len() == 1 => first_failure(&pieces).map_or_else(
-                || {
-                    Ok(read
-                        .limited_to(0..whole.first().map_or(0, |first| first.end))
-                        .slice_up_to(member.start, place.len()))
-                },
-                Err,
-            ),
             // Others share the requests: its own request tells what is wrong with this range.
-            None => take_memory(file.read_layer(), Run::of(*member, unit).length())
-                .and_then(|memory| read_run(file, &Run::of(*member, unit), unit, memory, context))
-                .map(|read| read.slice_up_to(member.start, place.len())),
+            None => {
+                let alone = Run::of(*member, unit);
+                take_memory(file.read_layer(), alone.length())
+                    .map_err(|error| error.in_file(file.path()).at_offset(member.start))
+                    .and_then(|memory| read_run(file, &alone, unit, memory, &context))
+                    .map(|read| read.slice_up_to(member.start, place.len()))
+            }
         };
-        reads[member.index].result = result;
     }
+}
+
+/// What was read of a run that belongs to one range: all of it, or as far as the file goes, or what went wrong.
+pub(crate) fn finish_alone<F: RandomAccessFile + ?Sized>(
+    file: &F,
+    run: &Run,
+    memory: PooledMemory,
+    pieces: &[Piece],
+) -> Result<ReadBuffer> {
+    let failure = pieces.iter().find_map(|piece| piece.outcome.as_ref().err());
+    if let Some(error) = failure {
+        return Err(error.clone());
+    }
+    let filled = complete_stretches(pieces, bytes_present(file, run)).first().map_or(0, |first| first.end);
+    Ok(ReadBuffer::from_pool(run.start, memory, 0..filled))
+}
+
+/// How much of a run the file has.
+fn bytes_present<F: RandomAccessFile + ?Sized>(file: &F, run: &Run) -> usize {
+    usize::try_from(file.size().min(run.end).saturating_sub(run.start)).unwrap_or(usize::MAX)
 }
 
 /// Parts of a run's memory without a hole, where the file has `present` bytes of the run. The first begins at zero, even if
@@ -275,8 +372,4 @@ fn complete_stretches(pieces: &[Piece], present: usize) -> Vec<Range<usize>> {
         }
     }
     stretches
-}
-
-fn first_failure(pieces: &[Piece]) -> Option<ferrock_base::Error> {
-    pieces.iter().find_map(|piece| piece.outcome.as_ref().err().cloned())
 }

@@ -1,26 +1,39 @@
 //! What a file system and its files share for reading ranges.
 
 use std::fmt;
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use ferrock_base::clock::{Clock, SystemClock};
+use ferrock_base::clock::Clock;
 use ferrock_base::{Error, ErrorKind, Result};
 
-use super::context::ReadContext;
+use super::context::{ReadContext, ReadLabel};
+use super::plan::Run;
 use super::pool::BufferPool;
+use super::reactor::{Reactor, RingDevice};
+use super::threads::IoThreads;
 use crate::counters::IoCounters;
 
-/// The memory, the clock and the counters of range reads.
+/// How reads that are started ahead are performed.
+#[derive(Clone, Copy)]
+pub(crate) enum Backend {
+    /// At once: the bytes are in memory.
+    AtOnce,
+    /// By threads.
+    Threads,
+    /// On a ring, which is made for the first of them; by threads where that fails.
+    Ring(fn() -> io::Result<Box<dyn RingDevice>>),
+}
+
+/// The memory, the clock, the counters and the backend of range reads.
 pub struct ReadLayer {
     counters: Arc<IoCounters>,
     pool: BufferPool,
     clock: Arc<dyn Clock>,
-}
-
-impl Default for ReadLayer {
-    fn default() -> Self {
-        Self::with_clock(SystemClock::shared())
-    }
+    backend: Backend,
+    reactor: OnceLock<Option<Arc<Reactor>>>,
+    threads: IoThreads,
 }
 
 impl fmt::Debug for ReadLayer {
@@ -31,9 +44,38 @@ impl fmt::Debug for ReadLayer {
 
 impl ReadLayer {
     /// With its own counters and memory, and deadlines by a clock.
+    pub(crate) fn new(clock: Arc<dyn Clock>, backend: Backend) -> Self {
+        let (counters, pool, reactor, threads) = Default::default();
+        Self { counters, pool, clock, backend, reactor, threads }
+    }
+
+    pub(crate) fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The ring, made by the first who asks.
+    pub(crate) fn reactor(&self) -> Option<&Arc<Reactor>> {
+        let Backend::Ring(open) = self.backend else { return None };
+        self.reactor.get_or_init(|| open().ok().map(|device| Arc::new(Reactor::new(device)))).as_ref()
+    }
+
+    pub(crate) fn threads(&self) -> &IoThreads {
+        &self.threads
+    }
+
+    /// Threads that read ahead now: none before the first such read, and none some seconds after the last.
     #[must_use]
-    pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
-        Self { counters: Arc::default(), pool: BufferPool::default(), clock }
+    pub fn thread_count(&self) -> usize {
+        self.threads.count()
+    }
+
+    /// Counts the requests of a run that goes to a ring.
+    pub(crate) fn count_requests(&self, run: &Run, unit: u64, context: &ReadContext) {
+        let mut label = ReadLabel { class: context.class, asked_bytes: run.asked_bytes };
+        for length in run.request_lengths(unit, context.max_request_bytes) {
+            self.counters.device_request(label, length as u64);
+            label.asked_bytes = 0;
+        }
     }
 
     /// What was asked so far.
@@ -72,19 +114,33 @@ pub(crate) fn start_watch<'a>(layer: Option<&'a ReadLayer>, context: &ReadContex
     Ok(Watch { limit: Some((&*layer.clock, end_us)) })
 }
 
+/// The time that is left until a moment; `None` for ever.
+pub(crate) fn time_left(layer: Option<&ReadLayer>, end_us: u64) -> Option<Duration> {
+    let layer = layer.filter(|_| end_us != u64::MAX)?;
+    Some(Duration::from_micros(end_us.saturating_sub(layer.clock.unix_us())))
+}
+
 impl Watch<'_> {
+    /// The moment after which the read took too long.
+    pub(crate) fn end_us(&self) -> u64 {
+        self.limit.map_or(u64::MAX, |(_, end_us)| end_us)
+    }
+
     /// `TimedOut` when the read took too long.
     pub(crate) fn check(&self) -> Result<()> {
         match self.limit {
-            Some((clock, end_us)) if clock.unix_us() > end_us => {
-                Err(timed_out("the read took longer than io_timeout or the deadline allow"))
-            }
+            Some((clock, end_us)) if clock.unix_us() > end_us => Err(took_too_long()),
             _ => Ok(()),
         }
     }
 }
 
 #[cold]
-pub(crate) fn timed_out(message: &str) -> Error {
+pub(crate) fn took_too_long() -> Error {
+    timed_out("the read took longer than io_timeout or the deadline allow")
+}
+
+#[cold]
+fn timed_out(message: &str) -> Error {
     Error::new(ErrorKind::TimedOut, message)
 }

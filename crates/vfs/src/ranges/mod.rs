@@ -7,6 +7,8 @@
 //! plan.rs      from ranges to requests: alignment, coalescing, splitting
 //! batch.rs     a planned batch: performed, and each range given its own result
 //! pending.rs   PendingRead: a read that was started and is waited for later
+//! reactor.rs   reads in flight on a completion ring
+//! threads.rs   reads performed by threads, where there is no ring
 //! layer.rs     what a file system and its files share for all this
 //! ```
 //!
@@ -19,14 +21,22 @@ mod layer;
 mod pending;
 mod plan;
 mod pool;
+mod reactor;
+#[cfg(all(test, shuttle))]
+mod shuttle_tests;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 pub use batch::RangeRead;
 pub(crate) use batch::{read_owned, read_range, read_ranges};
 pub use buffer::ReadBuffer;
 pub use context::{DEFAULT_MAX_REQUEST_BYTES, ReadClass, ReadContext, ReadLabel};
+pub(crate) use layer::Backend;
 pub use layer::ReadLayer;
 pub use pending::PendingRead;
 pub(crate) use pending::start_read;
 pub use pool::{BufferPool, PoolLimits, PoolUsage};
+pub(crate) use reactor::RingDevice;
+#[cfg(target_os = "linux")]
+pub(crate) use reactor::{CANCEL_USER_DATA, Entry};

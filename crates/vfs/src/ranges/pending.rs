@@ -1,60 +1,225 @@
 //! Reads that were started and are waited for later.
+//!
+//! ```text
+//! start_read --+--> Ready       performed at once: memory, empty ranges, errors
+//!              +--> Ring        in flight on a completion ring
+//!              +--> Threads     queued for, or performed by, a thread
+//!              +--> Deferred    too much is read ahead already: performed by wait
+//!
+//! wait: its result, counted as waited for unless it was ready      drop: given up, counted as discarded
+//! ```
 
 use std::sync::Arc;
 
 use ferrock_base::Result;
 
+use super::batch::{self, Piece};
 use super::buffer::ReadBuffer;
-use super::context::ReadContext;
-use crate::file_system::{FileSystem, RandomAccessFile};
+use super::context::{ReadContext, ReadLabel};
+use super::layer::{self, Backend, ReadLayer};
+use super::plan::Run;
+use super::reactor::{Landed, Ticket};
+use super::threads::TaskTicket;
+use crate::counters::IoCounters;
+use crate::file_system::RandomAccessFile;
 
-/// A read that was started. Dropping it gives it up.
+/// A read that was started. Dropping it gives it up, without waiting.
 #[derive(Debug)]
 #[must_use = "a read that is not waited for was in vain"]
 pub struct PendingRead {
     state: State,
+    length: usize,
+    counters: Option<Arc<IoCounters>>,
 }
 
 #[derive(Debug)]
 enum State {
-    /// It is over.
-    Done(Result<ReadBuffer>),
-    /// There was too much read-ahead to begin it: whoever waits for it performs it.
-    Deferred { file: Arc<dyn RandomAccessFile>, offset: u64, length: usize, context: ReadContext },
+    Ready(Result<ReadBuffer>),
+    Ring(Box<RingRead>),
+    Threads {
+        ticket: TaskTicket,
+        file: Arc<dyn RandomAccessFile>,
+        offset: u64,
+        end_us: u64,
+    },
+    Deferred {
+        file: Arc<dyn RandomAccessFile>,
+        offset: u64,
+        context: ReadContext,
+    },
+    /// It was waited for.
+    Over,
+}
+
+#[derive(Debug)]
+struct RingRead {
+    ticket: Ticket,
+    file: Arc<dyn RandomAccessFile>,
+    run: Run,
+    offset: u64,
+    context: ReadContext,
+    end_us: u64,
 }
 
 impl PendingRead {
     /// A read that is over.
     pub fn ready(result: Result<ReadBuffer>) -> Self {
-        Self { state: State::Done(result) }
+        let length = result.as_ref().map_or(0, ReadBuffer::len);
+        Self { state: State::Ready(result), length, counters: None }
     }
 
     /// True when [`wait`](Self::wait) would return at once.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        matches!(self.state, State::Done(_))
+        match &self.state {
+            State::Ready(_) | State::Over => true,
+            State::Ring(read) => read.ticket.is_landed(),
+            State::Threads { ticket, .. } => ticket.is_done(),
+            State::Deferred { .. } => false,
+        }
     }
 
-    /// The bytes, as soon as they are there.
-    pub fn wait(self) -> Result<ReadBuffer> {
-        match self.state {
-            State::Done(result) => result,
-            State::Deferred { file, offset, length, context } => file.read_range(offset, length, &context),
+    /// The bytes, as soon as they are there. `TimedOut` when that takes longer than the context allows.
+    pub fn wait(mut self) -> Result<ReadBuffer> {
+        if !self.is_ready()
+            && let Some(counters) = &self.counters
+        {
+            counters.window_waited();
+        }
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Ready(result) => result,
+            State::Ring(read) => read.wait(self.length),
+            State::Threads { ticket, file, offset, end_us } => {
+                let layer = file.read_layer();
+                ticket
+                    .wait(&|| layer::time_left(layer, end_us))
+                    .unwrap_or_else(|| Err(layer::took_too_long().in_file(file.path()).at_offset(offset)))
+            }
+            State::Deferred { file, offset, context } => file.read_range(offset, self.length, &context),
+            State::Over => Ok(ReadBuffer::from_vec(0, Vec::new())),
         }
     }
 }
 
-/// [`FileSystem::start_read`] that performs the read at once.
-pub(crate) fn start_read<S: FileSystem + ?Sized>(
-    file_system: &S,
+impl Drop for PendingRead {
+    fn drop(&mut self) {
+        if !matches!(self.state, State::Over)
+            && let Some(counters) = &self.counters
+        {
+            counters.window_discarded(self.length as u64);
+        }
+    }
+}
+
+impl RingRead {
+    fn wait(self, length: usize) -> Result<ReadBuffer> {
+        let Self { ticket, file, run, offset, context, end_us } = self;
+        let layer = file.read_layer();
+        let landed = ticket.wait(&|| layer::time_left(layer, end_us));
+        let Some(landed) = landed else {
+            return Err(layer::took_too_long().in_file(file.path()).at_offset(offset));
+        };
+        let (memory, pieces) = settle(&*file, &run, landed, &context);
+        batch::finish_alone(&*file, &run, memory, &pieces).map(|read| read.slice_up_to(offset, length))
+    }
+}
+
+/// Turns what a ring said into outcomes. What it did not read, or not whole, is read without it.
+pub(crate) fn settle<F: RandomAccessFile + ?Sized>(
+    file: &F,
+    run: &Run,
+    landed: Landed,
+    context: &ReadContext,
+) -> (super::pool::PooledMemory, Vec<Piece>) {
+    let Landed { mut memory, pieces } = landed;
+    let mut start = 0;
+    let mut settled = Vec::with_capacity(pieces.len());
+    for (length, result) in pieces {
+        let offset = run.start + start as u64;
+        let present = usize::try_from(file.size().saturating_sub(offset)).unwrap_or(usize::MAX).min(length);
+        let outcome = match result {
+            Some(count) if usize::try_from(count).is_ok_and(|count| count >= present) => {
+                if let Some(layer) = file.read_layer() {
+                    layer.counters().read(present as u64, 1);
+                }
+                Ok(present)
+            }
+            Some(error) if error < 0 && !is_passing(error) => {
+                let error = std::io::Error::from_raw_os_error(-error);
+                Err(crate::util::io_error("read", file.path(), error).at_offset(offset))
+            }
+            _ => {
+                let label = ReadLabel { class: context.class, asked_bytes: 0 };
+                file.read_at_as(offset, &mut memory.bytes_mut()[start..start + length], label)
+            }
+        };
+        settled.push(Piece { place: start..start + length, outcome });
+        start += length;
+    }
+    (memory, settled)
+}
+
+/// Errors that say nothing about the bytes: the read was interrupted, or cancelled with the thread that began it.
+fn is_passing(error: i32) -> bool {
+    use std::io::ErrorKind::{Interrupted, WouldBlock};
+    const CANCELLED: i32 = 125;
+    let kind = std::io::Error::from_raw_os_error(-error).kind();
+    matches!(kind, Interrupted | WouldBlock) || -error == CANCELLED
+}
+
+/// [`FileSystem::start_read`](crate::FileSystem::start_read).
+pub(crate) fn start_read(
+    layer: Option<&ReadLayer>,
     file: &Arc<dyn RandomAccessFile>,
     offset: u64,
     length: usize,
     context: &ReadContext,
 ) -> PendingRead {
-    let has_room = file_system.read_layer().is_none_or(|layer| layer.pool().has_room_ahead(length));
-    if has_room {
-        return PendingRead::ready(file.read_range(offset, length, context));
+    let Some(layer) = layer else { return PendingRead::ready(file.read_range(offset, length, context)) };
+    let state = begin(layer, file, offset, length, context);
+    PendingRead { state, length, counters: Some(Arc::clone(layer.counters())) }
+}
+
+fn begin(
+    layer: &ReadLayer,
+    file: &Arc<dyn RandomAccessFile>,
+    offset: u64,
+    length: usize,
+    context: &ReadContext,
+) -> State {
+    let watch = match layer::start_watch(Some(layer), context) {
+        Ok(watch) => watch,
+        Err(error) => return State::Ready(Err(error.in_file(file.path()).at_offset(offset))),
+    };
+    let Some(wanted) = batch::wanted(&**file, 0, offset, length) else {
+        return State::Ready(Ok(ReadBuffer::from_vec(offset, Vec::new())));
+    };
+    let unit = batch::unit_of(&**file);
+    let run = Run::of(wanted, unit);
+    if !layer.pool().has_room_ahead(run.length()) {
+        return State::Deferred { file: Arc::clone(file), offset, context: *context };
     }
-    PendingRead { state: State::Deferred { file: Arc::clone(file), offset, length, context: *context } }
+    let end_us = watch.end_us();
+    match (layer.backend(), file.raw_fd()) {
+        (Backend::AtOnce, _) if file.reads_at_once() => State::Ready(file.read_range(offset, length, context)),
+        (Backend::Ring(_), Some(fd)) if let Some(reactor) = layer.reactor() => {
+            let started = match layer.pool().take(run.length()) {
+                Ok(memory) => {
+                    let lengths = run.request_lengths(unit, context.max_request_bytes);
+                    reactor.start(fd, &run, lengths, memory).ok()
+                }
+                Err(_) => None,
+            };
+            let Some(ticket) = started else {
+                return State::Deferred { file: Arc::clone(file), offset, context: *context };
+            };
+            layer.count_requests(&run, unit, context);
+            let file = Arc::clone(file);
+            State::Ring(Box::new(RingRead { ticket, file, run, offset, context: *context, end_us }))
+        }
+        _ => {
+            let ticket = layer.threads().start(Arc::clone(file), offset, length, context);
+            State::Threads { ticket, file: Arc::clone(file), offset, end_us }
+        }
+    }
 }

@@ -1,0 +1,93 @@
+//! The ring that reads ahead go through: io_uring as a [`RingDevice`].
+//!
+//! The submission queue is written and the completion queue is read under the lock of the reactor, so that each has one
+//! user at a time; the kernel is entered without it.
+
+use std::io;
+use std::time::Duration;
+
+use io_uring::{IoUring, opcode, types};
+
+use crate::ranges::{CANCEL_USER_DATA, Entry, RingDevice};
+
+/// More than the reactor has in flight, with room for cancellations.
+const ENTRIES: u32 = 256;
+/// So many times the kernel may be short of something before a request counts as refused.
+const MAX_ATTEMPTS: u32 = 100;
+/// How long to sleep when the kernel cannot sleep for us.
+const PAUSE: Duration = Duration::from_micros(50);
+
+pub(super) struct UringDevice {
+    ring: IoUring,
+}
+
+impl UringDevice {
+    /// A ring; fails where the kernel has none, or cannot bound a wait in time (before 5.11).
+    pub(super) fn open() -> io::Result<Self> {
+        let ring = IoUring::new(ENTRIES)?;
+        if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Ok(Self { ring })
+    }
+
+    fn enter(&self, wait: bool, time: Option<Duration>) -> io::Result<usize> {
+        let submitter = self.ring.submitter();
+        match time {
+            Some(time) if wait => {
+                let limit = types::Timespec::from(time);
+                submitter.submit_with_args(1, &types::SubmitArgs::new().timespec(&limit))
+            }
+            _ => submitter.submit_and_wait(usize::from(wait)),
+        }
+    }
+}
+
+impl RingDevice for UringDevice {
+    unsafe fn submit(&self, entry: Entry) -> io::Result<()> {
+        let entry = match entry {
+            Entry::Read { user_data, fd, offset, memory, length } => {
+                opcode::Read::new(types::Fd(fd), memory, length).offset(offset).build().user_data(user_data)
+            }
+            Entry::Cancel { target } => opcode::AsyncCancel::new(target).build().user_data(CANCEL_USER_DATA),
+        };
+        // SAFETY: submissions come from one thread at a time, so that this is the only view of the queue. What the entry
+        // points to is the caller's duty.
+        let pushed = unsafe {
+            let mut queue = self.ring.submission_shared();
+            queue.push(&entry)
+        };
+        if pushed.is_err() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        // The entry is in the queue and cannot be taken back: were it refused now, the next call would submit it.
+        for _ in 0..MAX_ATTEMPTS {
+            match self.enter(false, None) {
+                Err(error) if is_transient(&error) => std::thread::yield_now(),
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&self, each: &mut dyn FnMut(u64, i32)) {
+        // SAFETY: completions are taken by one thread at a time, so that this is the only view of the queue.
+        let queue = unsafe { self.ring.completion_shared() };
+        for completion in queue {
+            each(completion.user_data(), completion.result());
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the kernel is short of something: there is no clock to wait by")]
+    fn wait(&self, time: Option<Duration>) {
+        match self.enter(true, time) {
+            Ok(_) => {}
+            Err(error) if error.raw_os_error() == Some(libc::ETIME) || error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => std::thread::sleep(PAUSE.min(time.unwrap_or(PAUSE))),
+        }
+    }
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy)
+}

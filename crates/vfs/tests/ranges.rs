@@ -1,0 +1,272 @@
+//! Reads of ranges on the machine's files: both backends, through the page cache, around it and mapped.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
+
+mod common;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::pattern;
+use ferrock_base::ErrorKind;
+use ferrock_vfs::{
+    FileSystem, PosixFileSystem, RandomAccessFile, RandomAccessOptions, RangeRead, ReadClass, ReadContext,
+    WritableOptions,
+};
+
+fn write(file_system: &dyn FileSystem, path: &Path, bytes: &[u8]) {
+    let mut file = file_system.create_writable(path, &WritableOptions::default()).unwrap();
+    file.append(bytes).unwrap();
+    file.sync().unwrap();
+    file.close().unwrap();
+}
+
+fn everywhere(bytes: &[u8], check: impl Fn(&PosixFileSystem, &Arc<dyn RandomAccessFile>, &str)) {
+    for backend in ["pread", "io_uring"] {
+        if backend == "io_uring" && !common::io_uring_works() {
+            continue;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let file_system = PosixFileSystem::with_backend(Some(backend));
+        let path = dir.path().join("000001.sst");
+        write(&file_system, &path, bytes);
+        let ways = [
+            RandomAccessOptions::default(),
+            RandomAccessOptions { direct: true, ..Default::default() },
+            RandomAccessOptions { mmap: true, ..Default::default() },
+        ];
+        for way in ways {
+            match file_system.open_random_access(&path, &way) {
+                Ok(file) => check(&file_system, &file, &format!("{backend} {way:?}")),
+                Err(error) if way.direct && error.kind() == ErrorKind::NotSupported => {
+                    println!("no direct I/O in {}: the page cache is tested alone", dir.path().display());
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+const RANGES: [(u64, usize); 9] = [
+    (0, 1),
+    (1, 4096),
+    (1028, 1028),
+    (2056, 1028),
+    (100_000, 100_000),
+    (150_000, 300_000),
+    (999_000, 5000),
+    (1_000_000, 10),
+    (700_000, 0),
+];
+
+fn expected(bytes: &[u8], (offset, length): (u64, usize)) -> &[u8] {
+    let start = (offset as usize).min(bytes.len());
+    &bytes[start..(start + length).min(bytes.len())]
+}
+
+#[test]
+fn ranges_are_what_the_file_holds() {
+    let bytes = pattern(1_000_000, 5);
+    everywhere(&bytes, |file_system, file, way| {
+        for (max_request_bytes, io_timeout) in [(256 << 10, Duration::ZERO), (10_000, Duration::from_secs(600))] {
+            let context = ReadContext { max_request_bytes, io_timeout, ..ReadContext::for_class(ReadClass::Data) };
+            let mut reads = RANGES.map(|(offset, length)| RangeRead::new(&**file, offset, length));
+            file_system.read_ranges(&mut reads, &context);
+            for (read, range) in reads.iter().zip(RANGES) {
+                assert!(read.result.as_ref().unwrap().bytes() == expected(&bytes, range), "{way}: {range:?}");
+            }
+            for range in RANGES {
+                let read = file.read_range(range.0, range.1, &context).unwrap();
+                assert!(read.bytes() == expected(&bytes, range), "{way}: {range:?}");
+                let owned = file.read_owned(range.0, range.1, &context).unwrap();
+                assert!(owned == expected(&bytes, range), "{way}: {range:?}");
+            }
+            let pending = RANGES.map(|(offset, length)| file_system.start_read(file, offset, length, &context));
+            for (pending, range) in pending.into_iter().zip(RANGES) {
+                assert!(pending.wait().unwrap().bytes() == expected(&bytes, range), "{way}: {range:?}");
+            }
+        }
+        assert_eq!(file_system.read_layer().unwrap().pool().usage().in_use_bytes, 0, "{way}");
+    });
+}
+
+#[test]
+fn requests_are_counted_once_on_both_backends() {
+    let bytes = pattern(1_000_000, 6);
+    everywhere(&bytes, |file_system, file, way| {
+        let data = || file_system.counters().snapshot().class(ReadClass::Data);
+        let context = ReadContext::for_class(ReadClass::Data);
+        let places = [(5000u64, 1028usize), (6028, 1028), (500_000, 1028)];
+        let before = data();
+        let mut reads = places.map(|(offset, length)| RangeRead::new(&**file, offset, length));
+        file_system.read_ranges(&mut reads, &context);
+        let batch = data().since(before);
+        let before = data();
+        let _ = file_system.start_read(file, 5000, 2056, &context).wait().unwrap();
+        let single = data().since(before);
+        if file.mapped(0, 1).is_some() {
+            assert_eq!((batch.requests, single.requests), (0, 0), "{way}: nothing is asked of the device");
+            return;
+        }
+        let unit = file.direct_alignment().unwrap_or(1) as u64;
+        let span = |start: u64, end: u64| end.next_multiple_of(unit) - (start - start % unit);
+        assert_eq!((batch.requests, batch.asked_bytes), (2, 3 * 1028), "{way}");
+        assert_eq!(batch.device_bytes, span(5000, 7056) + span(500_000, 501_028), "{way}");
+        assert_eq!((single.requests, single.asked_bytes), (1, 2056), "{way}");
+        assert_eq!(single.device_bytes, span(5000, 7056), "{way}");
+    });
+}
+
+#[test]
+fn many_threads_share_the_reads_in_flight() {
+    let bytes = pattern(1_000_000, 7);
+    everywhere(&bytes, |file_system, file, way| {
+        let context = ReadContext { max_request_bytes: 16 << 10, ..ReadContext::default() };
+        std::thread::scope(|scope| {
+            for thread in 0..6u64 {
+                let (bytes, context) = (&bytes, &context);
+                scope.spawn(move || {
+                    let mut held = Vec::new();
+                    for step in 0..300u64 {
+                        let offset = (thread * 7919 + step * 3571) % 990_000;
+                        let length = 1 + ((step * 977) % 60_000) as usize;
+                        held.push(((offset, length), file_system.start_read(file, offset, length, context)));
+                        if held.len() > 5 {
+                            let (range, pending) = held.remove((step % 5) as usize);
+                            if step % 3 == 0 {
+                                drop(pending);
+                            } else {
+                                assert!(pending.wait().unwrap().bytes() == expected(bytes, range), "{way}: {range:?}");
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        // What was given up is taken back by the next who looks.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let pool = file_system.read_layer().unwrap().pool().clone();
+        while pool.usage().in_use_bytes > 0 {
+            assert!(Instant::now() < deadline, "{way}: {pool:?}");
+            let _ = file_system.start_read(file, 0, 1, &context).wait().unwrap();
+        }
+    });
+}
+
+/// A pipe in a file's clothes: its reads take until somebody writes.
+#[cfg(target_os = "linux")]
+mod slow {
+    use super::*;
+    use ferrock_base::Result;
+    use ferrock_vfs::ReadLayer;
+    use std::io::{PipeReader, PipeWriter, Read, Write};
+    use std::os::fd::AsRawFd;
+
+    #[derive(Debug)]
+    struct PipeFile {
+        reader: PipeReader,
+        owner: Arc<PosixFileSystem>,
+    }
+
+    impl RandomAccessFile for PipeFile {
+        fn read_at(&self, _offset: u64, buffer: &mut [u8]) -> Result<usize> {
+            Ok((&self.reader).read(buffer).unwrap())
+        }
+        fn size(&self) -> u64 {
+            1 << 30
+        }
+        fn path(&self) -> &Path {
+            Path::new("/pipe")
+        }
+        fn raw_fd(&self) -> Option<i32> {
+            Some(self.reader.as_raw_fd())
+        }
+        fn read_layer(&self) -> Option<&ReadLayer> {
+            self.owner.read_layer()
+        }
+    }
+
+    fn pipe() -> Option<(Arc<PosixFileSystem>, Arc<dyn RandomAccessFile>, PipeWriter)> {
+        if !common::io_uring_works() {
+            return None;
+        }
+        let file_system = Arc::new(PosixFileSystem::with_backend(Some("io_uring")));
+        let (reader, writer) = std::io::pipe().unwrap();
+        let file = Arc::new(PipeFile { reader, owner: Arc::clone(&file_system) });
+        Some((file_system, file, writer))
+    }
+
+    #[test]
+    fn a_pending_read_is_not_ready_until_its_bytes_are_there() {
+        let Some((file_system, file, mut writer)) = pipe() else { return };
+        let context = ReadContext::default();
+        let pending = file_system.start_read(&file, 0, 8, &context);
+        assert!(!pending.is_ready());
+        writer.write_all(b"ABCDEFGH").unwrap();
+        while !pending.is_ready() {
+            std::thread::yield_now();
+        }
+        assert_eq!(pending.wait().unwrap().bytes(), b"ABCDEFGH");
+        assert_eq!(file_system.counters().snapshot().windows_waited, 0);
+        // Two waiters at once: one sleeps in the kernel, the other is woken by it, in whatever order they end.
+        let first = file_system.start_read(&file, 0, 4, &context);
+        let second = file_system.start_read(&file, 4, 4, &context);
+        std::thread::scope(|scope| {
+            let waiters = [first, second].map(|pending| scope.spawn(move || pending.wait().unwrap().bytes().to_vec()));
+            std::thread::sleep(Duration::from_millis(20));
+            writer.write_all(b"abcd").unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+            writer.write_all(b"efgh").unwrap();
+            let mut got = waiters.map(|waiter| waiter.join().unwrap());
+            got.sort();
+            assert_eq!(got, [b"abcd".to_vec(), b"efgh".to_vec()]);
+        });
+        assert_eq!(file_system.counters().snapshot().windows_waited, 2);
+    }
+
+    #[test]
+    fn a_read_that_takes_too_long_is_given_up() {
+        let Some((file_system, file, mut writer)) = pipe() else { return };
+        let context = ReadContext { io_timeout: Duration::from_millis(20), ..ReadContext::default() };
+        let pool = file_system.read_layer().unwrap().pool().clone();
+        let started = Instant::now();
+        let error = file_system.start_read(&file, 0, 8, &context).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+        assert!(started.elapsed() >= Duration::from_millis(15));
+        // So is one that nobody prepared for waiting, alone or in a batch.
+        assert_eq!(file.read_range(0, 8, &context).unwrap_err().kind(), ErrorKind::TimedOut);
+        let mut reads = [RangeRead::new(&*file, 0, 8), RangeRead::new(&*file, 4096, 8)];
+        file_system.read_ranges(&mut reads, &context);
+        for read in reads {
+            assert_eq!(read.result.unwrap_err().kind(), ErrorKind::TimedOut);
+        }
+        // Their requests are cancelled: what is written now is for the next.
+        let next = file_system.start_read(&file, 0, 8, &ReadContext::default());
+        writer.write_all(b"ABCDEFGH").unwrap();
+        assert_eq!(next.wait().unwrap().bytes(), b"ABCDEFGH");
+        assert_eq!(pool.usage().in_use_bytes, 0);
+    }
+
+    #[test]
+    fn a_read_outlives_the_thread_that_began_it() {
+        let Some((file_system, file, mut writer)) = pipe() else { return };
+        let begin = || file_system.start_read(&file, 0, 8, &ReadContext::default());
+        let pending = std::thread::scope(|scope| scope.spawn(begin).join().unwrap());
+        writer.write_all(b"ABCDEFGH").unwrap();
+        assert_eq!(pending.wait().unwrap().bytes(), b"ABCDEFGH");
+    }
+
+    #[test]
+    fn dropped_reads_free_their_memory_only_when_the_kernel_is_done() {
+        let Some((file_system, file, writer)) = pipe() else { return };
+        let pool = file_system.read_layer().unwrap().pool().clone();
+        let pending: Vec<_> =
+            (0..40).map(|_| file_system.start_read(&file, 0, 4096, &ReadContext::default())).collect();
+        assert_eq!(pool.usage().in_use_bytes, 40 * 4096);
+        drop(pending);
+        assert_eq!(file_system.counters().snapshot().windows_discarded, 40);
+        drop((file, file_system));
+        assert_eq!(pool.usage().in_use_bytes, 0, "the end of the file system waits for what is in flight");
+        drop(writer);
+    }
+}
