@@ -107,6 +107,12 @@ impl IoCounters {
         self.batch_requests.add(requests);
     }
 
+    /// A read of a stream, which counts as a batch.
+    pub(crate) fn streamed(&self, is_first: bool) {
+        self.batches.add(u64::from(is_first));
+        self.batch_requests.add(1);
+    }
+
     pub(crate) fn open(&self) {
         self.opens.add(1);
     }
@@ -224,9 +230,9 @@ pub struct IoSnapshot {
     pub mapped_read_requests: u64,
     /// Bytes of those ranges.
     pub mapped_read_bytes: u64,
-    /// Calls of `read_batch`.
+    /// Calls of `read_batch`, and streams of reads.
     pub batches: u64,
-    /// Requests in those batches.
+    /// Requests in those batches and streams.
     pub batch_requests: u64,
     /// Files opened for reading.
     pub opens: u64,

@@ -19,6 +19,7 @@ use crate::counters::IoCounters;
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
 use crate::ranges::{self, PendingRead, RangeRead, ReadBuffer, ReadClass, ReadContext, ReadLabel, ReadLayer};
 use crate::rate_limiter::{IoPriority, RateLimiter};
+use crate::read_stream::{ReadStream, ReadsInTurn};
 
 /// A tree of files. All methods may be called from any thread.
 ///
@@ -107,6 +108,11 @@ pub trait FileSystem: Send + Sync + Debug {
     /// The memory, clock and counters of range reads; without one, such reads are not pooled and know no time.
     fn read_layer(&self) -> Option<&ReadLayer> {
         None
+    }
+
+    /// Reads of one caller that are handed out as they complete. The files are of this file system.
+    fn read_stream(&self, context: &ReadContext) -> Box<dyn ReadStream + '_> {
+        Box::new(ReadsInTurn::new(self.counters(), context))
     }
 
     /// What was asked so far of this file system, through all its files.

@@ -25,6 +25,7 @@ mod options;
 mod posix;
 mod ranges;
 mod rate_limiter;
+mod read_stream;
 mod sync;
 mod util;
 
@@ -41,6 +42,7 @@ pub use ranges::{
     ReadContext, ReadLabel, ReadLayer,
 };
 pub use rate_limiter::{IoPriority, RateLimiter, TokenBucket};
+pub use read_stream::ReadStream;
 pub use util::{copy_file, read_file, write_file_atomically, write_file_synced};
 
 /// The machine's files, with the read backend that the environment asks for or the machine allows.

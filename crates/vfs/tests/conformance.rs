@@ -9,8 +9,9 @@ use std::sync::Arc;
 use common::pattern;
 use ferrock_base::ErrorKind;
 use ferrock_vfs::{
-    FileSystem, IoPriority, MemoryFileSystem, PosixFileSystem, RandomAccessOptions, RateLimiter, ReadRequest,
-    SequentialOptions, WritableOptions, WritePurpose, copy_file, read_file, write_file_atomically,
+    FileSystem, IoPriority, MemoryFileSystem, PosixFileSystem, RandomAccessOptions, RateLimiter, ReadClass,
+    ReadContext, ReadRequest, SequentialOptions, WritableOptions, WritePurpose, copy_file, read_file,
+    write_file_atomically,
 };
 use parking_lot::Mutex;
 
@@ -341,6 +342,60 @@ fn batches_read_what_single_reads_do() {
         }
         assert_eq!(asked(after) - asked(before), total as u64);
         assert!(total > 500_000);
+    });
+}
+
+#[test]
+fn streams_read_what_single_reads_do() {
+    everywhere_with_setups(|file_system, dir, setup| {
+        let path = dir.join("000002.sst");
+        let contents = pattern(300_000, 7);
+        write(file_system, &path, &contents);
+        let file = file_system.open_random_access(&path, &setup.read).unwrap();
+        // Nothing, one, some, and more than the depth of any queue; ends, and places where nothing is.
+        for count in [0usize, 1, 5, 64, 301] {
+            let place = |index: usize| match index % 50 {
+                49 => (0, 0),
+                48 => (u64::MAX - 5, 10),
+                47 => (299_990, 100),
+                _ => ((index * 977) as u64, 1 + (index * 37) % 9000),
+            };
+            let before = file_system.counters().snapshot();
+            let mut stream = file_system.read_stream(&ReadContext::default());
+            for index in 0..count {
+                let (offset, length) = place(index);
+                stream.add(&file, offset, length, ReadClass::Data, index);
+                if index % 7 == 3 {
+                    stream.start();
+                }
+            }
+            let mut seen = vec![false; count];
+            while stream.take(&mut |tag, bytes| {
+                let (offset, length) = place(tag);
+                let start = usize::try_from(offset).unwrap().min(contents.len());
+                let end = (start + length).min(contents.len());
+                assert!(bytes.unwrap() == &contents[start..end], "{setup:?}: read {tag} of {count}");
+                assert!(!std::mem::replace(&mut seen[tag], true), "handed out twice");
+            }) {}
+            assert!(seen.iter().all(|&seen| seen), "{setup:?}: {count}");
+            let after = file_system.counters().snapshot();
+            assert_eq!(after.batches - before.batches, u64::from(count > 0));
+            assert_eq!(after.batch_requests - before.batch_requests, count as u64);
+        }
+        // One that is dropped with reads on their way, and another that gets the same memory.
+        for started in [false, true] {
+            let mut stream = file_system.read_stream(&ReadContext::default());
+            (0..100).for_each(|index| stream.add(&file, index * 1001, 4096, ReadClass::Data, 0));
+            if started {
+                stream.start();
+                assert!(stream.take(&mut |_, bytes| assert_eq!(bytes.unwrap().len(), 4096)));
+            }
+            drop(stream);
+            let mut stream = file_system.read_stream(&ReadContext::default());
+            stream.add(&file, 5000, 300, ReadClass::Index, 9);
+            assert!(stream.take(&mut |tag, bytes| assert_eq!((tag, bytes.unwrap()), (9, &contents[5000..5300]))));
+            assert!(!stream.take(&mut |_, _| panic!("nothing is left")));
+        }
     });
 }
 

@@ -10,7 +10,7 @@
 //! device.rs    what the device and its file system allow
 //! lock.rs      the LOCK file
 //! ring_device.rs  reads ahead through io_uring
-//! uring.rs     batches of reads through io_uring
+//! uring.rs     batches of reads through io_uring; uring_stream.rs: handed out as they complete
 //! ```
 //!
 //! Nothing outside this directory makes a system call.
@@ -27,6 +27,8 @@ mod target;
 mod tests;
 #[cfg(target_os = "linux")]
 mod uring;
+#[cfg(target_os = "linux")]
+mod uring_stream;
 mod window;
 mod write;
 
@@ -43,7 +45,8 @@ use ferrock_base::{Error, Result};
 use crate::counters::IoCounters;
 use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
-use crate::ranges::{self, ReadLayer};
+use crate::ranges::{self, ReadContext, ReadLayer};
+use crate::read_stream::{ReadStream, ReadsInTurn};
 use crate::util::io_error;
 
 /// Which backend performs read batches, as forced by `FERROCK_IO_BACKEND`.
@@ -283,6 +286,14 @@ impl FileSystem for PosixFileSystem {
 
     fn read_layer(&self) -> Option<&ReadLayer> {
         Some(&self.layer)
+    }
+
+    fn read_stream(&self, context: &ReadContext) -> Box<dyn ReadStream + '_> {
+        match &self.backend {
+            #[cfg(target_os = "linux")]
+            Ok(Backend::Uring(pool)) => Box::new(uring_stream::RingStream::new(pool, &self.layer, context)),
+            _ => Box::new(ReadsInTurn::new(&self.counters, context)),
+        }
     }
 
     fn counters(&self) -> &IoCounters {

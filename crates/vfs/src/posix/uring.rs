@@ -19,13 +19,13 @@ use crate::counters::IoCounters;
 use crate::file_system::ReadRequest;
 use crate::util::io_error;
 
-const QUEUE_DEPTH: u32 = 64;
+pub(super) const QUEUE_DEPTH: u32 = 64;
 const MAX_IDLE_RINGS: usize = 16;
 /// Largest single read; the result field of a completion is a signed 32-bit count.
-const MAX_READ_BYTES: usize = 1 << 30;
+pub(super) const MAX_READ_BYTES: usize = 1 << 30;
 
 /// So many times in a row the kernel may be short of something before the batch goes on without the ring.
-const MAX_FRUITLESS_SUBMITS: u32 = 1000;
+pub(super) const MAX_FRUITLESS_SUBMITS: u32 = 1000;
 
 /// Rings that are not in use.
 pub(super) struct RingPool {
@@ -60,14 +60,25 @@ impl RingPool {
         }
     }
 
-    pub(super) fn read_batch(&self, reads: &mut [ReadRequest<'_>], counters: &IoCounters) {
+    /// A ring for one user. They are made of descriptors and locked memory; short of those, reads still work without.
+    pub(super) fn take(&self) -> io::Result<IoUring> {
         let idle = self.idle.lock().pop();
-        let ring = match idle {
+        match idle {
             Some(ring) => Ok(ring),
             None => IoUring::new(QUEUE_DEPTH),
-        };
-        // Rings are made of descriptors and locked memory; short of those, reads still work.
-        let Ok(mut ring) = ring else { return super::read_one_by_one(reads) };
+        }
+    }
+
+    /// Keeps a ring for the next user. Nothing is queued or in flight in it.
+    pub(super) fn give_back(&self, ring: IoUring) {
+        let mut idle = self.idle.lock();
+        if idle.len() < MAX_IDLE_RINGS {
+            idle.push(ring);
+        }
+    }
+
+    pub(super) fn read_batch(&self, reads: &mut [ReadRequest<'_>], counters: &IoCounters) {
+        let Ok(mut ring) = self.take() else { return super::read_one_by_one(reads) };
         let mut parts = Vec::with_capacity(reads.len());
         for (index, read) in reads.iter_mut().enumerate() {
             match read.file.raw_fd() {
@@ -83,12 +94,7 @@ impl RingPool {
         let mut calls = 0;
         let outcome = Batch { ring: &mut ring, parts: &mut parts, next: 0, again: Vec::new() }.run(&mut calls);
         match outcome {
-            Ok(()) => {
-                let mut idle = self.idle.lock();
-                if idle.len() < MAX_IDLE_RINGS {
-                    idle.push(ring);
-                }
-            }
+            Ok(()) => self.give_back(ring),
             // The ring is broken, nothing is in flight any more: what it did not do is done without it.
             Err(_) => drop(ring),
         }
@@ -108,7 +114,7 @@ impl RingPool {
     }
 }
 
-fn read_error(path: &Path, offset: u64, error: io::Error) -> ferrock_base::Error {
+pub(super) fn read_error(path: &Path, offset: u64, error: io::Error) -> ferrock_base::Error {
     io_error("read", path, error).at_offset(offset)
 }
 
@@ -280,6 +286,6 @@ impl Batch<'_, '_, '_> {
     }
 }
 
-fn is_transient(error: &io::Error) -> bool {
+pub(super) fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy)
 }

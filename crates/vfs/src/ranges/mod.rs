@@ -34,8 +34,10 @@ pub use buffer::ReadBuffer;
 pub use context::{DEFAULT_MAX_REQUEST_BYTES, ReadClass, ReadContext, ReadLabel};
 pub(crate) use layer::Backend;
 pub use layer::ReadLayer;
+pub(crate) use layer::{Watch, start_watch};
 pub use pending::PendingRead;
 pub(crate) use pending::start_read;
+pub(crate) use pool::PooledMemory;
 pub use pool::{BufferPool, PoolLimits, PoolUsage};
 pub(crate) use reactor::RingDevice;
 #[cfg(target_os = "linux")]
