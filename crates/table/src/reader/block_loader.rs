@@ -230,7 +230,7 @@ impl BlockLoader {
         }
         let decoded = self
             .read_stored(handle, context, verify, readahead)
-            .and_then(|(stored, compression)| self.decode(stored, compression, handle, role));
+            .and_then(|(stored, compression)| self.decode(Cow::Owned(stored), compression, handle, role));
         decoded.map_err(|error| self.in_file(error))
     }
 
@@ -251,14 +251,34 @@ impl BlockLoader {
     ) -> Result<CachedBlock> {
         let decoded = self
             .check_stored(stored, handle, verify)
-            .and_then(|(payload, compression)| self.decode(payload, compression, handle, role));
+            .and_then(|(payload, compression)| self.decode(Cow::Owned(payload), compression, handle, role));
         decoded.map_err(|error| self.in_file(error))
     }
 
-    fn decode(&self, payload: Vec<u8>, compression: u8, handle: BlockHandle, role: BlockRole) -> Result<CachedBlock> {
+    /// The same from memory of someone else: only an uncompressed payload is copied, and only it.
+    pub(crate) fn decode_slice(
+        &self,
+        stored: &[u8],
+        handle: BlockHandle,
+        role: BlockRole,
+        verify: bool,
+    ) -> Result<CachedBlock> {
+        let decoded = self
+            .split_stored(stored, handle, verify)
+            .and_then(|(payload, compression)| self.decode(Cow::Borrowed(payload), compression, handle, role));
+        decoded.map_err(|error| self.in_file(error))
+    }
+
+    fn decode(
+        &self,
+        payload: Cow<'_, [u8]>,
+        compression: u8,
+        handle: BlockHandle,
+        role: BlockRole,
+    ) -> Result<CachedBlock> {
         // A block that was compressed has no offsets of the file in it: errors then name where it begins.
         let is_raw = compression == 0 || matches!(role, BlockRole::Filter | BlockRole::FilterIndex);
-        let bytes = if is_raw { payload } else { self.decompress(&payload, compression, handle, role)? };
+        let bytes = if is_raw { payload.into_owned() } else { self.decompress(&payload, compression, handle, role)? };
         let decoded = match role {
             BlockRole::Data => DataBlock::new(bytes).map(CachedBlock::Data),
             BlockRole::Index | BlockRole::IndexTop | BlockRole::FilterIndex => {
@@ -309,15 +329,19 @@ impl BlockLoader {
     }
 
     pub(super) fn check_stored(&self, mut stored: Vec<u8>, handle: BlockHandle, verify: bool) -> Result<(Vec<u8>, u8)> {
-        let (payload, compression) = if verify {
-            trailer::verify(self.checksum_type, &stored, self.base_context, handle.offset)?
-        } else {
-            let (payload, compression, _) = trailer::split(&stored, handle.offset)?;
-            (payload, compression)
-        };
+        let (payload, compression) = self.split_stored(&stored, handle, verify)?;
         let length = payload.len();
         stored.truncate(length);
         Ok((stored, compression))
+    }
+
+    /// The payload of a stored block and its compression byte.
+    fn split_stored<'s>(&self, stored: &'s [u8], handle: BlockHandle, verify: bool) -> Result<(&'s [u8], u8)> {
+        if verify {
+            return trailer::verify(self.checksum_type, stored, self.base_context, handle.offset);
+        }
+        let (payload, compression, _) = trailer::split(stored, handle.offset)?;
+        Ok((payload, compression))
     }
 
     /// The bytes at `offset`, from the tail buffer, the mapping, the readahead or the file.

@@ -9,7 +9,8 @@
 use super::absent_share::AbsentShare;
 use super::block_loader::BlockLoader;
 use super::index_reader::handles;
-use super::meta_source::{MetaSource, Partitions};
+use super::meta_source::{MetaSource, Partitions, Resident};
+use super::multi_get::{NeededBlock, OwnBlocks};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockGuard, BlockRole};
@@ -17,9 +18,25 @@ use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
 use ferrock_base::{ErrorKind, Result};
-use ferrock_format::block::IndexCursor;
+use ferrock_format::block::{IndexBlock, IndexCursor};
+use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex::MetaBlockHandles;
 use ferrock_format::properties::TableProperties;
+
+/// What a filter says without reading.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FilterAnswer {
+    MayMatch,
+    Absent,
+    /// It says nothing before this block was read.
+    Needs(NeededBlock),
+}
+
+impl From<bool> for FilterAnswer {
+    fn from(may_match: bool) -> Self {
+        if may_match { Self::MayMatch } else { Self::Absent }
+    }
+}
 
 #[derive(Debug)]
 enum Blocks {
@@ -151,22 +168,7 @@ impl FilterReader {
             Blocks::Full(source) => Ok(source.get(loader, options)?.filter()?.may_match(entry)),
             Blocks::Partitioned { top, partitions } => {
                 let top = top.get(loader, options)?;
-                let index = top.index()?;
-                if index.is_empty() {
-                    return Ok(true);
-                }
-                let mut cursor = IndexCursor::new();
-                cursor.seek(index, &loader.comparator, internal_key);
-                cursor.status()?;
-                if !cursor.valid() {
-                    // Keys behind the last separator are in the last partition.
-                    cursor.seek_to_last(index);
-                    cursor.status()?;
-                }
-                let handle = cursor.entry(index).handle;
-                if handle.size == 0 {
-                    return Ok(true);
-                }
+                let Some(handle) = partition_of(top.index()?, loader, internal_key)? else { return Ok(true) };
                 if let Some(absent_share) = may_skip {
                     let Some(partition) = loader.load_if(handle, BlockRole::Filter, options, || absent_share.draw())?
                     else {
@@ -177,6 +179,55 @@ impl FilterReader {
                 let partition = partitions.get(loader, handle, BlockRole::Filter, options)?;
                 Ok(partition.filter()?.may_match(entry))
             }
+        }
+    }
+
+    /// As [`key_may_match`](Self::key_may_match), but a block that is not in memory is not read: it comes back.
+    #[inline]
+    pub(crate) fn ask_resident(
+        &self,
+        loader: &BlockLoader,
+        user_key: &[u8],
+        internal_key: &[u8],
+        own: &OwnBlocks,
+    ) -> Result<FilterAnswer> {
+        let prefix = || self.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(user_key));
+        let Some(entry) = (if self.has_whole_keys { Some(user_key) } else { prefix() }) else {
+            return Ok(FilterAnswer::MayMatch);
+        };
+        match &self.blocks {
+            Blocks::Full(source) => match source.resident(loader, own) {
+                Resident::Block(filter) => Ok(filter.filter()?.may_match(entry).into()),
+                Resident::Missing(needed) => Ok(FilterAnswer::Needs(needed)),
+            },
+            Blocks::Partitioned { top, partitions } => {
+                let top = match top.resident(loader, own) {
+                    Resident::Block(top) => top,
+                    Resident::Missing(needed) => return Ok(FilterAnswer::Needs(needed)),
+                };
+                let Some(handle) = partition_of(top.index()?, loader, internal_key)? else {
+                    return Ok(FilterAnswer::MayMatch);
+                };
+                if let Some(share) = &self.absent_share {
+                    match own.present(loader, handle, BlockRole::Filter) {
+                        Some(partition) => return Ok(partition.filter()?.may_match(entry).into()),
+                        None if !share.draw() => return Ok(FilterAnswer::MayMatch),
+                        None => {}
+                    }
+                }
+                match partitions.find(loader, handle, BlockRole::Filter, own) {
+                    Resident::Block(partition) => Ok(partition.filter()?.may_match(entry).into()),
+                    Resident::Missing(needed) => Ok(FilterAnswer::Needs(needed)),
+                }
+            }
+        }
+    }
+
+    /// The partitions of a partitioned filter.
+    pub(crate) fn partitions(&self) -> Option<&Partitions> {
+        match &self.blocks {
+            Blocks::Full(_) => None,
+            Blocks::Partitioned { partitions, .. } => Some(partitions),
         }
     }
 
@@ -203,4 +254,22 @@ impl FilterReader {
             Blocks::Partitioned { top, partitions } => top.memory_bytes() + partitions.memory_bytes(),
         }
     }
+}
+
+/// The partition that has the filter bits of a key; `None` when there is none to ask.
+#[inline]
+fn partition_of(index: &IndexBlock, loader: &BlockLoader, internal_key: &[u8]) -> Result<Option<BlockHandle>> {
+    if index.is_empty() {
+        return Ok(None);
+    }
+    let mut cursor = IndexCursor::new();
+    cursor.seek(index, &loader.comparator, internal_key);
+    cursor.status()?;
+    if !cursor.valid() {
+        // Keys behind the last separator are in the last partition.
+        cursor.seek_to_last(index);
+        cursor.status()?;
+    }
+    let handle = cursor.entry(index).handle;
+    Ok((handle.size > 0).then_some(handle))
 }

@@ -1,7 +1,8 @@
 //! The index of a table, flat or partitioned, and a cursor over its data-block handles.
 
 use super::block_loader::BlockLoader;
-use super::meta_source::{MetaSource, Partitions};
+use super::meta_source::{MetaSource, Partitions, Resident};
+use super::multi_get::{NeededBlock, OwnBlocks};
 use super::near_partitions::{IndexScan, Step};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
@@ -129,6 +130,17 @@ impl<'a> IndexPosition<'a> {
     }
 }
 
+/// Where a key's entries are, as far as the blocks of the index in memory tell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sought {
+    /// In no data block.
+    Absent,
+    /// In this data block, if anywhere.
+    Found(BlockHandle),
+    /// A block of the index has to be read first.
+    Missing(NeededBlock),
+}
+
 /// What a position needs to move: the reader's index and how to load blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct IndexContext<'a, 'o> {
@@ -191,6 +203,40 @@ impl<'a> IndexContext<'a, '_> {
             position.cursor.status()?;
         }
         self.skip_empty_forward(position)
+    }
+
+    /// As [`seek`](Self::seek) on a fresh position, but a block that is not in memory is not read: it comes back, and the
+    /// position is not valid.
+    #[inline]
+    pub(crate) fn seek_resident(
+        &self,
+        position: &mut IndexPosition<'a>,
+        target: &[u8],
+        own: &OwnBlocks,
+    ) -> Result<Option<NeededBlock>> {
+        let mut leaf = match self.index.root.resident(self.loader, own) {
+            Resident::Block(root) => root,
+            Resident::Missing(needed) => return Ok(Some(needed)),
+        };
+        if let Some(partitions) = &self.index.partitions {
+            let mut cursor = IndexCursor::new();
+            cursor.seek(leaf.index()?, self.comparator(), target);
+            cursor.status()?;
+            if !cursor.valid() {
+                return Ok(None);
+            }
+            let handle = cursor.entry(leaf.index()?).handle;
+            let partition = match partitions.find(self.loader, handle, BlockRole::Index, own) {
+                Resident::Block(partition) => partition,
+                Resident::Missing(needed) => return Ok(Some(needed)),
+            };
+            position.top = Some((std::mem::replace(&mut leaf, partition), cursor));
+        }
+        position.cursor.seek(leaf.index()?, self.comparator(), target);
+        position.cursor.status()?;
+        position.leaf = Some(leaf);
+        self.skip_empty_forward(position)?;
+        Ok(None)
     }
 
     pub(crate) fn seek_to_first(&self, position: &mut IndexPosition<'a>) -> Result<()> {

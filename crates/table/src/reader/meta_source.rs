@@ -1,12 +1,21 @@
 //! Where a reader finds its own index and filter blocks: kept with it, or in the block cache.
 
 use super::block_loader::BlockLoader;
+use super::multi_get::{NeededBlock, OwnBlocks};
 use super::placement::{Place, Placement};
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockGuard, BlockRef, BlockRole, CachedBlock};
 use ferrock_base::{Error, Result};
 use ferrock_format::handle::BlockHandle;
 use std::sync::OnceLock;
+
+/// What a lookup that must not read gets.
+#[derive(Debug)]
+pub(crate) enum Resident<'a> {
+    Block(BlockGuard<'a>),
+    /// To be read first.
+    Missing(NeededBlock),
+}
 
 /// One metadata block.
 #[derive(Debug)]
@@ -35,6 +44,15 @@ impl MetaSource {
         match self {
             Self::Kept(block) | Self::Pinned(block) => Ok(BlockGuard::Borrowed(block)),
             Self::InCache(handle, role) => loader.load(*handle, *role, options, None).map(BlockGuard::Held),
+        }
+    }
+
+    /// The block, if it is in memory: with the reader, with the lookup or in the cache.
+    #[inline]
+    pub(crate) fn resident<'a>(&'a self, loader: &BlockLoader, own: &OwnBlocks) -> Resident<'a> {
+        match self {
+            Self::Kept(block) | Self::Pinned(block) => Resident::Block(BlockGuard::Borrowed(block)),
+            Self::InCache(handle, role) => own.resident(loader, *handle, *role),
         }
     }
 
@@ -102,8 +120,8 @@ impl Partitions {
         role: BlockRole,
         options: &TableReadOptions,
     ) -> Result<BlockGuard<'a>> {
-        let slots = match self {
-            Self::Kept(slots) => slots,
+        let slot = match self {
+            Self::Kept(_) => self.slot(handle),
             Self::InCache => return loader.load(handle, role, options, None).map(BlockGuard::Held),
             Self::Pinned(held) => {
                 return match held.binary_search_by_key(&handle.offset, |held| held.0) {
@@ -112,7 +130,6 @@ impl Partitions {
                 };
             }
         };
-        let slot = slots.binary_search_by_key(&handle.offset, |slot| slot.0).ok().map(|index| &slots[index].1);
         let Some(slot) = slot else {
             return loader.load(handle, role, options, None).map(BlockGuard::Held);
         };
@@ -126,7 +143,7 @@ impl Partitions {
         Ok(BlockGuard::Borrowed(slot.get_or_init(|| block)))
     }
 
-    fn kept<'a>(slots: &'a [(u64, OnceLock<BlockRef>)], handle: BlockHandle) -> Option<&'a OnceLock<BlockRef>> {
+    fn kept(slots: &[(u64, OnceLock<BlockRef>)], handle: BlockHandle) -> Option<&OnceLock<BlockRef>> {
         slots.binary_search_by_key(&handle.offset, |slot| slot.0).ok().map(|index| &slots[index].1)
     }
 
@@ -166,6 +183,28 @@ impl Partitions {
                 Ok(slot.get_or_init(|| BlockRef::standalone(block)).clone())
             }
             _ => loader.keep_as(BlockRole::Index, handle, block, options),
+        }
+    }
+
+    /// As [`get`](Self::get), of what is in memory: with the reader, with the lookup or in the cache.
+    pub(crate) fn find<'a>(
+        &'a self,
+        loader: &BlockLoader,
+        handle: BlockHandle,
+        role: BlockRole,
+        own: &OwnBlocks,
+    ) -> Resident<'a> {
+        match self.held(handle) {
+            Some(block) => Resident::Block(BlockGuard::Borrowed(block)),
+            None => own.resident(loader, handle, role),
+        }
+    }
+
+    /// Where a partition is kept once it was read.
+    pub(crate) fn slot(&self, handle: BlockHandle) -> Option<&OnceLock<BlockRef>> {
+        match self {
+            Self::Kept(slots) => Self::kept(slots, handle),
+            Self::InCache | Self::Pinned(_) => None,
         }
     }
 

@@ -27,6 +27,7 @@ mod window;
 
 pub use contents::FooterDetails;
 pub use iter::TableIter;
+pub use multi_get::{LoadedBlock, NeededBlock, RoundReads, TableLookup};
 pub use read_options::{ReadTier, TableReadOptions};
 pub use row_bounds::RowsOfBlock;
 pub use scan_bounds::ScanBounds;

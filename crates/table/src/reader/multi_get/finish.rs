@@ -1,0 +1,51 @@
+//! From the bytes of a block to the block where lookups find it.
+
+use super::NeededBlock;
+use crate::blocks::{BlockRef, BlockRole};
+use crate::reader::block_loader::short_read;
+use crate::reader::{TableReadOptions, TableReader};
+use ferrock_base::Result;
+
+impl TableReader {
+    /// Checks and decodes the bytes that were read, and puts the block where this table has blocks of its kind.
+    pub(super) fn finish_read(
+        &self,
+        options: &TableReadOptions,
+        needed: NeededBlock,
+        stored: Result<&[u8]>,
+    ) -> Result<BlockRef> {
+        let NeededBlock { handle, role } = needed;
+        if role == BlockRole::Data {
+            self.loader.note_block_read();
+        }
+        let stored = stored?;
+        let length = self.needed_length(needed)?;
+        if stored.len() < length {
+            return Err(self.loader.in_file(short_read(handle.offset, length, stored.len())));
+        }
+        let kept = match role {
+            BlockRole::Index => self.index.partitions.as_ref(),
+            BlockRole::Filter => self.filter.as_ref().and_then(|filter| filter.partitions()),
+            BlockRole::Data | BlockRole::IndexTop | BlockRole::FilterIndex => None,
+        };
+        let slot = kept.and_then(|partitions| partitions.slot(handle));
+        let verify = options.verify_checksums || slot.is_some();
+        let block = match role {
+            BlockRole::Index => self.loader.decode_index_extent(stored.to_vec(), handle, verify)?,
+            _ => self.loader.decode_slice(stored, handle, role, verify)?,
+        };
+        match slot {
+            Some(slot) => Ok(slot.get_or_init(|| BlockRef::standalone(block)).clone()),
+            None => self.loader.keep_as(role, handle, block, options).map_err(|error| self.loader.in_file(error)),
+        }
+    }
+
+    /// Bytes to read for a block: with its trailer, and an index partition with its row bounds.
+    pub(super) fn needed_length(&self, needed: NeededBlock) -> Result<usize> {
+        let length = match needed.role {
+            BlockRole::Index => self.loader.index_extent(needed.handle),
+            _ => self.loader.stored_length(needed.handle),
+        };
+        length.map_err(|error| self.loader.in_file(error))
+    }
+}

@@ -1,0 +1,67 @@
+//! Lookups of many keys, in rounds: whatever the keys wait for is read together, whichever tables it lies in.
+//!
+//! ```text
+//!            plan.rs                             reads.rs                         finish.rs
+//! filter -> index -> data block       RoundReads: each block once,        checked, decoded, into the
+//!    \        \          \            all tables, one batch               cache, handed to its lookups
+//!     +--------+----------+--> not in memory: NeededBlock --> ... --> LoadedBlock --+
+//!     ^                                                                             |
+//!     +-----------------------------------------------------------------------------+
+//! ```
+//!
+//! A [`TableLookup`] is one key's way through one table. It goes on until it has its answer or needs a block that is not
+//! in memory; its owner collects what all lookups need, reads it at once and lets them go on. A block that was read for a
+//! lookup stays with it until it leaves the table, so no lookup needs the same block twice, whatever the cache does.
+
+mod finish;
+mod plan;
+mod reads;
+
+pub(crate) use plan::OwnBlocks;
+pub use plan::{NeededBlock, TableLookup};
+pub use reads::{LoadedBlock, RoundReads};
+
+use super::{TableReadOptions, TableReader};
+use crate::blocks::PinnedBlock;
+use ferrock_base::{LookupKey, ParsedInternalKey, Result};
+use std::sync::Arc;
+
+impl TableReader {
+    /// Looks up many keys, in any order, in this table alone. `visit` gets the index of the key with each entry, as in
+    /// [`get`](Self::get). The answer has one result for every key.
+    ///
+    /// Who has many tables drives [`TableLookup`]s itself, so that one batch of reads serves all of them.
+    pub fn multi_get(
+        self: &Arc<Self>,
+        options: &TableReadOptions,
+        keys: &[&LookupKey],
+        visit: &mut impl FnMut(usize, ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
+    ) -> Vec<Result<()>> {
+        let mut results: Vec<Result<()>> = keys.iter().map(|_| Ok(())).collect();
+        let mut visit_of = |index: usize, lookup: &mut TableLookup| {
+            self.advance(options, keys[index], lookup, &mut |key, value, pinned| visit(index, key, value, pinned))
+        };
+        let mut round = RoundReads::new(&*self.file_system, *options);
+        for (index, result) in results.iter_mut().enumerate() {
+            let mut lookup = TableLookup::default();
+            match visit_of(index, &mut lookup) {
+                Ok(Some(needed)) => round.add(self, needed, (index, lookup)),
+                Ok(None) => {}
+                Err(error) => *result = Err(error),
+            }
+        }
+        while !round.is_empty() {
+            let mut next_round = RoundReads::new(&*self.file_system, *options);
+            round.run(&mut |(index, mut lookup), block| match lookup
+                .supply(block)
+                .and_then(|()| visit_of(index, &mut lookup))
+            {
+                Ok(Some(needed)) => next_round.add(self, needed, (index, lookup)),
+                Ok(None) => {}
+                Err(error) => results[index] = Err(error),
+            });
+            round = next_round;
+        }
+        results
+    }
+}

@@ -1,0 +1,203 @@
+//! How far a lookup comes with what is in memory.
+
+use super::LoadedBlock;
+use crate::blocks::{BlockGuard, BlockRef, BlockRole, PinnedBlock};
+use crate::reader::block_loader::BlockLoader;
+use crate::reader::filter_reader::FilterAnswer;
+use crate::reader::index_reader::{IndexPosition, Sought};
+use crate::reader::meta_source::Resident;
+use crate::reader::{ReadTier, TableReadOptions, TableReader};
+use ferrock_base::{Error, ErrorKind, LookupKey, ParsedInternalKey, Result};
+use ferrock_format::handle::BlockHandle;
+
+/// A block that a lookup waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeededBlock {
+    pub(crate) handle: BlockHandle,
+    pub(crate) role: BlockRole,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Stage {
+    /// The filter was not asked yet.
+    #[default]
+    Filter,
+    /// The filter let the key pass.
+    Index,
+    /// The index named this data block.
+    Data(BlockHandle),
+}
+
+/// Blocks that were read for one lookup, by offset.
+#[derive(Debug, Default)]
+pub(crate) struct OwnBlocks(Vec<(u64, BlockRef)>);
+
+impl OwnBlocks {
+    #[inline]
+    fn get(&self, handle: BlockHandle) -> Option<&BlockRef> {
+        self.0.iter().find(|block| block.0 == handle.offset).map(|block| &block.1)
+    }
+
+    /// As [`resident`](Self::resident), for a caller that may do without the block: a miss is not counted.
+    pub(crate) fn present(&self, loader: &BlockLoader, handle: BlockHandle, role: BlockRole) -> Option<BlockRef> {
+        self.get(handle).cloned().or_else(|| {
+            let cache = loader.cache.as_ref()?;
+            cache.lookup_present(&loader.cache_key(handle), role.entry_role())
+        })
+    }
+
+    /// A block of the index or the filter that the table does not keep: with the lookup or in the cache. Counts a miss.
+    pub(crate) fn resident<'a>(&self, loader: &BlockLoader, handle: BlockHandle, role: BlockRole) -> Resident<'a> {
+        let own = self.get(handle).cloned();
+        let found = own.or_else(|| {
+            let cache = loader.cache.as_ref()?;
+            cache.lookup_as(&loader.cache_key(handle), role.entry_role())
+        });
+        match found {
+            Some(block) => Resident::Block(BlockGuard::Held(block)),
+            None => Resident::Missing(NeededBlock { handle, role }),
+        }
+    }
+}
+
+/// The way of one key through one table.
+#[derive(Debug, Default)]
+pub struct TableLookup {
+    stage: Stage,
+    own: OwnBlocks,
+}
+
+impl TableLookup {
+    /// Hands over the block that the lookup waits for, or why there is none.
+    ///
+    /// # Errors
+    /// The error of the read, where the lookup cannot do without the block. A filter that the cache has no room for is
+    /// done without.
+    pub fn supply(&mut self, block: Result<LoadedBlock>) -> Result<()> {
+        match (block, self.stage) {
+            (Ok(block), _) => self.own.0.push((block.offset, block.block)),
+            (Err(error), Stage::Filter) if error.kind() == ErrorKind::MemoryLimit => self.stage = Stage::Index,
+            (Err(error), _) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+impl TableReader {
+    /// Brings `lookup` as far as it comes without reading: to a block that it needs, or (`None`) to its end, after
+    /// `visit` saw the entries of the key as in [`get`](Self::get).
+    ///
+    /// A key that goes on in a second data block reads that one here.
+    #[inline]
+    pub fn advance(
+        &self,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        lookup: &mut TableLookup,
+        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
+    ) -> Result<Option<NeededBlock>> {
+        if let Stage::Filter = lookup.stage {
+            match self.ask_filter(options, key, &lookup.own)? {
+                FilterAnswer::MayMatch => lookup.stage = Stage::Index,
+                FilterAnswer::Absent => return Ok(None),
+                FilterAnswer::Needs(needed) => return Ok(Some(needed)),
+            }
+        }
+        if let Stage::Index = lookup.stage {
+            match self.find_block(options, key, &lookup.own)? {
+                Sought::Missing(needed) => return Ok(Some(needed)),
+                Sought::Absent => {
+                    self.note_lookup(false);
+                    return Ok(None);
+                }
+                Sought::Found(handle) => lookup.stage = Stage::Data(handle),
+            }
+        }
+        match lookup.stage {
+            Stage::Data(handle) => self.search_planned(options, key, handle, &lookup.own, visit),
+            Stage::Filter | Stage::Index => Ok(None),
+        }
+    }
+
+    #[inline]
+    fn ask_filter(&self, options: &TableReadOptions, key: &LookupKey, own: &OwnBlocks) -> Result<FilterAnswer> {
+        let Some(filter) = &self.filter else { return Ok(FilterAnswer::MayMatch) };
+        let answer = filter.ask_resident(&self.loader, key.user_key(), key.internal_key(), own);
+        match answer.map_err(|error| self.loader.in_file(error))? {
+            FilterAnswer::Absent => {
+                filter.note_lookup(false);
+                Ok(FilterAnswer::Absent)
+            }
+            // What may not be read cannot exclude the key.
+            FilterAnswer::Needs(_) if options.read_tier == ReadTier::BlockCacheOnly => Ok(FilterAnswer::MayMatch),
+            answer => Ok(answer),
+        }
+    }
+
+    #[inline]
+    fn find_block(&self, options: &TableReadOptions, key: &LookupKey, own: &OwnBlocks) -> Result<Sought> {
+        let target = key.internal_key();
+        let mut position = IndexPosition::default();
+        let context = self.index_context(options);
+        let missing = context.seek_resident(&mut position, target, own).map_err(|error| self.loader.in_file(error))?;
+        if let Some(needed) = missing {
+            may_read(options)?;
+            return Ok(Sought::Missing(needed));
+        }
+        if !position.valid() {
+            return Ok(Sought::Absent);
+        }
+        let entry = position.entry()?;
+        let starts_behind =
+            entry.first_key.is_some_and(|first| self.loader.comparator.compare_user_keys(first, target).is_gt());
+        let handle = entry.handle;
+        if starts_behind || self.is_in_gap(&position, target)? {
+            return Ok(Sought::Absent);
+        }
+        Ok(Sought::Found(handle))
+    }
+
+    /// Searches the data block that the index named, if it is there.
+    #[inline]
+    fn search_planned(
+        &self,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        handle: BlockHandle,
+        own: &OwnBlocks,
+        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
+    ) -> Result<Option<NeededBlock>> {
+        let cached;
+        let block = match own.get(handle) {
+            Some(block) => block,
+            None => {
+                let role = BlockRole::Data.entry_role();
+                let found = self.loader.cache.as_ref();
+                let found = found.and_then(|cache| cache.lookup_as(&self.loader.cache_key(handle), role));
+                let Some(found) = found else {
+                    may_read(options)?;
+                    return Ok(Some(NeededBlock { handle, role: BlockRole::Data }));
+                };
+                cached = found;
+                &cached
+            }
+        };
+        let mut was_found = false;
+        self.search_from(options, key.internal_key(), (block, handle.offset), &mut |key, value, pinned| {
+            was_found = true;
+            visit(key, value, pinned)
+        })?;
+        self.note_lookup(was_found);
+        Ok(None)
+    }
+}
+
+#[inline]
+fn may_read(options: &TableReadOptions) -> Result<()> {
+    match options.read_tier {
+        ReadTier::All => Ok(()),
+        ReadTier::BlockCacheOnly => {
+            Err(Error::new(ErrorKind::Incomplete, "the block is not in the cache and reads are not allowed"))
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The reads of one round.
+
+use super::NeededBlock;
+use crate::blocks::BlockRef;
+use crate::reader::{TableReadOptions, TableReader};
+use ferrock_base::{Error, Result};
+use ferrock_vfs::{FileSystem, ReadStream};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::sync::Arc;
+
+/// The first reads are started when there are so many: the device is then busy until there are twice as many.
+const FIRST_START: usize = 4;
+
+/// A block that was read for a lookup.
+#[derive(Clone, Debug)]
+pub struct LoadedBlock {
+    pub(super) offset: u64,
+    pub(super) block: BlockRef,
+}
+
+/// Ends a list of waiters.
+const NONE: usize = usize::MAX;
+
+#[derive(Debug)]
+struct Read {
+    table: Arc<TableReader>,
+    needed: NeededBlock,
+    first_waiter: usize,
+    last_waiter: usize,
+}
+
+#[derive(Debug)]
+struct Waiter<W> {
+    waiter: Option<W>,
+    next: usize,
+}
+
+/// What the lookups of one round need: each block once, of any tables of one file system, with those who wait for it.
+///
+/// Reads begin while others are still being added, so that the device works while the caller plans.
+pub struct RoundReads<'f, W> {
+    file_system: &'f dyn FileSystem,
+    options: TableReadOptions,
+    reads: Vec<Read>,
+    waiters: Vec<Waiter<W>>,
+    /// By table and offset.
+    places: HashMap<(usize, u64), usize>,
+    /// Made with the first read.
+    stream: Option<Box<dyn ReadStream + 'f>>,
+    /// The reads that are not started yet are started when there are so many of all.
+    start_at: usize,
+    /// Reads of blocks that do not lie in their file.
+    refused: Vec<(usize, Error)>,
+}
+
+impl<W> fmt::Debug for RoundReads<'_, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RoundReads").field("reads", &self.reads).finish_non_exhaustive()
+    }
+}
+
+impl<'f, W> RoundReads<'f, W> {
+    /// No reads yet. Allocates nothing.
+    #[must_use]
+    pub fn new(file_system: &'f dyn FileSystem, options: TableReadOptions) -> Self {
+        Self {
+            file_system,
+            options,
+            reads: Vec::new(),
+            waiters: Vec::new(),
+            places: HashMap::new(),
+            stream: None,
+            start_at: FIRST_START,
+            refused: Vec::new(),
+        }
+    }
+
+    /// Adds someone who waits for a block.
+    pub fn add(&mut self, table: &Arc<TableReader>, needed: NeededBlock, waiter: W) {
+        let number = self.waiters.len();
+        self.waiters.push(Waiter { waiter: Some(waiter), next: NONE });
+        let key = (Arc::as_ptr(table).addr(), needed.handle.offset);
+        match self.places.entry(key) {
+            Entry::Occupied(place) => {
+                let read = &mut self.reads[*place.get()];
+                self.waiters[read.last_waiter].next = number;
+                read.last_waiter = number;
+            }
+            Entry::Vacant(place) => {
+                place.insert(self.reads.len());
+                let table = Arc::clone(table);
+                self.reads.push(Read { table, needed, first_waiter: number, last_waiter: number });
+                self.begin();
+            }
+        }
+    }
+
+    /// Passes the last read on to the stream.
+    fn begin(&mut self) {
+        let tag = self.reads.len() - 1;
+        let Read { table, needed, .. } = &self.reads[tag];
+        match table.needed_length(*needed) {
+            Ok(length) => {
+                let (file_system, class) = (self.file_system, needed.role.read_class());
+                let context = self.options.read_context(class);
+                let stream = self.stream.get_or_insert_with(|| file_system.read_stream(&context));
+                stream.add(&table.loader.file, needed.handle.offset, length, class, tag);
+                if tag + 1 >= self.start_at {
+                    stream.start();
+                    self.start_at *= 2;
+                }
+            }
+            Err(error) => self.refused.push((tag, error)),
+        }
+    }
+
+    /// True when there is nothing to read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.reads.is_empty()
+    }
+
+    /// Reads every block and gives it, checked, decoded and (where that is wanted) in the cache, to those who wait for it.
+    pub fn run(self, on_block: &mut impl FnMut(W, Result<LoadedBlock>)) {
+        let Self { options, reads, mut waiters, stream, refused, .. } = self;
+        let mut hand_out = |tag: usize, block: Result<BlockRef>| {
+            let Some(read) = reads.get(tag) else { return };
+            let mut next = read.first_waiter;
+            while let Some(waiter) = waiters.get_mut(next) {
+                next = waiter.next;
+                if let Some(waiter) = waiter.waiter.take() {
+                    let offset = read.needed.handle.offset;
+                    on_block(waiter, block.clone().map(|block| LoadedBlock { offset, block }));
+                }
+            }
+        };
+        refused.into_iter().for_each(|(tag, error)| hand_out(tag, Err(error)));
+        let Some(mut stream) = stream else { return };
+        while stream.take(&mut |tag, stored| {
+            if let Some(read) = reads.get(tag) {
+                hand_out(tag, read.table.finish_read(&options, read.needed, stored));
+            }
+        }) {}
+    }
+}
