@@ -1,133 +1,222 @@
-//! Reading many keys at once: level by level, and in each level table by table, so that the blocks that the keys of one
-//! table need are read in one batch.
+//! Reading many keys at once, in rounds.
 //!
-//! The keys are sorted and each is there once, so those of one table are neighbours: below level 0 the pairs of key and
-//! table come out grouped by table, even where a key goes on in the next table (no other key can).
+//! ```text
+//! keys, sorted   k1      k2      k3        each goes through its own candidate tables, newest first:
+//!                |       |       |         filter, index, cache
+//! round 1        A/b7    B/b2    B/b2      what they then wait for is read as one batch, each block once
+//!                found   |       found
+//! round 2                C/b9              ... of those whose search goes on
+//! ```
+//!
+//! A key that finds its way in memory waits for nothing. So a call takes as many batches of reads, one after the other, as
+//! the key with most tables to read takes, not as there are tables. Keys of several column families share the rounds.
 
 use super::DbCore;
 use super::read::{PinnedSlice, search_memtables, table_for_read};
-use crate::column_family::{ColumnFamilyData, SuperVersion};
+use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::iterator::range_tombstones::covering_sequence_in_file;
 use crate::options::ReadOptions;
 use crate::read::{GetContext, MultiGetBatch};
 use crate::super_version::thread_ordinal;
+use crate::table_cache::TableRef;
 use crate::version::FileMetadata;
+use crate::version::lookup::Candidates;
 use ferrock_base::{LookupKey, Result, SequenceNumber};
-use ferrock_table::{BlockPin, TableReadOptions};
+use ferrock_table::{BlockPin, NeededBlock, RoundReads, TableLookup, TableReadOptions};
 use std::sync::Arc;
+
+type Results = Vec<Result<Option<PinnedSlice>>>;
+type Batch<'a> = MultiGetBatch<'a, BlockPin>;
 
 impl DbCore {
     /// The values of many keys of one family, in the order of `keys`.
-    pub(crate) fn multi_get(
-        &self,
-        data: &ColumnFamilyData,
-        options: &ReadOptions,
-        keys: &[&[u8]],
-    ) -> Vec<Result<Option<PinnedSlice>>> {
+    pub(crate) fn multi_get(&self, data: &ColumnFamilyData, options: &ReadOptions, keys: &[&[u8]]) -> Results {
         let thread = thread_ordinal();
         let pinned = data.super_version.pin(thread);
         data.table_cache.read_sample().note_lookups(thread, keys.len() as u64);
         let sequence = self.sequence_for(options);
         let operator = pinned.options.merge_operator.as_deref();
         let blobs = self.blob_view(data.id, &pinned.version, options);
-        let mut batch: MultiGetBatch<'_, BlockPin> =
-            MultiGetBatch::new(data.comparator.user(), keys, sequence, operator, Some(&blobs));
-        let (lookups, contexts) = batch.parts();
-        for (lookup, context) in lookups.iter().zip(contexts) {
-            search_memtables(&pinned, lookup, sequence, context);
-        }
+        let mut batch = Batch::new(data.comparator.user(), keys, sequence, operator, Some(&blobs));
         let search = Search { data, pinned: &pinned, options, table_options: options.for_table(), sequence };
-        for level in 0..pinned.version.num_levels() {
-            if pinned.version.level(level).is_empty() {
-                continue;
-            }
-            if batch.is_done() {
-                break;
-            }
-            let (lookups, contexts) = batch.parts();
-            if level == 0 { search.newest_level(lookups, contexts) } else { search.level(level, lookups, contexts) }
-        }
+        let (lookups, contexts) = batch.parts();
+        self.search_in_rounds(&mut [Family { search, lookups, contexts }]);
         batch.finish()
+    }
+
+    /// The values of many keys, each of its own family, in the order of `keys`; all families as of one moment.
+    pub(crate) fn multi_get_families(
+        &self,
+        families: &[&ColumnFamily],
+        options: &ReadOptions,
+        keys: &[&[u8]],
+    ) -> Results {
+        let thread = thread_ordinal();
+        let groups = group_by_family(families);
+        let data = |group: &[usize]| &*families[group[0]].data;
+        let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
+        // Behind all pins: no family has dropped anything that is visible at this number.
+        let sequence = self.sequence_for(options);
+        let views: Vec<_> = groups
+            .iter()
+            .zip(&pins)
+            .map(|(group, pinned)| self.blob_view(data(group).id, &pinned.version, options))
+            .collect();
+        let mut batches: Vec<Batch<'_>> = Vec::with_capacity(groups.len());
+        for ((group, pinned), blobs) in groups.iter().zip(&pins).zip(&views) {
+            data(group).table_cache.read_sample().note_lookups(thread, group.len() as u64);
+            let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
+            let operator = pinned.options.merge_operator.as_deref();
+            batches.push(Batch::new(data(group).comparator.user(), &own, sequence, operator, Some(blobs)));
+        }
+        let mut searches: Vec<_> = groups
+            .iter()
+            .zip(&pins)
+            .zip(&mut batches)
+            .map(|((group, pinned), batch)| {
+                let (lookups, contexts) = batch.parts();
+                let table_options = options.for_table();
+                let search = Search { data: data(group), pinned, options, table_options, sequence };
+                Family { search, lookups, contexts }
+            })
+            .collect();
+        self.search_in_rounds(&mut searches);
+        drop(searches);
+        let mut results: Results = keys.iter().map(|_| Ok(None)).collect();
+        for (group, batch) in groups.iter().zip(batches) {
+            for (&index, result) in group.iter().zip(batch.finish()) {
+                results[index] = result;
+            }
+        }
+        results
+    }
+
+    /// Takes every key of every family as far as it goes, reads what they wait for, and so on until none waits.
+    fn search_in_rounds<'f>(&self, families: &mut [Family<'f, '_, '_>]) {
+        let Some(table_options) = families.first().map(|family| family.search.table_options) else { return };
+        let mut round = RoundReads::new(&*self.file_system, table_options);
+        for (number, Family { search, lookups, contexts }) in families.iter_mut().enumerate() {
+            for (index, (lookup, context)) in lookups.iter().zip(contexts.iter_mut()).enumerate() {
+                search_memtables(search.pinned, lookup, search.sequence, context);
+                let candidates = search.pinned.version.candidates(lookup);
+                if let Some(stop) = search.go_on(candidates, None, lookup, context) {
+                    stop.wait(&mut round, (number, index));
+                }
+            }
+        }
+        while !round.is_empty() {
+            let mut next_round = RoundReads::new(&*self.file_system, table_options);
+            round.run(&mut |(place, stop): ((usize, usize), Stop<'f>), block| {
+                let Family { search, lookups, contexts } = &mut families[place.0];
+                let (lookup, context) = (&lookups[place.1], &mut contexts[place.1]);
+                let Stop { candidates, table, lookup: mut in_table, .. } = stop;
+                if let Err(error) = in_table.supply(block) {
+                    return context.fail(error);
+                }
+                if let Some(stop) = search.go_on(candidates, Some((table, in_table)), lookup, context) {
+                    stop.wait(&mut next_round, place);
+                }
+            });
+            round = next_round;
+        }
     }
 }
 
-/// What all lookups of a batch have in common.
-struct Search<'a> {
-    data: &'a ColumnFamilyData,
-    pinned: &'a SuperVersion,
-    options: &'a ReadOptions,
+/// Positions of the keys of each family, families in the order in which they are named first.
+fn group_by_family(families: &[&ColumnFamily]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, family) in families.iter().enumerate() {
+        // Handles of one family are of one database, and few families are named in one call.
+        match groups.iter_mut().find(|group| Arc::ptr_eq(&families[group[0]].data, &family.data)) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups
+}
+
+/// What is looked up in one family, sorted, and how far each key has come.
+struct Family<'f, 'c, 'k> {
+    search: Search<'f>,
+    lookups: &'f [LookupKey],
+    contexts: &'c mut [GetContext<'k, BlockPin>],
+}
+
+/// What all lookups in a family have in common.
+struct Search<'f> {
+    data: &'f ColumnFamilyData,
+    pinned: &'f SuperVersion,
+    options: &'f ReadOptions,
     table_options: TableReadOptions,
     sequence: SequenceNumber,
 }
 
-impl Search<'_> {
-    /// Level 0: its tables overlap, the newest is asked first.
-    fn newest_level(&self, lookups: &[LookupKey], contexts: &mut [GetContext<'_, BlockPin>]) {
-        let mut members = Vec::with_capacity(lookups.len());
-        for file in self.pinned.version.level(0) {
-            members.clear();
-            members.extend((0..lookups.len()).filter(|&index| {
-                !contexts[index].is_done_after_source()
-                    && self.pinned.version.file_may_hold(file, lookups[index].user_key())
-            }));
-            self.table(file, &members, lookups, contexts);
-        }
-    }
+/// Where a key's search stands while it waits for a block.
+struct Stop<'f> {
+    candidates: Candidates<'f>,
+    table: TableRef<'f>,
+    lookup: TableLookup,
+    needed: NeededBlock,
+}
 
-    fn level(&self, level: usize, lookups: &[LookupKey], contexts: &mut [GetContext<'_, BlockPin>]) {
-        let mut pairs: Vec<(&Arc<FileMetadata>, usize)> = Vec::with_capacity(lookups.len());
-        for (index, lookup) in lookups.iter().enumerate().filter(|(index, _)| !contexts[*index].is_done_after_source())
-        {
-            pairs.extend(self.pinned.version.files_for_user_key(level, lookup).map(|file| (file, index)));
-        }
-        let mut members = Vec::with_capacity(pairs.len());
-        for group in pairs.chunk_by(|a, b| Arc::ptr_eq(a.0, b.0)) {
-            members.clear();
-            // A key that goes on in this table may have been settled by the one before.
-            members.extend(group.iter().map(|(_, index)| *index).filter(|&index| !contexts[index].is_done()));
-            self.table(group[0].0, &members, lookups, contexts);
-        }
+impl<'f> Stop<'f> {
+    fn wait(self, round: &mut RoundReads<'_, ((usize, usize), Self)>, place: (usize, usize)) {
+        let (table, needed) = (self.table.clone(), self.needed);
+        round.add(&table, needed, (place, self));
     }
+}
 
-    /// Looks `members` up in one table.
-    fn table(
+impl<'f> Search<'f> {
+    /// Goes on with a key: in the table where it waited, then in the others. Ends when older tables cannot change the
+    /// result, or at a block that has to be read.
+    #[inline]
+    fn go_on(
         &self,
-        file: &Arc<FileMetadata>,
-        members: &[usize],
-        lookups: &[LookupKey],
-        contexts: &mut [GetContext<'_, BlockPin>],
-    ) {
-        if members.is_empty() {
-            return;
-        }
-        let table = match table_for_read(&self.data.table_cache, file, self.options) {
-            Ok(table) => table,
-            Err(error) => return members.iter().for_each(|&index| contexts[index].fail(error.clone())),
-        };
-        if let Some(tombstones) = table.range_tombstones() {
-            for &index in members {
-                let (smallest, largest, key) = (&file.smallest, &file.largest, lookups[index].user_key());
-                let covering = covering_sequence_in_file(tombstones, smallest, largest, key, self.sequence);
-                contexts[index].add_covering_tombstone(covering);
-            }
-        }
-        if let [index] = *members {
-            let context = &mut contexts[index];
-            let outcome = table.get(&self.table_options, &lookups[index], &mut |entry, value, block| {
+        mut candidates: Candidates<'f>,
+        mut waited_in: Option<(TableRef<'f>, TableLookup)>,
+        lookup: &'f LookupKey,
+        context: &mut GetContext<'_, BlockPin>,
+    ) -> Option<Stop<'f>> {
+        loop {
+            let (table, mut in_table) = match waited_in.take() {
+                Some(waited_in) => waited_in,
+                None if context.is_done_after_source() => return None,
+                None => (self.enter(candidates.next()?.1, lookup, context)?, TableLookup::default()),
+            };
+            let outcome = table.advance(&self.table_options, lookup, &mut in_table, &mut |entry, value, block| {
                 context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
             });
-            if let Err(error) = outcome {
-                context.fail(error);
+            match outcome {
+                Ok(None) => {}
+                Ok(Some(needed)) => return Some(Stop { candidates, table, lookup: in_table, needed }),
+                Err(error) => {
+                    context.fail(error);
+                    return None;
+                }
             }
-            return;
         }
-        let keys: Vec<&LookupKey> = members.iter().map(|&index| &lookups[index]).collect();
-        let results = table.multi_get(&self.table_options, &keys, &mut |position, entry, value, block| {
-            contexts[members[position]].add(entry.sequence, entry.value_type, value, || Some(block.pin()))
-        });
-        for (position, result) in results.into_iter().enumerate() {
-            if let Err(error) = result {
-                contexts[members[position]].fail(error);
+    }
+
+    /// The table of a file, after `context` was told of its range tombstones.
+    #[inline]
+    fn enter(
+        &self,
+        file: &'f Arc<FileMetadata>,
+        lookup: &LookupKey,
+        context: &mut GetContext<'_, BlockPin>,
+    ) -> Option<TableRef<'f>> {
+        match table_for_read(&self.data.table_cache, file, self.options) {
+            Ok(table) => {
+                if let Some(tombstones) = table.range_tombstones() {
+                    let (smallest, largest, key) = (&file.smallest, &file.largest, lookup.user_key());
+                    let covering = covering_sequence_in_file(tombstones, smallest, largest, key, self.sequence);
+                    context.add_covering_tombstone(covering);
+                }
+                Some(table)
+            }
+            Err(error) => {
+                context.fail(error);
+                None
             }
         }
     }

@@ -410,7 +410,7 @@ impl Iter {
 }
 
 impl Db {
-    /// The values of many keys of a family, in the order of `keys`. Keys of one table are looked up together.
+    /// The values of many keys of a family, in the order of `keys`. What they have to wait for is read together.
     #[must_use]
     pub fn multi_get_cf(
         &self,
@@ -428,6 +428,35 @@ impl Db {
             Ok(data) => self.core().multi_get(&data, &ReadOptions::default(), keys),
             Err(error) => keys.iter().map(|_| Err(error.clone())).collect(),
         }
+    }
+
+    /// The values of many keys, each of the family beside it, in the order of `keys` and all as of one moment. What they
+    /// have to wait for is read together, whichever family it belongs to.
+    ///
+    /// ```
+    /// # fn main() -> ferrock::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// let users = db.create_column_family("users", ferrock::ColumnFamilyOptions::default())?;
+    /// let orders = db.create_column_family("orders", ferrock::ColumnFamilyOptions::default())?;
+    /// db.put_cf(&users, b"7", b"Ada", &ferrock::WriteOptions::default())?;
+    /// let keys = [(&users, &b"7"[..]), (&orders, b"7")];
+    /// let values = db.multi_get_families(&ferrock::ReadOptions::default(), &keys);
+    /// assert_eq!(values[0].as_ref().unwrap().as_ref().unwrap(), b"Ada");
+    /// assert!(values[1].as_ref().unwrap().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn multi_get_families(
+        &self,
+        options: &ReadOptions,
+        keys: &[(&ColumnFamily, &[u8])],
+    ) -> Vec<Result<Option<PinnedSlice>>> {
+        let (families, keys): (Vec<&ColumnFamily>, Vec<&[u8]>) = keys.iter().copied().unzip();
+        self.core().multi_get_families(&families, options, &keys)
     }
 
     /// An iterator over the default family, not positioned yet.

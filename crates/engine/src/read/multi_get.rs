@@ -1,4 +1,4 @@
-//! Lookups of many keys at once: sorted, each its own [`GetContext`], asked level by level.
+//! Lookups of many keys at once: sorted, each its own [`GetContext`].
 //!
 //! ```text
 //! keys as given    c a b c
@@ -54,12 +54,6 @@ impl<'a, P: Pin> MultiGetBatch<'a, P> {
         (&self.lookups, &mut self.contexts)
     }
 
-    /// True when no source can change any result.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.contexts.iter().all(GetContext::is_done)
-    }
-
     /// The results in the order in which the keys were given.
     #[must_use]
     pub fn finish(self) -> Vec<Result<Option<PinnedValue<P>>>> {
@@ -93,9 +87,7 @@ mod tests {
                 context.add(SequenceNumber(1), kind, &value, || None);
             }
         }
-        assert!(!batch.is_done());
         batch.parts().1[1].fail(Error::corruption("block"));
-        assert!(batch.is_done());
         let results = batch.finish();
         assert_eq!(*results[0].as_ref().unwrap().as_ref().unwrap(), b"c");
         assert_eq!(*results[1].as_ref().unwrap().as_ref().unwrap(), b"a");
