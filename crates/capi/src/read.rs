@@ -160,7 +160,8 @@ c_functions! {
             let results = keys_of(count, keys, key_lengths).and_then(|keys| {
                 let (db, options) = source(db, options)?;
                 let families = families_of(count, column_families)?;
-                Ok(multi_get_families(db, options, &families, &keys))
+                let keys: Vec<_> = families.into_iter().zip(keys).collect();
+                Ok(db.db.multi_get_families(options, &keys))
             });
             give_copies(count, results, values, value_lengths, errors);
         }
@@ -215,30 +216,6 @@ unsafe fn families_of<'a>(
 
 /// One result for each key.
 type Results = Vec<Result<Option<PinnedSlice>>>;
-
-/// Asks each family for its keys, all as of one sequence number.
-fn multi_get_families(db: &rocksdb_t, options: &ReadOptions, families: &[&ColumnFamily], keys: &[&[u8]]) -> Results {
-    let is_one = families.windows(2).all(|pair| pair[0].id() == pair[1].id());
-    if let (true, Some(family)) = (is_one, families.first()) {
-        return db.db.multi_get_cf(family, options, keys);
-    }
-    let mut options = options.clone();
-    options.snapshot.get_or_insert_with(|| db.db.snapshot());
-    let mut results: Results = keys.iter().map(|_| Ok(None)).collect();
-    let mut is_read = vec![false; keys.len()];
-    for (first, family) in families.iter().enumerate() {
-        if is_read[first] {
-            continue;
-        }
-        let own: Vec<usize> = (first..keys.len()).filter(|&index| families[index].id() == family.id()).collect();
-        let own_keys: Vec<&[u8]> = own.iter().map(|&index| keys[index]).collect();
-        for (index, result) in own.into_iter().zip(db.db.multi_get_cf(family, &options, &own_keys)) {
-            results[index] = result;
-            is_read[index] = true;
-        }
-    }
-    results
-}
 
 /// Hands out each result, or the error of the whole call `count` times.
 fn for_each(count: usize, results: Result<Results>, mut each: impl FnMut(usize, Result<Option<PinnedSlice>>)) {
