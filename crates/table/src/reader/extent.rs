@@ -13,10 +13,12 @@
 
 use super::index_reader::{HeldIndexPosition, IndexContext};
 use super::meta_source::Partitions;
+use super::row_bounds::partition_ended_before;
 use super::scan_bounds::BoundKey;
 use crate::blocks::BlockGuard;
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
+use ferrock_base::prefix::PrefixExtractor;
 use ferrock_format::block::{IndexBlock, IndexCursor};
 use ferrock_format::handle::BlockHandle;
 
@@ -50,6 +52,26 @@ fn last_end(index: &IndexBlock) -> Option<u64> {
     cursor.valid().then(|| end_of(cursor.entry(index).handle))
 }
 
+/// True when the row bounds say that no row of the block at the cursor is before `upper`.
+fn begins_at_or_after(
+    context: &IndexContext<'_, '_>,
+    index: &IndexBlock,
+    cursor: &IndexCursor,
+    upper: &BoundKey,
+) -> bool {
+    let order = context.loader.comparator.user();
+    cursor.row_bound(index).is_some_and(|bound| order.compare(upper.user_key(), bound.key()).is_le())
+}
+
+/// Where a scan up to `upper` ends, whose last block is the one at the cursor, or the one before it when that begins too late.
+fn end_of_needed(context: &IndexContext<'_, '_>, index: &IndexBlock, last: &IndexCursor, upper: &BoundKey) -> u64 {
+    let mut needed = last.clone();
+    if begins_at_or_after(context, index, last, upper) {
+        needed.prev(index);
+    }
+    end_of(if needed.valid() { needed.entry(index).handle } else { last.entry(index).handle })
+}
+
 fn resident<'a>(
     context: &IndexContext<'a, '_>,
     partitions: &'a Partitions,
@@ -72,7 +94,7 @@ impl HeldIndexPosition {
         let mut last = IndexCursor::new();
         last.seek(leaf, order, target);
         if last.valid() {
-            return Ok(Extent::exact(end_of(last.entry(leaf).handle)));
+            return Ok(Extent::exact(end_of_needed(context, leaf, &last, upper)));
         }
         let sure = last_end(leaf).unwrap_or(data_end);
         let (Some((top, top_cursor)), Some(partitions)) = (self.top(), &context.index.partitions) else {
@@ -88,7 +110,7 @@ impl HeldIndexPosition {
             let index = block.index()?;
             let mut at = IndexCursor::new();
             at.seek(index, order, target);
-            let end = if at.valid() { Some(end_of(at.entry(index).handle)) } else { last_end(index) };
+            let end = if at.valid() { Some(end_of_needed(context, index, &at, upper)) } else { last_end(index) };
             return Ok(Extent::exact(end.unwrap_or(sure)));
         }
         let mut sure = sure;
@@ -153,6 +175,22 @@ impl HeldIndexPosition {
         Ok(Extent { sure, is_exact: false })
     }
 
+    /// True when the row bounds say that no row of the current block is before `upper`.
+    pub(crate) fn begins_at_or_after(&self, context: &IndexContext<'_, '_>, upper: &BoundKey) -> Result<bool> {
+        let rows = self.position().rows(context.loader.comparator.user())?;
+        Ok(rows.is_some_and(|rows| rows.begins_at_or_after(upper.user_key())))
+    }
+
+    /// True when the rows of the key's partition ended before the current block, in a table of partition cuts.
+    pub(crate) fn partition_ended_before(
+        &self,
+        context: &IndexContext<'_, '_>,
+        extractor: &PrefixExtractor,
+        key: &[u8],
+    ) -> Result<bool> {
+        partition_ended_before(self.position(), extractor, context.loader.index_format.key_is_user_key, key)
+    }
+
     /// True when everything behind the current block is at or behind `upper`.
     pub(crate) fn ends_before(
         &self,
@@ -164,7 +202,13 @@ impl HeldIndexPosition {
         cursor.key_into(leaf.index()?, scratch);
         let separator = separator_user_key(context, scratch);
         let end = user_key(upper.end_target(context.separators_are_exact()));
-        Ok(context.loader.comparator.user().compare(separator, end).is_ge())
+        if context.loader.comparator.user().compare(separator, end).is_ge() {
+            return Ok(true);
+        }
+        let index = leaf.index()?;
+        let mut next = cursor.clone();
+        next.next(index);
+        Ok(begins_at_or_after(context, index, &next, upper))
     }
 
     /// True when everything up to the end of the current block is before `lower`.
@@ -202,7 +246,10 @@ impl HeldIndexPosition {
         let separator = self.previous_separator(context, scratch)?;
         let end = user_key(upper.end_target(context.separators_are_exact()));
         let order = context.loader.comparator.user();
-        Ok(separator.is_some_and(|separator| order.compare(separator, end).is_ge()))
+        if separator.is_some_and(|separator| order.compare(separator, end).is_ge()) {
+            return Ok(true);
+        }
+        self.begins_at_or_after(context, upper)
     }
 
     /// The user key of the separator before the current block; `None` for the first block.

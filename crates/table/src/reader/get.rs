@@ -129,6 +129,12 @@ impl TableReader {
         Ok(may_match)
     }
 
+    /// As [`key_may_match`](Self::key_may_match), for a scan of one key, which does not say what it finds.
+    pub(super) fn may_have(&self, options: &TableReadOptions, key: &[u8], internal_key: &[u8]) -> Result<bool> {
+        let Some(filter) = &self.filter else { return Ok(true) };
+        filter.key_may_match(&self.loader, key, internal_key, options)
+    }
+
     /// Tells the filter whether a key was there.
     #[inline]
     pub(super) fn note_lookup(&self, was_found: bool) {

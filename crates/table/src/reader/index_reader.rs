@@ -339,6 +339,10 @@ impl HeldIndexPosition {
         self.position.entry().map(|entry| entry.handle)
     }
 
+    pub(super) fn position(&self) -> &IndexPosition<'static> {
+        &self.position
+    }
+
     /// The block of the current entry and the cursor in it.
     pub(super) fn leaf(&self) -> Option<(&CachedBlock, &IndexCursor)> {
         self.position.leaf.as_deref().map(|leaf| (leaf, &self.position.cursor))

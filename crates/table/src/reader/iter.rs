@@ -17,7 +17,8 @@ use super::window::{Direction, Window, WindowPolicy};
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
 use ferrock_base::internal_key::user_key;
-use ferrock_base::{Error, InternalIterator, Result};
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::{Comparator, Error, InternalIterator, Result};
 use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::handle::BlockHandle;
 use std::cell::RefCell;
@@ -56,6 +57,8 @@ impl TableIter {
             max_bytes: table.max_auto_readahead_size as u64,
             threshold: table.num_file_reads_for_auto_readahead,
             is_sized_by_bounds: options.auto_readahead_size,
+            // The page cache reads ahead by itself.
+            is_ahead: options.async_io || reader.loader.file.direct_alignment().is_some(),
         };
         let cursor = DataBlockCursor::new(reader.global_sequence);
         Self {
@@ -247,15 +250,64 @@ impl TableIter {
         }
     }
 
-    /// True when a filter says that no key shares the prefix of the target, and the caller wants no other keys.
-    fn is_excluded_by_prefix(&mut self, target: &[u8]) -> bool {
+    /// True when a filter says that the table has nothing for a seek: no key that shares the prefix of the target, where the
+    /// caller or the bounds leave no other, or not the one key that is within the bounds.
+    fn is_excluded_by_filter(&mut self, target: &[u8]) -> bool {
         self.prefix_bounds = None;
-        if self.options.total_order_seek || !self.options.prefix_same_as_start {
+        if self.reader.filter.is_none() && !self.options.prefix_same_as_start {
             return false;
         }
-        self.adopt_prefix_bounds(user_key(target));
-        match self.reader.prefix_may_match(&self.options, user_key(target)) {
-            Ok(may_match) => !may_match,
+        let wants_prefix = self.options.prefix_same_as_start && !self.options.total_order_seek;
+        if wants_prefix {
+            self.adopt_prefix_bounds(user_key(target));
+        }
+        let is_excluded = || {
+            let key = user_key(target);
+            if self.bounds.is_single_key(key) && matches!(self.reader.loader.comparator.user(), Comparator::Bytewise) {
+                return Ok(!self.reader.may_have(&self.options, key, target)?);
+            }
+            let asks = wants_prefix || !self.options.total_order_seek && self.bounds_share_prefix(key);
+            Ok(asks && !self.reader.prefix_may_match(&self.options, key)?)
+        };
+        match is_excluded() {
+            Ok(is_excluded) => is_excluded,
+            Err(error) => {
+                self.fail(error);
+                true
+            }
+        }
+    }
+
+    /// True when all keys from `key` to the upper bound have one prefix. (Not so with capped prefixes, of which those of
+    /// longer keys are others.)
+    fn bounds_share_prefix(&self, key: &[u8]) -> bool {
+        let (Some(extractor @ PrefixExtractor::Fixed(_)), Some(upper)) =
+            (&self.reader.prefix_extractor, self.bounds.upper())
+        else {
+            return false;
+        };
+        let order = self.reader.loader.comparator.user();
+        bounds_of_prefix(extractor, order, key)
+            .is_some_and(|(_, end)| end.is_none_or(|end| order.compare(upper, end.user_key()).is_le()))
+    }
+
+    /// True when what is known of the current block's rows leaves none of them within the bounds, nor behind it.
+    fn is_empty_ahead(&mut self, target: &[u8]) -> bool {
+        let Some(upper) = self.active_bounds().upper_key() else { return false };
+        let context = self.reader.index_context(&self.options);
+        let is_empty = || -> Result<bool> {
+            if self.index.begins_at_or_after(&context, upper)? {
+                return Ok(true);
+            }
+            let Some(extractor) =
+                self.reader.partition_cut.as_ref().filter(|_| self.bounds_share_prefix(user_key(target)))
+            else {
+                return Ok(false);
+            };
+            self.index.partition_ended_before(&context, extractor, user_key(target))
+        };
+        match is_empty() {
+            Ok(is_empty) => is_empty,
             Err(error) => {
                 self.fail(error);
                 true
@@ -288,9 +340,26 @@ impl TableIter {
         order.is_lt() || order.is_eq() && is_upper
     }
 
-    /// True when the current block, the table's last, ends before the lower bound.
+    /// Goes to the last entry.
+    fn go_to_last(&mut self) {
+        self.begin(Direction::Backward);
+        if self.move_index(|context, position| context.seek_to_last(position))
+            && !self.lies_below_bounds()
+            && self.load_block()
+        {
+            if let Some((block, _)) = &self.block
+                && let Ok(data) = block.data()
+            {
+                self.cursor.seek_to_last(data);
+            }
+            self.skip_backward();
+        }
+    }
+
+    /// True when the current block, which no key within the bounds lies behind, ends before the lower bound.
     fn lies_below_bounds(&mut self) -> bool {
-        let Some(lower) = self.bounds.lower_key() else { return false };
+        let bounds = self.prefix_bounds.as_deref().unwrap_or(&self.bounds);
+        let Some(lower) = bounds.lower_key() else { return false };
         let context = self.reader.index_context(&self.options);
         match self.index.ends_below(&context, lower, &mut self.scratch) {
             Ok(is_below) => is_below,
@@ -310,13 +379,19 @@ impl TableIter {
         let upper: BoundKey = upper.clone();
         let context = self.reader.index_context(&self.options);
         match self.index.follows_end(&context, &upper, &mut self.scratch) {
-            Ok(true) => self.move_index(|context, position| context.prev(position)),
+            Ok(true) => self.move_index(|context, position| context.prev(position)) && !self.lies_below_bounds(),
             Ok(false) => true,
             Err(error) => {
                 self.fail(error);
                 false
             }
         }
+    }
+}
+
+impl Drop for TableIter {
+    fn drop(&mut self) {
+        self.note_spent();
     }
 }
 
@@ -356,27 +431,19 @@ impl InternalIterator for TableIter {
     }
 
     fn seek_to_last(&mut self) {
-        self.begin(Direction::Backward);
         self.prefix_bounds = None;
-        if self.move_index(|context, position| context.seek_to_last(position))
-            && !self.lies_below_bounds()
-            && self.load_block()
-        {
-            if let Some((block, _)) = &self.block
-                && let Ok(data) = block.data()
-            {
-                self.cursor.seek_to_last(data);
-            }
-            self.skip_backward();
-        }
+        self.go_to_last();
     }
 
     fn seek(&mut self, target: &[u8]) {
         self.begin(Direction::Forward);
-        if self.is_excluded_by_prefix(target) || self.is_beyond_upper(target) {
+        if self.is_excluded_by_filter(target) || self.is_beyond_upper(target) {
             return;
         }
-        if self.move_index(|context, position| context.seek(position, target)) && self.load_block() {
+        if self.move_index(|context, position| context.seek(position, target))
+            && !self.is_empty_ahead(target)
+            && self.load_block()
+        {
             if let Some((block, _)) = &self.block
                 && let Ok(data) = block.data()
             {
@@ -388,12 +455,12 @@ impl InternalIterator for TableIter {
 
     fn seek_for_prev(&mut self, target: &[u8]) {
         self.begin(Direction::Backward);
-        if self.is_excluded_by_prefix(target) || self.is_below_lower(target) {
+        if self.is_excluded_by_filter(target) || self.is_below_lower(target) {
             return;
         }
         if !self.move_index(|context, position| context.seek(position, target)) {
             if self.error.is_none() && self.planned.is_none() {
-                self.seek_to_last();
+                self.go_to_last();
             }
             return;
         }

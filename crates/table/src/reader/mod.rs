@@ -17,6 +17,7 @@ mod multi_get;
 mod near_partitions;
 mod open;
 mod placement;
+mod read_history;
 mod read_options;
 mod readahead;
 mod row_bounds;
@@ -51,6 +52,7 @@ use ferrock_format::properties::TableProperties;
 use ferrock_vfs::{FileSystem, RandomAccessFile};
 use filter_reader::FilterReader;
 use index_reader::{IndexContext, IndexReader};
+use read_history::ReadHistories;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -141,6 +143,7 @@ pub struct TableReader {
     prefix_extractor: Option<PrefixExtractor>,
     /// No data block ends behind it.
     data_end: u64,
+    histories: ReadHistories,
     /// The prefix extractor in force, if large partitions end on cuts by it.
     partition_cut: Option<PrefixExtractor>,
     /// The reader's own memory in the cache's books, as it was when the table was opened. Held, never looked at.

@@ -112,6 +112,7 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         global_sequence,
         prefix_extractor: params.prefix_extractor,
         data_end,
+        histories: Default::default(),
         partition_cut,
         _charge: None,
     };

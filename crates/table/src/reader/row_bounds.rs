@@ -131,7 +131,6 @@ pub(crate) struct BlockRows<'a> {
 }
 
 impl BlockRows<'_> {
-    #[allow(dead_code, reason = "for scans between bounds")]
     /// True when no row of the block is before `hi`: a scan that ends before `hi` does not need the block.
     pub(crate) fn begins_at_or_after(&self, hi: &[u8]) -> bool {
         self.comparator.compare(hi, self.bound.key()).is_le()

@@ -66,6 +66,11 @@ impl ScanBounds {
         self.limit_hint
     }
 
+    /// True when `key` is all that lies between itself and the upper bound, in the order of bytes.
+    pub(super) fn is_single_key(&self, key: &[u8]) -> bool {
+        self.upper().and_then(|upper| upper.strip_suffix(&[0])) == Some(key)
+    }
+
     /// These bounds and others, whichever is narrower.
     pub(super) fn narrowed(&self, order: &Comparator, lower: BoundKey, upper: Option<BoundKey>) -> Self {
         let is_before = |a: &BoundKey, b: &BoundKey| order.compare(a.user_key(), b.user_key()).is_lt();

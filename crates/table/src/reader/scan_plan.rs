@@ -145,8 +145,19 @@ impl TableIter {
     /// Reads the window that begins with the block; false when the read was planned instead.
     fn read_window(&mut self, block: &Range<u64>) -> Result<bool> {
         let direction = self.direction;
+        if self.window.take_ahead(block, direction) {
+            self.window.note_sequential();
+            self.read_ahead()?;
+            return Ok(true);
+        }
+        self.note_spent();
         let extent = self.extent()?;
         let limit_end = if std::mem::take(&mut self.is_first_read) { self.limit_end() } else { None };
+        let histories = &self.reader.histories;
+        let extent = Extent { is_exact: extent.is_exact && !histories.exact.is_wasteful(), ..extent };
+        if self.options.adaptive_readahead {
+            self.window.begin_with(histories.growing.affordable_bytes());
+        }
         let wanted = self.window.plan(block, direction, extent, limit_end);
         let wanted = self.without_cached(block, wanted)?;
         let file = &self.reader.loader.file;
@@ -156,6 +167,7 @@ impl TableIter {
             return Ok(false);
         }
         let context = self.options.read_context(ReadClass::Data);
+        self.reader.file_system.counters().window_waited();
         let filled = self.window.fill(&**file, &wanted, direction, &context);
         if filled.is_err() && wanted != *block {
             // The damage may lie where the scan does not come to.
@@ -163,7 +175,37 @@ impl TableIter {
         } else {
             filled?;
         }
+        self.read_ahead()?;
         Ok(true)
+    }
+
+    /// Begins to read the window behind the one that the scan is in, where that pays.
+    fn read_ahead(&mut self) -> Result<()> {
+        if !self.window.may_start_ahead() {
+            return Ok(());
+        }
+        let (extent, direction) = (self.extent()?, self.direction);
+        let (reader, context) = (&self.reader, self.options.read_context(ReadClass::Data));
+        self.window.start_ahead(direction, extent, |range| {
+            let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+            let context = ReadContext { max_request_bytes: context.max_request_bytes.max(length), ..context };
+            reader.file_system.start_read(&reader.loader.file, range.start, length, &context)
+        });
+        Ok(())
+    }
+
+    /// Tells the table what became of the last window, which the scan leaves.
+    pub(super) fn note_spent(&mut self) {
+        let spent = self.window.spend(self.direction);
+        if spent.read == 0 {
+            return;
+        }
+        let histories = &self.reader.histories;
+        let history = if spent.is_exact { &histories.exact } else { &histories.growing };
+        history.note(spent.read, spent.unused);
+        if spent.unused > 0 {
+            self.reader.file_system.counters().window_discarded(spent.unused);
+        }
     }
 
     fn extent(&self) -> Result<Extent> {

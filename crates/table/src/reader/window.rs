@@ -12,7 +12,7 @@
 use super::block_loader::short_read;
 use super::extent::Extent;
 use ferrock_base::Result;
-use ferrock_vfs::{RandomAccessFile, ReadBuffer, ReadContext};
+use ferrock_vfs::{PendingRead, RandomAccessFile, ReadBuffer, ReadContext};
 use std::ops::Range;
 
 /// Requests that follow one another meet at multiples of this, whatever the device's unit is.
@@ -38,10 +38,20 @@ pub(crate) struct WindowPolicy {
     pub(crate) threshold: u64,
     /// A scan whose end is known is read at once.
     pub(crate) is_sized_by_bounds: bool,
+    /// The next window is read while the scan is in this one, from the second one on.
+    pub(crate) is_ahead: bool,
+}
+
+/// What one read of a window brought, and whether it was sized by bounds: for the history.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    pub(crate) read: u64,
+    pub(crate) unused: u64,
+    pub(crate) is_exact: bool,
 }
 
 /// Windows of one scan over one file.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Window {
     policy: WindowPolicy,
     /// Bytes of the next automatic window; 0 until they begin.
@@ -51,11 +61,25 @@ pub(crate) struct Window {
     passed: Option<Range<u64>>,
     /// Adjacent pieces in the order of the file.
     pieces: Vec<ReadBuffer>,
+    /// What was asked for with the last piece, and how that was sized.
+    last_asked: Range<u64>,
+    is_last_exact: bool,
+    /// The next piece, on its way.
+    ahead: Option<(Range<u64>, PendingRead)>,
 }
 
 impl Window {
     pub(crate) fn new(policy: WindowPolicy) -> Self {
-        Self { policy, automatic_bytes: 0, sequential_reads: 0, passed: None, pieces: Vec::new() }
+        Self {
+            policy,
+            automatic_bytes: 0,
+            sequential_reads: 0,
+            passed: None,
+            pieces: Vec::new(),
+            last_asked: 0..0,
+            is_last_exact: false,
+            ahead: None,
+        }
     }
 
     /// Notes that the scan came to a block, wherever it came from.
@@ -92,6 +116,93 @@ impl Window {
         Some(bytes)
     }
 
+    /// True when `block` follows the one that the scan was in before.
+    fn goes_on_at(&self, block: &Range<u64>, direction: Direction) -> bool {
+        self.passed.as_ref().is_some_and(|passed| match direction {
+            // Between two blocks there may be padding.
+            Direction::Forward => passed.end <= block.start && block.start - passed.end < JOINT_BYTES,
+            Direction::Backward => block.end <= passed.start && passed.start - block.end < JOINT_BYTES,
+        })
+    }
+
+    /// Begins as large as `bytes`, when the scan has not begun to read ahead.
+    pub(crate) fn begin_with(&mut self, bytes: u64) {
+        if self.automatic_bytes == 0 && bytes > 0 {
+            self.automatic_bytes = bytes;
+        }
+    }
+
+    /// Waits for the piece that was read ahead, if `block` begins in it; false when there is none.
+    pub(crate) fn take_ahead(&mut self, block: &Range<u64>, direction: Direction) -> bool {
+        let Some((range, pending)) = self.ahead.take() else { return false };
+        let missing = self.rest(block, direction);
+        let is_wanted = match direction {
+            Direction::Forward => range.contains(&missing.start),
+            Direction::Backward => range.start < missing.end && missing.end <= range.end,
+        };
+        match is_wanted.then(|| pending.wait()) {
+            Some(Ok(piece)) if !piece.is_empty() => {
+                self.last_asked = range;
+                self.add(piece, direction);
+                self.covers(block)
+            }
+            // The read that is made instead tells what is wrong.
+            _ => false,
+        }
+    }
+
+    /// Counts a window that was read ahead and came to be needed.
+    pub(crate) fn note_sequential(&mut self) {
+        self.sequential_reads += 1;
+        self.automatic_bytes = self.automatic_bytes.saturating_mul(2).min(self.policy.max_bytes);
+    }
+
+    /// True when the next window may be read ahead.
+    pub(crate) fn may_start_ahead(&self) -> bool {
+        self.policy.is_ahead && self.sequential_reads > 0 && self.ahead.is_none()
+    }
+
+    /// Begins to read what follows the last piece, where the scan is known to come there and goes on as it did.
+    pub(crate) fn start_ahead(
+        &mut self,
+        direction: Direction,
+        extent: Extent,
+        start: impl FnOnce(&Range<u64>) -> PendingRead,
+    ) {
+        let automatic = if self.is_last_exact { self.policy.max_bytes } else { self.automatic_bytes };
+        let bytes = automatic.min(self.policy.max_bytes).max(self.policy.fixed_bytes);
+        if !self.may_start_ahead() || bytes == 0 {
+            return;
+        }
+        let next = match direction {
+            Direction::Forward => {
+                let Some(last) = self.pieces.last().map(ReadBuffer::device_range) else { return };
+                last.end..last.end.saturating_add(bytes).min(extent.sure)
+            }
+            Direction::Backward => {
+                let Some(first) = self.pieces.first().map(ReadBuffer::device_range) else { return };
+                first.start.saturating_sub(bytes).max(extent.sure)..first.start
+            }
+        };
+        if next.start < next.end {
+            let near = if direction == Direction::Forward { next.start } else { next.end };
+            let next = joined(next, &(near..near), direction, extent.sure);
+            self.ahead = Some((next.clone(), start(&next)));
+        }
+    }
+
+    /// What of the last window was used, when the scan leaves it; its memory is kept.
+    pub(crate) fn spend(&mut self, direction: Direction) -> Spent {
+        let asked = std::mem::replace(&mut self.last_asked, 0..0);
+        let passed = self.passed.clone().unwrap_or(0..0);
+        let unused = match direction {
+            Direction::Forward => asked.end.saturating_sub(passed.end.max(asked.start)),
+            Direction::Backward => passed.start.min(asked.end).saturating_sub(asked.start),
+        };
+        let read = asked.end.saturating_sub(asked.start);
+        Spent { read, unused: unused.min(read), is_exact: self.is_last_exact }
+    }
+
     /// What to read when `block` is needed and not in memory. `extent` is where the scan ends; `limit_end` is where it is
     /// expected to stop (`None`: nothing is known).
     pub(crate) fn plan(
@@ -101,17 +212,14 @@ impl Window {
         extent: Extent,
         limit_end: Option<u64>,
     ) -> Range<u64> {
-        let is_sequential = self.passed.as_ref().is_some_and(|passed| match direction {
-            Direction::Forward => passed.end == block.start,
-            Direction::Backward => passed.start == block.end,
-        });
-        if is_sequential {
+        if self.goes_on_at(block, direction) {
             self.sequential_reads += 1;
         } else {
             self.sequential_reads = 0;
             self.automatic_bytes = 0;
         }
         let policy = self.policy;
+        self.is_last_exact = extent.is_exact && policy.is_sized_by_bounds && limit_end.is_none();
         let reach = |bytes: u64| match direction {
             Direction::Forward => block.start..block.end.saturating_add(bytes),
             Direction::Backward => block.start.saturating_sub(bytes)..block.end,
@@ -148,6 +256,7 @@ impl Window {
         let length = usize::try_from(rest.end - rest.start).unwrap_or(usize::MAX);
         let context = ReadContext { max_request_bytes: context.max_request_bytes.max(length), ..*context };
         let piece = file.read_range(rest.start, length, &context)?;
+        self.last_asked = rest.clone();
         if piece.is_empty() {
             return Err(short_read(rest.start, length, 0));
         }
