@@ -331,11 +331,17 @@ fn row_bounds_take_a_few_bytes_for_each_block() {
         setup.partitions = vec![(1, rows), (2, rows)];
         let properties = setup.build().reader.properties().clone();
         let bytes: f64 = std::str::from_utf8(&properties.user_collected[ROW_BOUNDS_PROPERTY]).unwrap().parse().unwrap();
+        println!(
+            "restart interval {interval}, {rows} rows in each of 2 partitions: {:.2} bytes per block, {:.3} of the data, \
+             {:.2} of the index",
+            bytes / properties.num_data_blocks as f64,
+            bytes / properties.data_size as f64,
+            bytes / properties.index_size as f64
+        );
         bytes / properties.num_data_blocks as f64
     };
     for (interval, rows) in [(1, ROWS), (16, ROWS), (1, 50_000), (16, 50_000)] {
         let bytes = per_block(interval, rows);
-        println!("restart interval {interval}, {rows} rows in each of 2 partitions: {bytes:.2} bytes per block");
         assert!((3.0..6.0).contains(&bytes), "{bytes:.2} bytes per block");
     }
 }

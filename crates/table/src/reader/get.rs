@@ -58,7 +58,12 @@ impl TableReader {
                 return Ok(());
             }
             let handle = entry.handle;
-            let Some(block) = self.load_unless_absent(&position, handle, target, options)? else { return Ok(()) };
+            let block = if self.knows_gaps {
+                let Some(block) = self.load_unless_in_gap(&position, handle, target, options)? else { return Ok(()) };
+                block
+            } else {
+                self.loader.load(handle, BlockRole::Data, options, None)?
+            };
             match self.search_block(&block, handle.offset, target, is_first, visit)? {
                 Outcome::Done => return Ok(()),
                 Outcome::EndOfBlock if self.loader.index_format.key_is_user_key => return Ok(()),
@@ -71,37 +76,29 @@ impl TableReader {
     }
 
     /// The data block that the position is on, unless it would have to be read and is known not to have the target's user
-    /// key, nor is any behind it.
-    #[inline]
-    fn load_unless_absent(
+    /// key, nor is any behind it. For tables that know gaps.
+    #[inline(never)]
+    fn load_unless_in_gap(
         &self,
         position: &IndexPosition<'_>,
         handle: BlockHandle,
         target: &[u8],
         options: &TableReadOptions,
     ) -> Result<Option<BlockRef>> {
-        if self.knows_gaps() {
-            if let Some(block) = self.loader.load_if(handle, BlockRole::Data, options, || false)? {
-                return Ok(Some(block));
-            }
-            if self.is_in_gap(position, target)? {
-                return Ok(None);
-            }
+        if let Some(block) = self.loader.load_if(handle, BlockRole::Data, options, || false)? {
+            return Ok(Some(block));
+        }
+        if self.is_in_gap(position, target)? {
+            return Ok(None);
         }
         self.loader.load(handle, BlockRole::Data, options, None).map(Some)
-    }
-
-    /// True when the table can tell that some keys are absent before it reads a data block.
-    #[inline]
-    fn knows_gaps(&self) -> bool {
-        self.partition_cut.is_some() || !self.loader.side_blocks.is_empty()
     }
 
     /// True when the target's user key is known to be in no data block, given the position that a search for it led to.
     /// Nothing is read for the answer.
     #[inline]
     pub(super) fn is_in_gap(&self, position: &IndexPosition<'_>, target: &[u8]) -> Result<bool> {
-        if !self.knows_gaps() {
+        if !self.knows_gaps {
             return Ok(false);
         }
         self.find_gap(position, target).map_err(|error| self.loader.in_file(error))
@@ -201,7 +198,10 @@ impl TableReader {
                 break;
             }
             let handle = position.entry()?.handle;
-            let Some(block) = self.load_unless_absent(&position, handle, target, options)? else { break };
+            if self.knows_gaps && self.is_in_gap(&position, target)? {
+                break;
+            }
+            let block = self.loader.load(handle, BlockRole::Data, options, None)?;
             if let Outcome::Done = self.search_block(&block, handle.offset, target, false, visit)? {
                 break;
             }

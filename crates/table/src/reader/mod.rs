@@ -146,6 +146,8 @@ pub struct TableReader {
     histories: ReadHistories,
     /// The prefix extractor in force, if large partitions end on cuts by it.
     partition_cut: Option<PrefixExtractor>,
+    /// That, or row bounds: the table can tell that some keys are absent before it reads a data block.
+    knows_gaps: bool,
     /// The reader's own memory in the cache's books, as it was when the table was opened. Held, never looked at.
     _charge: Option<Reservation>,
 }

@@ -92,6 +92,7 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         FilterReader::open(&loader, &meta, &properties, extractor, &placement)?
     };
     let partition_cut = params.prefix_extractor.clone().filter(|extractor| is_cut_by(&properties, extractor));
+    let knows_gaps = partition_cut.is_some() || !loader.side_blocks.is_empty();
     loader.tail = None;
     let data_end = data_end(&loader, &meta, &properties, &index, [index_handle, footer.metaindex]);
     let cache = loader.cache.clone();
@@ -113,6 +114,7 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         prefix_extractor: params.prefix_extractor,
         data_end,
         histories: Default::default(),
+        knows_gaps,
         partition_cut,
         _charge: None,
     };

@@ -226,3 +226,37 @@ pub(super) fn partition_ended_before(
     truncate_to_user_key(&mut key, key_is_user_key);
     Ok(extractor.prefix(&key) == Some(prefix))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrock_format::block::encode_row_bounds;
+
+    #[test]
+    fn a_bound_is_compared_in_the_order_of_the_table() {
+        let bounds = RowBounds::new(encode_row_bounds([(&b"k5"[..], true)].into_iter())).unwrap();
+        let rows = |comparator| BlockRows { comparator, bound: bounds.bound(0).unwrap() };
+        let answers = |comparator, key: &[u8]| {
+            let rows = rows(comparator);
+            (rows.begins_at_or_after(key), rows.begins_after(key))
+        };
+        let (bytewise, reverse) = (Comparator::Bytewise, Comparator::ReverseBytewise);
+        assert_eq!(answers(&bytewise, b"k4"), (true, true));
+        assert_eq!(answers(&bytewise, b"k5"), (true, false));
+        assert_eq!(answers(&bytewise, b"k6"), (false, false));
+        assert_eq!(answers(&reverse, b"k4"), (false, false));
+        assert_eq!(answers(&reverse, b"k6"), (true, true));
+        let rows = rows(&bytewise);
+        assert_eq!((rows.lower_bound(), rows.ends_with_separator()), (&b"k5"[..], true));
+    }
+
+    #[test]
+    fn side_blocks_elsewhere_are_left_out() {
+        let partitions = [BlockHandle::new(0, 95), BlockHandle::new(200, 95), BlockHandle::new(400, 95)];
+        let sides = [BlockHandle::new(100, 20), BlockHandle::new(1000, 20), BlockHandle::NULL];
+        let known = SideBlocks::new(&partitions, &sides, 2000).unwrap();
+        assert_eq!(partitions.map(|partition| known.behind(partition)), [Some(sides[0]), None, None]);
+        assert!(SideBlocks::new(&partitions, &sides[..2], 2000).unwrap_err().is_corruption());
+        assert!(SideBlocks::new(&partitions, &sides, 120).unwrap_err().is_corruption());
+    }
+}
