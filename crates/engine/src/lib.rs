@@ -32,6 +32,13 @@ pub use listener::{CompactionEvent, EventListener, FlushEvent};
 pub use options::{ColumnFamilyOptions, CompactRangeOptions, DbOptions, FlushOptions, ReadOptions, WriteOptions};
 pub use snapshot::Snapshot;
 
+/// For the measuring tools in `examples/`. No part of the interface.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::version::measuring::{build_file_index, follow_bridge};
+    pub use crate::version::{FileMetadata, Version, VersionBuilder};
+}
+
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;

@@ -25,11 +25,10 @@ impl Version {
             version: self,
             key,
             newest: found.newest,
-            next_scan: if index.scans_level0() { 0 } else { usize::MAX },
             deeper: found.inside | whole,
             whole,
             found,
-            run: FilesForUserKey { files: &[], user_key: &[], comparator: self.comparator().user(), is_sorted: true },
+            aside: if index.scans_level0() { Aside::Scan { next: 0 } } else { Aside::Nothing },
         }
     }
 
@@ -74,16 +73,29 @@ impl Version {
 pub struct Candidates<'a> {
     version: &'a Version,
     key: &'a LookupKey,
-    /// Files of level 0 that are left, as bits; 64 at a time from before `next_scan` where it has more.
+    /// Files of level 0 that are left, as bits; of the last 64 looked at, where it is scanned.
     newest: u64,
-    next_scan: usize,
     /// Levels that are left, as bits.
     deeper: u64,
     /// Those of them that full keys decide in.
     whole: u64,
     found: Found,
-    /// What is left of such a level.
-    run: FilesForUserKey<'a>,
+    aside: Aside<'a>,
+}
+
+/// What else there may be to do before the next level.
+#[derive(Clone, Debug)]
+enum Aside<'a> {
+    Nothing,
+    /// Level 0 has too many files for masks: the next to look at.
+    Scan {
+        next: usize,
+    },
+    /// What is left of a level that full keys decide in.
+    Run {
+        level: usize,
+        files: FilesForUserKey<'a>,
+    },
 }
 
 impl<'a> Iterator for Candidates<'a> {
@@ -91,16 +103,16 @@ impl<'a> Iterator for Candidates<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if (self.newest != 0 || self.next_scan != usize::MAX)
-            && let Some(file) = self.next_newest()
-        {
-            return Some((0, file));
-        }
         loop {
-            if !self.run.files.is_empty()
-                && let Some(file) = self.run.next()
+            if !matches!(self.aside, Aside::Nothing)
+                && let Some(item) = self.next_aside()
             {
-                return Some((file.level as usize, file));
+                return Some(item);
+            }
+            if self.newest != 0 {
+                let index = self.newest.trailing_zeros() as usize;
+                self.newest &= self.newest - 1;
+                return self.version.level(0).get(index).map(|file| (0, file));
             }
             if self.deeper == 0 {
                 return None;
@@ -108,8 +120,7 @@ impl<'a> Iterator for Candidates<'a> {
             let level = self.deeper.trailing_zeros() as usize;
             self.deeper &= self.deeper - 1;
             if self.whole >> level & 1 == 0 {
-                let file = self.version.level(level).get(self.found.rank(level) / 2)?;
-                return Some((level, file));
+                return self.version.level(level).get(self.found.rank(level) / 2).map(|file| (level, file));
             }
             self.enter(level);
         }
@@ -117,23 +128,25 @@ impl<'a> Iterator for Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    #[inline]
-    fn next_newest(&mut self) -> Option<&'a Arc<FileMetadata>> {
-        if self.next_scan != usize::MAX {
-            return self.scan_newest();
+    #[cold]
+    fn next_aside(&mut self) -> Option<(usize, &'a Arc<FileMetadata>)> {
+        let item = match &mut self.aside {
+            Aside::Nothing => None,
+            Aside::Scan { .. } => self.scan_newest().map(|file| (0, file)),
+            Aside::Run { level, files } => files.next().map(|file| (*level, file)),
+        };
+        if item.is_none() {
+            self.aside = Aside::Nothing;
         }
-        let index = self.newest.trailing_zeros() as usize;
-        self.newest &= self.newest - 1;
-        self.version.level(0).get(index)
+        item
     }
 
-    #[cold]
     fn scan_newest(&mut self) -> Option<&'a Arc<FileMetadata>> {
-        let files = self.version.level(0);
-        let user_key = self.key.user_key();
+        let Aside::Scan { next } = &mut self.aside else { return None };
+        let (files, user_key) = (self.version.level(0), self.key.user_key());
         loop {
             while self.newest != 0 {
-                let index = self.next_scan - 64 + self.newest.trailing_zeros() as usize;
+                let index = next.saturating_sub(64) + self.newest.trailing_zeros() as usize;
                 self.newest &= self.newest - 1;
                 if let Some(file) = files.get(index)
                     && self.version.file_may_hold(file, user_key)
@@ -141,12 +154,11 @@ impl<'a> Candidates<'a> {
                     return Some(file);
                 }
             }
-            if self.next_scan >= files.len() {
-                self.next_scan = usize::MAX;
+            if *next >= files.len() {
                 return None;
             }
-            self.newest = self.version.index().scan_level0(self.next_scan, files.len(), user_key);
-            self.next_scan += 64;
+            self.newest = self.version.index().scan_level0(*next, files.len(), user_key);
+            *next += 64;
         }
     }
 
@@ -155,7 +167,7 @@ impl<'a> Candidates<'a> {
     fn enter(&mut self, level: usize) {
         let is_plain = self.version.index().plain() >> level & 1 == 1;
         let from = if is_plain { 0 } else { self.found.rank(level) / 2 };
-        self.run = self.version.search_level(level, from, self.key);
+        self.aside = Aside::Run { level, files: self.version.search_level(level, from, self.key) };
     }
 }
 

@@ -19,7 +19,8 @@ mod estimates;
 mod file_index;
 mod file_metadata;
 mod level_targets;
-pub(crate) mod lookup;
+mod lookup;
+pub mod measuring;
 pub mod obsolete;
 mod overlap;
 #[allow(clippy::module_inception, reason = "the type Version gives both the folder and the file their name")]

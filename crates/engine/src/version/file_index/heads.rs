@@ -126,10 +126,13 @@ impl<'a> Heads<'a> {
     }
 }
 
-/// Heads below `head` among `heads`.
+/// Heads below `head` among `heads`. Most windows hold one or two.
 #[inline]
 pub(super) fn rank_one(heads: &[[u32; 2]], head: u64) -> usize {
-    heads.partition_point(|&other| wide(other) < head)
+    match *heads {
+        [only] => usize::from(wide(only) < head),
+        _ => heads.partition_point(|&other| wide(other) < head),
+    }
 }
 
 /// The same for heads of sixteen bytes.

@@ -139,7 +139,6 @@ pub(crate) struct FileIndex {
 
 impl FileIndex {
     /// Bytes of the allocation.
-    #[cfg(test)]
     #[must_use]
     pub(crate) fn size_bytes(&self) -> usize {
         self.words.len() * size_of::<u32>()

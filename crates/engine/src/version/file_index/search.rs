@@ -25,11 +25,13 @@ impl Found {
         self.ranks[level % MAX_SORTED] as usize
     }
 
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, level: u8, place: Place) {
         self.ranks[usize::from(level) % MAX_SORTED] = place.rank;
         self.inside |= u64::from(place.rank & 1) << (level & 63);
-        self.tied |= u64::from(place.is_tied) << (level & 63);
+        if place.is_tied {
+            self.tied |= 1 << (level & 63);
+        }
     }
 }
 
@@ -96,8 +98,22 @@ impl FileIndex {
         if bridge & 1 == 0 && !place.is_tied {
             return Place { rank: bridge >> 1, is_tied: false };
         }
-        let high = self.words.get(at + 1).map_or(0, |next| next >> 1);
-        self.search(step, levels, probe, (bridge >> 1) as usize, high as usize)
+        self.search_window(step, at, levels, probe)
+    }
+
+    /// The place of a key in the window of a bridge.
+    #[inline(never)]
+    fn search_window(&self, step: &Step, at: usize, levels: &[LevelFiles], probe: &Probe<'_>) -> Place {
+        let Some(&[low, high]) = self.words.get(at..at + 2) else { return Place::default() };
+        self.search(step, levels, probe, (low >> 1) as usize, (high >> 1) as usize)
+    }
+
+    /// One step down the chain, where the bridge settles it.
+    #[inline]
+    pub(crate) fn follow_bridge(&self, step: usize, rank: u32) -> Option<u32> {
+        let step = self.steps().get(step)?;
+        let &bridge = self.words.get(step.bridge as usize + rank as usize)?;
+        (bridge & 1 == 0).then_some(bridge >> 1)
     }
 
     /// The place of a key in the first level of the chain.
@@ -120,7 +136,7 @@ impl FileIndex {
     }
 
     /// The place of a key in a level, where its rank is known to be in `low..=high`.
-    #[inline]
+    #[inline(always)]
     fn search(&self, step: &Step, levels: &[LevelFiles], probe: &Probe<'_>, low: usize, high: usize) -> Place {
         let heads = self.heads(step);
         let (rank, is_settled) = match heads {
