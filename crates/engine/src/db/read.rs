@@ -36,7 +36,11 @@ impl ReadOptions {
             prefix_same_as_start: self.prefix_same_as_start,
             readahead_bytes: self.readahead_size,
             io_gap_bytes: self.io_gap_bytes,
-            ..TableReadOptions::default()
+            deadline_us: u64::try_from(self.deadline.as_micros()).unwrap_or(u64::MAX),
+            io_timeout: self.io_timeout,
+            async_io: self.async_io,
+            adaptive_readahead: self.adaptive_readahead,
+            auto_readahead_size: self.auto_readahead_size,
         }
     }
 }
@@ -513,3 +517,26 @@ const _: fn() = || {
     is_send::<Snapshot>();
     is_send::<Db>();
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn what_tables_read_by() {
+        let table = ReadOptions::default().for_table();
+        assert_eq!(table, TableReadOptions::default());
+        let options = ReadOptions {
+            deadline: Duration::from_secs(2),
+            io_timeout: Duration::from_millis(3),
+            async_io: true,
+            adaptive_readahead: true,
+            auto_readahead_size: false,
+            ..ReadOptions::default()
+        };
+        let table = options.for_table();
+        assert_eq!((table.deadline_us, table.io_timeout), (2_000_000, Duration::from_millis(3)));
+        assert!(table.async_io && table.adaptive_readahead && !table.auto_readahead_size);
+    }
+}

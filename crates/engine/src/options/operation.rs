@@ -2,6 +2,7 @@
 
 use crate::snapshot::Snapshot;
 pub use ferrock_table::ReadTier;
+use std::time::Duration;
 
 /// How to read.
 ///
@@ -38,6 +39,17 @@ pub struct ReadOptions {
     pub limit_hint: u64,
     /// Bytes between two pieces of a file that are read over, rather than in another request (default 16 KiB).
     pub io_gap_bytes: usize,
+    /// When the answer is no longer of use, as the time since 1970; zero: never. A read that would have to ask a file
+    /// after it is `TimedOut`, each key of a batch by itself; one that finds everything in memory is not.
+    pub deadline: Duration,
+    /// How long one request to a file may take before the read is `TimedOut`; zero: as long as it takes.
+    pub io_timeout: Duration,
+    /// An iterator starts to read the next part of a file before it needs it.
+    pub async_io: bool,
+    /// What an iterator reads ahead carries over from one file of a level to the next, instead of starting small again.
+    pub adaptive_readahead: bool,
+    /// An iterator reads ahead as far as its bounds, at once and no further (default true).
+    pub auto_readahead_size: bool,
     /// Hidden entries an iterator may pass over in one step before it gives up with `Incomplete`; 0: no bound.
     pub max_skippable_internal_keys: u64,
 }
@@ -57,6 +69,11 @@ impl Default for ReadOptions {
             readahead_size: 0,
             limit_hint: 0,
             io_gap_bytes: 16 << 10,
+            deadline: Duration::ZERO,
+            io_timeout: Duration::ZERO,
+            async_io: false,
+            adaptive_readahead: false,
+            auto_readahead_size: true,
             max_skippable_internal_keys: 0,
         }
     }

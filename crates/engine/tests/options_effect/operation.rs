@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const API: &str = "tests/api.rs";
+const DEADLINES: &str = "tests/deadlines.rs";
 
 pub const EFFECTS: &[(&str, Effect)] = &[
     ("ReadOptions.snapshot", Elsewhere(API, "an_iterator_and_a_snapshot_see_one_moment")),
@@ -24,6 +25,11 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ReadOptions.total_order_seek", Shown(total_order_seek)),
     ("ReadOptions.prefix_same_as_start", Elsewhere(API, "prefix_seeks_and_total_order")),
     ("ReadOptions.readahead_size", Shown(readahead_size)),
+    ("ReadOptions.deadline", Elsewhere(DEADLINES, "a_passed_deadline_asks_no_file")),
+    ("ReadOptions.io_timeout", Elsewhere(DEADLINES, "a_slow_file_times_out")),
+    ("ReadOptions.async_io", Elsewhere("src/db/read.rs", "what_tables_read_by")),
+    ("ReadOptions.adaptive_readahead", Elsewhere("src/db/read.rs", "what_tables_read_by")),
+    ("ReadOptions.auto_readahead_size", Shown(auto_readahead_size)),
     ("ReadOptions.max_skippable_internal_keys", Elsewhere(API, "an_iterator_gives_up_after_too_many_hidden_entries")),
     ("WriteOptions.sync", Shown(sync)),
     ("WriteOptions.disable_wal", Shown(disable_wal)),
@@ -117,6 +123,27 @@ fn readahead_size() {
         reads_of_a_scan_with(&setup, &ReadOptions { readahead_size, fill_cache: false, ..ReadOptions::default() })
     });
     assert!(reads[1] * 10 < reads[0], "{reads:?}");
+}
+
+/// A scan with a bound: read in one piece as far as that, or bit by bit.
+fn auto_readahead_size() {
+    let reads = [true, false].map(|auto_readahead_size| {
+        let setup = Setup::new().set("no_block_cache", "true");
+        let db = setup.open();
+        flush_range(&db, 0..6000);
+        let upper_bound = Some(key(2000).into_bytes());
+        let mut iter = db.iter(&ReadOptions { auto_readahead_size, upper_bound, ..ReadOptions::default() });
+        let before = setup.memory_counters();
+        iter.seek_to_first();
+        let mut count = 0;
+        while iter.valid() {
+            count += 1;
+            iter.next();
+        }
+        assert_eq!(count, 2000);
+        setup.memory_counters() - before
+    });
+    assert!(reads[0] < reads[1], "{reads:?}");
 }
 
 fn sync() {
