@@ -145,7 +145,7 @@ impl TableIter {
     /// Reads the window that begins with the block; false when the read was planned instead.
     fn read_window(&mut self, block: &Range<u64>) -> Result<bool> {
         let direction = self.direction;
-        if self.window.take_ahead(block, direction) {
+        if self.window.take_ahead(&*self.reader.loader.file, block, direction) {
             self.window.note_sequential();
             self.read_ahead()?;
             return Ok(true);

@@ -57,6 +57,8 @@ pub(crate) struct Window {
     /// Bytes of the next automatic window; 0 until they begin.
     automatic_bytes: u64,
     sequential_reads: u64,
+    /// The block that a read is made for.
+    needed: Range<u64>,
     /// The block passed last.
     passed: Option<Range<u64>>,
     /// Adjacent pieces in the order of the file.
@@ -74,6 +76,7 @@ impl Window {
             policy,
             automatic_bytes: 0,
             sequential_reads: 0,
+            needed: 0..0,
             passed: None,
             pieces: Vec::new(),
             last_asked: 0..0,
@@ -133,12 +136,15 @@ impl Window {
     }
 
     /// Waits for the piece that was read ahead, if `block` begins in it; false when there is none.
-    pub(crate) fn take_ahead(&mut self, block: &Range<u64>, direction: Direction) -> bool {
+    pub(crate) fn take_ahead(&mut self, file: &dyn RandomAccessFile, block: &Range<u64>, direction: Direction) -> bool {
         let Some((range, pending)) = self.ahead.take() else { return false };
+        self.needed = block.clone();
         let missing = self.rest(block, direction);
+        // Whole units of a device come.
+        let unit = file.direct_alignment().unwrap_or(1).max(1) as u64;
         let is_wanted = match direction {
-            Direction::Forward => range.contains(&missing.start),
-            Direction::Backward => range.start < missing.end && missing.end <= range.end,
+            Direction::Forward => range.start <= missing.start && missing.start < range.end.next_multiple_of(unit),
+            Direction::Backward => range.start / unit * unit < missing.end && missing.end <= range.end,
         };
         match is_wanted.then(|| pending.wait()) {
             Some(Ok(piece)) if !piece.is_empty() => {
@@ -212,6 +218,7 @@ impl Window {
         extent: Extent,
         limit_end: Option<u64>,
     ) -> Range<u64> {
+        self.needed = block.clone();
         if self.goes_on_at(block, direction) {
             self.sequential_reads += 1;
         } else {
@@ -266,39 +273,31 @@ impl Window {
 
     /// The part of `wanted` that is not in memory, on the side to which the scan goes.
     pub(crate) fn rest(&self, wanted: &Range<u64>, direction: Direction) -> Range<u64> {
+        let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) else { return wanted.clone() };
+        let held = first.device_range().start..last.device_range().end;
         match direction {
-            Direction::Forward => match self.pieces.last().map(ReadBuffer::device_range) {
-                Some(last) if last.start <= wanted.start && wanted.contains(&last.end) => last.end..wanted.end,
-                _ => wanted.clone(),
-            },
-            Direction::Backward => match self.pieces.first().map(ReadBuffer::device_range) {
-                Some(first)
-                    if wanted.end <= first.end && wanted.contains(&first.start) && wanted.start < first.start =>
-                {
-                    wanted.start..first.start
-                }
-                _ => wanted.clone(),
-            },
+            Direction::Forward if held.start <= wanted.start && wanted.contains(&held.end) => held.end..wanted.end,
+            Direction::Backward if wanted.end <= held.end && wanted.start < held.start && held.start < wanted.end => {
+                wanted.start..held.start
+            }
+            _ => wanted.clone(),
         }
     }
 
-    /// Takes bytes that were read for the scan.
+    /// Takes bytes that were read for the scan. Pieces that are not next to them, or that the scan has left, are let go.
     pub(crate) fn add(&mut self, piece: ReadBuffer, direction: Direction) {
         let range = piece.device_range();
-        // A block lies in two pieces at most, so the neighbour is all that can still be needed.
-        let neighbour = match direction {
-            Direction::Forward => self.pieces.pop().filter(|last| last.device_range().end == range.start),
-            Direction::Backward if self.pieces.is_empty() => None,
-            Direction::Backward => {
-                Some(self.pieces.swap_remove(0)).filter(|first| first.device_range().start == range.end)
-            }
+        let joins = match direction {
+            Direction::Forward => self.pieces.last().is_some_and(|last| last.device_range().end == range.start),
+            Direction::Backward => self.pieces.first().is_some_and(|first| first.device_range().start == range.end),
         };
-        self.pieces.clear();
-        self.pieces.push(piece);
-        if let Some(neighbour) = neighbour {
-            let at = if direction == Direction::Forward { 0 } else { 1 };
-            self.pieces.insert(at, neighbour);
-        }
+        let needed = &self.needed;
+        self.pieces.retain(|piece| {
+            let piece = piece.device_range();
+            joins && piece.start < needed.end && needed.start < piece.end
+        });
+        let at = if direction == Direction::Forward { self.pieces.len() } else { 0 };
+        self.pieces.insert(at, piece);
     }
 }
 
