@@ -6,6 +6,8 @@
 //! c_fallible!   { /// doc   fn rocksdb_x(a: A) -> R { ... Result<R> } }      adds `errptr: *mut *mut c_char`
 //! ```
 
+use std::time::Duration;
+
 /// Functions without `errptr`.
 macro_rules! c_functions {
     ($( $(#[doc = $doc:literal])+ fn $name:ident ( $($arg:ident : $ty:ty),* $(,)? ) $(-> $ret:ty)? $body:block )*) => {$(
@@ -89,6 +91,13 @@ impl FromC<usize> for u64 {
     }
 }
 
+/// Microseconds.
+impl FromC<u64> for Duration {
+    fn from_c(value: u64) -> Self {
+        Self::from_micros(value)
+    }
+}
+
 /// Functions that set one field of a handle to a value that needs no check of its own: bounds are the option table's,
 /// and looked at when the database opens.
 macro_rules! c_setters {
@@ -131,6 +140,13 @@ told_in_c!(i32, u32, u64, usize, f64);
 impl ToC<usize> for u64 {
     fn to_c(self) -> usize {
         usize::try_from(self).unwrap_or(usize::MAX)
+    }
+}
+
+/// Microseconds.
+impl ToC<u64> for Duration {
+    fn to_c(self) -> u64 {
+        u64::try_from(self.as_micros()).unwrap_or(u64::MAX)
     }
 }
 

@@ -139,6 +139,34 @@ c_setters! {
     fn rocksdb_readoptions_set_prefix_same_as_start(c_uchar) => options.prefix_same_as_start;
     /// Whether seeks go without prefix filters.
     fn rocksdb_readoptions_set_total_order_seek(c_uchar) => options.total_order_seek;
+    /// Bytes that an iterator reads ahead; 0: as it is used.
+    fn rocksdb_readoptions_set_readahead_size(usize) => options.readahead_size;
+    /// Microseconds since 1970 after which no file is asked any more; 0: never.
+    fn rocksdb_readoptions_set_deadline(u64) => options.deadline;
+    /// Microseconds that one request to a file may take; 0: any.
+    fn rocksdb_readoptions_set_io_timeout(u64) => options.io_timeout;
+    /// Whether an iterator starts to read before it needs to.
+    fn rocksdb_readoptions_set_async_io(c_uchar) => options.async_io;
+    /// Whether readahead carries over from file to file.
+    fn rocksdb_readoptions_set_adaptive_readahead(c_uchar) => options.adaptive_readahead;
+    /// Whether readahead goes by the bounds.
+    fn rocksdb_readoptions_set_auto_readahead_size(c_uchar) => options.auto_readahead_size;
+}
+
+c_getters! {
+    for rocksdb_readoptions_t:
+    /// What was set.
+    fn rocksdb_readoptions_get_readahead_size() -> usize => options.readahead_size;
+    /// What was set.
+    fn rocksdb_readoptions_get_deadline() -> u64 => options.deadline;
+    /// What was set.
+    fn rocksdb_readoptions_get_io_timeout() -> u64 => options.io_timeout;
+    /// What was set.
+    fn rocksdb_readoptions_get_async_io() -> c_uchar => options.async_io;
+    /// What was set.
+    fn rocksdb_readoptions_get_adaptive_readahead() -> c_uchar => options.adaptive_readahead;
+    /// What was set.
+    fn rocksdb_readoptions_get_auto_readahead_size() -> c_uchar => options.auto_readahead_size;
 }
 
 c_setters! {

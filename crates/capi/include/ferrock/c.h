@@ -263,6 +263,19 @@ void rocksdb_readoptions_set_iterate_lower_bound(rocksdb_readoptions_t* options,
 void rocksdb_readoptions_set_iterate_upper_bound(rocksdb_readoptions_t* options, const char* key, size_t key_length);
 void rocksdb_readoptions_set_prefix_same_as_start(rocksdb_readoptions_t* options, unsigned char same);
 void rocksdb_readoptions_set_total_order_seek(rocksdb_readoptions_t* options, unsigned char total);
+void rocksdb_readoptions_set_readahead_size(rocksdb_readoptions_t* options, size_t bytes);
+size_t rocksdb_readoptions_get_readahead_size(rocksdb_readoptions_t* options);
+/* Microseconds since 1970, and for one request: after them, what would have to ask a file ends in "Operation timed out". */
+void rocksdb_readoptions_set_deadline(rocksdb_readoptions_t* options, uint64_t microseconds);
+uint64_t rocksdb_readoptions_get_deadline(rocksdb_readoptions_t* options);
+void rocksdb_readoptions_set_io_timeout(rocksdb_readoptions_t* options, uint64_t microseconds);
+uint64_t rocksdb_readoptions_get_io_timeout(rocksdb_readoptions_t* options);
+void rocksdb_readoptions_set_async_io(rocksdb_readoptions_t* options, unsigned char value);
+unsigned char rocksdb_readoptions_get_async_io(rocksdb_readoptions_t* options);
+void rocksdb_readoptions_set_adaptive_readahead(rocksdb_readoptions_t* options, unsigned char value);
+unsigned char rocksdb_readoptions_get_adaptive_readahead(rocksdb_readoptions_t* options);
+void rocksdb_readoptions_set_auto_readahead_size(rocksdb_readoptions_t* options, unsigned char value);
+unsigned char rocksdb_readoptions_get_auto_readahead_size(rocksdb_readoptions_t* options);
 
 /* ---- Maintenance ------------------------------------------------------------------------------------------------ */
 

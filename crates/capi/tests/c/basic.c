@@ -203,6 +203,42 @@ static void test_iterators(void) {
   rocksdb_readoptions_destroy(bounded);
 }
 
+/* Read options that are told, and a deadline that has passed: what is in no memory is not read any more. */
+static void test_read_times(void) {
+  put(db, wo, "timed", "in a file");
+  rocksdb_flushoptions_t* fo = rocksdb_flushoptions_create();
+  rocksdb_flush(db, fo, &err);
+  OK();
+  rocksdb_flushoptions_destroy(fo);
+  put(db, wo, "untimed", "in memory");
+  rocksdb_readoptions_t* timed = rocksdb_readoptions_create();
+  CHECK(rocksdb_readoptions_get_deadline(timed) == 0 && rocksdb_readoptions_get_io_timeout(timed) == 0);
+  CHECK(rocksdb_readoptions_get_readahead_size(timed) == 0 && !rocksdb_readoptions_get_async_io(timed));
+  CHECK(!rocksdb_readoptions_get_adaptive_readahead(timed) && rocksdb_readoptions_get_auto_readahead_size(timed));
+  rocksdb_readoptions_set_deadline(timed, 1000000);
+  rocksdb_readoptions_set_io_timeout(timed, 60000000);
+  rocksdb_readoptions_set_readahead_size(timed, 8192);
+  rocksdb_readoptions_set_async_io(timed, 1);
+  rocksdb_readoptions_set_adaptive_readahead(timed, 1);
+  rocksdb_readoptions_set_auto_readahead_size(timed, 0);
+  CHECK(rocksdb_readoptions_get_deadline(timed) == 1000000 && rocksdb_readoptions_get_io_timeout(timed) == 60000000);
+  CHECK(rocksdb_readoptions_get_readahead_size(timed) == 8192 && rocksdb_readoptions_get_async_io(timed));
+  CHECK(rocksdb_readoptions_get_adaptive_readahead(timed) && !rocksdb_readoptions_get_auto_readahead_size(timed));
+  size_t length;
+  CHECK(!rocksdb_get(db, timed, "timed", 5, &length, &err));
+  FAILED("Operation timed out: ", "");
+  GET(db, timed, "untimed", "in memory");
+  rocksdb_iterator_t* it = rocksdb_create_iterator(db, timed);
+  rocksdb_iter_seek(it, "timed", 5);
+  CHECK(!rocksdb_iter_valid(it));
+  rocksdb_iter_get_error(it, &err);
+  FAILED("Operation timed out: ", "");
+  rocksdb_iter_destroy(it);
+  rocksdb_readoptions_set_deadline(timed, 0);
+  GET(db, timed, "timed", "in a file");
+  rocksdb_readoptions_destroy(timed);
+}
+
 static void test_snapshots(void) {
   put(db, wo, "moment", "before");
   const rocksdb_snapshot_t* snapshot = rocksdb_create_snapshot(db);
@@ -235,6 +271,7 @@ int main(int argc, char** argv) {
   test_pinned();
   test_multi_get();
   test_iterators();
+  test_read_times();
   test_snapshots();
   rocksdb_close(db);
   /* Everything is there when it opens again, the unlogged write too. */
