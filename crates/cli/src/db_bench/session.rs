@@ -246,6 +246,9 @@ impl Session {
                 total_order_seek: settings.total_order_seek,
                 prefix_same_as_start: settings.prefix_same_as_start,
                 readahead_size: settings.readahead_size,
+                async_io: settings.async_io,
+                adaptive_readahead: settings.adaptive_readahead,
+                auto_readahead_size: settings.auto_readahead_size,
                 ..ReadOptions::default()
             },
             stop: AtomicBool::new(false),

@@ -28,8 +28,6 @@ const UNIVERSAL: &str = "universal compaction has no settings yet";
 const TABLE_FORMAT: &str = "tables are block-based";
 
 pub(super) const REFUSED: &[Row] = &[
-    refused("adaptive_readahead", Bool, "false", "readahead always adapts"),
-    refused("async_io", Bool, "false", "reads are batched, not asynchronous"),
     refused(
         "auto_prefix_mode",
         Bool,

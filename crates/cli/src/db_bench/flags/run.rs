@@ -61,6 +61,9 @@ pub(super) const ROWS: &[Row] = &[
     row("total_order_seek", Kind::Bool, "false", "iterators ignore prefix filters"),
     row("prefix_same_as_start", Kind::Bool, "false", "iterators end where the prefix of the seek key ends"),
     row("readahead_size", Kind::Integer, "0", "bytes that iterators read ahead; 0: as they are used"),
+    row("async_io", Kind::Bool, "false", "iterators start to read before they need to"),
+    row("adaptive_readahead", Kind::Bool, "false", "what iterators read ahead carries over from file to file"),
+    row("auto_readahead_size", Kind::Bool, "true", "iterators read ahead as far as their bounds"),
     row("readwritepercent", Kind::Integer, "90", "share of reads of readrandomwriterandom, in percent"),
     row(
         "benchmark_write_rate_limit",
