@@ -100,6 +100,15 @@ pub struct Arguments {
     /// Whole keys in the filter, not only prefixes.
     #[arg(long, value_name = "SWITCH", value_enum, default_value_t = Switch::Off)]
     pub(crate) row_filter: Switch,
+    /// End blocks where large partitions end, and say so in the table.
+    #[arg(long, value_name = "SWITCH", value_enum, default_value_t = Switch::Off)]
+    pub(crate) partition_cut: Switch,
+    /// Note for each block where its rows begin.
+    #[arg(long, value_name = "SWITCH", value_enum, default_value_t = Switch::Off)]
+    pub(crate) row_bounds: Switch,
+    /// Begin every block at a sector of so many bytes; 0: where the one before ends.
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=65_536))]
+    pub(crate) pad_to_sector: u64,
     /// How tables are read.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Io::Direct)]
     pub(crate) io: Io,
@@ -158,6 +167,38 @@ pub struct Arguments {
 pub(crate) enum DataCache {
     Off,
     Bytes(u64),
+}
+
+impl Arguments {
+    /// The command that repeats the run, whatever its directories are called here.
+    pub(crate) fn command(&self) -> String {
+        let mut words = vec!["ferrock fast-forward --dir DIR --out docs/benchmarks".to_owned()];
+        let switch = |name: &str, switch: Switch| (switch == Switch::On).then(|| format!("--{name} on"));
+        let flag = |name: &str, is_set: bool| is_set.then(|| format!("--{name}"));
+        let names = |names: Vec<&str>| names.join(",");
+        let groups: Vec<&str> = self.run_tests.iter().map(|group| group.name()).collect();
+        let kinds: Vec<&str> = self.datasets.iter().map(|kind| kind.name()).collect();
+        words.extend((!groups.is_empty()).then(|| format!("--run-tests {}", names(groups))));
+        words.extend((!kinds.is_empty()).then(|| format!("--datasets {}", names(kinds))));
+        words.extend((self.rows != 1_000_000).then(|| format!("--rows {}", self.rows)));
+        words.extend((self.levels != 1).then(|| format!("--levels {}", self.levels)));
+        words.extend((self.index_restart != 1).then(|| format!("--index-restart {}", self.index_restart)));
+        words.extend(switch("row-filter", self.row_filter));
+        words.extend(switch("partition-cut", self.partition_cut));
+        words.extend(switch("row-bounds", self.row_bounds));
+        words.extend((self.pad_to_sector > 0).then(|| format!("--pad-to-sector {}", self.pad_to_sector)));
+        words.extend((self.io == Io::Buffered).then(|| "--io buffered".to_owned()));
+        words.extend(flag("enable-cache", self.enable_cache));
+        words.extend(flag("keep-cache-across-test-groups", self.keep_cache_across_test_groups));
+        words.extend(flag("keep-cache-across-test-cases", self.keep_cache_across_test_cases));
+        let seconds = self.test_case_duration;
+        words.extend(((seconds - 1.0).abs() > 1e-9).then(|| format!("--test-case-duration {seconds}")));
+        words.extend(flag("extra", self.extra));
+        words.extend(flag("check-minimum", self.check_minimum));
+        words.extend(flag("verify-outside", self.verify_outside));
+        words.extend(self.compare.is_some().then(|| "--compare FILE".to_owned()));
+        words.join(" ")
+    }
 }
 
 fn parse_group(text: &str) -> Result<Group, String> {

@@ -9,8 +9,9 @@ use ferrock_format::block::{DataBlock, DataBlockIter, IndexBlock, IndexCursor, I
 use ferrock_format::footer::{Footer, MAX_FOOTER_SIZE};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex::MetaBlock;
-use ferrock_format::properties::{TableProperties, names};
+use ferrock_format::properties::TableProperties;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
+use ferrock_table::ROW_BOUNDS_PROPERTY;
 use ferrock_vfs::{default_file_system, read_file};
 use std::ops::Range;
 use std::path::Path;
@@ -52,8 +53,8 @@ pub(crate) struct Layout {
     pub(crate) filters: Vec<(Vec<u8>, Range<u64>)>,
     /// Separators are user keys: no user key is spread over two blocks.
     pub(crate) separators_are_user_keys: bool,
-    /// Properties that only Ferrock writes.
-    pub(crate) own_properties: Vec<String>,
+    /// Names of the properties that only Ferrock writes.
+    pub(crate) own_properties: Vec<Vec<u8>>,
 }
 
 fn bytes_of(handle: BlockHandle) -> Range<u64> {
@@ -120,9 +121,10 @@ impl Layout {
         let footer = Footer::decode(&file[file.len().saturating_sub(MAX_FOOTER_SIZE)..], file.len() as u64)?;
         let metaindex = ferrock_format::block::MetaBlock::new(payload(file, footer.metaindex)?)?;
         let (mut index, mut filter, mut properties) = (footer.index, None, TableProperties::default());
-        let mut layout = Self::default();
+        let (mut layout, mut meta_offsets) = (Self::default(), vec![footer.metaindex.offset]);
         for (name, value) in metaindex.entries()? {
             let Ok((handle, _)) = BlockHandle::decode(value) else { continue };
+            meta_offsets.push(handle.offset);
             match MetaBlock::from_name(&name) {
                 MetaBlock::Index => index = Some(handle),
                 MetaBlock::PartitionedFilter(_) => filter = Some(handle),
@@ -131,9 +133,8 @@ impl Layout {
                     let found = block.entries()?;
                     properties =
                         TableProperties::decode_entries(found.iter().map(|(name, value)| (&name[..], *value)))?;
-                    let own = found.iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned());
-                    let is_own = |name: &String| name.starts_with("ferrock.") && !names::ALL.contains(&name.as_str());
-                    layout.own_properties = own.filter(is_own).collect();
+                    let own = found.iter().map(|(name, _)| name.clone());
+                    layout.own_properties = own.filter(|name| name.starts_with(b"ferrock.")).collect();
                 }
                 _ => {}
             }
@@ -154,6 +155,15 @@ impl Layout {
             for (separator, handle) in entries(file, partition, format)? {
                 let keys = keys(payload(file, handle)?).map_err(|error| error.at_offset(handle.offset))?;
                 layout.blocks.push(Block { bytes: bytes_of(handle), keys, separator, partition: number });
+            }
+        }
+        if layout.own_properties.iter().any(|own| own == ROW_BOUNDS_PROPERTY) {
+            // The row bounds of a partition lie behind it and are read with it.
+            for number in 0..layout.partitions.len() {
+                let (end, next) = (layout.partitions[number].end, layout.partitions.get(number + 1));
+                let behind = meta_offsets.iter().copied().chain(next.map(|next| next.start));
+                let behind = behind.chain([index.offset]).filter(|offset| *offset >= end).min();
+                layout.partitions[number].end = behind.unwrap_or(end);
             }
         }
         if let Some(handle) = filter {

@@ -26,6 +26,7 @@ mod measure;
 mod model;
 mod output;
 mod outside;
+mod page;
 mod plan;
 mod populate;
 mod report;
@@ -42,7 +43,7 @@ use ferrock_base::random::Random;
 use ferrock_vfs::{FileSystem, default_file_system};
 use groups::Group;
 use populate::directory_of;
-use serde_json::{Value, json};
+use serde_json::json;
 use session::Session;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -91,12 +92,10 @@ fn finish(session: &Session<'_>, arguments: &Arguments, engine: &dyn Engine) -> 
         let mut out = std::io::stdout().lock();
         writeln!(out, "{document:#}").and_then(|()| out.flush())?;
     }
-    write_pages(arguments, &document)?;
+    if let Some(directory) = &arguments.out {
+        page::write(directory, &document, arguments.compare.as_deref(), &arguments.command())?;
+    }
     if session.objections.is_empty() { Ok(()) } else { Err(Failure::Data(session.objections.join("\n"))) }
-}
-
-fn write_pages(_arguments: &Arguments, _document: &Value) -> Result<()> {
-    Ok(())
 }
 
 fn list() -> Result<()> {

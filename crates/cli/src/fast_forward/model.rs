@@ -21,8 +21,8 @@ use std::ops::Range;
 const INDEX_EAGER_BYTES: u64 = 16 << 10;
 /// Later index partitions are read ahead in pieces of this.
 const INDEX_AHEAD_BYTES: u64 = 64 << 10;
-/// Requests more than a scan of everything needs, while its windows grow.
-const RAMP_REQUESTS: u64 = 8;
+/// Requests more than a scan of everything needs, while its windows grow: of data, and of the index.
+const RAMP_REQUESTS: u64 = 8 + 4;
 
 /// How the tables were written and are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,32 +142,74 @@ impl Model {
     /// A read that ends after so many rows, in windows of 1, 2, 4 ... blocks, or in one if it says so before.
     fn limited(&self, walk: &Walk, limit: u64, resident: &mut Resident) -> Cost {
         let mut cost = Cost::default();
-        for (number, table) in self.tables.iter().enumerate() {
-            let candidates = self.candidates(table, &walk.bounds);
-            let (mut at, mut rows, mut window) = (candidates.start, 0, 1);
-            let from = walk.bounds.lower.as_deref().unwrap_or_default();
-            // Other tables have the other rows.
-            let share = limit.div_ceil(self.tables.len() as u64) + 1;
-            while at < candidates.end && rows < share.min(limit) {
-                let partition = table.blocks[at].partition;
-                self.index(number, at..at + 1, resident, &mut cost);
-                let mut end = (at + window).min(candidates.end);
-                if walk.limit.is_some() {
-                    end = self.blocks_for(table, at..candidates.end, share.min(limit), from);
+        let runs = self.runs();
+        // Without a hint each run is read as far as its share of the rows goes; a hint is all that each of them knows.
+        let share = if walk.limit.is_some() { limit } else { limit.min(limit.div_ceil(runs.len().max(1) as u64) + 1) };
+        for run in runs {
+            let mut rows = 0;
+            for number in run {
+                if rows < share {
+                    rows += self.windows(number, walk, share - rows, resident, &mut cost);
                 }
-                let next_partition = (at..end).find(|block| table.blocks[*block].partition != partition);
-                if let Some(clip) = next_partition
-                    && !resident.index.contains(&(number, table.blocks[clip].partition))
-                {
-                    end = clip;
-                }
-                rows += (at..end).map(|block| rows_from(&table.blocks[block], from)).sum::<u64>();
-                let blocks: Vec<usize> = (at..end).collect();
-                cost.data.add(self.data(number, &blocks, resident));
-                (at, window) = (end, window * 2);
             }
         }
         cost
+    }
+
+    /// Tables that do not overlap are read one after the other, as those of a level are; in the order of their keys.
+    fn runs(&self) -> Vec<Vec<usize>> {
+        let mut runs: Vec<Vec<usize>> = Vec::new();
+        let ends = |number: usize| {
+            let blocks = &self.tables[number].blocks;
+            (blocks.first().map_or(&[][..], Block::first), blocks.last().map_or(&[][..], Block::last))
+        };
+        let is_apart = |one: usize, other: usize| ends(one).1 < ends(other).0 || ends(other).1 < ends(one).0;
+        for number in 0..self.tables.len() {
+            match runs.iter_mut().find(|run| run.iter().all(|other| is_apart(number, *other))) {
+                Some(run) => run.push(number),
+                None => runs.push(vec![number]),
+            }
+        }
+        for run in &mut runs {
+            run.sort_by_key(|number| ends(*number).0);
+        }
+        runs
+    }
+
+    /// What a table of a run contributes: adds its cost, and returns how many rows its windows hold.
+    fn windows(&self, number: usize, walk: &Walk, wanted: u64, resident: &mut Resident, cost: &mut Cost) -> u64 {
+        let table = &self.tables[number];
+        let candidates = self.candidates(table, &walk.bounds);
+        let from = walk.bounds.lower.as_deref().unwrap_or_default();
+        let mut spent = Spans::default();
+        let (mut at, mut rows, mut window) = (candidates.start, 0, 1);
+        while at < candidates.end && rows < wanted {
+            let partition = table.blocks[at].partition;
+            self.index(number, at..at + 1, resident, cost);
+            let mut end = (at + window).min(candidates.end);
+            if walk.limit.is_some() {
+                end = self.blocks_for(table, at..candidates.end, wanted - rows, from);
+            }
+            let next_partition = (at..end).find(|block| table.blocks[*block].partition != partition);
+            if let Some(clip) = next_partition
+                && !resident.index.contains(&(number, table.blocks[clip].partition))
+            {
+                end = clip;
+            }
+            rows += (at..end).map(|block| rows_from(&table.blocks[block], from)).sum::<u64>();
+            let blocks: Vec<usize> = (at..end).collect();
+            spent.add(self.data(number, &blocks, resident));
+            (at, window) = (end, window * 2);
+        }
+        if walk.limit.is_none() && spent.requests > 0 {
+            // No more may be read in vain than was of use, and a block.
+            let needed = self.blocks_for(table, candidates.clone(), wanted, from) - 1;
+            let used: Vec<&Range<u64>> = (candidates.start..needed).map(|at| &table.blocks[at].bytes).collect();
+            let one = used.iter().map(|bytes| bytes.end - bytes.start).max().unwrap_or(0);
+            spent.bytes = spent.bytes.max(2 * self.spans(used.into_iter()).bytes + one);
+        }
+        cost.data.add(spent);
+        rows
     }
 
     /// The end of the blocks that certainly hold so many rows: one more than would do.

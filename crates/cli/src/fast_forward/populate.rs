@@ -30,6 +30,9 @@ pub(crate) struct Writing {
     pub(crate) metadata_block_size: u64,
     pub(crate) index_restart: i32,
     pub(crate) row_filter: bool,
+    pub(crate) partition_cut: bool,
+    pub(crate) row_bounds: bool,
+    pub(crate) pad_to_sector: u64,
     pub(crate) file_size: u64,
     pub(crate) flush_threshold: u64,
 }
@@ -41,6 +44,9 @@ impl Writing {
             metadata_block_size: arguments.metadata_block_size,
             index_restart: arguments.index_restart,
             row_filter: arguments.row_filter == Switch::On,
+            partition_cut: arguments.partition_cut == Switch::On,
+            row_bounds: arguments.row_bounds == Switch::On,
+            pad_to_sector: arguments.pad_to_sector,
             file_size: arguments.file_size,
             flush_threshold: arguments.flush_threshold,
         }
@@ -66,6 +72,9 @@ impl Writing {
         table.index_block_restart_interval = self.index_restart;
         table.index_type = IndexType::TwoLevelIndexSearch;
         table.whole_key_filtering = self.row_filter;
+        table.partition_cut = self.partition_cut;
+        table.row_bounds = self.row_bounds;
+        table.pad_to_sector = self.pad_to_sector;
         // A filter of prefixes alone has one of the large partition, but as many as there are small ones.
         table.partition_filters = self.row_filter || !kind.is_large();
         table.partition_from_level = PartitionFromLevel::Level(0);
@@ -84,6 +93,9 @@ impl Writing {
             "metadata_block_size": self.metadata_block_size,
             "index_restart": self.index_restart,
             "row_filter": self.row_filter,
+            "partition_cut": self.partition_cut,
+            "row_bounds": self.row_bounds,
+            "pad_to_sector": self.pad_to_sector,
             "file_size": self.file_size,
             "flush_threshold": self.flush_threshold,
         })

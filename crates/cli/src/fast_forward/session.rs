@@ -5,6 +5,7 @@ use super::check;
 use super::dataset::{DataSet, Kind};
 use super::engine::{ClassCounters, Database, Engine, Opening};
 use super::groups::{Group, Sequence, TABLE_COUNTS};
+use super::layout::Layout;
 use super::measure::{Run, Statistics, now, run};
 use super::model::{Features, Model, Resident};
 use super::output::Output;
@@ -12,6 +13,7 @@ use super::outside::Outside;
 use super::populate::provide;
 use super::report::{self, Measured};
 use crate::failure::{Failure, Result};
+use ferrock_table::{PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY};
 use ferrock_vfs::{RandomAccessOptions, WritableOptions, default_file_system};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -172,19 +174,17 @@ impl<'a> Session<'a> {
         let mut tables = Vec::new();
         for file in files {
             self.output.working(&format!("look through {}", file.display()));
-            tables.push(super::layout::Layout::of(file)?);
+            tables.push(Layout::of(file)?);
         }
         self.output.working("");
-        let has = |property: &str| {
-            !tables.is_empty()
-                && tables.iter().all(|table| table.own_properties.iter().any(|own| own.contains(property)))
-        };
+        let names = |table: &Layout, property: &[u8]| table.own_properties.iter().any(|own| own == property);
+        let has = |property: &[u8]| !tables.is_empty() && tables.iter().all(|table| names(table, property));
         let features = Features {
             sector,
             caches_data: arguments.enable_cache || arguments.data_cache != DataCache::Off,
             row_filter: arguments.row_filter == Switch::On,
-            row_bounds: has("row-bounds"),
-            partition_cut: has("partition-cut"),
+            row_bounds: has(ROW_BOUNDS_PROPERTY),
+            partition_cut: has(PARTITION_CUT_PROPERTY),
             prefix_bytes: data.kind.prefix_bytes(),
         };
         Ok(Model { tables, features })

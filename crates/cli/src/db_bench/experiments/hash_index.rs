@@ -2,8 +2,8 @@
 
 use super::measure::Figure;
 use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale, WarmUp, set};
-use super::plot::{Kind, Plot};
 use crate::flags::Setting;
+use ferrock_cli::plot::{Kind, Plot};
 use std::fmt::Write as _;
 
 pub(super) const BINARY: &str = "binary search";

@@ -2,9 +2,9 @@
 
 use super::measure::Figure;
 use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale, WarmUp, set};
-use super::plot::{Kind, Plot};
 use crate::flags::Setting;
 use crate::stats::median;
+use ferrock_cli::plot::{Kind, Plot};
 
 const CELL: Cell = Cell { benchmark: "linkbench", threads: 8 };
 const POINT: &str = "LinkBench";

@@ -6,17 +6,14 @@
 //! runner.rs    loads, opens, goes round      hash_index.rs      the hash index, all cached
 //! measure.rs   one measurement               sweep.rs           the hash index, from all to little cached
 //! facts.rs     what tables are made of       linkbench.rs       partitions under LinkBench's operations
-//! report.rs    table, JSON, page             machine.rs         what it ran on
-//! plot.rs      SVG
+//! report.rs    table, JSON, page
 //! ```
 
 mod facts;
 mod hash_index;
 mod linkbench;
-mod machine;
 mod measure;
 mod plan;
-mod plot;
 mod report;
 mod runner;
 mod scarce_memory;

@@ -10,8 +10,8 @@
 //! the arm. So every arm can be run by hand, and any flag of the engine can be tried on all arms.
 
 use super::measure::{Figure, Sample};
-use super::plot::Plot;
 use crate::flags::Setting;
+use ferrock_cli::plot::Plot;
 use std::collections::BTreeMap;
 
 /// An experiment.

@@ -1,14 +1,14 @@
 //! What comes out of an experiment: a table and sentences on standard output, one JSON object, and with `--out` a page,
 //! a plot and the JSON in files.
 
-use super::machine;
 use super::measure::Figure;
 use super::plan::{Outcome, Row};
-use super::plot;
 use super::runner::Runner;
 use crate::{Failure, Result};
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
+use ferrock_cli::machine;
+use ferrock_cli::plot::{self, digits};
 use ferrock_vfs::{default_file_system, write_file_synced};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -39,21 +39,6 @@ pub(super) fn report(runner: &Runner<'_>, outcome: &Outcome) -> Result<()> {
         write("md", &page(runner, outcome, &conclusions))?;
     }
     Ok(())
-}
-
-/// A number with three digits or more where it is small.
-pub(super) fn digits(value: f64) -> String {
-    match value.abs() {
-        large if large >= 100.0 => {
-            let whole = format!("{value:.0}");
-            let (sign, whole) = whole.strip_prefix('-').map_or(("", &whole[..]), |rest| ("-", rest));
-            let groups: Vec<&str> =
-                whole.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-            format!("{sign}{}", groups.join(","))
-        }
-        large if large >= 10.0 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    }
 }
 
 fn header(runner: &Runner<'_>) -> Vec<String> {
@@ -185,21 +170,6 @@ fn page(runner: &Runner<'_>, outcome: &Outcome, conclusions: &[String]) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn digits_for_people() {
-        for (value, text) in [
-            (0.0, "0.00"),
-            (1.234, "1.23"),
-            (12.34, "12.3"),
-            (123.4, "123"),
-            (12_345.0, "12,345"),
-            (1_234_567.0, "1,234,567"),
-            (-123_456.0, "-123,456"),
-        ] {
-            assert_eq!(digits(value), text);
-        }
-    }
 
     #[test]
     fn directories_are_not_in_the_flags() {

@@ -2,8 +2,8 @@
 
 use super::measure::Figure;
 use super::plan::{Arm, Cell, Definition, Outcome, Point, Scale, WarmUp, set};
-use super::plot::{Kind, Plot};
 use crate::flags::Setting;
+use ferrock_cli::plot::{Kind, Plot};
 
 const OFF: &str = "off";
 const ON: &str = "on";

@@ -3,9 +3,9 @@
 use super::hash_index::{BINARY, common, gain, hash_flags};
 use super::measure::Figure;
 use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale, WarmUp, set};
-use super::plot::{Kind, Plot};
 use crate::flags::Setting;
 use ferrock::options::BlockBasedTableOptions;
+use ferrock_cli::plot::{Kind, Plot};
 
 const HASH: &str = "hash 0.75";
 const AUTO: &str = "auto";

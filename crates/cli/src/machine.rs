@@ -1,4 +1,4 @@
-//! What an experiment ran on, as far as the system tells.
+//! What a measurement ran on, as far as the system tells.
 
 use ferrock_vfs::{default_file_system, read_file};
 use std::path::Path;
@@ -15,7 +15,8 @@ fn field(text: &str, name: &str) -> Option<String> {
 }
 
 /// Processor, cores, memory, system, release: in one line.
-pub(super) fn describe() -> String {
+#[must_use]
+pub fn describe() -> String {
     let mut parts = Vec::new();
     parts.extend(text("/proc/cpuinfo").and_then(|text| field(&text, "model name")));
     parts.push(format!("{} cores", std::thread::available_parallelism().map_or(1, usize::from)));

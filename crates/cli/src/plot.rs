@@ -10,22 +10,34 @@ use std::io;
 
 /// A panel.
 #[derive(Clone, Debug)]
-pub(crate) struct Plot {
-    pub(crate) title: String,
-    pub(crate) x_label: String,
-    pub(crate) y_label: String,
-    pub(crate) kind: Kind,
+pub struct Plot {
+    /// What stands above it.
+    pub title: String,
+    /// What stands below the x axis.
+    pub x_label: String,
+    /// What stands beside the y axis.
+    pub y_label: String,
+    /// What is drawn.
+    pub kind: Kind,
     /// The y axis is logarithmic; what is not above 0 lies on its foot.
-    pub(crate) is_logarithmic: bool,
+    pub is_logarithmic: bool,
 }
 
 /// What is in it.
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// For each group a bar of each series.
-    Bars { groups: Vec<String>, series: Vec<(String, Vec<f64>)> },
+    Bars {
+        /// Names of the groups.
+        groups: Vec<String>,
+        /// Names of the series, and the heights of their bars.
+        series: Vec<(String, Vec<f64>)>,
+    },
     /// Points (x, y), joined.
-    Lines { series: Vec<(String, Vec<(f64, f64)>)> },
+    Lines {
+        /// Names of the lines, and their points.
+        series: Vec<(String, Vec<(f64, f64)>)>,
+    },
 }
 
 const WIDTH: u32 = 900;
@@ -48,7 +60,10 @@ const BARS_WIDTH: f64 = 0.8;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Draws the panels.
-pub(super) fn draw(plots: &[Plot]) -> io::Result<String> {
+///
+/// # Errors
+/// What drawing fails with.
+pub fn draw(plots: &[Plot]) -> io::Result<String> {
     let mut text = String::new();
     {
         let panels = plots.len().max(1);
@@ -130,7 +145,7 @@ impl Plot {
 
 /// A number without digits that say nothing.
 fn axis_text(value: f64) -> String {
-    let text = super::report::digits(value);
+    let text = digits(value);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
@@ -193,9 +208,40 @@ fn panel(plot: &Plot, area: &Area<'_>) -> io::Result<()> {
         .map_err(io::Error::other)
 }
 
+/// A number with three digits or more where it is small.
+#[must_use]
+pub fn digits(value: f64) -> String {
+    match value.abs() {
+        large if large >= 100.0 => {
+            let whole = format!("{value:.0}");
+            let (sign, whole) = whole.strip_prefix('-').map_or(("", &whole[..]), |rest| ("-", rest));
+            let groups: Vec<&str> =
+                whole.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+            format!("{sign}{}", groups.join(","))
+        }
+        large if large >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digits_for_people() {
+        for (value, text) in [
+            (0.0, "0.00"),
+            (1.234, "1.23"),
+            (12.34, "12.3"),
+            (123.4, "123"),
+            (12_345.0, "12,345"),
+            (1_234_567.0, "1,234,567"),
+            (-123_456.0, "-123,456"),
+        ] {
+            assert_eq!(digits(value), text);
+        }
+    }
 
     fn plot(kind: Kind, is_logarithmic: bool) -> Plot {
         Plot {
