@@ -58,6 +58,7 @@ impl Deref for Key {
 
 /// Which data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::enum_variant_names, reason = "the names that users give them")]
 pub(crate) enum Kind {
     LargePart,
     SmallPart,

@@ -20,7 +20,7 @@ use crate::read::{GetContext, MultiGetBatch};
 use crate::super_version::thread_ordinal;
 use crate::table_cache::TableRef;
 use crate::version::FileMetadata;
-use crate::version::lookup::Candidates;
+use crate::version::Candidates;
 use ferrock_base::{LookupKey, Result, SequenceNumber};
 use ferrock_table::{BlockPin, NeededBlock, RoundReads, TableLookup, TableReadOptions};
 use std::sync::Arc;

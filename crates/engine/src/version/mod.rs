@@ -30,6 +30,7 @@ pub mod version_set;
 pub use builder::VersionBuilder;
 pub use file_metadata::{FileMetadata, FileStatistics};
 pub(crate) use level_targets::multiply;
+pub use lookup::Candidates;
 pub use overlap::KeyNotBeyondLevel;
 pub(crate) use version::total_size_bytes;
 pub use version::{LevelFiles, Version};
