@@ -12,6 +12,7 @@ mod engine;
 mod fast_forward;
 mod ferrock_engine;
 mod fetch;
+mod file_pick;
 mod golden;
 mod history;
 mod library;
@@ -70,6 +71,8 @@ enum Task {
     },
     /// `ferrock fast-forward` on RocksDB 11.8.1: the same driver and files, RocksDB's reads.
     FastForward(ferrock_cli::fast_forward::Arguments),
+    /// Point lookups in a database of five levels, for an instruction counter.
+    FilePick(file_pick::Arguments),
     /// Histories, tables, golden databases and rewritings.
     All(HistoriesArguments),
     #[command(hide = true)]
@@ -200,6 +203,7 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             worker::play(worker::Job { release, library, ferrock_library, seed, directory, from_turn })
         }
         Task::FastForward(arguments) => fast_forward(&directory, library, &arguments),
+        Task::FilePick(arguments) => file_pick(&directory, library, &arguments),
         Task::Rewritings { filter } => rewritings(&directory, library, &filter, json),
         Task::GoldenRewriteRocksdb { directory, library } => {
             Ok(report::said(rewritings::rewrite_by_rocksdb(&directory, &library)))
@@ -286,6 +290,25 @@ fn all_tables(
 }
 
 /// Like `ferrock fast-forward`, false is for data or costs that are not what they must be.
+fn file_pick(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    arguments: &file_pick::Arguments,
+) -> Result<bool, String> {
+    if arguments.is_for_ferrock() && arguments.is_filled() {
+        return arguments.read(&ferrock_engine::FerrockEngine);
+    }
+    let library = match rocksdb_library {
+        Some(library) => library.to_owned(),
+        None => fetch::fetch(directory, None)?.current,
+    };
+    let rocksdb = c_engine::CEngine::load(&library)?;
+    if !arguments.is_filled() {
+        arguments.fill(&rocksdb)?;
+    }
+    if arguments.is_for_ferrock() { arguments.read(&ferrock_engine::FerrockEngine) } else { arguments.read(&rocksdb) }
+}
+
 fn fast_forward(
     directory: &Path,
     rocksdb_library: Option<&Path>,

@@ -19,7 +19,7 @@ mod estimates;
 mod file_index;
 mod file_metadata;
 mod level_targets;
-mod lookup;
+pub(crate) mod lookup;
 pub mod measuring;
 pub mod obsolete;
 mod overlap;
