@@ -4,6 +4,7 @@
 //! user at a time; the kernel is entered without it.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use io_uring::{IoUring, opcode, types};
@@ -19,6 +20,8 @@ const PAUSE: Duration = Duration::from_micros(50);
 
 pub(super) struct UringDevice {
     ring: IoUring,
+    /// A call was refused for good, as a filter of system calls does that was installed meanwhile.
+    is_broken: AtomicBool,
 }
 
 impl UringDevice {
@@ -28,19 +31,36 @@ impl UringDevice {
         if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        Ok(Self { ring })
+        Ok(Self { ring, is_broken: AtomicBool::new(false) })
     }
 
-    fn enter(&self, wait: bool, time: Option<Duration>) -> io::Result<usize> {
+    fn enter(&self, wait: bool, time: Option<Duration>) -> Entered {
         let submitter = self.ring.submitter();
-        match time {
+        let entered = match time {
             Some(time) if wait => {
                 let limit = types::Timespec::from(time);
                 submitter.submit_with_args(1, &types::SubmitArgs::new().timespec(&limit))
             }
             _ => submitter.submit_and_wait(usize::from(wait)),
+        };
+        let Err(error) = entered else { return Entered::Done };
+        match error.raw_os_error() {
+            Some(libc::ETIME | libc::EINTR) => Entered::Done,
+            Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM | libc::EBADR) => Entered::Short,
+            _ => {
+                self.is_broken.store(true, Ordering::Release);
+                Entered::Broken
+            }
         }
     }
+}
+
+/// How a call of the kernel ended.
+enum Entered {
+    Done,
+    /// The kernel is short of something.
+    Short,
+    Broken,
 }
 
 impl RingDevice for UringDevice {
@@ -63,8 +83,8 @@ impl RingDevice for UringDevice {
         // The entry is in the queue and cannot be taken back: were it refused now, the next call would submit it.
         for _ in 0..MAX_ATTEMPTS {
             match self.enter(false, None) {
-                Err(error) if is_transient(&error) => std::thread::yield_now(),
-                _ => break,
+                Entered::Short => std::thread::yield_now(),
+                Entered::Done | Entered::Broken => break,
             }
         }
         Ok(())
@@ -80,14 +100,12 @@ impl RingDevice for UringDevice {
 
     #[expect(clippy::disallowed_methods, reason = "the kernel is short of something: there is no clock to wait by")]
     fn wait(&self, time: Option<Duration>) {
-        match self.enter(true, time) {
-            Ok(_) => {}
-            Err(error) if error.raw_os_error() == Some(libc::ETIME) || error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => std::thread::sleep(PAUSE.min(time.unwrap_or(PAUSE))),
+        if let Entered::Short = self.enter(true, time) {
+            std::thread::sleep(PAUSE.min(time.unwrap_or(PAUSE)));
         }
     }
-}
 
-fn is_transient(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy)
+    fn is_broken(&self) -> bool {
+        self.is_broken.load(Ordering::Acquire)
+    }
 }

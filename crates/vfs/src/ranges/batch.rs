@@ -14,7 +14,7 @@ use super::layer::{self, ReadLayer};
 use super::pending::settle;
 use super::plan::{Run, Wanted, coalesce};
 use super::pool::{BufferPool, PooledMemory};
-use super::reactor::Ticket;
+use super::reactor::{Missed, Ticket};
 use crate::file_system::{FileSystem, RandomAccessFile, ReadRequest};
 
 /// One range of a [`FileSystem::read_ranges`].
@@ -85,12 +85,17 @@ pub(crate) fn read_range<F: RandomAccessFile + ?Sized>(
     let run = Run::of(wanted, unit);
     let memory = take_memory(layer, run.length()).map_err(located)?;
     let read = match start_timed(layer, file, &run, unit, memory, context) {
-        Ok(ticket) => {
-            let landed = ticket.wait(&|| layer::time_left(layer, watch.end_us()));
-            let landed = landed.ok_or_else(|| located(layer::took_too_long()))?;
-            let (memory, pieces) = settle(file, &run, landed, context);
-            finish_alone(file, &run, memory, &pieces)?
-        }
+        Ok(ticket) => match ticket.wait(&|| layer::time_left(layer, watch.end_us())) {
+            Ok(landed) => {
+                let (memory, pieces) = settle(file, &run, landed, context);
+                finish_alone(file, &run, memory, &pieces)?
+            }
+            Err(Missed::Late) => return Err(located(layer::took_too_long())),
+            Err(Missed::Broken) => {
+                let memory = take_memory(layer, run.length()).map_err(located)?;
+                read_run(file, &run, unit, memory, context)?
+            }
+        },
         Err(memory) => {
             let read = read_run(file, &run, unit, memory, context)?;
             watch.check().map_err(located)?;
@@ -219,8 +224,15 @@ pub(crate) fn read_ranges<S: FileSystem + ?Sized>(file_system: &S, reads: &mut [
     }
     for Flying { members, ticket, file, unit, run, class } in flying {
         match ticket.wait(&|| layer::time_left(layer, watch.end_us())) {
-            None => fail(reads, &members, &layer::took_too_long()),
-            Some(landed) => {
+            Err(Missed::Late) => fail(reads, &members, &layer::took_too_long()),
+            Err(Missed::Broken) => {
+                for member in &members {
+                    let length = (member.end - member.start) as usize;
+                    let context = ReadContext { class, ..*context };
+                    reads[member.index].result = file.read_range(member.start, length, &context);
+                }
+            }
+            Ok(landed) => {
                 let (memory, pieces) = settle(file, &run, landed, context);
                 distribute(reads, &members, RunRead { file, unit, run, class, memory, pieces }, context);
             }

@@ -18,7 +18,7 @@ use super::buffer::ReadBuffer;
 use super::context::{ReadContext, ReadLabel};
 use super::layer::{self, Backend, ReadLayer};
 use super::plan::Run;
-use super::reactor::{Landed, Ticket};
+use super::reactor::{Landed, Missed, Ticket};
 use super::threads::TaskTicket;
 use crate::counters::IoCounters;
 use crate::file_system::RandomAccessFile;
@@ -115,9 +115,10 @@ impl RingRead {
     fn wait(self, length: usize) -> Result<ReadBuffer> {
         let Self { ticket, file, run, offset, context, end_us } = self;
         let layer = file.read_layer();
-        let landed = ticket.wait(&|| layer::time_left(layer, end_us));
-        let Some(landed) = landed else {
-            return Err(layer::took_too_long().in_file(file.path()).at_offset(offset));
+        let landed = match ticket.wait(&|| layer::time_left(layer, end_us)) {
+            Ok(landed) => landed,
+            Err(Missed::Late) => return Err(layer::took_too_long().in_file(file.path()).at_offset(offset)),
+            Err(Missed::Broken) => return file.read_range(offset, length, &context),
         };
         let (memory, pieces) = settle(&*file, &run, landed, &context);
         batch::finish_alone(&*file, &run, memory, &pieces).map(|read| read.slice_up_to(offset, length))

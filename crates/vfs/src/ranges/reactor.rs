@@ -58,6 +58,9 @@ pub(crate) trait RingDevice: Send + Sync {
 
     /// Sleeps until there is a completion that nobody took, or for so long, or for no reason. One thread at a time.
     fn wait(&self, time: Option<Duration>);
+
+    /// True when the kernel takes no more calls for the ring. What it has taken may still complete, and may not.
+    fn is_broken(&self) -> bool;
 }
 
 /// A request of a read.
@@ -103,6 +106,15 @@ impl fmt::Debug for Reactor {
 pub(crate) struct Landed {
     pub(crate) memory: PooledMemory,
     pub(crate) pieces: Vec<(usize, Option<i32>)>,
+}
+
+/// Why there is nothing to show for a read, which was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missed {
+    /// The time was over first.
+    Late,
+    /// The ring does not work any more: it is to be read without.
+    Broken,
 }
 
 /// A read in flight. Dropping it gives it up.
@@ -179,7 +191,11 @@ impl Reactor {
         let mut garbage = Vec::new();
         let mut state = self.state.lock();
         self.reap(&mut state, &mut garbage);
-        if !fits_addresses || pieces.len() >= MAX_PIECES || state.in_flight + pieces.len() > MAX_IN_FLIGHT {
+        if self.device.is_broken()
+            || !fits_addresses
+            || pieces.len() >= MAX_PIECES
+            || state.in_flight + pieces.len() > MAX_IN_FLIGHT
+        {
             return Err(memory);
         }
         let slot = state.add(Flight { memory, pieces, outstanding: 0, is_abandoned: false });
@@ -230,8 +246,8 @@ impl Reactor {
         !matches!(state.slots.get(slot), Some(Some(flight)) if flight.outstanding > 0)
     }
 
-    /// Waits until the slot has landed; false when the time was over first. `time_left` is asked before every sleep.
-    fn wait_for(&self, slot: usize, time_left: &dyn Fn() -> Option<Duration>) -> bool {
+    /// Waits until the slot has landed. `time_left` is asked before every sleep.
+    fn wait_for(&self, slot: usize, time_left: &dyn Fn() -> Option<Duration>) -> Result<(), Missed> {
         let mut garbage = Vec::new();
         let mut state = self.state.lock();
         loop {
@@ -239,9 +255,13 @@ impl Reactor {
             if Self::is_landed(&state, slot) {
                 break;
             }
+            if self.device.is_broken() {
+                self.taken.notify_all();
+                return Err(Missed::Broken);
+            }
             let time = time_left();
             if time.is_some_and(|time| time.is_zero()) {
-                return false;
+                return Err(Missed::Late);
             }
             if state.has_leader {
                 match time {
@@ -261,16 +281,21 @@ impl Reactor {
         }
         drop(state);
         drop(garbage);
-        true
+        Ok(())
     }
 
-    /// Waits for everything in flight.
+    /// Waits for everything in flight, if the ring lets us.
     fn quiesce(&self) {
         let mut garbage = Vec::new();
         loop {
             let mut state = self.state.lock();
             self.reap(&mut state, &mut garbage);
             if state.in_flight == 0 {
+                return;
+            }
+            if self.device.is_broken() {
+                // Nobody can say whether the kernel will still write to this memory, so nobody else gets it.
+                Box::leak(Box::new(std::mem::take(&mut state.slots)));
                 return;
             }
             drop(state);
@@ -292,19 +317,17 @@ impl Ticket {
         let mut garbage = Vec::new();
         let mut state = self.reactor.state.lock();
         self.reactor.reap(&mut state, &mut garbage);
-        Reactor::is_landed(&state, self.slot)
+        Reactor::is_landed(&state, self.slot) || self.reactor.device.is_broken()
     }
 
-    /// What came of the read; `None` when the time was over before, and it was given up.
-    pub(crate) fn wait(mut self, time_left: &dyn Fn() -> Option<Duration>) -> Option<Landed> {
-        if !self.reactor.wait_for(self.slot, time_left) {
-            return None;
-        }
+    /// What came of the read.
+    pub(crate) fn wait(mut self, time_left: &dyn Fn() -> Option<Duration>) -> Result<Landed, Missed> {
+        self.reactor.wait_for(self.slot, time_left)?;
         let flight = self.reactor.state.lock().remove(self.slot);
         // The slot is free from now on, and may be somebody else's.
         self.slot = NO_SLOT;
-        let Flight { memory, pieces, .. } = flight?;
-        Some(Landed { memory, pieces: pieces.iter().map(|piece| (piece.length, piece.result)).collect() })
+        let Flight { memory, pieces, .. } = flight.ok_or(Missed::Broken)?;
+        Ok(Landed { memory, pieces: pieces.iter().map(|piece| (piece.length, piece.result)).collect() })
     }
 }
 

@@ -96,6 +96,10 @@ impl RingDevice for Device {
             self.0.moved.wait(&mut queues);
         }
     }
+
+    fn is_broken(&self) -> bool {
+        false
+    }
 }
 
 fn start(reactor: &Arc<Reactor>, pool: &BufferPool) -> Ticket {
@@ -104,7 +108,7 @@ fn start(reactor: &Arc<Reactor>, pool: &BufferPool) -> Ticket {
 }
 
 fn land(ticket: Ticket) {
-    let landed = ticket.wait(&|| None).unwrap();
+    let landed = ticket.wait(&|| None).ok().unwrap();
     assert_eq!(landed.pieces, [(4, Some(4)), (4, Some(4))]);
     let bytes = landed.memory.bytes();
     // Both requests of one slot, and whole.
@@ -144,7 +148,7 @@ fn shuttle_reads_are_given_up_in_flight() {
             thread::spawn(move || {
                 drop(start(&reactor, &pool));
                 let ticket = start(&reactor, &pool);
-                assert!(ticket.wait(&|| Some(Duration::ZERO)).is_none_or(|landed| landed.memory.bytes()[0] != 0));
+                assert!(ticket.wait(&|| Some(Duration::ZERO)).map_or(true, |landed| landed.memory.bytes()[0] != 0));
             })
         };
         land(start(&reactor, &pool));
