@@ -11,7 +11,7 @@ use ferrock_format::blob_file::{
 };
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::compression::{CompressionType, decompress};
-use ferrock_vfs::RandomAccessFile;
+use ferrock_vfs::{RandomAccessFile, ReadContext};
 use std::sync::Arc;
 
 /// Largest value: sizes in batches and tables have 32 bits.
@@ -72,13 +72,19 @@ impl BlobFileReader {
     }
 
     /// The value that `reference` refers to, stored for `user_key`. Errors name file and offset.
-    pub(crate) fn read(&self, user_key: &[u8], reference: &BlobReference, verify_checksums: bool) -> Result<Vec<u8>> {
+    pub(crate) fn read(
+        &self,
+        user_key: &[u8],
+        reference: &BlobReference,
+        verify_checksums: bool,
+        context: &ReadContext,
+    ) -> Result<Vec<u8>> {
         let read = || {
             let record_offset = self.check_range(user_key, reference)?;
             let stored = if verify_checksums {
-                self.read_record(record_offset, user_key, reference)?
+                self.read_record(record_offset, user_key, reference, context)?
             } else {
-                self.read_range(reference.offset, reference.size_bytes)?
+                self.read_range(reference.offset, reference.size_bytes, context)?
             };
             self.decode(stored, reference.offset)
         };
@@ -108,9 +114,15 @@ impl BlobFileReader {
         Ok(record_offset)
     }
 
-    fn read_record(&self, record_offset: u64, user_key: &[u8], reference: &BlobReference) -> Result<Vec<u8>> {
+    fn read_record(
+        &self,
+        record_offset: u64,
+        user_key: &[u8],
+        reference: &BlobReference,
+        context: &ReadContext,
+    ) -> Result<Vec<u8>> {
         let before = BLOB_RECORD_HEADER_SIZE + user_key.len();
-        let mut record = self.read_range(record_offset, before as u64 + reference.size_bytes)?;
+        let mut record = self.read_range(record_offset, before as u64 + reference.size_bytes, context)?;
         let (head, stored) = record.split_at(before);
         let (header, key) = head.split_at(BLOB_RECORD_HEADER_SIZE);
         let check = || {
@@ -162,7 +174,7 @@ impl BlobFileReader {
         let Some(end) = end else {
             return Err(Error::corruption("blob record goes beyond the end of the records").at_offset(offset));
         };
-        let body = self.read_range(offset + RECORD_HEADER, end - offset - RECORD_HEADER)?;
+        let body = self.read_range(offset + RECORD_HEADER, end - offset - RECORD_HEADER, &ReadContext::default())?;
         // The sum of the sizes fits, so each of them does.
         let (key, stored) = body.split_at(usize::try_from(header.key_size).unwrap_or(0));
         header.verify_blob(key, stored).map_err(|error| error.offset_by(offset))?;
@@ -170,10 +182,10 @@ impl BlobFileReader {
     }
 
     /// Reads a range that is known to lie in the file.
-    fn read_range(&self, offset: u64, size: u64) -> Result<Vec<u8>> {
+    fn read_range(&self, offset: u64, size: u64, context: &ReadContext) -> Result<Vec<u8>> {
         let size = usize::try_from(size).map_err(|_| Error::corruption("blob larger than memory").at_offset(offset))?;
-        let mut bytes = vec![0; size];
-        read_exact(&*self.file, offset, &mut bytes)?;
+        let bytes = self.file.read_owned(offset, size, context)?;
+        check_length(offset, bytes.len(), size)?;
         Ok(bytes)
     }
 }
@@ -193,9 +205,12 @@ pub(super) fn read_footer(file: &dyn RandomAccessFile) -> Result<BlobFileFooter>
 }
 
 fn read_exact(file: &dyn RandomAccessFile, offset: u64, buffer: &mut [u8]) -> Result<()> {
-    let read = file.read_at(offset, buffer)?;
-    if read == buffer.len() {
+    check_length(offset, file.read_at(offset, buffer)?, buffer.len())
+}
+
+fn check_length(offset: u64, read: usize, wanted: usize) -> Result<()> {
+    if read == wanted {
         return Ok(());
     }
-    Err(Error::corruption(format!("the file ends after {read} of {} bytes", buffer.len())).at_offset(offset))
+    Err(Error::corruption(format!("the file ends after {read} of {wanted} bytes")).at_offset(offset))
 }

@@ -9,7 +9,7 @@ use ferrock_format::blob_index::{BlobIndex, BlobReference};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::BlobFileAddition;
 use ferrock_table::ReadTier;
-use ferrock_vfs::{FileSystem, RandomAccessOptions};
+use ferrock_vfs::{FileSystem, RandomAccessOptions, ReadContext};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -118,6 +118,8 @@ pub(crate) struct BlobView<'a> {
     pub(crate) column_family_id: u32,
     pub(crate) verify_checksums: bool,
     pub(crate) read_tier: ReadTier,
+    /// How files are asked.
+    pub(crate) context: ReadContext,
 }
 
 impl BlobView<'_> {
@@ -142,7 +144,7 @@ impl BlobView<'_> {
                 .in_file(self.source.path(number))
                 .at_offset(reference.offset)
         })?;
-        reader.read(user_key, reference, self.verify_checksums)
+        reader.read(user_key, reference, self.verify_checksums, &self.context)
     }
 
     /// Verifies every record of every file of the version.
@@ -173,6 +175,8 @@ pub(crate) struct OwnedBlobView {
     pub(crate) column_family_id: u32,
     pub(crate) verify_checksums: bool,
     pub(crate) read_tier: ReadTier,
+    /// How files are asked.
+    pub(crate) context: ReadContext,
 }
 
 impl FetchBlob for OwnedBlobView {
@@ -183,6 +187,7 @@ impl FetchBlob for OwnedBlobView {
             column_family_id: self.column_family_id,
             verify_checksums: self.verify_checksums,
             read_tier: self.read_tier,
+            context: self.context,
         };
         view.fetch(user_key, index)
     }

@@ -8,7 +8,7 @@ use ferrock_format::blob_index::BlobReference;
 use ferrock_format::version_edit::{BlobFileAddition, NewFile, VersionEdit};
 use ferrock_format::wide_column::encode_entity;
 use ferrock_table::ReadTier;
-use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
+use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadContext, WritableOptions};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -87,6 +87,7 @@ impl Bench {
             column_family_id: FAMILY,
             verify_checksums: true,
             read_tier,
+            context: ReadContext::default(),
         }
     }
 
@@ -118,6 +119,9 @@ fn values_are_read_and_few_files_stay_open() {
     let tier = bench.view(ReadTier::BlockCacheOnly).fetch(b"k1", &all[0][0].encode());
     assert_eq!(tier.unwrap_err().kind(), ErrorKind::Incomplete);
     assert_eq!(bench.view(ReadTier::All).fetch(b"k", b"\x00\x05inline").unwrap(), b"inline");
+    let context = ReadContext { deadline_us: 1, ..ReadContext::default() };
+    let late = BlobView { context, ..bench.view(ReadTier::All) }.fetch(b"k1", &all[0][0].encode());
+    assert_eq!(late.unwrap_err().kind(), ErrorKind::TimedOut);
 }
 
 #[test]

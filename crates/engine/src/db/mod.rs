@@ -64,7 +64,7 @@ use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, Seq
 use ferrock_format::write_batch::WriteBatch;
 use ferrock_memtable::MemTable;
 use ferrock_table::{ReadSample, ReadTier, TableBlockCache};
-use ferrock_vfs::{FileLock, FileSystem, RandomAccessOptions};
+use ferrock_vfs::{FileLock, FileSystem, RandomAccessOptions, ReadContext};
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -250,6 +250,7 @@ impl DbCore {
             column_family_id,
             verify_checksums: true,
             read_tier: ReadTier::All,
+            context: ReadContext::default(),
         })
     }
 

@@ -19,6 +19,7 @@ use crate::table_cache::{TableCache, TableRef};
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
 use ferrock_table::{BlockPin, ReadSample, ScanBounds, TableReadOptions};
+use ferrock_vfs::ReadClass;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
@@ -92,6 +93,7 @@ impl DbCore {
             column_family_id,
             verify_checksums: options.verify_checksums,
             read_tier: options.read_tier,
+            context: options.for_table().read_context(ReadClass::Other),
         }
     }
 
@@ -114,6 +116,7 @@ impl DbCore {
                 column_family_id: data.id,
                 verify_checksums: options.verify_checksums,
                 read_tier: options.read_tier,
+                context: options.for_table().read_context(ReadClass::Other),
             })),
             prefix_extractor: pinned.options.prefix_extractor.clone(),
             prefix_same_as_start: options.prefix_same_as_start,
