@@ -42,6 +42,7 @@ impl Version {
     }
 
     /// The files of `level` that can hold `key`, in the order in which they must be read, by a search of the level alone.
+    #[cfg(test)]
     #[must_use]
     pub fn files_for_user_key<'a>(&'a self, level: usize, key: &'a LookupKey) -> FilesForUserKey<'a> {
         self.search_level(level, 0, key)

@@ -1,0 +1,287 @@
+//! Scanning many ranges: their first reads go out together.
+//!
+//! ```text
+//! ranges        [a, b)   [f, g)   [k, m)   [p, ..)                 in the caller's order
+//! planned       |-- every table of every range, index partitions then data, a batch each --|  up to the memory limit
+//! handed out    rows of [a, b), then of [f, g), ...                what a range needs beyond is read as it comes
+//! ```
+//!
+//! Each range has an iterator of its own, all as of one moment. The iterators plan what they would read to be placed (see
+//! `iterator/placing.rs`): between bounds that lie near each other that is all they will read. Ranges behind the limit
+//! are planned when their turn comes, so memory does not grow with the number of ranges.
+
+use super::read::{Iter, IterSource};
+use super::{Db, DbCore};
+use crate::column_family::{ColumnFamily, ColumnFamilyData};
+use crate::iterator::ChildRead;
+use crate::options::ReadOptions;
+use ferrock_base::{Error, Result};
+use ferrock_vfs::{RangeRead, ReadContext};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Bytes of planned reads that are held at a time, unless the caller says otherwise.
+const DEFAULT_PLANNED_BYTES: usize = 8 << 20;
+/// Iterators that are held at a time.
+const MAX_PLANNED_RANGES: usize = 256;
+/// Index partitions, data, and once more for blocks without entries; who lacks something then reads for itself.
+const MAX_ROUNDS: usize = 4;
+
+/// One range of a [`MultiScan`]: user keys, inclusive below and exclusive above.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScanRange {
+    /// First key; none: from the first on.
+    pub lower: Option<Vec<u8>>,
+    /// First key that no longer belongs to it; none: to the last.
+    pub upper: Option<Vec<u8>>,
+    /// Most rows; 0: all.
+    pub limit: u64,
+}
+
+impl ScanRange {
+    /// The keys from `lower` on and before `upper`.
+    #[must_use]
+    pub fn new(lower: &[u8], upper: &[u8]) -> Self {
+        Self { lower: Some(lower.to_vec()), upper: Some(upper.to_vec()), limit: 0 }
+    }
+
+    /// The same, of which at most `rows` are shown.
+    #[must_use]
+    pub fn with_limit(self, rows: u64) -> Self {
+        Self { limit: rows, ..self }
+    }
+}
+
+/// A row of a [`MultiScan`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanRow<'a> {
+    /// Which range it belongs to: its index among those that the scan was made with.
+    pub range: usize,
+    /// The key.
+    pub key: &'a [u8],
+    /// The value.
+    pub value: &'a [u8],
+}
+
+/// A range whose iterator was planned.
+struct PlannedRange {
+    index: usize,
+    iter: Iter,
+    /// Children that have to read for themselves are left.
+    lacks: bool,
+    /// Rows that may still be shown.
+    rows_left: u64,
+    has_started: bool,
+}
+
+/// Shows the rows of many ranges, range by range in the order in which they were given, as of one moment. Made by
+/// [`Db::multi_scan`] and [`Db::multi_scan_cf`].
+pub struct MultiScan {
+    planned: VecDeque<PlannedRange>,
+    ranges: Vec<ScanRange>,
+    next_range: usize,
+    max_planned_bytes: usize,
+    options: ReadOptions,
+    source: Result<IterSource>,
+}
+
+impl std::fmt::Debug for MultiScan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MultiScan").field("ranges", &self.ranges.len()).field("next", &self.next_range).finish()
+    }
+}
+
+impl MultiScan {
+    fn new(source: Result<IterSource>, options: &ReadOptions, ranges: &[ScanRange]) -> Self {
+        Self {
+            planned: VecDeque::new(),
+            ranges: ranges.to_vec(),
+            next_range: 0,
+            max_planned_bytes: DEFAULT_PLANNED_BYTES,
+            options: options.clone(),
+            source,
+        }
+    }
+
+    /// Reads at most so many bytes ahead of the range that is being shown, one range at least (8 MiB without this).
+    #[must_use]
+    pub fn with_memory_limit(mut self, bytes: usize) -> Self {
+        self.max_planned_bytes = bytes;
+        self
+    }
+
+    /// The next row; `None` after the last row of the last range. An error ends its range, and the next call goes on with
+    /// the one behind it.
+    pub fn next_row(&mut self) -> Option<Result<ScanRow<'_>>> {
+        loop {
+            if self.planned.is_empty() {
+                if self.next_range >= self.ranges.len() {
+                    return None;
+                }
+                self.plan_ranges();
+            }
+            match self.planned.front_mut()?.advance() {
+                Ok(true) => break,
+                Ok(false) => drop(self.planned.pop_front()),
+                Err(error) => {
+                    self.planned.pop_front();
+                    return Some(Err(error));
+                }
+            }
+        }
+        let range = self.planned.front()?;
+        Some(Ok(ScanRow { range: range.index, key: range.iter.key(), value: range.iter.value() }))
+    }
+
+    /// Makes iterators for the next ranges and places them together.
+    fn plan_ranges(&mut self) {
+        let mut lacking: Vec<(usize, usize, ChildRead)> = Vec::new();
+        let mut planned_bytes = 0;
+        while self.next_range < self.ranges.len()
+            && self.planned.len() < MAX_PLANNED_RANGES
+            && (self.planned.is_empty() || planned_bytes < self.max_planned_bytes)
+        {
+            let position = self.planned.len();
+            let mut range = self.make_range(self.next_range);
+            self.next_range += 1;
+            for child in 0..range.child_count() {
+                if let Some(read) = range.plan(child) {
+                    planned_bytes += read.read.length();
+                    lacking.push((position, child, read));
+                }
+            }
+            self.planned.push_back(range);
+        }
+        for _ in 0..MAX_ROUNDS {
+            if lacking.is_empty() {
+                return;
+            }
+            lacking = self.run_round(lacking);
+        }
+        for (position, ..) in lacking {
+            self.planned[position].lacks = true;
+        }
+    }
+
+    /// Reads what children lack, up to the limit, and plans them again; what they lack then. Those beyond the limit are left
+    /// to themselves.
+    fn run_round(&mut self, lacking: Vec<(usize, usize, ChildRead)>) -> Vec<(usize, usize, ChildRead)> {
+        let mut total = 0;
+        let fits = lacking.iter().take_while(|(.., read)| {
+            total += read.read.length();
+            total <= self.max_planned_bytes.max(read.read.length())
+        });
+        let count = fits.count().max(1);
+        for (position, ..) in &lacking[count..] {
+            self.planned[*position].lacks = true;
+        }
+        let lacking = &lacking[..count];
+        let mut reads: Vec<RangeRead<'_>> = lacking
+            .iter()
+            .map(|(.., child)| {
+                RangeRead::new(&*child.file, child.read.offset(), child.read.length()).of_class(child.read.class())
+            })
+            .collect();
+        if let Some((.., first)) = lacking.first() {
+            let context = ReadContext { gap_bytes: self.options.io_gap_bytes as u64, ..first.context };
+            first.file_system.read_ranges(&mut reads, &context);
+        }
+        let results: Vec<_> = reads.into_iter().map(|read| read.result).collect();
+        let mut next = Vec::new();
+        for ((position, child, planned), bytes) in lacking.iter().zip(results) {
+            let range = &mut self.planned[*position];
+            if let Some(iter) = range.iter.planned() {
+                iter.supply(*child, &planned.read, bytes);
+            }
+            next.extend(range.plan(*child).map(|read| (*position, *child, read)));
+        }
+        next
+    }
+
+    fn make_range(&self, index: usize) -> PlannedRange {
+        let ScanRange { lower, upper, limit } = self.ranges[index].clone();
+        let options = ReadOptions { lower_bound: lower, upper_bound: upper, limit_hint: limit, ..self.options.clone() };
+        let iter = match &self.source {
+            Ok(source) => source.iter(&options),
+            Err(error) => Iter::failed(error.clone()),
+        };
+        let rows_left = if limit == 0 { u64::MAX } else { limit };
+        PlannedRange { index, iter, lacks: false, rows_left, has_started: false }
+    }
+}
+
+impl PlannedRange {
+    fn child_count(&mut self) -> usize {
+        self.iter.planned().map_or(0, |iter| iter.child_count())
+    }
+
+    fn plan(&mut self, child: usize) -> Option<ChildRead> {
+        self.iter.planned()?.plan_first(child)
+    }
+
+    /// Goes to the next row of the range; false when there is none.
+    fn advance(&mut self) -> Result<bool> {
+        if self.rows_left == 0 {
+            return Ok(false);
+        }
+        if self.has_started {
+            self.iter.next();
+        } else {
+            self.has_started = true;
+            self.iter.start_planned(self.lacks);
+        }
+        self.iter.status()?;
+        self.rows_left -= 1;
+        Ok(self.iter.valid())
+    }
+}
+
+impl DbCore {
+    fn multi_scan(
+        self: &Arc<Self>,
+        data: &Arc<ColumnFamilyData>,
+        options: &ReadOptions,
+        ranges: &[ScanRange],
+    ) -> MultiScan {
+        MultiScan::new(Ok(IterSource::new(self, data, options)), options, ranges)
+    }
+}
+
+impl Db {
+    /// The rows of many ranges of the default family, whose first reads are made together. The ranges may come in any order
+    /// and overlap; the bounds and the limit hint of `options` are not looked at.
+    ///
+    /// ```
+    /// # fn main() -> ferrock::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// for key in [b"a1", b"a2", b"b1", b"c1", b"c2", b"c3"] {
+    ///     db.put(key, b"")?;
+    /// }
+    /// let ranges = [ferrock::ScanRange::new(b"c", b"d").with_limit(2), ferrock::ScanRange::new(b"a", b"b")];
+    /// let mut scan = db.multi_scan(&ferrock::ReadOptions::default(), &ranges);
+    /// let mut rows = Vec::new();
+    /// while let Some(row) = scan.next_row() {
+    ///     let row = row?;
+    ///     rows.push((row.range, row.key.to_vec()));
+    /// }
+    /// assert_eq!(rows, [(0, b"c1".to_vec()), (0, b"c2".to_vec()), (1, b"a1".to_vec()), (1, b"a2".to_vec())]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn multi_scan(&self, options: &ReadOptions, ranges: &[ScanRange]) -> MultiScan {
+        match self.core().default_family() {
+            Ok(data) => self.core().multi_scan(&data, options, ranges),
+            Err(error) => MultiScan::new(Err::<IterSource, Error>(error), options, ranges),
+        }
+    }
+
+    /// The same of a family.
+    #[must_use]
+    pub fn multi_scan_cf(&self, family: &ColumnFamily, options: &ReadOptions, ranges: &[ScanRange]) -> MultiScan {
+        self.core().multi_scan(&family.data, options, ranges)
+    }
+}
