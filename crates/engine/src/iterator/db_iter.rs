@@ -14,6 +14,7 @@
 //! The iterator owns everything it needs: `owner` keeps memtables and tables alive and is dropped last.
 
 use super::merging::{MergingIterator, TombstoneIterator};
+use super::placing::{ChildRead, Place};
 use crate::blob::FetchBlob;
 use crate::read::merge::{MergeBase, full_merge, visible_value};
 use crate::read::pinned::{PinValue, PinnedValue};
@@ -24,7 +25,8 @@ use ferrock_base::merge::MergeOperator;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_base::{Error, ErrorKind, Result};
-use ferrock_table::ScanBounds;
+use ferrock_table::{PlannedRead, ScanBounds};
+use ferrock_vfs::ReadBuffer;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -196,6 +198,43 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.inner.seek_to_first();
         self.find_forward(false);
         self.adopt_prefix();
+    }
+
+    /// Brings one child towards the first key, as far as memory goes; `Some` when it has to read for that. `None` also for a
+    /// child that does not exist.
+    pub fn plan_first(&mut self, child: usize) -> Option<ChildRead> {
+        let Some(lower) = &self.options.lower_bound else { return self.inner.plan_child(child, Place::First) };
+        if self.is_beyond_upper(lower) {
+            return None;
+        }
+        self.target.clear();
+        append_internal_key(&mut self.target, lower, self.options.snapshot, ValueType::FOR_SEEK);
+        self.inner.plan_child(child, Place::AtOrAfter(&self.target))
+    }
+
+    /// Takes what a planned read of a child brought.
+    pub fn supply(&mut self, child: usize, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        self.inner.supply_child(child, read, bytes);
+    }
+
+    /// Number of children.
+    #[must_use]
+    pub fn child_count(&self) -> usize {
+        self.inner.child_count()
+    }
+
+    /// As [`seek_to_first`](Self::seek_to_first), after every child was planned and lacks nothing.
+    pub fn start_planned(&mut self) {
+        let lower = self.options.lower_bound.take();
+        self.restart(lower.as_deref().and_then(|lower| self.prefix_of(lower)));
+        if !lower.as_deref().is_some_and(|lower| self.is_beyond_upper(lower)) {
+            self.inner.start_planned();
+            self.find_forward(false);
+            if lower.is_none() {
+                self.adopt_prefix();
+            }
+        }
+        self.options.lower_bound = lower;
     }
 
     /// Goes to the last key.

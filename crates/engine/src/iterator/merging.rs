@@ -467,6 +467,32 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.rebuild();
     }
 
+    /// Places one child as far as memory goes; `Some` when it has to read for that. Once every child was planned and lacks
+    /// nothing, [`start_planned`](Self::start_planned) does the rest.
+    pub fn plan_child(&mut self, child: usize, place: Place<'_>) -> Option<ChildRead> {
+        self.children.get_mut(child)?.plan(place)
+    }
+
+    /// Takes what a planned read of a child brought.
+    pub fn supply_child(&mut self, child: usize, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        if let Some(child) = self.children.get_mut(child) {
+            child.supply(read, bytes);
+        }
+    }
+
+    /// Number of children.
+    #[must_use]
+    pub fn child_count(&self) -> usize {
+        self.children.len()
+    }
+
+    /// Begins going forward from where the children were planned.
+    pub fn start_planned(&mut self) {
+        self.error = None;
+        self.direction = Direction::Forward;
+        self.rebuild();
+    }
+
     /// Changes what the children are limited to. The iterator is not placed afterwards.
     pub fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         self.current = None;
