@@ -30,6 +30,7 @@ mod flush;
 mod log_blobs;
 mod manual;
 mod multi_get;
+mod multi_scan;
 mod obsolete;
 mod open;
 mod options_file;
@@ -74,6 +75,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub use cache_stats::MAP_PROPERTIES;
 pub use manual::LiveFile;
+pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;
 pub use properties::{INTEGER_PROPERTIES, TEXT_PROPERTIES};
 pub use read::{Iter, PinnedSlice};

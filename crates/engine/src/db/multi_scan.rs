@@ -200,9 +200,11 @@ impl MultiScan {
 
     fn make_range(&self, index: usize) -> PlannedRange {
         let ScanRange { lower, upper, limit } = self.ranges[index].clone();
+        // All of it will be read: then also where it goes on in another table of a level.
+        let is_whole = lower.is_some() && upper.is_some() && limit == 0;
         let options = ReadOptions { lower_bound: lower, upper_bound: upper, limit_hint: limit, ..self.options.clone() };
         let iter = match &self.source {
-            Ok(source) => source.iter(&options),
+            Ok(source) => source.iter(&options, is_whole),
             Err(error) => Iter::failed(error.clone()),
         };
         let rows_left = if limit == 0 { u64::MAX } else { limit };

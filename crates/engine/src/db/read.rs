@@ -5,7 +5,7 @@
 
 use super::sources::{Child, table_file_iterator, table_level_iterator};
 use super::{Db, DbCore};
-use crate::blob::{BlobView, OwnedBlobView};
+use crate::blob::{BlobView, FetchBlob, OwnedBlobView};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::iterator::range_tombstones::covering_sequence_in_file;
 use crate::iterator::{
@@ -99,40 +99,69 @@ impl DbCore {
 
     /// An iterator over a family.
     pub(crate) fn iter(self: &Arc<Self>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Iter {
+        IterSource::new(self, data, options).iter(options, false)
+    }
+}
+
+/// What iterators of one moment are made from. Keeps that moment, not the database.
+pub(super) struct IterSource {
+    data: Arc<ColumnFamilyData>,
+    pinned: Arc<SuperVersion>,
+    sequence: SequenceNumber,
+    snapshot: Option<Snapshot>,
+    blobs: Arc<OwnedBlobView>,
+    core: Weak<DbCore>,
+    /// Behind `pinned`: dropped when the version is let go.
+    _release: Release,
+}
+
+impl IterSource {
+    pub(super) fn new(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Self {
         let pinned = data.super_version.load();
-        let release = Release { core: Arc::downgrade(self), version: Arc::downgrade(&pinned.version) };
-        let sequence = self.sequence_for(options);
-        let inner = match children(data, &pinned, options) {
-            Ok(children) => Ok(MergingIterator::new(data.comparator.clone(), children)),
-            Err(error) => Err(error),
+        let blobs = OwnedBlobView {
+            source: Arc::clone(&core.blob_source),
+            version: Arc::clone(&pinned.version),
+            column_family_id: data.id,
+            verify_checksums: options.verify_checksums,
+            read_tier: options.read_tier,
+            context: options.for_table().read_context(ReadClass::Other),
+        };
+        Self {
+            data: Arc::clone(data),
+            sequence: core.sequence_for(options),
+            snapshot: options.snapshot.clone(),
+            blobs: Arc::new(blobs),
+            core: Arc::downgrade(core),
+            _release: Release { core: Arc::downgrade(core), version: Arc::downgrade(&pinned.version) },
+            pinned,
+        }
+    }
+
+    /// An iterator with the bounds and habits of `options`; `splits_runs` as for [`children`].
+    pub(super) fn iter(&self, options: &ReadOptions, splits_runs: bool) -> Iter {
+        let (data, pinned) = (&self.data, &self.pinned);
+        let release = Release { core: Weak::clone(&self.core), version: Arc::downgrade(&pinned.version) };
+        let inner = match children(data, pinned, options, splits_runs) {
+            Ok(children) => MergingIterator::new(data.comparator.clone(), children),
+            Err(error) => return Iter::failed(error),
         };
         let settings = DbIteratorOptions {
             lower_bound: options.lower_bound.clone(),
             upper_bound: options.upper_bound.clone(),
             merge_operator: pinned.options.merge_operator.clone(),
-            blobs: Some(Arc::new(OwnedBlobView {
-                source: Arc::clone(&self.blob_source),
-                version: Arc::clone(&pinned.version),
-                column_family_id: data.id,
-                verify_checksums: options.verify_checksums,
-                read_tier: options.read_tier,
-                context: options.for_table().read_context(ReadClass::Other),
-            })),
+            blobs: Some(Arc::clone(&self.blobs) as Arc<dyn FetchBlob>),
             prefix_extractor: pinned.options.prefix_extractor.clone(),
             prefix_same_as_start: options.prefix_same_as_start,
             max_sequential_skip_in_iterations: pinned.options.max_sequential_skip_in_iterations,
             max_skippable_internal_keys: options.max_skippable_internal_keys,
-            ..DbIteratorOptions::new(data.comparator.user().clone(), sequence)
+            ..DbIteratorOptions::new(data.comparator.user().clone(), self.sequence)
         };
-        let owner = IterOwner { _super_version: pinned, _snapshot: options.snapshot.clone() };
-        match inner {
-            Ok(inner) => Iter {
-                inner: Ok(DbIterator::new(inner, settings, owner)),
-                reads: Some((Arc::clone(data.table_cache.read_sample()), thread_ordinal())),
-                limit_hint: options.limit_hint,
-                _release: Some(release),
-            },
-            Err(error) => Iter { inner: Err(error), reads: None, limit_hint: 0, _release: None },
+        let owner = IterOwner { _super_version: Arc::clone(pinned), _snapshot: self.snapshot.clone() };
+        Iter {
+            inner: Ok(DbIterator::new(inner, settings, owner)),
+            reads: Some((Arc::clone(data.table_cache.read_sample()), thread_ordinal())),
+            limit_hint: options.limit_hint,
+            _release: Some(release),
         }
     }
 }
@@ -163,10 +192,16 @@ fn search_tables(
     Ok(())
 }
 
+/// Longest run of tables of a level that `splits_runs` makes children of their own.
+const MAX_SPLIT_RUN: usize = 16;
+
+/// What an iterator merges, newest first. With `splits_runs` each of the few tables of a level that the bounds overlap is
+/// a child of its own, so that all of them can be placed, and read, at once.
 pub(super) fn children(
     data: &Arc<ColumnFamilyData>,
     pinned: &SuperVersion,
     options: &ReadOptions,
+    splits_runs: bool,
 ) -> Result<Vec<Child>> {
     let order = &data.comparator;
     let mut children = Vec::new();
@@ -187,6 +222,14 @@ pub(super) fn children(
     let runs = pinned.version.file_runs(bounds.lower(), bounds.upper());
     for level in (1..pinned.version.num_levels()).filter(|&level| !pinned.version.level(level).is_empty()) {
         let (cache, run) = (Arc::clone(&data.table_cache), runs.in_level(level));
+        if splits_runs && (2..=MAX_SPLIT_RUN).contains(&run.len()) {
+            let files = &pinned.version.level(level)[run];
+            children.extend(files.iter().map(|file| {
+                let (cache, bounds) = (Arc::clone(&cache), Arc::clone(&bounds));
+                ChildIterator::Level(table_file_iterator(cache, file, order.clone(), table_options, bounds))
+            }));
+            continue;
+        }
         let source = (&pinned.version, level);
         children.push(ChildIterator::Level(table_level_iterator(
             cache,
@@ -230,7 +273,7 @@ pub(super) fn search_memtables(
 }
 
 /// What an iterator keeps alive: memtables, tables, and the snapshot it reads at.
-struct IterOwner {
+pub(super) struct IterOwner {
     _super_version: Arc<SuperVersion>,
     _snapshot: Option<Snapshot>,
 }
@@ -324,6 +367,26 @@ impl Iter {
     fn note_read(&self) {
         if let Some((sample, thread)) = &self.reads {
             sample.note_range_read(*thread);
+        }
+    }
+
+    /// An iterator that has nothing but an error.
+    pub(super) fn failed(error: Error) -> Self {
+        Self { inner: Err(error), reads: None, limit_hint: 0, _release: None }
+    }
+
+    /// For scans of many ranges, which plan their iterators together.
+    pub(super) fn planned(&mut self) -> Option<&mut DbIterator<Child, IterOwner>> {
+        self.inner.as_mut().ok()
+    }
+
+    /// Goes to the first key within the bounds after all children were planned; some of them may lack what they read.
+    pub(super) fn start_planned(&mut self, lacks: bool) {
+        self.note_read();
+        match &mut self.inner {
+            Ok(inner) if lacks => inner.seek_to_first(),
+            Ok(inner) => inner.start_planned(),
+            Err(_) => {}
         }
     }
 
@@ -471,7 +534,7 @@ impl Db {
     pub fn iter(&self, options: &ReadOptions) -> Iter {
         match self.core().default_family() {
             Ok(data) => self.core().iter(&data, options),
-            Err(error) => Iter { inner: Err(error), reads: None, limit_hint: 0, _release: None },
+            Err(error) => Iter::failed(error),
         }
     }
 

@@ -46,7 +46,7 @@ impl Db {
     /// All versions of the keys of a family in `[begin, end)`.
     pub fn key_versions(&self, family: &ColumnFamily, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<KeyVersions> {
         let pinned = family.data.super_version.load();
-        let children = children(&family.data, &pinned, &ReadOptions::default())?;
+        let children = children(&family.data, &pinned, &ReadOptions::default(), false)?;
         let order = family.data.comparator.clone();
         let mut inner = MergingIterator::new(order.clone(), children);
         match begin {
