@@ -319,10 +319,10 @@ impl IndexBuilder {
             partitioning.had_own_end = true;
         }
         let needs_internal_keys = next.is_some_and(|next| comparator.compare_user_keys(last, next).is_eq());
-        let is_between_prefixes = self.rows.as_ref().is_some_and(|rows| rows.is_between_prefixes(last, next));
-        self.set_separator(comparator, last, next, end.is_exact || is_between_prefixes);
+        let ends_prefix = self.rows.as_ref().is_some_and(|rows| rows.ends_prefix(last, next));
+        self.set_separator(comparator, last, next, end.is_exact || ends_prefix);
         if let Some(rows) = &mut self.rows {
-            rows.end_block(comparator, &self.separator, last, next, is_between_prefixes);
+            rows.end_block(comparator, &self.separator, last, next, ends_prefix);
         }
         self.separators.push(&self.separator);
         self.handles.push(handle);

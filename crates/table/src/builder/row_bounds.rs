@@ -13,6 +13,8 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) struct RowBoundsLog {
     extractor: Option<PrefixExtractor>,
+    /// First user key of the open block.
+    first: Vec<u8>,
     /// User keys, one for each block that has begun.
     bounds: Strings,
     /// For each block that has ended: whether its separator has the user key of its last row.
@@ -25,6 +27,7 @@ impl RowBoundsLog {
     pub(super) fn new(extractor: Option<&PrefixExtractor>) -> Self {
         Self {
             extractor: extractor.cloned(),
+            first: Vec::new(),
             bounds: Strings::default(),
             are_exact: Vec::new(),
             sides: Vec::new(),
@@ -32,16 +35,19 @@ impl RowBoundsLog {
         }
     }
 
-    /// True between internal keys of different prefixes. What is before the first row of a partition and behind the last is
-    /// asked for more often than what is between other keys, so there both the separator and the bound are whole keys.
-    pub(super) fn is_between_prefixes(&self, last: &[u8], next: Option<&[u8]>) -> bool {
+    /// True when the open block has keys of one prefix alone, up to `last`, and the next one begins with another. What is behind
+    /// the last row of a large partition, or before the first, is asked for more often than what is between other keys,
+    /// so there both the separator and the bound are whole keys.
+    pub(super) fn ends_prefix(&self, last: &[u8], next: Option<&[u8]>) -> bool {
         let (Some(extractor), Some(next)) = (&self.extractor, next) else { return false };
-        extractor.prefix(user_key(last)) != extractor.prefix(user_key(next))
+        let prefix = extractor.prefix(user_key(last));
+        prefix != extractor.prefix(user_key(next)) && prefix == extractor.prefix(&self.first)
     }
 
     /// Notes that the table begins with this key.
     pub(super) fn begin(&mut self, comparator: &InternalComparator, first: &[u8]) {
         self.bounds.push(&bound_between(comparator.user(), None, user_key(first)));
+        self.first.extend_from_slice(user_key(first));
     }
 
     /// Notes the end of a block, and where the next one begins. All are internal keys.
@@ -51,11 +57,13 @@ impl RowBoundsLog {
         separator: &[u8],
         last: &[u8],
         next: Option<&[u8]>,
-        is_between_prefixes: bool,
+        ends_prefix: bool,
     ) {
         self.are_exact.push(user_key(separator) == user_key(last));
         if let Some(next) = next {
-            let last = Some(user_key(last)).filter(|_| !is_between_prefixes);
+            let last = Some(user_key(last)).filter(|_| !ends_prefix);
+            self.first.clear();
+            self.first.extend_from_slice(user_key(next));
             self.bounds.push(&bound_between(comparator.user(), last, user_key(next)));
         }
     }
