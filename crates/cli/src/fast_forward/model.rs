@@ -21,8 +21,8 @@ use std::ops::Range;
 const INDEX_EAGER_BYTES: u64 = 16 << 10;
 /// Later index partitions are read ahead in pieces of this.
 const INDEX_AHEAD_BYTES: u64 = 64 << 10;
-/// Requests more than a scan of everything needs, while its windows grow: of data, and of the index.
-const RAMP_REQUESTS: u64 = 8 + 4;
+/// Requests more than a scan of everything needs, while its windows grow.
+const RAMP_REQUESTS: u64 = 8;
 
 /// How the tables were written and are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,11 +128,13 @@ impl Model {
             let wanted: Vec<usize> = wanted.filter(|block| held[number] != Some(*block)).collect();
             held[number] = wanted.last().copied().or(held[number]);
             let mut spans = self.data(number, &wanted, resident);
-            // What lies behind the known part of the index is found when more of it has come.
+            // What lies behind the known part of the index is found when more of it has come; a scan of everything has it
+            // come before.
             let later_reads = reads.saturating_sub(u64::from(!knew_the_first));
-            spans.requests += if spans.requests == 0 { 0 } else { later_reads };
-            if bounds.upper.is_none() && spans.requests > 1 {
-                cost.ramp += RAMP_REQUESTS;
+            match bounds.upper {
+                Some(_) if spans.requests > 0 => spans.requests += later_reads,
+                None if spans.requests > 1 => cost.ramp += RAMP_REQUESTS,
+                _ => {}
             }
             cost.data.add(spans);
         }
@@ -356,3 +358,6 @@ fn is_within(table: &Layout, key: &[u8]) -> bool {
 fn rows_from(block: &Block, from: &[u8]) -> u64 {
     block.keys.iter().filter(|key| key[..] >= *from).count() as u64
 }
+
+#[cfg(test)]
+mod tests;

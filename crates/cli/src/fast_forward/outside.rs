@@ -82,6 +82,11 @@ impl Outside {
         }
     }
 
+    /// The counters are not of this process alone.
+    pub(crate) fn sees_others(&self) -> bool {
+        matches!(self, Self::Device(_))
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Process { .. } => "/proc/self/io",
