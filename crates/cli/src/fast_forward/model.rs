@@ -10,7 +10,7 @@
 //! step, and what earlier steps left in the cache.
 
 use super::cost::{Cost, Spans};
-use super::dataset::DataSet;
+use super::dataset::{DataSet, Key};
 use super::engine::Bounds;
 use super::layout::{Block, Layout};
 use super::plan::{Plan, Step};
@@ -119,7 +119,7 @@ impl Model {
             if candidates.is_empty() {
                 continue;
             }
-            if self.features.row_filter && is_single(bounds) {
+            if self.is_of_one_partition(bounds) {
                 cost.add(self.filter(number, bounds.lower.as_deref().unwrap_or_default(), resident));
             }
             let knew_the_first = resident.index.contains(&(number, table.blocks[candidates.start].partition));
@@ -286,6 +286,12 @@ impl Model {
             && start.checked_sub(1).is_some_and(|before| prefix(&table.blocks[before].separator) == partition)
     }
 
+    /// The filter knows the partitions, too; one that is a single block is in memory.
+    fn is_of_one_partition(&self, bounds: &Bounds) -> bool {
+        let prefix = |key: Key| key.get(..self.features.prefix_bytes).map(<[u8]>::to_vec);
+        bounds.lower.and_then(prefix).is_some_and(|partition| bounds.upper.and_then(prefix) == Some(partition))
+    }
+
     /// With row bounds the index knows where the keys of a block begin and end.
     fn may_hold(&self, block: &Block, bounds: &Bounds) -> bool {
         !self.features.row_bounds || holds(block, bounds)
@@ -325,11 +331,6 @@ impl Model {
         let absent: Vec<usize> = blocks.iter().filter(|block| !is_cached(block)).copied().collect();
         self.spans(absent.iter().map(|block| &self.tables[number].blocks[*block].bytes))
     }
-}
-
-/// The bounds have room for one key only.
-fn is_single(bounds: &Bounds) -> bool {
-    bounds.lower.zip(bounds.upper).is_some_and(|(lower, upper)| upper.strip_suffix(&[0]) == Some(&lower[..]))
 }
 
 fn holds(block: &Block, bounds: &Bounds) -> bool {

@@ -1,6 +1,6 @@
 //! The model on tables that are known: the large partition of a million rows, blocks of nine rows and 1028 bytes.
 
-use super::super::dataset::{Key, Kind};
+use super::super::dataset::Kind;
 use super::*;
 
 const ROWS: i64 = 1_000_000;
