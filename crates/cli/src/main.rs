@@ -59,7 +59,7 @@ enum Command {
     /// Print count, bytes and SHA-256 of everything a database holds, without writing to it.
     Digest(digest::DigestArgs),
     /// Measure what reads of large partitions cost, in requests and bytes.
-    FastForward(fast_forward::Arguments),
+    FastForward(Box<fast_forward::Arguments>),
     /// The process that `demo` kills.
     #[command(hide = true)]
     DemoWriter(demo::WriterArgs),

@@ -6,6 +6,7 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Comparator, InternalComparator, InternalIterator, MAX_SEQUENCE_NUMBER, ValueType};
 use ferrock_cache::{BlockCache, CacheOptions};
+use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, PartitionFromLevel};
 use ferrock_table::{
     BlockBasedTableOptions, ScanBounds, TableBuilder, TableBuilderParams, TableIter, TableReadOptions, TableReader,
@@ -33,6 +34,8 @@ struct Shape {
     readahead: usize,
     sized_by_bounds: bool,
     row_bounds: bool,
+    filter: bool,
+    partition_cut: bool,
 }
 
 fn shapes() -> impl Strategy<Value = Shape> {
@@ -43,7 +46,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
         prop_oneof![4 => Just(256usize << 10), 1 => Just(0), 1 => Just(2000)],
         prop_oneof![4 => Just(0usize), 1 => Just(900)],
         prop_oneof![4 => Just(true), 1 => Just(false)],
-        any::<bool>(),
+        any::<(bool, bool, bool)>(),
     );
     (layout, reading).prop_map(|(layout, reading)| Shape {
         reverse: layout.0,
@@ -57,7 +60,9 @@ fn shapes() -> impl Strategy<Value = Shape> {
         max_readahead: reading.2,
         readahead: reading.3,
         sized_by_bounds: reading.4,
-        row_bounds: reading.5,
+        row_bounds: reading.5.0,
+        filter: reading.5.1,
+        partition_cut: reading.5.2,
     })
 }
 
@@ -94,12 +99,18 @@ impl Table {
             max_auto_readahead_size: shape.max_readahead,
             partition_from_level: PartitionFromLevel::Level(0),
             row_bounds: shape.row_bounds,
+            partition_cut: shape.partition_cut,
+            partition_filters: shape.partitioned,
             ..BlockBasedTableOptions::default()
         });
         let file_system = MemoryFileSystem::new();
         let path = Path::new("/000009.sst");
         let mut params = TableBuilderParams::new(InternalComparator::new(order.clone()));
         params.options = options.clone();
+        params.prefix_extractor = extractor.clone();
+        if shape.filter {
+            params.filter_policy = FilterPolicy::bloom(10.0);
+        }
         let file = file_system.create_writable(path, &WritableOptions::default()).unwrap();
         let mut builder = TableBuilder::new(params, file).unwrap();
         for (key, sequence) in &keys {
@@ -187,8 +198,15 @@ fn seek_key(key: &[u8]) -> Vec<u8> {
     make_internal_key(key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK)
 }
 
-fn scan_forward(table: &Table, iter: &mut TableIter, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Vec<Vec<u8>> {
-    match lower {
+/// From `start`, or else from the lower bound.
+fn scan_forward(
+    table: &Table,
+    iter: &mut TableIter,
+    lower: Option<&[u8]>,
+    upper: Option<&[u8]>,
+    start: Option<&[u8]>,
+) -> Vec<Vec<u8>> {
+    match start.or(lower) {
         Some(lower) => iter.seek(&seek_key(lower)),
         None => iter.seek_to_first(),
     }
@@ -201,8 +219,18 @@ fn scan_forward(table: &Table, iter: &mut TableIter, lower: Option<&[u8]>, upper
     found
 }
 
-fn scan_backward(table: &Table, iter: &mut TableIter, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Vec<Vec<u8>> {
+/// From `start`, which is included, or else from before the upper bound.
+fn scan_backward(
+    table: &Table,
+    iter: &mut TableIter,
+    lower: Option<&[u8]>,
+    upper: Option<&[u8]>,
+    start: Option<&[u8]>,
+) -> Vec<Vec<u8>> {
     match upper {
+        _ if let Some(start) = start => {
+            iter.seek_for_prev(&make_internal_key(start, SequenceNumber(0), ValueType::FOR_SEEK_FOR_PREV));
+        }
         Some(upper) => iter.seek_for_prev(&seek_key(upper)),
         None => iter.seek_to_last(),
     }
@@ -241,11 +269,12 @@ proptest! {
     fn scans_show_their_rows_and_read_nothing_else(
         shape in shapes(),
         keys in keys(),
-        scans in prop::collection::vec(((any::<u16>(), any::<u8>()), (any::<u16>(), any::<u8>()), any::<bool>(), any::<bool>(), 0u64..20), 1..12),
+        has_prefixes in any::<bool>(),
+        scans in prop::collection::vec(((any::<u16>(), any::<u8>()), (any::<u16>(), any::<u8>()), any::<bool>(), any::<bool>(), 0u64..20, any::<(u16, u8)>()), 1..12),
     ) {
-        let table = Table::new(&shape, keys, None);
+        let table = Table::new(&shape, keys, has_prefixes.then_some(PrefixExtractor::Fixed(2)));
         let mut iter = table.reader.iter(table.options());
-        for (lower, upper, backward, is_new, limit) in scans {
+        for (lower, upper, backward, is_new, limit, start) in scans {
             let (mut lower, mut upper) = (bound(&table, lower), bound(&table, upper));
             if let (Some(low), Some(high)) = (&lower, &upper)
                 && table.less(high, low)
@@ -260,8 +289,19 @@ proptest! {
             }
             table.file_system.set_read_logging(true);
             let (low, high) = (lower.as_deref(), upper.as_deref());
-            let found = if backward { scan_backward(&table, &mut iter, low, high) } else { scan_forward(&table, &mut iter, low, high) };
-            prop_assert_eq!(found, table.naive(low, high), "{:?} .. {:?}", lower, upper);
+            // A key within the bounds, from which the scan starts.
+            let start = bound(&table, start).filter(|start| {
+                low.is_none_or(|low| !table.less(start, low)) && high.is_none_or(|high| table.less(start, high))
+            });
+            let start = start.as_deref();
+            let scan = if backward { scan_backward } else { scan_forward };
+            let found = scan(&table, &mut iter, low, high, start);
+            let mut wanted = table.naive(low, high);
+            wanted.retain(|key| {
+                start.is_none_or(|start| if backward { !table.less(start, key) } else { !table.less(key, start) })
+            });
+            prop_assert_eq!(found, wanted, "{:?} .. {:?} from {:?}", lower, upper, start);
+            let (low, high) = if backward { (low, high) } else { (start.or(low), high) };
             let reads = table.data_reads();
             let is_empty = low.is_some() && low == high;
             let needed = table.needed(low, high).filter(|_| !is_empty);

@@ -80,6 +80,7 @@ pub(crate) fn is_within(measured: ClassCounters, allowed: Spans, sector: u64) ->
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "lists of ranges, some of one")]
 mod tests {
     use super::*;
 

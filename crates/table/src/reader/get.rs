@@ -4,7 +4,8 @@ use super::index_reader::IndexPosition;
 use super::row_bounds::partition_ended_before;
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockRef, BlockRole, PinnedBlock};
-use ferrock_base::internal_key::user_key;
+use ferrock_base::internal_key::{make_internal_key, user_key};
+use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
 use ferrock_base::{LookupKey, ParsedInternalKey, Result};
 use ferrock_format::block::DataBlockCursor;
 use ferrock_format::handle::BlockHandle;
@@ -127,9 +128,10 @@ impl TableReader {
     }
 
     /// As [`key_may_match`](Self::key_may_match), for a scan of one key, which does not say what it finds.
-    pub(super) fn may_have(&self, options: &TableReadOptions, key: &[u8], internal_key: &[u8]) -> Result<bool> {
+    pub(super) fn may_have(&self, options: &TableReadOptions, key: &[u8]) -> Result<bool> {
         let Some(filter) = &self.filter else { return Ok(true) };
-        filter.key_may_match(&self.loader, key, internal_key, options)
+        let first = make_internal_key(key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+        filter.key_may_match(&self.loader, key, &first, options)
     }
 
     /// Tells the filter whether a key was there.

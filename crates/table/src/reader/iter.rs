@@ -262,12 +262,21 @@ impl TableIter {
             self.adopt_prefix_bounds(user_key(target));
         }
         let is_excluded = || {
-            let key = user_key(target);
-            if self.bounds.is_single_key(key) && matches!(self.reader.loader.comparator.user(), Comparator::Bytewise) {
-                return Ok(!self.reader.may_have(&self.options, key, target)?);
+            if wants_prefix && !self.reader.prefix_may_match(&self.options, user_key(target))? {
+                return Ok(true);
             }
-            let asks = wants_prefix || !self.options.total_order_seek && self.bounds_share_prefix(key);
-            Ok(asks && !self.reader.prefix_may_match(&self.options, key)?)
+            // The first key that the scan can show.
+            let first = match self.direction {
+                Direction::Forward => Some(user_key(target)),
+                Direction::Backward => self.bounds.lower(),
+            };
+            let Some(first) = first else { return Ok(false) };
+            if self.bounds.is_single_key(first) && matches!(self.reader.loader.comparator.user(), Comparator::Bytewise)
+            {
+                return Ok(!self.reader.may_have(&self.options, first)?);
+            }
+            let asks = !wants_prefix && !self.options.total_order_seek && self.bounds_share_prefix(first);
+            Ok(asks && !self.reader.prefix_may_match(&self.options, first)?)
         };
         match is_excluded() {
             Ok(is_excluded) => is_excluded,

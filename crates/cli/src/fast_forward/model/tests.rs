@@ -115,7 +115,7 @@ fn what_a_cold_cache_costs_more() {
     let mut cold = |plan: Plan| of(model.run(&plan, &data, &mut resident).1);
     let row = |offset| Plan::FewRows { offset, stride: 1, rows: 1 };
     assert_eq!([cold(row(500_000)), cold(row(500_001))], [(1, 1), (0, 1)], "the pair of the reference");
-    let mut anew = |plan: Plan| of(model.run(&plan, &data, &mut Resident::default()).1);
+    let anew = |plan: Plan| of(model.run(&plan, &data, &mut Resident::default()).1);
     let slice = |offset, read| Plan::Bounded { offset, read, backward: false };
     assert_eq!(anew(slice(0, 1000)), (1, 1));
     // 1836 rows of an index partition.
