@@ -108,7 +108,7 @@ fn a_scan_ends_at_its_deadline() {
         iter.next();
     }
     assert_timed_out(iter.status());
-    assert!(rows >= 100 && rows < ROWS, "{rows} rows");
+    assert!((100..ROWS).contains(&rows), "{rows} rows");
 }
 
 #[test]
