@@ -9,6 +9,7 @@
 //! families.rs   create, drop, list                                         properties.rs what a person may ask
 //! pause.rs      no jobs for a while                                        approximate.rs sizes by the index
 //! destroy.rs    a database's files, and nothing else                       versions.rs   every version of a key
+//! multi_get.rs  many keys, in rounds of reads                              multi_scan.rs many ranges, planned together
 //! ```
 //!
 //! Locks, in the order in which they may be taken: leadership of the write queue, then
