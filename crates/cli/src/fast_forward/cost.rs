@@ -14,15 +14,15 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// What ranges that ascend cost: each is rounded to sectors, those that touch are joined, and cut again where a request
-    /// would become too long.
-    pub(crate) fn of<'a>(ranges: impl Iterator<Item = &'a Range<u64>>, sector: u64) -> Self {
+    /// What ranges that ascend cost: each is rounded to sectors, those with no more than `gap` bytes between them are joined,
+    /// and cut again where a request would become too long.
+    pub(crate) fn of<'a>(ranges: impl Iterator<Item = &'a Range<u64>>, sector: u64, gap: u64) -> Self {
         let mut spans = Self::default();
         let mut run: Option<Range<u64>> = None;
         for range in ranges {
             let aligned = range.start / sector * sector..range.end.next_multiple_of(sector);
             run = match run {
-                Some(run) if aligned.start <= run.end => Some(run.start..run.end.max(aligned.end)),
+                Some(run) if aligned.start <= run.end + gap => Some(run.start..run.end.max(aligned.end)),
                 Some(run) => {
                     spans.count(&run);
                     Some(aligned)
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn ranges_become_requests() {
         let of = |ranges: &[Range<u64>], sector| {
-            let spans = Spans::of(ranges.iter(), sector);
+            let spans = Spans::of(ranges.iter(), sector, 0);
             (spans.requests, spans.bytes)
         };
         assert_eq!(of(&[], 512), (0, 0));
@@ -98,6 +98,8 @@ mod tests {
         assert_eq!(of(&[0..100, 400..600], 512), (1, 1024), "the sector is shared");
         assert_eq!(of(&[0..100, 1024..1100], 512), (2, 1024));
         assert_eq!(of(&[0..(512 << 10) + 1], 512), (3, (512 << 10) + 512));
+        let over_gaps = Spans::of([0..100, 130..200, 300..301].iter(), 1, 30);
+        assert_eq!((over_gaps.requests, over_gaps.bytes), (2, 201));
     }
 
     #[test]

@@ -21,6 +21,10 @@ use std::ops::Range;
 const INDEX_EAGER_BYTES: u64 = 16 << 10;
 /// Later index partitions are read ahead in pieces of this.
 const INDEX_AHEAD_BYTES: u64 = 64 << 10;
+/// What is in the cache already may be read again if it lies between two pieces that are not, and is no longer than this.
+const DATA_GAP_BYTES: u64 = 16 << 10;
+/// The same for partitions of the index.
+const INDEX_GAP_BYTES: u64 = 5 << 10;
 /// Requests more than a scan of everything needs, while its windows grow.
 const RAMP_REQUESTS: u64 = 8;
 
@@ -29,6 +33,8 @@ const RAMP_REQUESTS: u64 = 8;
 pub(crate) struct Features {
     /// What reads are aligned to; 1: they are not.
     pub(crate) sector: u64,
+    /// Bytes that may lie between two blocks.
+    pub(crate) padding: u64,
     pub(crate) caches_data: bool,
     pub(crate) row_filter: bool,
     pub(crate) row_bounds: bool,
@@ -108,7 +114,14 @@ impl Model {
     }
 
     fn spans<'a>(&self, ranges: impl Iterator<Item = &'a Range<u64>>) -> Spans {
-        Spans::of(ranges, self.features.sector)
+        Spans::of(ranges, self.features.sector, self.features.padding)
+    }
+
+    /// The same where a reader may also read over a gap rather than make another request.
+    fn spans_over<'a>(&self, ranges: impl Iterator<Item = &'a Range<u64>> + Clone, gap: u64) -> Spans {
+        let joined = Spans::of(ranges.clone(), self.features.sector, gap);
+        let apart = self.spans(ranges);
+        Spans { requests: apart.requests, bytes: apart.bytes.max(joined.bytes) }
     }
 
     /// A read of everything within bounds.
@@ -307,7 +320,7 @@ impl Model {
         };
         let absent = (first.partition..=last.partition).filter(|partition| resident.index.insert((number, *partition)));
         let absent: Vec<&Range<u64>> = absent.map(|partition| &table.partitions[partition]).collect();
-        let mut spans = self.spans(absent.iter().copied());
+        let mut spans = self.spans_over(absent.iter().copied(), INDEX_GAP_BYTES);
         let bytes: u64 = absent.iter().map(|range| range.end - range.start).sum();
         if bytes > INDEX_EAGER_BYTES {
             let first = absent.first().map_or(0, |range| range.end - range.start);
@@ -329,7 +342,7 @@ impl Model {
     fn data(&self, number: usize, blocks: &[usize], resident: &mut Resident) -> Spans {
         let mut is_cached = |block: &&usize| self.features.caches_data && !resident.data.insert((number, **block));
         let absent: Vec<usize> = blocks.iter().filter(|block| !is_cached(block)).copied().collect();
-        self.spans(absent.iter().map(|block| &self.tables[number].blocks[*block].bytes))
+        self.spans_over(absent.iter().map(|block| &self.tables[number].blocks[*block].bytes), DATA_GAP_BYTES)
     }
 }
 

@@ -181,6 +181,7 @@ impl<'a> Session<'a> {
         let has = |property: &[u8]| !tables.is_empty() && tables.iter().all(|table| names(table, property));
         let features = Features {
             sector,
+            padding: arguments.pad_to_sector,
             caches_data: arguments.enable_cache || arguments.data_cache != DataCache::Off,
             row_filter: arguments.row_filter == Switch::On,
             row_bounds: has(ROW_BOUNDS_PROPERTY),

@@ -35,6 +35,7 @@ fn table(data: &DataSet, class: i64, classes: i64) -> Layout {
 fn model(data: &DataSet, classes: i64) -> Model {
     let features = Features {
         sector: 512,
+        padding: 0,
         caches_data: false,
         row_filter: false,
         row_bounds: false,
