@@ -1,7 +1,7 @@
 //! Point lookups for an instruction counter: what choosing files costs in RocksDB and in Ferrock, on one database.
 //!
 //! The database is filled by RocksDB, in order and then at random, with files so small that five levels have some; three
-//! small flushes come last, so that level 0 is one of them. It is then opened read-only, scanned once so that all of it is
+//! small flushes come last, so that the upper ones are not empty. It is then opened read-only, scanned once so that all of it is
 //! in the cache, and asked for random keys that it has.
 
 use crate::engine::{Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow};
@@ -97,7 +97,7 @@ fn fill(rocksdb: &dyn Engine, arguments: &Arguments) -> Outcome<()> {
     }
     database.flush(0)?;
     wait_for_compactions(&*database)?;
-    // Level 0 gets as many files as do not start a compaction.
+    // So that the upper levels are not left empty by the last compaction.
     for _ in 0..3 {
         for _ in 0..1000 {
             let number = random.next() % arguments.keys.max(1);

@@ -15,7 +15,7 @@ impl Version {
     /// The files that can hold `key`, with their levels, in the order in which they must be read: level 0 newest first;
     /// of each deeper level the one file that can hold it, and after it those that go on with the same user key. Does
     /// not allocate.
-    #[inline]
+    #[inline(never)]
     #[must_use]
     pub fn candidates<'a>(&'a self, key: &'a LookupKey) -> Candidates<'a> {
         let index = self.index();
@@ -102,7 +102,7 @@ enum Aside<'a> {
 impl<'a> Iterator for Candidates<'a> {
     type Item = (usize, &'a Arc<FileMetadata>);
 
-    #[inline]
+    #[inline(never)]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if !matches!(self.aside, Aside::Nothing)

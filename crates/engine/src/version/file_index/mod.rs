@@ -44,13 +44,13 @@
 //! ```text
 //! words: [u32]
 //!   prefix    u64[]                the shared prefix behind its first eight bytes
-//!   radix     u32[buckets + 1]     of the root: rank of the smallest head in each bucket of the range of heads
 //!   per level of the chain
-//!     bridge  u32[2N + 2]          not for the root; N files of the level before; the last entry is a guard
 //!     heads   u64[2n] or u128[2n]  not for a custom order
+//!     radix   u32[buckets + 1]     of the root: rank of the first head in each bucket of the range of heads
+//!     bridge  u32[2N + 2]          not for the root; N files of the level before; the last entry is a guard
 //!   level 0, up to 64 files: its distinct endpoints in order, t <= 2m
-//!     bridge  u32[2N + 2]
 //!     heads   u64[t] or u128[t]
+//!     bridge  u32[2N + 2]
 //!     sources u32[t]               2 * file + (is largest)
 //!     masks   u64[2t + 1]          files that hold a key below, at, between endpoints
 //!   level 0, more files
