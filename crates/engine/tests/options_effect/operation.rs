@@ -4,7 +4,7 @@ use crate::Effect::{self, Elsewhere, Shown};
 use crate::setup::{DIRECTORY, Setup, flush_range, key, number, put, wait_until};
 use crate::table::reads_of_a_scan_with;
 use ferrock::options::{BottommostLevelCompaction, FilterPolicy, PrefixExtractor};
-use ferrock::{CompactRangeOptions, ErrorKind, FlushOptions, ReadOptions, WriteOptions};
+use ferrock::{CompactRangeOptions, Db, ErrorKind, FlushOptions, ReadOptions, WriteOptions};
 use ferrock_vfs::{FileSystem, write_file_synced};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ReadOptions.readahead_size", Shown(readahead_size)),
     ("ReadOptions.deadline", Elsewhere(DEADLINES, "a_passed_deadline_asks_no_file")),
     ("ReadOptions.io_timeout", Elsewhere(DEADLINES, "a_slow_file_times_out")),
-    ("ReadOptions.async_io", Elsewhere("src/db/read.rs", "what_tables_read_by")),
+    ("ReadOptions.async_io", Shown(async_io)),
     ("ReadOptions.adaptive_readahead", Elsewhere("src/db/read.rs", "what_tables_read_by")),
     ("ReadOptions.auto_readahead_size", Shown(auto_readahead_size)),
     ("ReadOptions.max_skippable_internal_keys", Elsewhere(API, "an_iterator_gives_up_after_too_many_hidden_entries")),
@@ -123,6 +123,32 @@ fn readahead_size() {
         reads_of_a_scan_with(&setup, &ReadOptions { readahead_size, fill_cache: false, ..ReadOptions::default() })
     });
     assert!(reads[1] * 10 < reads[0], "{reads:?}");
+}
+
+/// The reads that a scan had made when it came to each of its rows.
+fn reads_by_row(setup: &Setup, db: &Db, options: &ReadOptions) -> Vec<u64> {
+    let before = setup.memory_counters();
+    let mut iter = db.iter(options);
+    iter.seek_to_first();
+    let mut reads = Vec::new();
+    while iter.valid() {
+        reads.push(setup.memory_counters() - before);
+        iter.next();
+    }
+    assert_eq!(reads.len(), 6000);
+    reads
+}
+
+/// The same reads, but begun before the scan needs them.
+fn async_io() {
+    let [late, early] = [false, true].map(|async_io| {
+        let setup = Setup::new().set("no_block_cache", "true");
+        let db = setup.open();
+        flush_range(&db, 0..6000);
+        reads_by_row(&setup, &db, &ReadOptions { async_io, ..ReadOptions::default() })
+    });
+    assert!(late.iter().zip(&early).all(|(late, early)| late <= early), "none is begun later");
+    assert!(late.iter().zip(&early).any(|(late, early)| late < early), "some are begun earlier: {late:?}");
 }
 
 /// A scan with a bound: read in one piece as far as that, or bit by bit.
