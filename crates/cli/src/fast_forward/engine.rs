@@ -49,7 +49,7 @@ pub trait Database {
     /// A cursor within bounds, not positioned: it costs no read. `limit`: how many rows will be read of it, if the reader
     /// wants to say so.
     fn cursor(&self, bounds: &Bounds, limit: Option<u64>) -> Result<Box<dyn Cursor + '_>>;
-    /// Shows the rows of many ranges that ascend and do not overlap.
+    /// Shows the rows of many ranges that ascend and do not overlap, all of which have both bounds.
     fn ranges(&self, ranges: &mut dyn Iterator<Item = Bounds>, visit: Visit<'_>) -> Result<()>;
     /// What this database has cost so far.
     fn counters(&self) -> Result<Counters>;

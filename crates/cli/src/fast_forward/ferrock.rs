@@ -5,11 +5,14 @@ use super::engine::{Bounds, CacheCounters, ClassCounters, Counters, Cursor, Data
 use super::populate::read_options_of;
 use crate::failure::Result;
 use ferrock::options::{CacheOptions, TableBlockCache};
-use ferrock::{Db, DbOptions, Iter, ReadOptions};
+use ferrock::{Db, DbOptions, Iter, ReadOptions, ScanRange};
 use ferrock_cache::{EntryRole, RoleStats};
 use ferrock_vfs::{ClassSnapshot, FileSystem, ReadClass, default_file_system};
 use std::path::Path;
 use std::sync::Arc;
+
+/// Ranges that are planned together.
+const RANGES_AT_ONCE: usize = 4096;
 
 /// The engine of this workspace.
 #[derive(Debug, Default)]
@@ -65,12 +68,21 @@ impl Database for FerrockDatabase {
     }
 
     fn ranges(&self, ranges: &mut dyn Iterator<Item = Bounds>, visit: Visit<'_>) -> Result<()> {
-        let mut cursor = self.cursor(&Bounds::default(), None)?;
-        for bounds in ranges {
-            cursor.fast_forward(&bounds)?;
-            cursor.read(u64::MAX, visit)?;
+        let options = self.read_options(&Bounds::default());
+        loop {
+            let key = |key: Option<Key>| key.unwrap_or_default();
+            let next = std::iter::from_fn(|| ranges.next()).take(RANGES_AT_ONCE);
+            let planned: Vec<ScanRange> =
+                next.map(|bounds| ScanRange::new(&key(bounds.lower), &key(bounds.upper))).collect();
+            let mut scan = self.db.multi_scan(&options, &planned);
+            while let Some(row) = scan.next_row() {
+                let row = row?;
+                visit(row.key, row.value)?;
+            }
+            if planned.len() < RANGES_AT_ONCE {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     fn counters(&self) -> Result<Counters> {
