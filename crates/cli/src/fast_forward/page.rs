@@ -36,14 +36,22 @@ fn cases(document: &Value) -> Vec<(String, String, Value)> {
             .into_iter()
             .map(move |case| {
                 let named = properties["parameters"].as_array().into_iter().flatten();
-                let values = named.map(|name| name.as_str().and_then(|name| case["parameters"].get(name)));
-                let values = values.map(|value| value.map_or(String::new(), text_of));
-                let joined = values.collect::<Vec<_>>().join(" ");
+                let pairs = named.filter_map(|name| {
+                    let name = name.as_str()?;
+                    Some(format!("{name} {}", text_of(case["parameters"].get(name)?)))
+                });
+                let joined = pairs.collect::<Vec<_>>().join(", ");
                 (name.clone(), joined, case)
             })
             .collect::<Vec<_>>()
     };
     groups.iter().flat_map(of_group).collect()
+}
+
+/// The values of `offset 0, read 32`.
+fn values_of(name: &str) -> String {
+    let values = name.split(", ").filter_map(|pair| pair.split(' ').next_back());
+    values.collect::<Vec<_>>().join(" ")
 }
 
 fn text_of(value: &Value) -> String {
@@ -129,7 +137,7 @@ fn reference(page: &mut String, document: &Value, other: Option<&str>, groups: &
         let _ = writeln!(page, "| {name} | {} |", values.join(" | "));
     }
     for row in rows.iter().take(2) {
-        let offset = row.name.split(' ').next().unwrap_or_default();
+        let offset = values_of(&row.name).split(' ').next().unwrap_or_default().to_owned();
         let of = |case: &Value| COMPARED.map(|caption| text_of(&case["stats"][caption])).join(" | ");
         let _ = writeln!(page, "| {}, {offset} | {} |", engine(document), of(&row.ours));
         if let Some((other, theirs)) = other.zip(row.theirs.as_ref()) {
@@ -180,7 +188,7 @@ fn plots(document: &Value, other: Option<&Value>, groups: &[(String, Vec<Row>)])
             title: title.to_owned(),
             x_label: "first row, rows read".to_owned(),
             y_label: "requests".to_owned(),
-            kind: Kind::Bars { groups: rows.iter().map(|row| row.name.clone()).collect(), series },
+            kind: Kind::Bars { groups: rows.iter().map(|row| values_of(&row.name)).collect(), series },
             is_logarithmic: true,
         })
     };
