@@ -25,6 +25,8 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ReadOptions.total_order_seek", Shown(total_order_seek)),
     ("ReadOptions.prefix_same_as_start", Elsewhere(API, "prefix_seeks_and_total_order")),
     ("ReadOptions.readahead_size", Shown(readahead_size)),
+    ("ReadOptions.limit_hint", Shown(limit_hint)),
+    ("ReadOptions.io_gap_bytes", Shown(io_gap_bytes)),
     ("ReadOptions.deadline", Elsewhere(DEADLINES, "a_passed_deadline_asks_no_file")),
     ("ReadOptions.io_timeout", Elsewhere(DEADLINES, "a_slow_file_times_out")),
     ("ReadOptions.async_io", Shown(async_io)),
@@ -123,6 +125,39 @@ fn readahead_size() {
         reads_of_a_scan_with(&setup, &ReadOptions { readahead_size, fill_cache: false, ..ReadOptions::default() })
     });
     assert!(reads[1] * 10 < reads[0], "{reads:?}");
+}
+
+/// As many rows in one read as the hint says, where a scan feels its way otherwise.
+fn limit_hint() {
+    let setup = Setup::new().set("no_block_cache", "true");
+    let db = setup.open();
+    flush_range(&db, 0..6000);
+    let [felt, told] = [0, 1000].map(|limit_hint| {
+        reads_by_row(&setup, &db, &ReadOptions { limit_hint, ..ReadOptions::default() })[999]
+    });
+    assert!(felt > 2 && told == 1, "{felt}, {told}");
+}
+
+/// Cached blocks within a range are read over, or around.
+fn io_gap_bytes() {
+    let [over, around] = [1 << 30, 0].map(|io_gap_bytes| {
+        let setup = Setup::new();
+        let db = setup.open();
+        flush_range(&db, 0..6000);
+        let bounds = ReadOptions { upper_bound: Some(key(1000).into_bytes()), fill_cache: false, ..ReadOptions::default() };
+        db.get(key(500).as_bytes()).unwrap().unwrap();
+        let before = setup.memory_counters();
+        let mut iter = db.iter(&ReadOptions { io_gap_bytes, ..bounds });
+        iter.seek_to_first();
+        let mut rows = 0;
+        while iter.valid() {
+            rows += 1;
+            iter.next();
+        }
+        assert_eq!(rows, 1000);
+        setup.memory_counters() - before
+    });
+    assert_eq!((over, around), (1, 2));
 }
 
 /// The reads that a scan had made when it came to each of its rows.
