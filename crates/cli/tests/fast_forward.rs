@@ -318,12 +318,13 @@ fn a_read_too_many_fails_the_check() {
 }
 
 /// Cases that still read more than they need, and why.
-const ABOVE: [(&str, &str); 6] = [
+const ABOVE: [(&str, &str); 7] = [
     ("large-partition-limit ", "rows of a block are rounded down, and windows grow faster than what was of use"),
     ("large-partition-skips 64 ", "a bound in an index partition that is not in memory, behind one that is"),
     ("small-partition-skips 64 ", "the same"),
     ("large-partition-slicing", "the same, over several partitions"),
     ("small-partition-slicing 0 4096", "the same"),
+    ("large-partition-reverse-slicing ", "an index partition in memory is read again with those beside it"),
     ("large-partition-few-rows-at-levels ", "the same"),
 ];
 
