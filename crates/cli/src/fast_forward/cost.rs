@@ -85,6 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "a list of one range is meant")]
     fn ranges_become_requests() {
         let of = |ranges: &[Range<u64>], sector| {
             let spans = Spans::of(ranges.iter(), sector, 0);
