@@ -132,9 +132,8 @@ fn limit_hint() {
     let setup = Setup::new().set("no_block_cache", "true");
     let db = setup.open();
     flush_range(&db, 0..6000);
-    let [felt, told] = [0, 1000].map(|limit_hint| {
-        reads_by_row(&setup, &db, &ReadOptions { limit_hint, ..ReadOptions::default() })[999]
-    });
+    let [felt, told] = [0, 1000]
+        .map(|limit_hint| reads_by_row(&setup, &db, &ReadOptions { limit_hint, ..ReadOptions::default() })[999]);
     assert!(felt > 2 && told == 1, "{felt}, {told}");
 }
 
@@ -144,7 +143,8 @@ fn io_gap_bytes() {
         let setup = Setup::new();
         let db = setup.open();
         flush_range(&db, 0..6000);
-        let bounds = ReadOptions { upper_bound: Some(key(1000).into_bytes()), fill_cache: false, ..ReadOptions::default() };
+        let bounds =
+            ReadOptions { upper_bound: Some(key(1000).into_bytes()), fill_cache: false, ..ReadOptions::default() };
         db.get(key(500).as_bytes()).unwrap().unwrap();
         let before = setup.memory_counters();
         let mut iter = db.iter(&ReadOptions { io_gap_bytes, ..bounds });

@@ -13,6 +13,7 @@
 
 use super::index_reader::{HeldIndexPosition, IndexContext};
 use super::meta_source::Partitions;
+use super::near_partitions::NEAR_BYTES;
 use super::row_bounds::partition_ended_before;
 use super::scan_bounds::BoundKey;
 use crate::blocks::BlockGuard;
@@ -27,7 +28,8 @@ use ferrock_format::handle::BlockHandle;
 pub(crate) struct Extent {
     /// Up to here everything belongs to the scan.
     pub(crate) sure: u64,
-    /// The scan has a bound at this end, and it was found: nothing behind `sure` belongs to the scan.
+    /// The scan has a bound at this end, and it was found: nothing behind `sure` belongs to the scan. Or it is not in memory,
+    /// but so few partitions away that the scan is taken at its word.
     pub(crate) is_exact: bool,
 }
 
@@ -50,6 +52,28 @@ fn last_end(index: &IndexBlock) -> Option<u64> {
     let mut cursor = IndexCursor::new();
     cursor.seek_to_last(index);
     cursor.valid().then(|| end_of(cursor.entry(index).handle))
+}
+
+/// True when the partitions from the cursor to `last` are few.
+fn are_near(
+    top: &IndexBlock,
+    cursor: &mut IndexCursor,
+    last: BlockHandle,
+    step: impl Fn(&mut IndexCursor, &IndexBlock),
+) -> bool {
+    let mut bytes = 0u64;
+    while cursor.valid() {
+        let handle = cursor.entry(top).handle;
+        bytes = bytes.saturating_add(handle.size);
+        if bytes > NEAR_BYTES {
+            return false;
+        }
+        if handle == last {
+            return true;
+        }
+        step(cursor, top);
+    }
+    false
 }
 
 /// True when the row bounds say that no row of the block at the cursor is before `upper`.
@@ -123,7 +147,8 @@ impl HeldIndexPosition {
             let Some(block) = resident(context, partitions, at.entry(top).handle) else { break };
             sure = last_end(block.index()?).unwrap_or(sure);
         }
-        Ok(Extent { sure, is_exact: false })
+        let mut at = top_cursor.clone();
+        Ok(Extent { sure, is_exact: are_near(top, &mut at, last_handle, IndexCursor::next) })
     }
 
     /// The extent of a scan that goes back from the current block down to `lower`.
@@ -172,7 +197,8 @@ impl HeldIndexPosition {
             let Some(block) = resident(context, partitions, at.entry(top).handle) else { break };
             sure = first_of(block.index()?, None).unwrap_or(sure);
         }
-        Ok(Extent { sure, is_exact: false })
+        let mut at = top_cursor.clone();
+        Ok(Extent { sure, is_exact: are_near(top, &mut at, first_handle, IndexCursor::prev) })
     }
 
     /// True when the row bounds say that no row of the current block is before `upper`.

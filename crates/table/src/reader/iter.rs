@@ -39,8 +39,8 @@ pub struct TableIter {
     cursor: DataBlockCursor,
     pub(super) window: Window,
     pub(super) direction: Direction,
-    /// The next read is the first since the iterator was placed: a limit hint sizes it.
-    pub(super) is_first_read: bool,
+    /// Blocks that a limit hint still asks for; `None` when the iterator has read nothing since it was placed.
+    pub(super) hinted_blocks: Option<u64>,
     /// Reads are planned, not made.
     pub(super) is_planning: bool,
     pub(super) planned: Option<PlannedRead>,
@@ -57,8 +57,12 @@ impl TableIter {
             max_bytes: table.max_auto_readahead_size as u64,
             threshold: table.num_file_reads_for_auto_readahead,
             is_sized_by_bounds: options.auto_readahead_size,
-            // The page cache reads ahead by itself.
-            is_ahead: options.async_io || reader.loader.file.direct_alignment().is_some(),
+            ahead_from_bytes: if options.async_io {
+                Some(0)
+            } else {
+                // The page cache reads ahead by itself. Past it, a scan that has come to the largest windows will go on.
+                reader.loader.file.direct_alignment().map(|_| table.max_auto_readahead_size as u64)
+            },
         };
         let cursor = DataBlockCursor::new(reader.global_sequence);
         Self {
@@ -72,7 +76,7 @@ impl TableIter {
             cursor,
             window: Window::new(policy),
             direction: Direction::Forward,
-            is_first_read: true,
+            hinted_blocks: None,
             is_planning: false,
             planned: None,
             scratch: Vec::new(),
@@ -118,7 +122,7 @@ impl TableIter {
     fn begin(&mut self, direction: Direction) {
         self.error = None;
         self.direction = direction;
-        self.is_first_read = true;
+        self.hinted_blocks = None;
         self.near.restart();
         self.cursor.reset();
     }

@@ -22,6 +22,8 @@ use std::ops::Range;
 
 /// Most bytes of partitions that a seek reads because both bounds are known.
 const EAGER_BYTES: u64 = 16 << 10;
+/// A scan whose bounds lie in partitions of so many bytes together is trusted to come to its end.
+pub(super) const NEAR_BYTES: u64 = 32 << 10;
 /// Most bytes of partitions that a crossing reads at once.
 const MAX_CROSSING_BYTES: u64 = 64 << 10;
 /// Bytes between two partitions that are read with them rather than in another request.
@@ -169,42 +171,69 @@ impl IndexScan<'_> {
         }
     }
 
-    /// The partitions to read when the one at the cursor is missing.
+    /// The partitions to read when the one at the cursor is missing: all that the scan can need, when they are few, else as
+    /// many as a scan that came so far is worth.
     fn run(
         &self,
         context: &IndexContext<'_, '_>,
         partitions: &Partitions,
-        (top, cursor): (&IndexBlock, &IndexCursor),
+        top: (&IndexBlock, &IndexCursor),
         step: Step,
     ) -> PartitionRun {
-        let first = cursor.entry(top).handle;
+        let first = top.1.entry(top.0).handle;
         let goes_back = match step {
             Step::Seek => self.direction == Direction::Backward,
             Step::Forward => false,
             Step::Backward => true,
         };
-        let is_bounded = if goes_back { self.bounds.lower().is_some() } else { self.bounds.upper().is_some() };
-        let limit = match step {
-            Step::Seek if !is_bounded || self.bounds.limit_hint() > 0 => 0,
-            Step::Seek => EAGER_BYTES,
-            Step::Forward | Step::Backward => {
-                let mut near = self.near.borrow_mut();
-                let limit = near.crossing_bytes;
-                near.crossing_bytes = (2 * limit.max(first.size)).min(MAX_CROSSING_BYTES);
-                limit
-            }
-        };
         let single = PartitionRun::new(context, vec![first]);
-        if limit == 0 || end_of(context, first).is_none() {
+        if end_of(context, first).is_none() {
             return single;
         }
-        let last = self.last_needed(context, top, goes_back);
-        let mut handles = vec![first];
+        let last = self.last_needed(context, top.0, goes_back).filter(|_| self.bounds.limit_hint() == 0);
+        let all = |limit| {
+            let handles = self.neighbours(context, partitions, top, (goes_back, step == Step::Seek), last, limit);
+            handles.filter(|handles| last.is_some_and(|last| handles.contains(&last)))
+        };
+        let handles = match step {
+            Step::Seek => all(EAGER_BYTES).map(|mut handles| {
+                // The far ones may be there already.
+                while handles.len() > 1
+                    && handles.pop_if(|last| partitions.peek(context.loader, *last).is_some()).is_some()
+                {
+                }
+                handles
+            }),
+            Step::Forward | Step::Backward => {
+                let limit = {
+                    let mut near = self.near.borrow_mut();
+                    let limit = near.crossing_bytes;
+                    near.crossing_bytes = (2 * limit.max(first.size)).min(MAX_CROSSING_BYTES);
+                    limit
+                };
+                all(NEAR_BYTES).or_else(|| self.neighbours(context, partitions, top, (goes_back, false), last, limit))
+            }
+        };
+        handles.map_or(single, |handles| PartitionRun::new(context, handles))
+    }
+
+    /// The partition at the cursor and those next to it in the file, up to `last` and to `limit` bytes. What is in memory
+    /// already ends them, unless it is read over.
+    fn neighbours(
+        &self,
+        context: &IndexContext<'_, '_>,
+        partitions: &Partitions,
+        (top, cursor): (&IndexBlock, &IndexCursor),
+        (goes_back, reads_over): (bool, bool),
+        last: Option<BlockHandle>,
+        limit: u64,
+    ) -> Option<Vec<BlockHandle>> {
+        let size = |handle: BlockHandle| context.loader.index_extent(handle).ok().map(|bytes| bytes as u64);
+        let mut previous = cursor.entry(top).handle;
+        let mut bytes = size(previous)?;
+        let mut handles = vec![previous];
         let mut at = cursor.clone();
-        let mut previous = first;
-        let mut bytes = first.size;
-        let mut reached_last = last == Some(first);
-        while !reached_last {
+        while last != Some(previous) {
             if goes_back {
                 at.prev(top);
             } else {
@@ -214,25 +243,19 @@ impl IndexScan<'_> {
                 break;
             }
             let handle = at.entry(top).handle;
-            bytes = bytes.saturating_add(context.loader.index_extent(handle).map_or(handle.size, |bytes| bytes as u64));
+            bytes = bytes.saturating_add(size(handle)?);
             let (low, high) = if goes_back { (handle, previous) } else { (previous, handle) };
             let gap = end_of(context, low).and_then(|end| high.offset.checked_sub(end));
-            let is_inside = end_of(context, handle).is_some();
-            if bytes > limit || !is_inside || gap.is_none_or(|gap| gap > MAX_GAP_BYTES) {
+            if bytes > limit || gap.is_none_or(|gap| gap > MAX_GAP_BYTES) {
                 break;
             }
-            // What is in memory already ends a run; a seek goes on, for what it finds behind.
-            if step != Step::Seek && partitions.resident(context.loader, handle).is_some() {
+            if !reads_over && partitions.peek(context.loader, handle).is_some() {
                 break;
             }
             handles.push(handle);
             previous = handle;
-            reached_last = last == Some(handle);
         }
-        if step == Step::Seek && !reached_last {
-            return single;
-        }
-        PartitionRun::new(context, handles)
+        Some(handles)
     }
 
     /// The last partition, in the direction of the scan, that its bounds can need.

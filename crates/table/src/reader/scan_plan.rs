@@ -152,7 +152,7 @@ impl TableIter {
         }
         self.note_spent();
         let extent = self.extent()?;
-        let limit_end = if std::mem::take(&mut self.is_first_read) { self.limit_end() } else { None };
+        let limit_end = self.limit_end();
         let histories = &self.reader.histories;
         let extent = Extent { is_exact: extent.is_exact && !histories.exact.is_wasteful(), ..extent };
         if self.options.adaptive_readahead {
@@ -218,17 +218,22 @@ impl TableIter {
     }
 
     /// Where the blocks end, in the direction of the scan, that the limit hint asks for: those of the other rows, in whole
-    /// blocks, and the one that the iterator is placed in.
-    fn limit_end(&self) -> Option<u64> {
+    /// blocks, and the one that the iterator is placed in. What lies in the next index partition is asked for when the scan
+    /// comes there.
+    fn limit_end(&mut self) -> Option<u64> {
         let rows = self.bounds.limit_hint().checked_sub(1)?;
-        let properties = &self.reader.properties;
-        let rows_per_block = (properties.num_entries / properties.num_data_blocks.max(1)).max(1);
-        let blocks = rows.div_ceil(rows_per_block);
+        let blocks = self.hinted_blocks.unwrap_or_else(|| {
+            let properties = &self.reader.properties;
+            let data_blocks = properties.num_data_blocks.max(1);
+            let rows_per_block = (properties.num_entries.saturating_add(data_blocks / 2) / data_blocks).max(1);
+            rows.div_ceil(rows_per_block) + 1
+        });
+        let mut left = blocks.checked_sub(1)?;
         let (leaf, cursor) = self.index.leaf()?;
         let leaf = leaf.index().ok()?;
         let mut at = cursor.clone();
         let mut last = at.entry(leaf).handle;
-        for _ in 0..blocks {
+        while left > 0 {
             match self.direction {
                 Direction::Forward => at.next(leaf),
                 Direction::Backward => at.prev(leaf),
@@ -237,7 +242,9 @@ impl TableIter {
                 break;
             }
             last = at.entry(leaf).handle;
+            left -= 1;
         }
+        self.hinted_blocks = Some(left);
         match self.direction {
             Direction::Forward => last.end_with_trailer(),
             Direction::Backward => Some(last.offset),

@@ -38,8 +38,8 @@ pub(crate) struct WindowPolicy {
     pub(crate) threshold: u64,
     /// A scan whose end is known is read at once.
     pub(crate) is_sized_by_bounds: bool,
-    /// The next window is read while the scan is in this one, from the second one on.
-    pub(crate) is_ahead: bool,
+    /// The next window is read while the scan is in this one, from the second one on, when windows are at least this large.
+    pub(crate) ahead_from_bytes: Option<u64>,
 }
 
 /// What one read of a window brought, and whether it was sized by bounds: for the history.
@@ -57,6 +57,8 @@ pub(crate) struct Window {
     /// Bytes of the next automatic window; 0 until they begin.
     automatic_bytes: u64,
     sequential_reads: u64,
+    /// The next read goes on with a scan of another file.
+    is_continued: bool,
     /// The block that a read is made for.
     needed: Range<u64>,
     /// The block passed last.
@@ -76,6 +78,7 @@ impl Window {
             policy,
             automatic_bytes: 0,
             sequential_reads: 0,
+            is_continued: false,
             needed: 0..0,
             passed: None,
             pieces: Vec::new(),
@@ -94,6 +97,7 @@ impl Window {
     pub(crate) fn continue_ramp(&mut self, other: &Self) {
         self.automatic_bytes = other.automatic_bytes;
         self.sequential_reads = other.sequential_reads;
+        self.is_continued = true;
     }
 
     /// True when all of `block` is in memory.
@@ -165,7 +169,9 @@ impl Window {
 
     /// True when the next window may be read ahead.
     pub(crate) fn may_start_ahead(&self) -> bool {
-        self.policy.is_ahead && self.sequential_reads > 0 && self.ahead.is_none()
+        let is_large =
+            self.policy.ahead_from_bytes.is_some_and(|from| self.is_last_exact || self.automatic_bytes >= from);
+        is_large && self.sequential_reads > 0 && self.ahead.is_none()
     }
 
     /// Begins to read what follows the last piece, where the scan is known to come there and goes on as it did.
@@ -219,7 +225,7 @@ impl Window {
         limit_end: Option<u64>,
     ) -> Range<u64> {
         self.needed = block.clone();
-        if self.goes_on_at(block, direction) {
+        if std::mem::take(&mut self.is_continued) || self.goes_on_at(block, direction) {
             self.sequential_reads += 1;
         } else {
             self.sequential_reads = 0;
@@ -248,7 +254,7 @@ impl Window {
         } else {
             block.clone()
         };
-        joined(wanted, block, direction, extent.sure)
+        if limit_end.is_some() { wanted } else { joined(wanted, block, direction, extent.sure) }
     }
 
     /// Reads what [`plan`](Self::plan) said, less what is in memory already. Pieces that the scan has left behind are let go.
