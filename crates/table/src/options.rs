@@ -183,7 +183,8 @@ option_table! {
         mutable max_auto_readahead_size: usize = 262_144;
         /// First automatic readahead of a scan, in bytes; doubled until the largest.
         mutable initial_auto_readahead_size: usize = 8192;
-        /// Sequential block reads after which automatic readahead begins.
+        /// Automatic readahead begins with this sequential read of a scan, with no more than the scan has used; 0: at once, with
+        /// the first size.
         mutable num_file_reads_for_auto_readahead: u64 = 2;
         /// Refuse tables without a user-defined index.
         mutable fail_if_no_udi_on_open: bool = false;

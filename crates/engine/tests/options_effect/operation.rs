@@ -1,7 +1,7 @@
 //! Options of single operations.
 
 use crate::Effect::{self, Elsewhere, Shown};
-use crate::setup::{DIRECTORY, Setup, flush_range, key, number, put, wait_until};
+use crate::setup::{DIRECTORY, Setup, flush_range, force_compaction, key, number, put, wait_until};
 use crate::table::reads_of_a_scan_with;
 use ferrock::options::{BottommostLevelCompaction, FilterPolicy, PrefixExtractor};
 use ferrock::{CompactRangeOptions, Db, ErrorKind, FlushOptions, ReadOptions, WriteOptions};
@@ -30,7 +30,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ReadOptions.deadline", Elsewhere(DEADLINES, "a_passed_deadline_asks_no_file")),
     ("ReadOptions.io_timeout", Elsewhere(DEADLINES, "a_slow_file_times_out")),
     ("ReadOptions.async_io", Shown(async_io)),
-    ("ReadOptions.adaptive_readahead", Elsewhere("src/db/read.rs", "what_tables_read_by")),
+    ("ReadOptions.adaptive_readahead", Shown(adaptive_readahead)),
     ("ReadOptions.auto_readahead_size", Shown(auto_readahead_size)),
     ("ReadOptions.max_skippable_internal_keys", Elsewhere(API, "an_iterator_gives_up_after_too_many_hidden_entries")),
     ("WriteOptions.sync", Shown(sync)),
@@ -125,6 +125,19 @@ fn readahead_size() {
         reads_of_a_scan_with(&setup, &ReadOptions { readahead_size, fill_cache: false, ..ReadOptions::default() })
     });
     assert!(reads[1] * 10 < reads[0], "{reads:?}");
+}
+
+/// What a scan reads ahead goes on in the next file.
+fn adaptive_readahead() {
+    let [anew, on] = [false, true].map(|adaptive_readahead| {
+        let setup = Setup::new().set("no_block_cache", "true").set("target_file_size_base", "65536");
+        let db = setup.open();
+        flush_range(&db, 0..6000);
+        force_compaction(&db);
+        let options = ReadOptions { adaptive_readahead, ..ReadOptions::default() };
+        reads_by_row(&setup, &db, &options).last().copied().unwrap()
+    });
+    assert!(on < anew, "{on}, {anew}");
 }
 
 /// As many rows in one read as the hint says, where a scan feels its way otherwise.

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! |== block ==|======|======|======|======|         the end is known: one request, up to `max_bytes` each
-//! |== block ==|                                     not known: the block alone, `threshold` times,
-//!             |== block ==|======|======|           then windows that double, clipped where the scan is known to end
+//! |==|                                              not known: the block alone,
+//!    |==|==|                                        then as much as the scan has used, up to `initial_bytes`, which
+//!          |==|==|==|==|                            double with each window, clipped where the scan is known to end
 //! ```
 //!
 //! With direct I/O a window is whole device units; the next one begins behind it, so that no unit is read twice.
@@ -34,7 +35,7 @@ pub(crate) struct WindowPolicy {
     pub(crate) initial_bytes: u64,
     /// Largest automatic window, and longest request of a scan whose end is known; 0: blocks are read one by one.
     pub(crate) max_bytes: u64,
-    /// Sequential reads before the first automatic window.
+    /// The how manieth sequential read is the first automatic window; 0: the first, of `initial_bytes` at once.
     pub(crate) threshold: u64,
     /// A scan whose end is known is read at once.
     pub(crate) is_sized_by_bounds: bool,
@@ -57,6 +58,12 @@ pub(crate) struct Window {
     /// Bytes of the next automatic window; 0 until they begin.
     automatic_bytes: u64,
     sequential_reads: u64,
+    /// Where the sequence of reads began.
+    begins_at: u64,
+    /// Bytes that windows may have without the scan having used as many.
+    trusted_bytes: u64,
+    /// The same for the next scan.
+    first_bytes: u64,
     /// The next read goes on with a scan of another file.
     is_continued: bool,
     /// The block that a read is made for.
@@ -78,6 +85,9 @@ impl Window {
             policy,
             automatic_bytes: 0,
             sequential_reads: 0,
+            begins_at: 0,
+            trusted_bytes: 0,
+            first_bytes: 0,
             is_continued: false,
             needed: 0..0,
             passed: None,
@@ -97,6 +107,7 @@ impl Window {
     pub(crate) fn continue_ramp(&mut self, other: &Self) {
         self.automatic_bytes = other.automatic_bytes;
         self.sequential_reads = other.sequential_reads;
+        self.trusted_bytes = other.trusted_bytes.max(other.automatic_bytes);
         self.is_continued = true;
     }
 
@@ -132,11 +143,9 @@ impl Window {
         })
     }
 
-    /// Begins as large as `bytes`, when the scan has not begun to read ahead.
+    /// Scans that begin from now on begin with windows of this size.
     pub(crate) fn begin_with(&mut self, bytes: u64) {
-        if self.automatic_bytes == 0 && bytes > 0 {
-            self.automatic_bytes = bytes;
-        }
+        self.first_bytes = bytes;
     }
 
     /// Waits for the piece that was read ahead, if `block` begins in it; false when there is none.
@@ -181,7 +190,14 @@ impl Window {
         extent: Extent,
         start: impl FnOnce(&Range<u64>) -> PendingRead,
     ) {
-        let automatic = if self.is_last_exact { self.policy.max_bytes } else { self.automatic_bytes };
+        let passed = self.begins_at.abs_diff(self.pieces.last().map_or(self.begins_at, |last| last.device_range().end));
+        let automatic = if self.is_last_exact {
+            self.policy.max_bytes
+        } else if self.policy.threshold == 0 {
+            self.automatic_bytes
+        } else {
+            self.automatic_bytes.min(passed)
+        };
         let bytes = automatic.min(self.policy.max_bytes).max(self.policy.fixed_bytes);
         if !self.may_start_ahead() || bytes == 0 {
             return;
@@ -225,11 +241,16 @@ impl Window {
         limit_end: Option<u64>,
     ) -> Range<u64> {
         self.needed = block.clone();
-        if std::mem::take(&mut self.is_continued) || self.goes_on_at(block, direction) {
+        if std::mem::take(&mut self.is_continued) {
+            self.sequential_reads += 1;
+            self.begins_at = near_end(block, direction);
+        } else if self.goes_on_at(block, direction) {
             self.sequential_reads += 1;
         } else {
             self.sequential_reads = 0;
-            self.automatic_bytes = 0;
+            self.trusted_bytes = self.first_bytes;
+            self.automatic_bytes = self.first_bytes;
+            self.begins_at = near_end(block, direction);
         }
         let policy = self.policy;
         self.is_last_exact = extent.is_exact && policy.is_sized_by_bounds && limit_end.is_none();
@@ -243,13 +264,16 @@ impl Window {
             clip(reach(policy.fixed_bytes), block, direction, extent.sure)
         } else if let Some(end) = end.filter(|_| policy.max_bytes > 0) {
             let whole = clip(reach(u64::MAX), block, direction, end);
-            let request = clip(reach(policy.max_bytes), block, direction, end);
+            let request = clip(reach(policy.max_bytes.saturating_sub(block.end - block.start)), block, direction, end);
             // Where a hint was wrong, the scan goes on with windows of that size.
             self.automatic_bytes = (whole.end - whole.start).max(policy.initial_bytes).min(policy.max_bytes);
             clip(request, block, direction, extent.sure)
-        } else if policy.max_bytes > 0 && (self.automatic_bytes > 0 || self.sequential_reads >= policy.threshold) {
+        } else if policy.max_bytes > 0 && (self.automatic_bytes > 0 || self.sequential_reads + 1 >= policy.threshold) {
             let bytes = self.automatic_bytes.max(policy.initial_bytes).min(policy.max_bytes);
             self.automatic_bytes = bytes.saturating_mul(2).min(policy.max_bytes);
+            // What turns out to be in vain is no more than what was of use, unless the options or the past say otherwise.
+            let used = self.begins_at.abs_diff(near_end(block, direction)).saturating_add(self.trusted_bytes);
+            let bytes = if policy.threshold == 0 { bytes } else { bytes.min(used) };
             clip(reach(bytes), block, direction, extent.sure)
         } else {
             block.clone()
@@ -304,6 +328,14 @@ impl Window {
         });
         let at = if direction == Direction::Forward { self.pieces.len() } else { 0 };
         self.pieces.insert(at, piece);
+    }
+}
+
+/// The end of a block that a scan comes to first.
+fn near_end(block: &Range<u64>, direction: Direction) -> u64 {
+    match direction {
+        Direction::Forward => block.start,
+        Direction::Backward => block.end,
     }
 }
 
