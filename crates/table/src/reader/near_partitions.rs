@@ -207,8 +207,10 @@ impl IndexScan<'_> {
             Step::Forward | Step::Backward => {
                 let limit = {
                     let mut near = self.near.borrow_mut();
-                    let limit = near.crossing_bytes;
-                    near.crossing_bytes = (2 * limit.max(first.size)).min(MAX_CROSSING_BYTES);
+                    // Whoever comes here has used all data of a partition, which is far more; unless the end is near.
+                    let is_ending = self.bounds.limit_hint() > 0;
+                    let limit = near.crossing_bytes.max(if is_ending { 1 } else { EAGER_BYTES });
+                    near.crossing_bytes = (2 * limit).min(MAX_CROSSING_BYTES);
                     limit
                 };
                 all(NEAR_BYTES).or_else(|| self.neighbours(context, partitions, top, (goes_back, false), last, limit))

@@ -18,6 +18,11 @@ use std::ops::Range;
 
 /// Requests that follow one another meet at multiples of this, whatever the device's unit is.
 const JOINT_BYTES: u64 = 4096;
+/// When they are at least so long.
+const MIN_JOINED_BYTES: u64 = 128 << 10;
+
+/// Who asks for larger first windows than the default wants them though the scan has not used as much.
+const DEFAULT_INITIAL_BYTES: u64 = 8 << 10;
 
 /// Which way a scan goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,7 +277,8 @@ impl Window {
             let bytes = self.automatic_bytes.max(policy.initial_bytes).min(policy.max_bytes);
             self.automatic_bytes = bytes.saturating_mul(2).min(policy.max_bytes);
             // What turns out to be in vain is no more than what was of use, unless the options or the past say otherwise.
-            let used = self.begins_at.abs_diff(near_end(block, direction)).saturating_add(self.trusted_bytes);
+            let unearned = self.trusted_bytes + policy.initial_bytes.saturating_sub(DEFAULT_INITIAL_BYTES);
+            let used = self.begins_at.abs_diff(near_end(block, direction)).saturating_add(unearned);
             let bytes = if policy.threshold == 0 { bytes } else { bytes.min(used) };
             clip(reach(bytes), block, direction, extent.sure)
         } else {
@@ -348,7 +354,11 @@ fn clip(range: Range<u64>, block: &Range<u64>, direction: Direction, end: u64) -
 }
 
 /// Moves the far end of a request that another may follow to where whole units of a device end.
+/// Short windows stay as they are: the units that they share with the next are in memory anyway.
 fn joined(range: Range<u64>, block: &Range<u64>, direction: Direction, sure: u64) -> Range<u64> {
+    if range.end - range.start < MIN_JOINED_BYTES {
+        return range;
+    }
     match direction {
         Direction::Forward if range.end < sure && range.end > block.end => {
             let end = range.end - range.end % JOINT_BYTES;
