@@ -175,6 +175,60 @@ fn an_iterator_and_a_snapshot_see_one_moment() {
     });
 }
 
+/// Where a scan has no prefix to keep to, what it does inside (jumps over hidden versions, over deleted ranges, turns round)
+/// must not give it one.
+#[test]
+fn a_scan_takes_no_prefix_from_its_own_seeks() {
+    let mut family = ColumnFamilyOptions::default();
+    family.prefix_extractor = Some(PrefixExtractor::Fixed(1));
+    family.filter_policy = FilterPolicy::bloom(10.0);
+    family.table.block_size = 32;
+    let db = open_with(family);
+    let large = [b'v'; 100];
+    for key in ["b1", "b2", "d1", "d2"] {
+        db.put(key.as_bytes(), &large).unwrap();
+    }
+    let early = db.snapshot();
+    let mut kept = Vec::new();
+    for _ in 0..12 {
+        db.put(b"a1", &large).unwrap();
+        kept.push(db.snapshot());
+    }
+    for number in 0..20 {
+        db.put(format!("c{number:02}").as_bytes(), &large).unwrap();
+    }
+    let with_c = db.snapshot();
+    db.delete_range(b"c", b"d").unwrap();
+    in_every_place(&db, |db| {
+        let prefixed = ReadOptions { prefix_same_as_start: true, ..ReadOptions::default() };
+        let at = |snapshot: &ferrock::Snapshot| ReadOptions { snapshot: Some(snapshot.clone()), ..prefixed.clone() };
+        let mut iter = db.iter(&at(&early));
+        iter.seek_to_first();
+        assert_eq!(forward(&mut iter), ["b1", "b2"], "hidden versions of a1 come first");
+        iter.seek_to_last();
+        assert_eq!(backward(&mut iter), ["d2", "d1"]);
+        let upper = |upper: &[u8]| ReadOptions { upper_bound: Some(upper.to_vec()), ..prefixed.clone() };
+        let mut iter = db.iter(&upper(b"c"));
+        iter.seek_to_last();
+        assert_eq!(backward(&mut iter), ["b2", "b1"], "the prefix is that of the key found, not of the bound");
+        let mut iter = db.iter(&ReadOptions { lower_bound: Some(b"b3".to_vec()), ..prefixed.clone() });
+        iter.seek_to_first();
+        assert_eq!(forward(&mut iter), Vec::<String>::new(), "a lower bound is a seek key, and has a prefix");
+        let mut iter = db.iter(&at(&with_c));
+        iter.seek(b"c05");
+        iter.prev();
+        assert_eq!(iter.key(), b"c04");
+        assert_eq!(forward(&mut iter).len(), 16);
+        // Without a prefix in the key, to the end.
+        let mut iter = db.iter(&ReadOptions { snapshot: Some(early.clone()), ..prefixed.clone() });
+        iter.seek(b"");
+        assert_eq!(forward(&mut iter), ["b1", "b2", "d1", "d2"]);
+        let mut iter = db.iter(&prefixed);
+        iter.seek(b"");
+        assert_eq!(forward(&mut iter), ["a1", "b1", "b2", "d1", "d2"], "over a deleted range");
+    });
+}
+
 #[test]
 fn prefix_seeks_and_total_order() {
     let mut family = ColumnFamilyOptions::default();

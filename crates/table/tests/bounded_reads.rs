@@ -334,10 +334,10 @@ proptest! {
         let shape = Shape { reverse: false, ..shape };
         let table = Table::new(&shape, keys, Some(PrefixExtractor::Fixed(2)));
         let start = table.keys[usize::from(start) % table.keys.len()].clone();
-        let options = TableReadOptions { prefix_same_as_start: true, ..table.options() };
-        let mut iter = table.reader.iter(options);
-        table.file_system.set_read_logging(true);
         let Some(prefix) = start.get(..2).map(<[u8]>::to_vec) else { return Ok(()) };
+        let bounds = ScanBounds::default().within_prefix(&PrefixExtractor::Fixed(2), &table.order, &prefix);
+        let mut iter = table.reader.iter_within(table.options(), Arc::new(bounds));
+        table.file_system.set_read_logging(true);
         let shares = |key: &[u8]| key.get(..2) == Some(&prefix[..]);
         let mut found = Vec::new();
         if backward {

@@ -23,7 +23,7 @@ use ferrock_base::{
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexShorteningMode, IndexType};
 use ferrock_table::{
-    BlockBasedTableOptions, ReadTier, TableBuilder, TableBuilderParams, TableReadOptions, TableReader,
+    BlockBasedTableOptions, ReadTier, ScanBounds, TableBuilder, TableBuilderParams, TableReadOptions, TableReader,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions};
 use std::collections::BTreeSet;
@@ -223,8 +223,7 @@ fn check(case: &Case, tally: &mut Tally) {
     assert!(results.iter().all(Result::is_ok));
     assert!(batch == singles, "a batch finds what single lookups find");
 
-    let same_prefix = TableReadOptions { prefix_same_as_start: true, ..options };
-    let (mut iter, mut prefix_iter) = (reader.iter(options), reader.iter(same_prefix));
+    let (mut iter, mut prefix_iter) = (reader.iter(options), reader.iter(options));
     for key in &questions {
         let target = make_internal_key(key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
         let bound = entries.partition_point(|(entry, _)| comparator.compare(entry, &target).is_lt());
@@ -238,6 +237,10 @@ fn check(case: &Case, tally: &mut Tally) {
         } else {
             tally.absent_prefixes += 1;
             tally.denied_prefixes += u64::from(!may_match);
+        }
+        if let Some(extractor) = &case.extractor {
+            let bounds = ScanBounds::default().within_prefix(extractor, comparator.user(), prefix);
+            prefix_iter.set_bounds(Arc::new(bounds));
         }
         prefix_iter.seek(&target);
         if let Some(next) = next.filter(|next| case.prefix(user_key(next)) == Some(prefix)) {

@@ -52,6 +52,11 @@ impl DbCore {
     ) -> Results {
         let thread = thread_ordinal();
         let groups = group_by_family(families);
+        // Taken before the pins: whatever is visible at the snapshot is in every pinned state, also when a family changes its
+        // memtable between two pins.
+        let moment = || self.snapshots.take(self.clock.unix_seconds(), || self.visible());
+        let snapshot = options.snapshot.clone().or_else(|| (groups.len() > 1).then(moment));
+        let options = &ReadOptions { snapshot, ..options.clone() };
         let data = |group: &[usize]| &*families[group[0]].data;
         let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
         // Behind all pins: no family has dropped anything that is visible at this number.

@@ -34,7 +34,6 @@ impl ReadOptions {
             cache_data_blocks: self.cache_data_blocks,
             read_tier: self.read_tier,
             total_order_seek: self.total_order_seek,
-            prefix_same_as_start: self.prefix_same_as_start,
             readahead_bytes: self.readahead_size,
             io_gap_bytes: self.io_gap_bytes,
             deadline_us: u64::try_from(self.deadline.as_micros()).unwrap_or(u64::MAX),
@@ -152,6 +151,7 @@ impl IterSource {
             blobs: Some(Arc::clone(&self.blobs) as Arc<dyn FetchBlob>),
             prefix_extractor: pinned.options.prefix_extractor.clone(),
             prefix_same_as_start: options.prefix_same_as_start,
+            limit_hint: options.limit_hint,
             max_sequential_skip_in_iterations: pinned.options.max_sequential_skip_in_iterations,
             max_skippable_internal_keys: options.max_skippable_internal_keys,
             ..DbIteratorOptions::new(data.comparator.user().clone(), self.sequence)

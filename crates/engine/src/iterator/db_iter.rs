@@ -54,6 +54,8 @@ pub struct DbIteratorOptions {
     pub prefix_extractor: Option<PrefixExtractor>,
     /// The iterator ends where the prefix of the key it was placed at ends.
     pub prefix_same_as_start: bool,
+    /// Rows after which the reader expects to stop; 0: no expectation.
+    pub limit_hint: u64,
     /// Hidden versions of a key that are walked over before the iterator seeks past them.
     pub max_sequential_skip_in_iterations: u64,
     /// Hidden entries that one step may pass over before the iterator gives up with `Incomplete`; 0: no bound.
@@ -73,6 +75,7 @@ impl DbIteratorOptions {
             blobs: None,
             prefix_extractor: None,
             prefix_same_as_start: false,
+            limit_hint: 0,
             max_sequential_skip_in_iterations: 8,
             max_skippable_internal_keys: 0,
         }
@@ -108,6 +111,8 @@ pub struct DbIterator<I, O> {
     operands: Vec<Vec<u8>>,
     /// The prefix that the iterator must not leave.
     prefix: Option<Vec<u8>>,
+    /// The children are limited to a prefix beside the bounds.
+    is_narrowed: bool,
     target: Vec<u8>,
     error: Option<Error>,
     /// Held for what it keeps alive.
@@ -128,6 +133,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             saved_value: Vec::new(),
             operands: Vec::new(),
             prefix: None,
+            is_narrowed: false,
             target: Vec::new(),
             error: None,
             _owner: owner,
@@ -185,6 +191,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.options.lower_bound = lower.map(<[u8]>::to_vec);
         self.options.upper_bound = upper.map(<[u8]>::to_vec);
         self.inner.set_bounds(bounds);
+        self.is_narrowed = false;
         self.seek_to_first();
     }
 
@@ -321,7 +328,27 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     fn restart(&mut self, prefix: Option<Vec<u8>>) {
         self.position = Position::Invalid;
         self.error = None;
+        if prefix.is_some() || self.is_narrowed {
+            self.limit_children(prefix.as_deref());
+        }
         self.prefix = prefix;
+    }
+
+    /// Limits what the children read to the bounds, and to a prefix. Only here: children are sought for other reasons than to
+    /// begin a scan, and a target then says nothing about what the scan shows.
+    fn limit_children(&mut self, prefix: Option<&[u8]>) {
+        if self.is_narrowed && self.prefix.as_deref() == prefix {
+            return;
+        }
+        let options = &self.options;
+        let bounds = ScanBounds::new(options.lower_bound.clone(), options.upper_bound.clone());
+        let bounds = bounds.with_limit_hint(options.limit_hint);
+        let bounds = match (prefix, &options.prefix_extractor) {
+            (Some(prefix), Some(extractor)) => bounds.within_prefix(extractor, &options.comparator, prefix),
+            _ => bounds,
+        };
+        self.is_narrowed = prefix.is_some();
+        self.inner.set_bounds(&Arc::new(bounds));
     }
 
     fn prefix_of(&self, key: &[u8]) -> Option<Vec<u8>> {

@@ -98,7 +98,7 @@ impl TableBuilder {
         let fits_blocks =
             options.block_align || options.pad_to_sector > 0 && params.compression == CompressionType::NoCompression;
         let extractor = params.prefix_extractor.as_ref().filter(|_| options.partition_cut);
-        let partition_cut = PartitionCut::new(extractor);
+        let partition_cut = PartitionCut::new(extractor, params.comparator.user());
         Ok(Self {
             early_cut_size,
             fits_blocks,

@@ -12,6 +12,7 @@
 //!
 //! Prefixes are those of `rocksdb.FixedPrefix` and `rocksdb.CappedPrefix`: all keys between two of one prefix have it, too.
 
+use ferrock_base::Comparator;
 use ferrock_base::prefix::PrefixExtractor;
 
 /// Blocks that cuts may add to any table.
@@ -44,8 +45,12 @@ pub(super) struct PartitionCut {
 }
 
 impl PartitionCut {
-    /// `None` without an extractor that can say where a partition ends.
-    pub(super) fn new(extractor: Option<&PrefixExtractor>) -> Option<Self> {
+    /// `None` without an extractor that can say where a partition ends, and under an order in which keys between two of a
+    /// prefix may have another.
+    pub(super) fn new(extractor: Option<&PrefixExtractor>, order: &Comparator) -> Option<Self> {
+        if matches!(order, Comparator::Custom(_)) {
+            return None;
+        }
         let extractor = extractor.filter(|extractor| extractor.full_length().is_some())?.clone();
         Some(Self {
             extractor,
@@ -127,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_large_partition_ends_on_a_cut_and_small_ones_share() {
-        let mut cut = PartitionCut::new(Some(&PrefixExtractor::Fixed(1))).unwrap();
+        let mut cut = PartitionCut::new(Some(&PrefixExtractor::Fixed(1)), &Comparator::Bytewise).unwrap();
         let keys = ["a1", "a2", "b1", "b2", "b3", "b4", "b5", "c1", "d1", "e1", "e2"];
         assert_eq!(cuts(&mut cut, &keys, 3), [3, 6, 7, 10]);
         assert!(cut.kept_promise().is_some());
@@ -138,7 +143,7 @@ mod tests {
 
     #[test]
     fn too_many_cuts_end_them_all() {
-        let mut cut = PartitionCut::new(Some(&PrefixExtractor::Fixed(3))).unwrap();
+        let mut cut = PartitionCut::new(Some(&PrefixExtractor::Fixed(3)), &Comparator::Bytewise).unwrap();
         // Two blocks each, the second of a single row.
         let keys: Vec<String> = (0..100).flat_map(|p| (0..4).map(move |row| format!("{p:03}{row}"))).collect();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -151,7 +156,9 @@ mod tests {
 
     #[test]
     fn extractors_without_a_length_are_left_alone() {
-        assert!(PartitionCut::new(Some(&PrefixExtractor::Noop)).is_none());
-        assert!(PartitionCut::new(None).is_none());
+        assert!(PartitionCut::new(Some(&PrefixExtractor::Noop), &Comparator::Bytewise).is_none());
+        assert!(PartitionCut::new(None, &Comparator::Bytewise).is_none());
+        let fixed = PrefixExtractor::Fixed(3);
+        assert!(PartitionCut::new(Some(&fixed), &Comparator::ReverseBytewise).is_some());
     }
 }

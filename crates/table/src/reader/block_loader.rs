@@ -162,8 +162,8 @@ impl BlockLoader {
     }
 
     /// Bytes of several index or filter blocks.
-    pub(crate) fn read_meta(&self, offset: u64, length: usize, role: BlockRole) -> Result<Cow<'_, [u8]>> {
-        self.read_bytes(offset, length, &ReadContext::for_class(role.read_class()), None)
+    pub(crate) fn read_meta(&self, offset: u64, length: usize, context: &ReadContext) -> Result<Cow<'_, [u8]>> {
+        self.read_bytes(offset, length, context, None)
     }
 
     fn load_uncached(
@@ -201,7 +201,8 @@ impl BlockLoader {
         self.read_in(handle, role, &ReadContext::for_class(role.read_class()), verify, readahead)
     }
 
-    fn read_in(
+    /// The same for a read with its own time.
+    pub(crate) fn read_in(
         &self,
         handle: BlockHandle,
         role: BlockRole,

@@ -30,8 +30,6 @@ pub struct TableIter {
     pub(super) reader: Arc<TableReader>,
     pub(super) options: TableReadOptions,
     pub(super) bounds: Arc<ScanBounds>,
-    /// Bounds of the prefix that a seek fixed, where that narrows `bounds`.
-    prefix_bounds: Option<Arc<ScanBounds>>,
     pub(super) index: HeldIndexPosition,
     pub(super) near: NearPartitions,
     /// The block under the cursor, with its handle: a seek within it loads nothing.
@@ -44,6 +42,8 @@ pub struct TableIter {
     /// Reads are planned, not made.
     pub(super) is_planning: bool,
     pub(super) planned: Option<PlannedRead>,
+    /// A planned read that took too long.
+    pub(super) out_of_time: Option<Error>,
     scratch: Vec<u8>,
     error: Option<Error>,
 }
@@ -69,7 +69,6 @@ impl TableIter {
             reader,
             options,
             bounds,
-            prefix_bounds: None,
             index: HeldIndexPosition::default(),
             near: NearPartitions::default(),
             block: None,
@@ -79,6 +78,7 @@ impl TableIter {
             hinted_blocks: None,
             is_planning: false,
             planned: None,
+            out_of_time: None,
             scratch: Vec::new(),
             error: None,
         }
@@ -93,7 +93,6 @@ impl TableIter {
     /// Gives the iterator other bounds. It is not positioned afterwards; what it has in memory stays of use.
     pub fn set_bounds(&mut self, bounds: Arc<ScanBounds>) {
         self.bounds = bounds;
-        self.prefix_bounds = None;
         self.begin(self.direction);
     }
 
@@ -128,15 +127,9 @@ impl TableIter {
     }
 
     #[cold]
-    fn fail(&mut self, error: Error) {
+    pub(super) fn fail(&mut self, error: Error) {
         self.error = Some(self.reader.loader.in_file(error));
         self.cursor.reset();
-    }
-
-    /// The bounds in force.
-    #[inline]
-    pub(super) fn active_bounds(&self) -> &ScanBounds {
-        self.prefix_bounds.as_deref().unwrap_or(&self.bounds)
     }
 
     /// Moves the index; false at its end, after an error, or when a read was planned.
@@ -146,8 +139,7 @@ impl TableIter {
     ) -> bool {
         self.near.is_planning = self.is_planning;
         let near = RefCell::new(std::mem::take(&mut self.near));
-        let bounds = self.prefix_bounds.as_deref().unwrap_or(&self.bounds);
-        let scan = IndexScan { near: &near, bounds, direction: self.direction };
+        let scan = IndexScan { near: &near, bounds: &self.bounds, direction: self.direction };
         let context = IndexContext { scan: Some(scan), ..self.reader.index_context(&self.options) };
         let moved = self.index.step(&context, step);
         self.near = near.into_inner();
@@ -201,7 +193,7 @@ impl TableIter {
 
     /// True when nothing within the bounds lies ahead of the current block.
     fn leaves_bounds(&mut self) -> bool {
-        let bounds = self.prefix_bounds.as_deref().unwrap_or(&self.bounds);
+        let bounds = &*self.bounds;
         let context = self.reader.index_context(&self.options);
         let outside = match (self.direction, bounds.upper_key(), bounds.lower_key()) {
             (Direction::Forward, Some(upper), _) => self.index.ends_before(&context, upper, &mut self.scratch),
@@ -257,14 +249,13 @@ impl TableIter {
     /// True when a filter says that the table has nothing for a seek: no key that shares the prefix of the target, where the
     /// caller or the bounds leave no other, or not the one key that is within the bounds.
     fn is_excluded_by_filter(&mut self, target: &[u8]) -> bool {
-        self.prefix_bounds = None;
-        if self.reader.filter.is_none() && !self.options.prefix_same_as_start {
+        if self.reader.filter.is_none() {
             return false;
         }
-        let wants_prefix = self.options.prefix_same_as_start && !self.options.total_order_seek;
-        if wants_prefix {
-            self.adopt_prefix_bounds(user_key(target));
-        }
+        // Targets within a scan may have another prefix: where a deleted range ends, say.
+        let prefix_of_target = || self.reader.prefix_extractor.as_ref()?.prefix(user_key(target));
+        let wants_prefix = !self.options.total_order_seek
+            && self.bounds.prefix().is_some_and(|prefix| prefix_of_target() == Some(prefix));
         let is_excluded = || {
             if wants_prefix && !self.reader.prefix_may_match(&self.options, user_key(target))? {
                 return Ok(true);
@@ -306,7 +297,7 @@ impl TableIter {
 
     /// True when what is known of the current block's rows leaves none of them within the bounds, nor behind it.
     fn is_empty_ahead(&mut self, target: &[u8]) -> bool {
-        let Some(upper) = self.active_bounds().upper_key() else { return false };
+        let Some(upper) = self.bounds.upper_key() else { return false };
         let context = self.reader.index_context(&self.options);
         let is_empty = || -> Result<bool> {
             if self.index.begins_at_or_after(&context, upper)? {
@@ -325,15 +316,6 @@ impl TableIter {
                 self.fail(error);
                 true
             }
-        }
-    }
-
-    /// Narrows the bounds to the keys that share the prefix of `key`.
-    fn adopt_prefix_bounds(&mut self, key: &[u8]) {
-        let Some(extractor) = &self.reader.prefix_extractor else { return };
-        let order = self.reader.loader.comparator.user();
-        if let Some((lower, upper)) = bounds_of_prefix(extractor, order, key) {
-            self.prefix_bounds = Some(Arc::new(self.bounds.narrowed(order, lower, upper)));
         }
     }
 
@@ -371,7 +353,7 @@ impl TableIter {
 
     /// True when the current block, which no key within the bounds lies behind, ends before the lower bound.
     fn lies_below_bounds(&mut self) -> bool {
-        let bounds = self.prefix_bounds.as_deref().unwrap_or(&self.bounds);
+        let bounds = &*self.bounds;
         let Some(lower) = bounds.lower_key() else { return false };
         let context = self.reader.index_context(&self.options);
         match self.index.ends_below(&context, lower, &mut self.scratch) {
@@ -432,7 +414,6 @@ impl InternalIterator for TableIter {
 
     fn seek_to_first(&mut self) {
         self.begin(Direction::Forward);
-        self.prefix_bounds = None;
         if self.move_index(|context, position| context.seek_to_first(position)) && self.load_block() {
             if let Some((block, _)) = &self.block
                 && let Ok(data) = block.data()
@@ -444,7 +425,6 @@ impl InternalIterator for TableIter {
     }
 
     fn seek_to_last(&mut self) {
-        self.prefix_bounds = None;
         self.go_to_last();
     }
 

@@ -139,7 +139,8 @@ impl Partitions {
         if options.read_tier == super::ReadTier::BlockCacheOnly {
             return loader.load(handle, role, options, None).map(BlockGuard::Held);
         }
-        let block = BlockRef::standalone(loader.read(handle, role, true, None)?);
+        let context = options.read_context(role.read_class());
+        let block = BlockRef::standalone(loader.read_in(handle, role, &context, true, None)?);
         Ok(BlockGuard::Borrowed(slot.get_or_init(|| block)))
     }
 

@@ -17,6 +17,7 @@ use crate::blocks::{BlockGuard, BlockRef, BlockRole};
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::block::{IndexBlock, IndexCursor};
 use ferrock_format::handle::BlockHandle;
+use ferrock_vfs::ReadClass;
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -102,7 +103,8 @@ impl NearPartitions {
                 let from = usize::try_from(handle.offset - start).unwrap_or(usize::MAX);
                 let stored = bytes.get(from..from.saturating_add(length));
                 let stored = stored.ok_or_else(|| Error::corruption("a partition is not whole"))?;
-                let verify = context.options.verify_checksums;
+                // The bytes outlast the scan.
+                let verify = true;
                 context.loader.decode_index_extent(stored.to_vec(), handle, verify)
             });
             if let Ok(block) = decoded
@@ -166,7 +168,9 @@ impl IndexScan<'_> {
     ) {
         let range = run.range();
         let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        if let Ok(bytes) = context.loader.read_meta(range.start, length, BlockRole::Index) {
+        if let Ok(bytes) =
+            context.loader.read_meta(range.start, length, &context.options.read_context(ReadClass::Index))
+        {
             near.take_run(context, partitions, run, &bytes);
         }
     }

@@ -22,7 +22,7 @@ use ferrock_base::internal_key::ParsedInternalKey;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::MAX_SEQUENCE_NUMBER;
-use ferrock_base::{Error, Result, SequenceNumber, ValueType};
+use ferrock_base::{Comparator, Error, Result, SequenceNumber, ValueType};
 use ferrock_cache::EntryRole;
 use ferrock_format::block::{IndexFormat, IndexSearch, MetaBlock};
 use ferrock_format::compression::{CompressionType, Dictionary};
@@ -91,7 +91,9 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         let extractor = params.prefix_extractor.as_ref();
         FilterReader::open(&loader, &meta, &properties, extractor, &placement)?
     };
-    let partition_cut = params.prefix_extractor.clone().filter(|extractor| is_cut_by(&properties, extractor));
+    let is_by_bytes = !matches!(params.comparator.user(), Comparator::Custom(_));
+    let partition_cut =
+        params.prefix_extractor.clone().filter(|extractor| is_by_bytes && is_cut_by(&properties, extractor));
     let knows_gaps = partition_cut.is_some() || !loader.side_blocks.is_empty();
     loader.tail = None;
     let data_end = data_end(&loader, &meta, &properties, &index, [index_handle, footer.metaindex]);

@@ -30,8 +30,6 @@ pub struct TableReadOptions {
     pub read_tier: ReadTier,
     /// Ignore prefix filters in seeks.
     pub total_order_seek: bool,
-    /// The caller only wants keys of the seek key's prefix: a seek may then end at once when a filter says so.
-    pub prefix_same_as_start: bool,
     /// Bytes to read ahead in scans; 0 leaves it to the automatic readahead.
     pub readahead_bytes: usize,
     /// Bytes between two pieces of a file that are read over rather than in another request.
@@ -71,7 +69,6 @@ impl Default for TableReadOptions {
             cache_data_blocks: true,
             read_tier: ReadTier::All,
             total_order_seek: false,
-            prefix_same_as_start: false,
             readahead_bytes: 0,
             io_gap_bytes: DEFAULT_IO_GAP_BYTES,
             deadline_us: 0,

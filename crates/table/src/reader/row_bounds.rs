@@ -50,6 +50,16 @@ impl SideBlocks {
         }
         by_partition.sort_unstable();
         by_partition.dedup_by_key(|pair| pair.0);
+        // Side blocks share no bytes with partitions: else a small file could make a reader hold its size many times.
+        let mut begins: Vec<u64> = partitions.iter().map(|partition| partition.offset).collect();
+        begins.sort_unstable();
+        for (partition, side) in partitions.iter().zip(sides) {
+            let next = begins.partition_point(|&begin| begin <= partition.offset);
+            let is_held = by_partition.binary_search_by_key(&partition.offset, |pair| pair.0).is_ok();
+            if is_held && begins.get(next).is_some_and(|&next| side.end_with_trailer().is_none_or(|end| end > next)) {
+                return Err(Error::corruption("row bounds overlap an index partition").at_offset(side.offset));
+            }
+        }
         Ok(Self { by_partition })
     }
 

@@ -32,13 +32,18 @@ pub struct ScanBounds {
     lower: Option<BoundKey>,
     upper: Option<BoundKey>,
     limit_hint: u64,
+    prefix: Option<Vec<u8>>,
 }
 
 impl ScanBounds {
     /// Bounds of user keys, inclusive below and exclusive above.
     #[must_use]
     pub fn new(lower: Option<Vec<u8>>, upper: Option<Vec<u8>>) -> Self {
-        Self { lower: lower.map(|key| BoundKey::new(&key)), upper: upper.map(|key| BoundKey::new(&key)), limit_hint: 0 }
+        Self {
+            lower: lower.map(|key| BoundKey::new(&key)),
+            upper: upper.map(|key| BoundKey::new(&key)),
+            ..Self::default()
+        }
     }
 
     /// The same, of which the reader expects to take only `rows`; 0: no expectation.
@@ -46,6 +51,22 @@ impl ScanBounds {
     pub fn with_limit_hint(mut self, rows: u64) -> Self {
         self.limit_hint = rows;
         self
+    }
+
+    /// The same, of a scan that keeps to the keys of a prefix: it ends where these do, if the prefix is a piece of the key and
+    /// keys are ordered by their bytes, and filters are asked for it.
+    #[must_use]
+    pub fn within_prefix(&self, extractor: &PrefixExtractor, order: &Comparator, prefix: &[u8]) -> Self {
+        // A piece of a key that is a prefix is its own prefix.
+        let narrowed = bounds_of_prefix(extractor, order, prefix);
+        let narrowed = narrowed.map_or_else(|| self.clone(), |(lower, upper)| self.narrowed(order, lower, upper));
+        Self { prefix: Some(prefix.to_vec()), ..narrowed }
+    }
+
+    /// The prefix that the scan keeps to.
+    #[must_use]
+    pub fn prefix(&self) -> Option<&[u8]> {
+        self.prefix.as_deref()
     }
 
     /// First user key wanted.
@@ -72,7 +93,7 @@ impl ScanBounds {
     }
 
     /// These bounds and others, whichever is narrower.
-    pub(super) fn narrowed(&self, order: &Comparator, lower: BoundKey, upper: Option<BoundKey>) -> Self {
+    fn narrowed(&self, order: &Comparator, lower: BoundKey, upper: Option<BoundKey>) -> Self {
         let is_before = |a: &BoundKey, b: &BoundKey| order.compare(a.user_key(), b.user_key()).is_lt();
         let lower = match &self.lower {
             Some(own) if is_before(&lower, own) => own.clone(),
@@ -82,7 +103,7 @@ impl ScanBounds {
             (Some(own), Some(upper)) => Some(if is_before(&upper, own) { upper } else { own.clone() }),
             (own, upper) => upper.or_else(|| own.clone()),
         };
-        Self { lower: Some(lower), upper, limit_hint: self.limit_hint }
+        Self { lower: Some(lower), upper, limit_hint: self.limit_hint, prefix: self.prefix.clone() }
     }
 
     pub(super) fn lower_key(&self) -> Option<&BoundKey> {

@@ -85,6 +85,10 @@ impl TableIter {
 
     fn plan(&mut self, place: impl FnOnce(&mut Self)) -> Option<PlannedRead> {
         self.planned = None;
+        if let Some(error) = self.out_of_time.take() {
+            self.fail(error);
+            return None;
+        }
         self.is_planning = true;
         place(self);
         self.is_planning = false;
@@ -103,9 +107,16 @@ impl TableIter {
         &self.reader.loader.file
     }
 
-    /// Takes what a planned read brought. After an error the iterator makes the read itself, and fails if that fails.
+    /// Takes what a planned read brought. After an error the iterator makes the read itself, and fails if that fails; but not
+    /// when time ran out.
     pub fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
-        let Ok(bytes) = bytes else { return };
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                self.out_of_time = Some(error).filter(|error| error.kind() == ErrorKind::TimedOut);
+                return;
+            }
+        };
         match &read.purpose {
             Purpose::Data(direction) if !bytes.is_empty() => self.window.add(bytes, *direction),
             Purpose::Data(_) => {}
@@ -169,7 +180,8 @@ impl TableIter {
         let context = self.options.read_context(ReadClass::Data);
         self.reader.file_system.counters().window_waited();
         let filled = self.window.fill(&**file, &wanted, direction, &context);
-        if filled.is_err() && wanted != *block {
+        let has_time = filled.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::TimedOut);
+        if filled.is_err() && has_time && wanted != *block {
             // The damage may lie where the scan does not come to.
             self.window.fill(&**file, block, direction, &context)?;
         } else {
@@ -210,7 +222,7 @@ impl TableIter {
 
     fn extent(&self) -> Result<Extent> {
         let context = self.reader.index_context(&self.options);
-        let bounds = self.active_bounds();
+        let bounds = &self.bounds;
         match self.direction {
             Direction::Forward => self.index.forward_extent(&context, bounds.upper_key(), self.reader.data_end),
             Direction::Backward => self.index.backward_extent(&context, bounds.lower_key()),
@@ -233,6 +245,7 @@ impl TableIter {
         let leaf = leaf.index().ok()?;
         let mut at = cursor.clone();
         let mut last = at.entry(leaf).handle;
+        let mut reached = last.size;
         while left > 0 {
             match self.direction {
                 Direction::Forward => at.next(leaf),
@@ -241,7 +254,13 @@ impl TableIter {
             if !at.valid() {
                 break;
             }
-            last = at.entry(leaf).handle;
+            let next = at.entry(leaf).handle;
+            let reach = next.offset.abs_diff(last.offset).saturating_add(reached);
+            // Longer than a request: the rest of the hint is for the next.
+            if reach > self.window.max_bytes() {
+                break;
+            }
+            (last, reached) = (next, reach);
             left -= 1;
         }
         self.hinted_blocks = Some(left);

@@ -103,6 +103,11 @@ impl Window {
         }
     }
 
+    /// The longest request of an automatic window.
+    pub(crate) fn max_bytes(&self) -> u64 {
+        self.policy.max_bytes
+    }
+
     /// Notes that the scan came to a block, wherever it came from.
     pub(crate) fn pass(&mut self, block: Range<u64>) {
         self.passed = Some(block);
@@ -195,7 +200,11 @@ impl Window {
         extent: Extent,
         start: impl FnOnce(&Range<u64>) -> PendingRead,
     ) {
-        let passed = self.begins_at.abs_diff(self.pieces.last().map_or(self.begins_at, |last| last.device_range().end));
+        let far_end = match direction {
+            Direction::Forward => self.pieces.last().map(|last| last.device_range().end),
+            Direction::Backward => self.pieces.first().map(|first| first.device_range().start),
+        };
+        let passed = self.begins_at.abs_diff(far_end.unwrap_or(self.begins_at));
         let automatic = if self.is_last_exact {
             self.policy.max_bytes
         } else if self.policy.threshold == 0 {

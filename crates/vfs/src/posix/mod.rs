@@ -291,7 +291,10 @@ impl FileSystem for PosixFileSystem {
     fn read_stream(&self, context: &ReadContext) -> Box<dyn ReadStream + '_> {
         match &self.backend {
             #[cfg(target_os = "linux")]
-            Ok(Backend::Uring(pool)) => Box::new(uring_stream::RingStream::new(pool, &self.layer, context)),
+            // Each read has its own time, and a wait for the ring has none.
+            Ok(Backend::Uring(pool)) if !context.is_timed() => {
+                Box::new(uring_stream::RingStream::new(pool, &self.layer, context))
+            }
             _ => Box::new(ReadsInTurn::new(&self.counters, context)),
         }
     }
