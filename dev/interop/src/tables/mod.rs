@@ -48,6 +48,7 @@ pub struct CaseResult {
 /// Databases with all pairs of values, in two families each.
 pub fn pairwise(release: Release) -> Vec<CaseJob> {
     let mut rows = pairs::rows(release);
+    rows.extend([pairs::of_many_partitions(release), pairs::of_many_partitions(release)]);
     if !rows.len().is_multiple_of(FAMILIES.len()) {
         rows.extend(rows.first().cloned());
     }

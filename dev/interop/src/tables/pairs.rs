@@ -29,6 +29,26 @@ pub fn of_row(row: &Row) -> impl Iterator<Item = Pair> + '_ {
     choices().flat_map(move |first| choices().skip(first.0 + 1).map(move |second| (first, second)))
 }
 
+/// A row of small blocks and the smallest partitions: pairs alone may leave these apart.
+pub fn of_many_partitions(release: Release) -> Row {
+    let wanted = [
+        ("index", "kTwoLevelIndexSearch"),
+        ("metadata_block_size", "16"),
+        ("block_size", "64"),
+        ("index_block_restart_interval", "1"),
+        ("index_shortening", "kNoShortening"),
+        ("compression", "kNoCompression"),
+        ("row_bounds", "false"),
+        ("partition_cut", "false"),
+    ];
+    let choice = |(name, value): (&str, &str)| {
+        let factor = FACTORS.iter().position(|factor| factor.name == name)?;
+        Some((factor, FACTORS[factor].values(release).iter().position(|other| *other == value)?))
+    };
+    let choices: Vec<_> = wanted.into_iter().filter_map(choice).collect();
+    complete(release, &choices, None, &mut Random::new(13))
+}
+
 /// Rows with all pairs.
 pub fn rows(release: Release) -> Vec<Row> {
     let mut random = Random::new(11);
@@ -77,6 +97,16 @@ fn complete(release: Release, given: &[(usize, usize)], wanted: Option<&BTreeSet
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_partitions_are_asked_for() {
+        for release in [Release::Current, Release::Old] {
+            let row = of_many_partitions(release);
+            let values: Vec<&str> =
+                FACTORS.iter().zip(&row).map(|(factor, &value)| factor.values(release)[value]).collect();
+            assert!(["kTwoLevelIndexSearch", "16", "64"].iter().all(|value| values.contains(value)), "{values:?}");
+        }
+    }
 
     #[test]
     fn rows_have_every_pair_and_no_conflict() {
