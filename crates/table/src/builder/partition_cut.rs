@@ -115,6 +115,7 @@ impl PartitionCut {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ferrock_base::comparator::CustomComparator;
 
     /// Cuts of keys by their number of rows in a block.
     fn cuts(cut: &mut PartitionCut, keys: &[&str], rows: usize) -> Vec<usize> {
@@ -160,5 +161,24 @@ mod tests {
         assert!(PartitionCut::new(None, &Comparator::Bytewise).is_none());
         let fixed = PrefixExtractor::Fixed(3);
         assert!(PartitionCut::new(Some(&fixed), &Comparator::ReverseBytewise).is_some());
+    }
+
+    /// Under it `a1`, `b2`, `a3` are in order, so that a partition may go on behind a block that ends with another.
+    struct BySecondByte;
+
+    impl CustomComparator for BySecondByte {
+        fn name(&self) -> &'static str {
+            "by-second-byte"
+        }
+        fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+            a.get(1).cmp(&b.get(1)).then_with(|| a.cmp(b))
+        }
+    }
+
+    #[test]
+    fn a_callers_own_order_is_left_alone() {
+        let order = Comparator::Custom(std::sync::Arc::new(BySecondByte));
+        assert!(order.compare(b"a1", b"b2").is_lt() && order.compare(b"b2", b"a3").is_lt());
+        assert!(PartitionCut::new(Some(&PrefixExtractor::Fixed(1)), &order).is_none());
     }
 }
