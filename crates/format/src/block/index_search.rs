@@ -1,7 +1,7 @@
 //! Search structures over index keys of the bytewise order.
 //!
 //! ```text
-//! flat     prefix | head u64 x n | tail offset u32 x n | tail ...
+//! flat     prefix | head u64 x n | guide to the heads | tail offset u32 x n | tail ...
 //! tail     rest length varint32 | rest of the user key behind prefix and head | (trailer u64) | handle | (first key)
 //!
 //! head     eight bytes of the user key behind the common prefix, big-endian, zero-padded
@@ -12,6 +12,7 @@
 
 use super::entry::decode_header;
 use super::entry::decode_index_header;
+use super::head_guide::HeadGuide;
 use super::index::IndexFormat;
 use super::interpolation;
 use super::layout::BlockLayout;
@@ -58,6 +59,7 @@ fn strip_prefix<'a>(prefix: &[u8], key: &'a [u8]) -> Result<&'a [u8], Ordering> 
 pub(super) struct FlatIndex {
     prefix: Vec<u8>,
     heads: Vec<u64>,
+    guide: HeadGuide,
     tail_offsets: Vec<u32>,
     tails: Vec<u8>,
     key_is_user_key: bool,
@@ -81,7 +83,8 @@ impl FlatIndex {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.prefix.capacity() + self.heads.capacity() * 8 + self.tail_offsets.capacity() * 4 + self.tails.capacity()
+        let heads = self.heads.capacity() * HEAD_SIZE + self.guide.memory_bytes();
+        self.prefix.capacity() + heads + self.tail_offsets.capacity() * 4 + self.tails.capacity()
     }
 
     /// The entry at `index`. `None` past the end (the builder wrote every entry whole).
@@ -128,7 +131,10 @@ impl FlatIndex {
             Err(_) => return self.heads.len(),
         };
         let target = head(rest);
-        self.lower_bound_from(self.heads.partition_point(|&head| head < target), target, rest, target_trailer)
+        let window = self.guide.window(target, self.heads.len());
+        let start = window.start;
+        let low = start + self.heads[window].partition_point(|&head| head < target);
+        self.lower_bound_from(low, target, rest, target_trailer)
     }
 
     /// The same by interpolation.
@@ -268,6 +274,7 @@ impl FlatIndexBuilder {
         self.index.heads.shrink_to_fit();
         self.index.tail_offsets.shrink_to_fit();
         self.index.tails.shrink_to_fit();
+        self.index.guide = HeadGuide::build(&self.index.heads);
         self.index
     }
 }

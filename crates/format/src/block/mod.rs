@@ -28,6 +28,7 @@ mod data_cursor;
 mod entry;
 mod flat_decode;
 mod hash_index;
+mod head_guide;
 mod index;
 mod index_cursor;
 mod index_search;
