@@ -127,7 +127,7 @@ fn less(now: Option<u64>, before: Option<u64>) -> Option<u64> {
 }
 
 impl ClassCounters {
-    fn since(self, before: Self) -> Self {
+    pub(super) fn since(self, before: Self) -> Self {
         let requests = self.requests.saturating_sub(before.requests);
         Self { requests, bytes: self.bytes.saturating_sub(before.bytes) }
     }

@@ -73,9 +73,9 @@ impl Outside {
         }
     }
 
-    /// What was read between two calls of [`Self::counters`].
-    pub(crate) fn between(&self, before: ClassCounters, after: ClassCounters) -> ClassCounters {
-        let own = if let Self::Process { own_calls } = self { *own_calls } else { 0 };
+    /// What was read between two calls of [`Self::counters`], the second of which was the `calls`th since the first.
+    pub(crate) fn between(&self, before: ClassCounters, after: ClassCounters, calls: u64) -> ClassCounters {
+        let own = if let Self::Process { own_calls } = self { *own_calls * calls } else { 0 };
         ClassCounters {
             requests: (after.requests - before.requests).saturating_sub(own),
             bytes: after.bytes - before.bytes,
@@ -122,7 +122,7 @@ mod tests {
         let outside = Outside::of("pread", Path::new(".")).unwrap();
         let (before, after) = (outside.counters().unwrap(), outside.counters().unwrap());
         // Other tests of this process may read meanwhile.
-        assert!(outside.between(before, after).requests < 1000);
+        assert!(outside.between(before, after, 1).requests < 1000);
         assert!(matches!(outside, Outside::Process { own_calls } if own_calls > 0));
     }
 }

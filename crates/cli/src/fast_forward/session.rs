@@ -17,6 +17,7 @@ use ferrock_table::{PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY};
 use ferrock_vfs::{RandomAccessOptions, WritableOptions, default_file_system};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Bytes of the cache when only index and filters go there.
 const METADATA_CACHE_BYTES: u64 = 256 << 20;
@@ -309,7 +310,7 @@ impl<'a> Session<'a> {
     /// A run, and where its counters are not those of the system, what they are.
     fn run_once(&self, name: &str, case: &Case, data: &DataSet, opened: &Opened) -> Result<(Run, Option<String>)> {
         let database = &*opened.database;
-        let before = opened.outside.as_ref().map(Outside::counters).transpose()?;
+        let before = opened.outside.as_ref().map(|outside| both_counters(outside, database)).transpose()?;
         let result = run(database, &case.plan, data);
         let run = result.map_err(|failure| match failure {
             Failure::Data(message) => Failure::Data(format!("{name} in {}: {message}", opened.directory.display())),
@@ -317,8 +318,7 @@ impl<'a> Session<'a> {
         })?;
         let mut difference = None;
         if let Some((outside, before)) = opened.outside.as_ref().zip(before) {
-            let seen = outside.between(before, outside.counters()?);
-            let told = run.counters.total;
+            let (seen, told) = settled_counters(outside, database, before)?;
             if seen != told {
                 let of = |counters: ClassCounters| format!("{} requests, {} bytes", counters.requests, counters.bytes);
                 let place = outside.name();
@@ -327,6 +327,34 @@ impl<'a> Session<'a> {
         }
         database.after_run(&mut *case.plan.keys_read(data))?;
         Ok((run, difference))
+    }
+}
+
+/// How often, and for how long each time, counters that differ are looked at again.
+const LOOKS: usize = 50;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+
+/// What the system has counted, and what the engine has.
+fn both_counters(outside: &Outside, database: &dyn Database) -> Result<(ClassCounters, ClassCounters)> {
+    Ok((outside.counters()?, database.counters()?.total))
+}
+
+/// What both have counted since `before`: once it is the same, or after a while. What was read ahead and given up may
+/// still be on its way when a run ends; one of them then counts it before the other.
+fn settled_counters(
+    outside: &Outside,
+    database: &dyn Database,
+    before: (ClassCounters, ClassCounters),
+) -> Result<(ClassCounters, ClassCounters)> {
+    let mut looks = 1;
+    loop {
+        let after = both_counters(outside, database)?;
+        let (seen, told) = (outside.between(before.0, after.0, looks), after.1.since(before.1));
+        if seen == told || looks as usize > LOOKS {
+            return Ok((seen, told));
+        }
+        looks += 1;
+        std::thread::sleep(BETWEEN_LOOKS);
     }
 }
 
