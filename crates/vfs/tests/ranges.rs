@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use common::pattern;
 use ferrock_base::ErrorKind;
 use ferrock_vfs::{
-    FileSystem, PosixFileSystem, RandomAccessFile, RandomAccessOptions, RangeRead, ReadClass, ReadContext,
+    FileSystem, PoolLimits, PosixFileSystem, RandomAccessFile, RandomAccessOptions, RangeRead, ReadClass, ReadContext,
     WritableOptions,
 };
 
@@ -150,6 +150,39 @@ fn many_threads_share_the_reads_in_flight() {
             assert!(Instant::now() < deadline, "{way}: {pool:?}");
             let _ = file_system.start_read(file, 0, 1, &context).wait().unwrap();
         }
+    });
+}
+
+/// What was given up in flight does not keep its memory from those who come next.
+#[test]
+fn memory_of_reads_given_up_is_there_for_the_next() {
+    let bytes = pattern(1_000_000, 8);
+    everywhere(&bytes, |file_system, file, way| {
+        let pool = file_system.read_layer().unwrap().pool();
+        let limits = pool.limits();
+        pool.set_limits(PoolLimits { total_bytes: 128 << 10, read_ahead_bytes: 64 << 10, ..limits });
+        let context = ReadContext::default();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        for _ in 0..50 {
+            drop(file_system.start_read(file, 0, 60_000, &context));
+            // As soon as the device is done with it, there is room for a read ahead, and for a read of all there is.
+            loop {
+                let pending = file_system.start_read(file, 100_000, 60_000, &context);
+                let patience = Instant::now() + Duration::from_millis(5);
+                while !pending.is_ready() && Instant::now() < patience {
+                    std::thread::yield_now();
+                }
+                if pending.is_ready() {
+                    break;
+                }
+                assert!(Instant::now() < deadline, "{way}: {pool:?}");
+            }
+            while file.read_range(200_000, 120_000, &context).is_err() {
+                assert!(Instant::now() < deadline, "{way}: {pool:?}");
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        }
+        pool.set_limits(limits);
     });
 }
 

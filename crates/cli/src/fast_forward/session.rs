@@ -330,9 +330,11 @@ impl<'a> Session<'a> {
     }
 }
 
-/// How often, and for how long each time, counters that differ are looked at again.
-const LOOKS: usize = 50;
+/// For how long each time counters that differ are looked at again, and how often at most.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+const LOOKS: u64 = 1000;
+/// The same where what differs may be what others read.
+const LOOKS_BESIDE_OTHERS: u64 = 20;
 
 /// What the system has counted, and what the engine has.
 fn both_counters(outside: &Outside, database: &dyn Database) -> Result<(ClassCounters, ClassCounters)> {
@@ -346,11 +348,12 @@ fn settled_counters(
     database: &dyn Database,
     before: (ClassCounters, ClassCounters),
 ) -> Result<(ClassCounters, ClassCounters)> {
+    let most = if outside.sees_others() { LOOKS_BESIDE_OTHERS } else { LOOKS };
     let mut looks = 1;
     loop {
         let after = both_counters(outside, database)?;
         let (seen, told) = (outside.between(before.0, after.0, looks), after.1.since(before.1));
-        if seen == told || looks as usize > LOOKS {
+        if seen == told || looks > most {
             return Ok((seen, told));
         }
         looks += 1;

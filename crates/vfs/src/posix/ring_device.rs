@@ -13,8 +13,9 @@ use crate::ranges::{CANCEL_USER_DATA, Entry, RingDevice};
 
 /// More than the reactor has in flight, with room for cancellations.
 const ENTRIES: u32 = 256;
-/// So many times the kernel may be short of something before a request counts as refused.
-const MAX_ATTEMPTS: u32 = 100;
+/// So many times the kernel may be short of something before the ring counts as broken; behind so many, each waits.
+const MAX_ATTEMPTS: u32 = 1000;
+const MAX_HASTY_ATTEMPTS: u32 = 100;
 /// How long to sleep when the kernel cannot sleep for us.
 const PAUSE: Duration = Duration::from_micros(50);
 
@@ -64,6 +65,7 @@ enum Entered {
 }
 
 impl RingDevice for UringDevice {
+    #[expect(clippy::disallowed_methods, reason = "the kernel is short of something: there is no clock to wait by")]
     unsafe fn submit(&self, entry: Entry) -> io::Result<()> {
         let entry = match entry {
             Entry::Read { user_data, fd, offset, memory, length } => {
@@ -80,13 +82,16 @@ impl RingDevice for UringDevice {
         if pushed.is_err() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        // The entry is in the queue and cannot be taken back: were it refused now, the next call would submit it.
-        for _ in 0..MAX_ATTEMPTS {
+        // The entry is in the queue and cannot be taken back: were it left there, a later call would submit it, when its
+        // descriptor may be another file's. So there is no later call: reads go on without the ring.
+        for attempt in 0..MAX_ATTEMPTS {
             match self.enter(false, None) {
-                Entered::Short => std::thread::yield_now(),
-                Entered::Done | Entered::Broken => break,
+                Entered::Short if attempt < MAX_HASTY_ATTEMPTS => std::thread::yield_now(),
+                Entered::Short => std::thread::sleep(PAUSE),
+                Entered::Done | Entered::Broken => return Ok(()),
             }
         }
+        self.is_broken.store(true, Ordering::Release);
         Ok(())
     }
 

@@ -43,7 +43,7 @@ impl Slot {
         let unit = alignment.unwrap_or(1);
         let lead = (read.offset % unit as u64) as usize;
         let span = (lead + read.length).next_multiple_of(unit);
-        let memory = layer.pool().take(span)?;
+        let memory = layer.take_memory(span)?;
         let label = ReadLabel::whole(read.class, read.length);
         layer.counters().device_request(label, device_bytes(read.offset, read.length, alignment));
         let AddedRead { ref file, offset, length, class, tag } = *read;

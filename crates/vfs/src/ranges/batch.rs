@@ -62,7 +62,7 @@ pub(crate) fn unit_of<F: RandomAccessFile + ?Sized>(file: &F) -> u64 {
 
 fn take_memory(layer: Option<&ReadLayer>, length: usize) -> Result<PooledMemory> {
     match layer {
-        Some(layer) => layer.pool().take(length),
+        Some(layer) => layer.take_memory(length),
         // A file of a foreign file system: memory that is used once.
         None => BufferPool::default().take(length),
     }

@@ -10,7 +10,7 @@ use ferrock_base::{Error, ErrorKind, Result};
 
 use super::context::{ReadContext, ReadLabel};
 use super::plan::Run;
-use super::pool::BufferPool;
+use super::pool::{BufferPool, PooledMemory};
 use super::reactor::{Reactor, RingDevice};
 use super::threads::IoThreads;
 use crate::counters::IoCounters;
@@ -57,6 +57,24 @@ impl ReadLayer {
     pub(crate) fn reactor(&self) -> Option<&Arc<Reactor>> {
         let Backend::Ring(open) = self.backend else { return None };
         self.reactor.get_or_init(|| open().ok().map(|device| Arc::new(Reactor::new(device)))).as_ref()
+    }
+
+    /// Memory for a read. What reads that were given up still held is counted only where there would be too little.
+    pub(crate) fn take_memory(&self, length: usize) -> Result<PooledMemory> {
+        self.pool.take(length).or_else(|error| {
+            let Some(Some(reactor)) = self.reactor.get() else { return Err(error) };
+            reactor.collect();
+            self.pool.take(length)
+        })
+    }
+
+    /// Whether a read of `length` bytes may be started ahead of need.
+    pub(crate) fn has_room_ahead(&self, length: usize) -> bool {
+        self.pool.has_room_ahead(length)
+            || self.reactor.get().and_then(Option::as_ref).is_some_and(|reactor| {
+                reactor.collect();
+                self.pool.has_room_ahead(length)
+            })
     }
 
     pub(crate) fn threads(&self) -> &IoThreads {

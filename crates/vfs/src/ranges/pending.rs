@@ -197,14 +197,14 @@ fn begin(
     };
     let unit = batch::unit_of(&**file);
     let run = Run::of(wanted, unit);
-    if !layer.pool().has_room_ahead(run.length()) {
+    if !layer.has_room_ahead(run.length()) {
         return State::Deferred { file: Arc::clone(file), offset, context: *context };
     }
     let end_us = watch.end_us();
     match (layer.backend(), file.raw_fd()) {
         (Backend::AtOnce, _) if file.reads_at_once() => State::Ready(file.read_range(offset, length, context)),
         (Backend::Ring(_), Some(fd)) if let Some(reactor) = layer.reactor() => {
-            let started = match layer.pool().take(run.length()) {
+            let started = match layer.take_memory(run.length()) {
                 Ok(memory) => {
                     let lengths = run.request_lengths(unit, context.max_request_bytes);
                     reactor.start(fd, &run, lengths, memory).ok()

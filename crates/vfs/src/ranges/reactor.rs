@@ -177,6 +177,12 @@ impl Reactor {
         self.device.take(&mut |user_data, result| state.complete(user_data, result, garbage));
     }
 
+    /// Frees what was given up and has completed. Whoever reads does so, too; this is for when there is too little memory to.
+    pub(crate) fn collect(&self) {
+        let mut garbage = Vec::new();
+        self.reap(&mut self.state.lock(), &mut garbage);
+    }
+
     /// Begins to read a run of a descriptor that stays open until this returns. Gives the memory back when there is too
     /// much in flight.
     pub(crate) fn start(

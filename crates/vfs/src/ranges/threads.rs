@@ -17,8 +17,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ferrock_base::Result;
 use ferrock_base::thread::{Job, Spawner, StdSpawner};
+use ferrock_base::{Error, ErrorKind, Result};
 
 use super::buffer::ReadBuffer;
 use super::context::ReadContext;
@@ -48,21 +48,28 @@ struct Task {
 }
 
 impl Task {
-    /// Performs it, if nobody did or gave it up.
-    fn run(&self) {
+    /// Performs it, if nobody did or gave it up; true when it did.
+    fn run(&self) -> bool {
         let file = {
             let mut state = self.state.lock();
             match std::mem::replace(&mut *state, State::Running) {
                 State::Queued(file) => file,
                 other => {
                     *state = other;
-                    return;
+                    return false;
                 }
             }
         };
+        let mut unfinished = Unfinished { task: Some(self) };
         let result = file.read_range(self.offset, self.length, &self.context);
+        unfinished.task = None;
         // The file may be closed by this, which is no business of who waits.
         drop(file);
+        self.finish(result);
+        true
+    }
+
+    fn finish(&self, result: Result<ReadBuffer>) {
         let mut state = self.state.lock();
         // What was given up meanwhile is dropped here, behind the lock.
         let unwanted = match *state {
@@ -72,6 +79,20 @@ impl Task {
         drop(state);
         drop(unwanted);
         self.done.notify_all();
+    }
+}
+
+/// A read that ends here was ended by a panic in the file, which may be anybody's: who waits for it must not for ever.
+struct Unfinished<'t> {
+    task: Option<&'t Task>,
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(task) = self.task {
+            let message = "the file panicked while it was read; see what the panic printed";
+            task.finish(Err(Error::new(ErrorKind::Aborted, message).at_offset(task.offset)));
+        }
     }
 }
 
@@ -92,6 +113,7 @@ struct Shared {
 impl Shared {
     /// What a thread does.
     fn serve(&self) {
+        let mut counted = Counted(Some(self));
         let mut queue = self.queue.lock();
         loop {
             if let Some(task) = queue.tasks.pop_front() {
@@ -111,7 +133,25 @@ impl Shared {
                 break;
             }
         }
+        // Counted off before the lock is free: whoever starts a read then starts a thread for it.
         queue.threads -= 1;
+        counted.0 = None;
+    }
+
+    /// Takes a read off the queue that no thread is needed for any more.
+    fn forget(&self, task: &Arc<Task>) {
+        self.queue.lock().tasks.retain(|queued| !Arc::ptr_eq(queued, task));
+    }
+}
+
+/// A thread, counted off also when a file panics in it.
+struct Counted<'s>(Option<&'s Shared>);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0 {
+            shared.queue.lock().threads -= 1;
+        }
     }
 }
 
@@ -199,7 +239,9 @@ impl TaskTicket {
     /// The outcome; `None` when the time was over before. `time_left` is asked before every sleep.
     pub(crate) fn wait(self, time_left: &dyn Fn() -> Option<Duration>) -> Option<Result<ReadBuffer>> {
         // Does nothing unless no thread has begun it.
-        self.task.run();
+        if self.task.run() {
+            self.shared.forget(&self.task);
+        }
         let mut state = self.task.state.lock();
         loop {
             if let State::Done(_) = *state {
@@ -219,8 +261,75 @@ impl Drop for TaskTicket {
     fn drop(&mut self) {
         let left = std::mem::replace(&mut *self.task.state.lock(), State::Taken);
         if let State::Queued(_) = left {
-            self.shared.queue.lock().tasks.retain(|task| !Arc::ptr_eq(task, &self.task));
+            self.shared.forget(&self.task);
         }
         drop(left);
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use ferrock_base::thread::Join;
+    use std::path::Path;
+
+    /// Panics when it is read, or reads zeros.
+    #[derive(Debug)]
+    struct TestFile {
+        panics: bool,
+    }
+
+    impl RandomAccessFile for TestFile {
+        fn read_at(&self, _offset: u64, buffer: &mut [u8]) -> Result<usize> {
+            assert!(!self.panics, "as it was told");
+            buffer.fill(0);
+            Ok(buffer.len())
+        }
+        fn size(&self) -> u64 {
+            1 << 20
+        }
+        fn path(&self) -> &Path {
+            Path::new("/panics")
+        }
+    }
+
+    #[derive(Debug)]
+    struct NoThreads;
+
+    impl Spawner for NoThreads {
+        fn spawn(&self, _name: &str, _job: Job) -> Result<Box<dyn Join>> {
+            Err(Error::new(ErrorKind::Aborted, "no more threads"))
+        }
+    }
+
+    fn start(threads: &IoThreads, panics: bool) -> TaskTicket {
+        threads.start(Arc::new(TestFile { panics }), 4096, 100, &ReadContext::default())
+    }
+
+    #[test]
+    fn a_file_that_panics_is_an_error_for_its_reader_alone() {
+        let threads = IoThreads::default();
+        for _ in 0..20 {
+            let ticket = start(&threads, true);
+            while !ticket.is_done() {
+                std::thread::yield_now();
+            }
+            let error = ticket.wait(&|| None).unwrap().unwrap_err();
+            assert!(error.to_string().contains("panicked"), "{error}");
+            assert_eq!(start(&threads, false).wait(&|| None).unwrap().unwrap().bytes(), [0; 100]);
+        }
+        assert!(threads.count() <= MAX_THREADS, "threads that panicked are not counted any more");
+    }
+
+    #[test]
+    fn without_threads_nothing_is_left_behind() {
+        let threads = IoThreads::with_spawner(Arc::new(NoThreads));
+        for _ in 0..100 {
+            assert_eq!(start(&threads, false).wait(&|| None).unwrap().unwrap().len(), 100);
+            drop(start(&threads, false));
+        }
+        assert_eq!((threads.count(), threads.shared.queue.lock().tasks.len()), (0, 0));
     }
 }
