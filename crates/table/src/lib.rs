@@ -32,6 +32,6 @@ pub use charging::{CacheUsageOptions, ChargeDecision, Charging};
 pub use options::BlockBasedTableOptions;
 pub use read_sample::{ReadCounts, ReadSample};
 pub use reader::{
-    FooterDetails, LoadedBlock, NeededBlock, PlannedRead, ReadTier, RoundReads, RowsOfBlock, ScanBounds, TableIter,
-    TableLookup, TableReadOptions, TableReader, TableReaderParams, TableStatistics,
+    FooterDetails, LoadedBlock, NeededBlock, PlannedRead, ReadTier, RoundReads, RowsOfBlock, ScanBounds, ScanOutlook,
+    TableIter, TableLookup, TableReadOptions, TableReader, TableReaderParams, TableStatistics,
 };

@@ -207,6 +207,12 @@ impl HeldIndexPosition {
         Ok(rows.is_some_and(|rows| rows.begins_at_or_after(upper.user_key())))
     }
 
+    /// True when the row bounds say that every row of the current block is behind `user_key`.
+    pub(crate) fn begins_after_key(&self, context: &IndexContext<'_, '_>, user_key: &[u8]) -> Result<bool> {
+        let rows = self.position().rows(context.loader.comparator.user())?;
+        Ok(rows.is_some_and(|rows| rows.begins_after(user_key)))
+    }
+
     /// True when the rows of the key's partition ended before the current block, in a table of partition cuts.
     pub(crate) fn partition_ended_before(
         &self,

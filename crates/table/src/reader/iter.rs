@@ -12,7 +12,7 @@
 use super::index_reader::{HeldIndexPosition, IndexContext, IndexPosition};
 use super::near_partitions::{IndexScan, NearPartitions};
 use super::scan_bounds::{BoundKey, ScanBounds, bounds_of_prefix};
-use super::scan_plan::PlannedRead;
+use super::scan_plan::{PlannedRead, PlannedWindow};
 use super::window::{Direction, Window, WindowPolicy};
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
@@ -42,6 +42,8 @@ pub struct TableIter {
     /// Reads are planned, not made.
     pub(super) is_planning: bool,
     pub(super) planned: Option<PlannedRead>,
+    /// The window of the data read that was planned last: it is not sized anew when it comes to be read.
+    pub(super) planned_window: Option<PlannedWindow>,
     /// A planned read that took too long.
     pub(super) out_of_time: Option<Error>,
     scratch: Vec<u8>,
@@ -78,6 +80,7 @@ impl TableIter {
             hinted_blocks: None,
             is_planning: false,
             planned: None,
+            planned_window: None,
             out_of_time: None,
             scratch: Vec::new(),
             error: None,
@@ -93,6 +96,7 @@ impl TableIter {
     /// Gives the iterator other bounds. It is not positioned afterwards; what it has in memory stays of use.
     pub fn set_bounds(&mut self, bounds: Arc<ScanBounds>) {
         self.bounds = bounds;
+        self.planned_window = None;
         self.begin(self.direction);
     }
 
@@ -217,7 +221,10 @@ impl TableIter {
             if self.take_cursor_error() || !self.index.valid() || self.leaves_bounds() {
                 return;
             }
-            if !self.move_index(|context, position| context.next(position)) || !self.load_block() {
+            if !self.move_index(|context, position| context.next(position))
+                || self.begins_beyond_upper()
+                || !self.load_block()
+            {
                 return;
             }
             if let Some((block, _)) = &self.block
@@ -319,6 +326,19 @@ impl TableIter {
         }
     }
 
+    /// True when the row bounds say that the current block, and so what lies behind it, begins where the bounds end.
+    fn begins_beyond_upper(&mut self) -> bool {
+        let Some(upper) = self.bounds.upper_key() else { return false };
+        let context = self.reader.index_context(&self.options);
+        match self.index.begins_at_or_after(&context, upper) {
+            Ok(is_beyond) => is_beyond,
+            Err(error) => {
+                self.fail(error);
+                true
+            }
+        }
+    }
+
     /// True when no key at or after the target is within the bounds.
     #[inline]
     fn is_beyond_upper(&self, target: &[u8]) -> bool {
@@ -365,15 +385,16 @@ impl TableIter {
         }
     }
 
-    /// After the index was placed for a target: when that is the upper bound and the current block has nothing before it,
-    /// the block before.
+    /// After the index was placed for a target going back: when the current block has nothing before it, the block before.
+    /// Row bounds tell, and for the upper bound, which is not wanted itself, separators may, too.
     fn step_over_empty_end(&mut self, target: &[u8]) -> bool {
-        let Some(upper) = self.bounds.upper_key().filter(|upper| user_key(target) == upper.user_key()) else {
-            return true;
-        };
-        let upper: BoundKey = upper.clone();
+        let upper: Option<BoundKey> = self.bounds.upper_key().filter(|key| user_key(target) == key.user_key()).cloned();
         let context = self.reader.index_context(&self.options);
-        match self.index.follows_end(&context, &upper, &mut self.scratch) {
+        let has_nothing = match &upper {
+            Some(upper) => self.index.follows_end(&context, upper, &mut self.scratch),
+            None => self.index.begins_after_key(&context, user_key(target)),
+        };
+        match has_nothing {
             Ok(true) => self.move_index(|context, position| context.prev(position)) && !self.lies_below_bounds(),
             Ok(false) => true,
             Err(error) => {
@@ -414,7 +435,10 @@ impl InternalIterator for TableIter {
 
     fn seek_to_first(&mut self) {
         self.begin(Direction::Forward);
-        if self.move_index(|context, position| context.seek_to_first(position)) && self.load_block() {
+        if self.move_index(|context, position| context.seek_to_first(position))
+            && !self.begins_beyond_upper()
+            && self.load_block()
+        {
             if let Some((block, _)) = &self.block
                 && let Ok(data) = block.data()
             {

@@ -208,7 +208,7 @@ impl TableReader {
 }
 
 /// Of a key as the index has it.
-fn truncate_to_user_key(key: &mut Vec<u8>, is_user_key: bool) {
+pub(super) fn truncate_to_user_key(key: &mut Vec<u8>, is_user_key: bool) {
     if !is_user_key {
         key.truncate(key.len().saturating_sub(TRAILER_SIZE));
     }

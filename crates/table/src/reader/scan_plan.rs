@@ -34,6 +34,15 @@ enum Purpose {
     Data(Direction),
 }
 
+/// A window that was sized, and how much of a limit hint it leaves.
+#[derive(Debug)]
+pub(super) struct PlannedWindow {
+    block: Range<u64>,
+    direction: Direction,
+    wanted: Range<u64>,
+    hinted_blocks: Option<u64>,
+}
+
 impl PlannedRead {
     pub(super) fn index(run: PartitionRun) -> Self {
         Self { range: run.range(), purpose: Purpose::Index(run) }
@@ -49,6 +58,11 @@ impl PlannedRead {
     #[must_use]
     pub fn length(&self) -> usize {
         usize::try_from(self.range.end - self.range.start).unwrap_or(usize::MAX)
+    }
+
+    /// Where data is to be read.
+    pub(super) fn data_range(&self) -> Option<&Range<u64>> {
+        Some(&self.range).filter(|_| matches!(self.purpose, Purpose::Data(_)))
     }
 
     /// What the file layer counts it as.
@@ -142,7 +156,9 @@ impl TableIter {
         let stored = match self.reader.loader.file.mapped(handle.offset, length) {
             Some(mapped) => mapped.to_vec(),
             None => {
-                if !self.window.covers(&range) && !self.read_window(&range)? {
+                if self.window.covers(&range) {
+                    self.take_planned_window(&range);
+                } else if !self.read_window(&range)? {
                     return Ok(None);
                 }
                 self.window.bytes(&range).ok_or_else(|| short_read(handle.offset, length, 0))?
@@ -161,22 +177,18 @@ impl TableIter {
             self.read_ahead()?;
             return Ok(true);
         }
-        self.note_spent();
-        let extent = self.extent()?;
-        let limit_end = self.limit_end();
-        let histories = &self.reader.histories;
-        let extent = Extent { is_exact: extent.is_exact && !histories.exact.is_wasteful(), ..extent };
-        if self.options.adaptive_readahead {
-            self.window.begin_with(histories.growing.affordable_bytes());
-        }
-        let wanted = self.window.plan(block, direction, extent, limit_end);
-        let wanted = self.without_cached(block, wanted)?;
-        let file = &self.reader.loader.file;
+        let wanted = match self.take_planned_window(block) {
+            Some(wanted) => wanted,
+            None => self.size_window(block)?,
+        };
         if self.is_planning {
             let range = self.window.rest(&wanted, direction);
             self.planned = Some(PlannedRead { range, purpose: Purpose::Data(direction) });
+            let (block, hinted_blocks) = (block.clone(), self.hinted_blocks);
+            self.planned_window = Some(PlannedWindow { block, direction, wanted, hinted_blocks });
             return Ok(false);
         }
+        let file = &self.reader.loader.file;
         let context = self.options.read_context(ReadClass::Data);
         self.reader.file_system.counters().window_waited();
         let filled = self.window.fill(&**file, &wanted, direction, &context);
@@ -189,6 +201,29 @@ impl TableIter {
         }
         self.read_ahead()?;
         Ok(true)
+    }
+
+    /// The window that was planned for the block, if that is the one that the iterator came to after it planned.
+    fn take_planned_window(&mut self, block: &Range<u64>) -> Option<Range<u64>> {
+        let planned = self.planned_window.take()?;
+        let is_it = planned.block == *block && planned.direction == self.direction;
+        if is_it {
+            self.hinted_blocks = planned.hinted_blocks;
+        }
+        is_it.then_some(planned.wanted)
+    }
+
+    fn size_window(&mut self, block: &Range<u64>) -> Result<Range<u64>> {
+        self.note_spent();
+        let extent = self.extent()?;
+        let limit_end = self.limit_end();
+        let histories = &self.reader.histories;
+        let extent = Extent { is_exact: extent.is_exact && !histories.exact.is_wasteful(), ..extent };
+        if self.options.adaptive_readahead {
+            self.window.begin_with(histories.growing.affordable_bytes());
+        }
+        let wanted = self.window.plan(block, self.direction, extent, limit_end);
+        self.without_cached(block, wanted)
     }
 
     /// Begins to read the window behind the one that the scan is in, where that pays.
@@ -229,17 +264,21 @@ impl TableIter {
         }
     }
 
+    /// Blocks that a limit hint asks for, from the one that the iterator is placed in.
+    pub(super) fn limit_hint_blocks(&self) -> Option<u64> {
+        let rows = self.bounds.limit_hint().checked_sub(1)?;
+        let properties = &self.reader.properties;
+        let data_blocks = properties.num_data_blocks.max(1);
+        let rows_per_block = (properties.num_entries.saturating_add(data_blocks / 2) / data_blocks).max(1);
+        Some(rows.div_ceil(rows_per_block) + 1)
+    }
+
     /// Where the blocks end, in the direction of the scan, that the limit hint asks for: those of the other rows, in whole
     /// blocks, and the one that the iterator is placed in. What lies in the next index partition is asked for when the scan
     /// comes there.
     fn limit_end(&mut self) -> Option<u64> {
-        let rows = self.bounds.limit_hint().checked_sub(1)?;
-        let blocks = self.hinted_blocks.unwrap_or_else(|| {
-            let properties = &self.reader.properties;
-            let data_blocks = properties.num_data_blocks.max(1);
-            let rows_per_block = (properties.num_entries.saturating_add(data_blocks / 2) / data_blocks).max(1);
-            rows.div_ceil(rows_per_block) + 1
-        });
+        let hinted = self.limit_hint_blocks()?;
+        let blocks = self.hinted_blocks.unwrap_or(hinted);
         let mut left = blocks.checked_sub(1)?;
         let (leaf, cursor) = self.index.leaf()?;
         let leaf = leaf.index().ok()?;

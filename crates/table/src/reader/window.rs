@@ -108,6 +108,11 @@ impl Window {
         self.policy.max_bytes
     }
 
+    /// True when the read that was planned last goes as far as the bounds of the scan.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.is_last_exact
+    }
+
     /// Notes that the scan came to a block, wherever it came from.
     pub(crate) fn pass(&mut self, block: Range<u64>) {
         self.passed = Some(block);

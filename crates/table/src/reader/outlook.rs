@@ -1,0 +1,97 @@
+//! What a scan knows of the rows ahead of it before it reads them, for who merges several scans.
+//!
+//! ```text
+//! scan     ......|== block ==|======|......      forward, placed before a block or in it
+//!                B_i         S_i    S_j
+//!                ^ bound            ^ reach      no row ahead is before `bound`; what is read next goes up to `reach`
+//! ```
+//!
+//! Backward `bound` is the separator of the block, which no row of it is behind, and `reach` the one before what is read. Both come
+//! from the partition of the index that the scan stands in: nothing is read for them.
+
+use super::iter::TableIter;
+use super::row_bounds::truncate_to_user_key;
+use super::scan_plan::PlannedRead;
+use super::window::Direction;
+use ferrock_base::Result;
+use ferrock_format::block::IndexBlock;
+use std::ops::Range;
+
+/// What is known of the rows ahead of a scan. Keys are user keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScanOutlook {
+    /// No row ahead comes before this key, in the direction of the scan. `None`: not known.
+    pub bound: Option<Vec<u8>>,
+    /// What is read next, or the rows that a limit hint asks for, are rows up to this key. `None`: not known.
+    pub reach: Option<Vec<u8>>,
+    /// The read is all that the scan's bounds leave of the table, or of it as much as one request may be.
+    pub is_whole_range: bool,
+}
+
+impl TableIter {
+    /// What is known after the iterator was placed, or planned a read instead (`planned`).
+    #[must_use]
+    pub fn outlook(&self, planned: Option<&PlannedRead>) -> ScanOutlook {
+        // Damage shows when the block is needed.
+        self.find_outlook(planned).unwrap_or_default()
+    }
+
+    fn find_outlook(&self, planned: Option<&PlannedRead>) -> Result<ScanOutlook> {
+        if !self.index.valid() {
+            return Ok(ScanOutlook::default());
+        }
+        let bound = match self.direction {
+            Direction::Forward => {
+                let rows = self.index.position().rows(self.reader.loader.comparator.user())?;
+                rows.map(|rows| rows.lower_bound().to_vec())
+            }
+            Direction::Backward => {
+                let mut separator = Vec::new();
+                self.index.position().key_into(&mut separator)?;
+                truncate_to_user_key(&mut separator, self.reader.loader.index_format.key_is_user_key);
+                Some(separator)
+            }
+        };
+        let reach = match (self.limit_hint_blocks(), planned.and_then(PlannedRead::data_range)) {
+            (Some(blocks), _) => self.reach_by(|passed, _| passed + 1 >= blocks)?,
+            (None, Some(range)) => self.reach_by(|_, block| match self.direction {
+                Direction::Forward => block.end >= range.end,
+                Direction::Backward => block.start <= range.start,
+            })?,
+            (None, None) => self.reach_by(|_, _| true)?,
+        };
+        let is_whole_range = planned.is_some_and(|planned| planned.data_range().is_some()) && self.window.is_exact();
+        Ok(ScanOutlook { bound, reach, is_whole_range })
+    }
+
+    /// The key up to which rows are in the blocks from the current one to the one that `is_last` accepts, by how many there are
+    /// before it and by its place; `None` where they are not all in one partition of the index.
+    fn reach_by(&self, is_last: impl Fn(u64, &Range<u64>) -> bool) -> Result<Option<Vec<u8>>> {
+        let Some((leaf, cursor)) = self.index.leaf() else { return Ok(None) };
+        let leaf: &IndexBlock = leaf.index()?;
+        let mut at = cursor.clone();
+        let mut passed = 0;
+        while at.valid() {
+            let handle = at.entry(leaf).handle;
+            if is_last(passed, &(handle.offset..handle.end_with_trailer().unwrap_or(handle.offset))) {
+                break;
+            }
+            passed += 1;
+            match self.direction {
+                Direction::Forward => at.next(leaf),
+                Direction::Backward => at.prev(leaf),
+            }
+        }
+        if at.valid() && self.direction == Direction::Backward {
+            at.prev(leaf);
+        }
+        at.status()?;
+        if !at.valid() {
+            return Ok(None);
+        }
+        let mut separator = Vec::new();
+        at.key_into(leaf, &mut separator);
+        truncate_to_user_key(&mut separator, self.reader.loader.index_format.key_is_user_key);
+        Ok(Some(separator))
+    }
+}
