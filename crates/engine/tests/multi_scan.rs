@@ -338,3 +338,41 @@ fn it_shows_one_moment_and_outlives_the_database() {
     }
     assert_eq!(rows, 500);
 }
+
+#[test]
+fn tables_behind_the_limit_are_left_unread() {
+    let file_system = MemoryFileSystem::new();
+    let mut family = family_options();
+    family.table.no_block_cache = true;
+    let options = options_on(Arc::new(file_system.clone()));
+    let db = Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap().0;
+    for table in 0..4u64 {
+        (table * 1000..table * 1000 + 500).for_each(|number| db.put(&key(number), &[b'v'; 100]).unwrap());
+        db.flush().unwrap();
+        assert!(db.get(&key(table * 1000)).unwrap().is_some(), "the table is open");
+    }
+    assert_eq!(db.live_files().len(), 4);
+    let exact = ReadOptions { io_gap_bytes: 0, ..ReadOptions::default() };
+    let from = |at: u64, rows| ScanRange { lower: Some(key(at)), upper: None, limit: 0 }.with_limit(rows);
+    // Each of them begins in a table, and ends there.
+    let ranges: Vec<ScanRange> = (0..4u64).map(|table| from(table * 1000 + 100, 20)).collect();
+    let (batches, requests, _) = asked(&file_system, || assert_eq!(together(&db, &exact, &ranges, 8 << 20).len(), 80));
+    assert_eq!((batches, requests), (1, 4));
+    // This one goes on in the next, which is read when it comes there.
+    let ranges = [from(1490, 20)];
+    let (_, requests, _) = asked(&file_system, || assert_eq!(together(&db, &exact, &ranges, 8 << 20).len(), 20));
+    assert_eq!(requests, 2);
+    // The same by iterators.
+    for (at, rows, expected) in [(100u64, 20, 1), (1490, 20, 2), (700, 1, 1), (3000, 400, 1)] {
+        let options = ReadOptions { limit_hint: rows, ..exact.clone() };
+        let (_, requests, _) = asked(&file_system, || {
+            let mut iter = db.iter(&options);
+            iter.seek(&key(at));
+            for _ in 1..rows {
+                iter.next();
+            }
+            assert!(iter.valid());
+        });
+        assert_eq!(requests, expected, "{rows} rows from {at}");
+    }
+}

@@ -144,11 +144,10 @@ impl MultiScan {
             let position = self.planned.len();
             let mut range = self.make_range(self.next_range);
             self.next_range += 1;
-            for child in 0..range.child_count() {
-                if let Some(read) = range.plan(child) {
-                    planned_bytes += read.read.length();
-                    lacking.push((position, child, read));
-                }
+            let planned = (0..range.child_count()).filter_map(|child| Some((child, range.plan(child)?))).collect();
+            for (child, read) in range.defer(planned) {
+                planned_bytes += read.read.length();
+                lacking.push((position, child, read));
             }
             self.planned.push_back(range);
         }
@@ -187,13 +186,17 @@ impl MultiScan {
             first.file_system.read_ranges(&mut reads, &context);
         }
         let results: Vec<_> = reads.into_iter().map(|read| read.result).collect();
-        let mut next = Vec::new();
         for ((position, child, planned), bytes) in lacking.iter().zip(results) {
-            let range = &mut self.planned[*position];
-            if let Some(iter) = range.iter.planned() {
+            if let Some(iter) = self.planned[*position].iter.planned() {
                 iter.supply(*child, &planned.read, bytes);
             }
-            next.extend(range.plan(*child).map(|read| (*position, *child, read)));
+        }
+        let mut next = Vec::new();
+        for of_range in lacking.chunk_by(|a, b| a.0 == b.0) {
+            let position = of_range[0].0;
+            let range = &mut self.planned[position];
+            let planned = of_range.iter().filter_map(|(_, child, _)| Some((*child, range.plan(*child)?))).collect();
+            next.extend(range.defer(planned).into_iter().map(|(child, read)| (position, child, read)));
         }
         next
     }
@@ -219,6 +222,14 @@ impl PlannedRange {
 
     fn plan(&mut self, child: usize) -> Option<ChildRead> {
         self.iter.planned()?.plan_first(child)
+    }
+
+    /// Of reads that children planned, those to be made with those of other ranges.
+    fn defer(&mut self, planned: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
+        match self.iter.planned() {
+            Some(iter) => iter.defer_first(planned),
+            None => planned,
+        }
     }
 
     /// Goes to the next row of the range; false when there is none.

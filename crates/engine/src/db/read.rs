@@ -141,7 +141,7 @@ impl IterSource {
         let (data, pinned) = (&self.data, &self.pinned);
         let release = Release { core: Weak::clone(&self.core), version: Arc::downgrade(&pinned.version) };
         let inner = match children(data, pinned, options, splits_runs) {
-            Ok(children) => MergingIterator::new(data.comparator.clone(), children),
+            Ok(children) => MergingIterator::new(data.comparator.clone(), children).deferring_reads(),
             Err(error) => return Iter::failed(error),
         };
         let settings = DbIteratorOptions {

@@ -6,7 +6,7 @@ use crate::table_cache::TableCache;
 use crate::version::{FileMetadata, LevelFiles, Version};
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_memtable::MemTableIter;
-use ferrock_table::{BlockPin, PlannedRead, ReadTier, ScanBounds, TableIter, TableReadOptions};
+use ferrock_table::{BlockPin, PlannedRead, ReadTier, ScanBounds, ScanOutlook, TableIter, TableReadOptions};
 use ferrock_vfs::ReadBuffer;
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,6 +34,9 @@ impl PlannedIterator for TableIter {
         }?;
         let (file, file_system) = (Arc::clone(self.file()), Arc::clone(self.reader().file_system()));
         Some(ChildRead { context: self.read_context(), read, file, file_system })
+    }
+    fn outlook(&self, planned: Option<&PlannedRead>) -> ScanOutlook {
+        TableIter::outlook(self, planned)
     }
     fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         TableIter::supply(self, read, bytes);

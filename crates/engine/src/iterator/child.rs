@@ -7,7 +7,7 @@ use crate::read::pinned::PinValue;
 use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
-use ferrock_table::{PlannedRead, ScanBounds};
+use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
 use ferrock_vfs::ReadBuffer;
 use std::sync::Arc;
 
@@ -86,6 +86,9 @@ impl<M: InternalIterator, L: LevelSource> TombstoneIterator for ChildIterator<M,
     }
     fn plan(&mut self, place: Place<'_>) -> Option<ChildRead> {
         each!(self, child => child.plan(place))
+    }
+    fn outlook(&self, place: Place<'_>, planned: Option<&ChildRead>) -> ScanOutlook {
+        each!(self, child => child.outlook(place, planned))
     }
     fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         each!(self, child => child.supply(read, bytes));

@@ -210,13 +210,23 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// Brings one child towards the first key, as far as memory goes; `Some` when it has to read for that. `None` also for a
     /// child that does not exist.
     pub fn plan_first(&mut self, child: usize) -> Option<ChildRead> {
-        let Some(lower) = &self.options.lower_bound else { return self.inner.plan_child(child, Place::First) };
+        self.at_first(|inner, place| inner.plan_child(child, place)).flatten()
+    }
+
+    /// Of the reads that children planned towards the first key, those to be made now.
+    pub fn defer_first(&mut self, reads: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
+        self.at_first(|inner, place| inner.defer_children(place, reads)).unwrap_or_default()
+    }
+
+    /// `None` when no key is within the bounds.
+    fn at_first<R>(&mut self, act: impl FnOnce(&mut MergingIterator<I>, Place<'_>) -> R) -> Option<R> {
+        let Some(lower) = &self.options.lower_bound else { return Some(act(&mut self.inner, Place::First)) };
         if self.is_beyond_upper(lower) {
             return None;
         }
         self.target.clear();
         append_internal_key(&mut self.target, lower, self.options.snapshot, ValueType::FOR_SEEK);
-        self.inner.plan_child(child, Place::AtOrAfter(&self.target))
+        Some(act(&mut self.inner, Place::AtOrAfter(&self.target)))
     }
 
     /// Takes what a planned read of a child brought.

@@ -19,8 +19,9 @@ use ferrock_base::iterator::InternalIterator;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Error, Result};
-use ferrock_table::{PlannedRead, ScanBounds};
+use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
 use ferrock_vfs::ReadBuffer;
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -308,6 +309,19 @@ impl<S: LevelSource> TombstoneIterator for LevelIterator<S> {
             self.settle(place);
         }
         read
+    }
+    fn outlook(&self, place: Place<'_>, planned: Option<&ChildRead>) -> ScanOutlook {
+        let Some((index, iter)) = &self.file else { return ScanOutlook::default() };
+        let mut outlook = iter.outlook(planned.map(|planned| &planned.read));
+        // What its file knows, and what the level does: the nearer to the entries of the two.
+        let (own, farther) = if place.is_backward() {
+            (user_key(self.source.largest(*index)), Ordering::Less)
+        } else {
+            (user_key(self.source.smallest(*index)), Ordering::Greater)
+        };
+        let known = outlook.bound.take().filter(|known| self.order.user().compare(known, own) == farther);
+        outlook.bound = known.or_else(|| Some(own.to_vec()));
+        outlook
     }
     fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         if let Some((_, iter)) = &mut self.file {

@@ -10,11 +10,13 @@
 //! empty and the child is passed through.
 //!
 //! Invariants
-//! - Every valid child is either `current` or in the heap; all stand on the current side of the direction.
+//! - Every valid child is either `current` or in the heap; all stand on the current side of the direction. So does every child
+//!   whose read is deferred (`deferred.rs`), in the heap only, by a key before its entries.
 //! - Of equal keys the one of the newer child (lower index) comes first, going forward.
 //! - A child that stops with an error invalidates the whole: entries that it hides must not come back to life.
 
-use super::placing::{ChildRead, Place, place_all};
+use super::deferred::DeferredReads;
+use super::placing::{ChildRead, Place};
 use super::range_tombstones::RangeTombstoneSource;
 use ferrock_base::Error;
 use ferrock_base::Result;
@@ -22,7 +24,7 @@ use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
-use ferrock_table::{PlannedRead, ScanBounds};
+use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
 use ferrock_vfs::ReadBuffer;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -50,6 +52,12 @@ pub trait TombstoneIterator: InternalIterator {
     {
         place.apply(self);
         None
+    }
+
+    /// What is known of the entries ahead after the source was placed, or planned a read instead.
+    fn outlook(&self, place: Place<'_>, planned: Option<&ChildRead>) -> ScanOutlook {
+        let _ = (place, planned);
+        ScanOutlook::default()
     }
 
     /// Takes what a planned read brought.
@@ -210,6 +218,7 @@ pub struct MergingIterator<I> {
     error: Option<Error>,
     /// Some child has range tombstones.
     tombstones: bool,
+    deferred: DeferredReads,
     scratch: Vec<u8>,
 }
 
@@ -228,8 +237,16 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             rule,
             error: None,
             tombstones: false,
+            deferred: DeferredReads::default(),
             scratch: Vec::new(),
         }
+    }
+
+    /// Defers reads of children that the merge need not come to. For scans that may stop anywhere.
+    #[must_use]
+    pub fn deferring_reads(mut self) -> Self {
+        self.deferred.enable();
+        self
     }
 
     /// The child that the iterator stands on.
@@ -291,9 +308,12 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         let mut moved = false;
         let key = self.children[current].key();
         if let Some(index) = (0..current).find(|&index| covered(&self.children[index], key, upper, &mut target)) {
-            for child in &mut self.children[index + 1..] {
-                if child.valid() && self.order.compare(child.key(), &target) == within {
+            for (index, child) in self.children.iter_mut().enumerate().skip(index + 1) {
+                let deferred = if self.deferred.is_empty() { None } else { self.deferred.key(index) };
+                let key = deferred.or_else(|| child.valid().then(|| child.key()));
+                if key.is_some_and(|key| self.order.compare(key, &target) == within) {
                     seek(child, &target);
+                    self.deferred.forget(index);
                     moved = true;
                 }
             }
@@ -308,12 +328,20 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     fn fail(&mut self, error: Error) {
         self.current = None;
         self.heap.clear();
+        self.deferred.clear();
         self.error = Some(error);
+    }
+
+    /// The key that a child is ordered by.
+    #[inline]
+    fn key_of(&self, child: usize) -> &[u8] {
+        let deferred = if self.deferred.is_empty() { None } else { self.deferred.key(child) };
+        deferred.unwrap_or_else(|| self.children[child].key())
     }
 
     /// The order of two children by their keys, ties by age, in the current direction.
     fn compare_keys(&self, a: usize, b: usize) -> Ordering {
-        let order = self.order.compare(self.children[a].key(), self.children[b].key()).then(a.cmp(&b));
+        let order = self.order.compare(self.key_of(a), self.key_of(b)).then(a.cmp(&b));
         if self.direction == Direction::Forward { order } else { order.reverse() }
     }
 
@@ -345,21 +373,44 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.heap[at] = entry;
     }
 
-    /// Takes the prefix that the keys of all valid children share and orders the children anew.
+    /// Orders the children anew.
     fn rebuild(&mut self) {
+        self.order_children();
+        self.enter_deferred();
+    }
+
+    /// Reads what the winner lacks, if its read was deferred, until one wins that stands on an entry.
+    #[inline]
+    fn enter_deferred(&mut self) {
+        if !self.deferred.is_empty() {
+            self.enter_deferred_winners();
+        }
+    }
+
+    #[cold]
+    fn enter_deferred_winners(&mut self) {
+        while let Some(current) = self.current.filter(|&current| self.deferred.key(current).is_some()) {
+            self.deferred.enter(&self.order, &mut self.children, current);
+            self.order_children();
+        }
+    }
+
+    /// Takes the prefix that the keys of all valid children share and puts the children in order.
+    fn order_children(&mut self) {
         self.current = None;
         self.heap.clear();
         let mut prefix: Option<&[u8]> = None;
         for (index, child) in self.children.iter().enumerate() {
             self.tombstones |= child.has_range_tombstones();
-            if !child.valid() {
+            let deferred = if self.deferred.is_empty() { None } else { self.deferred.key(index) };
+            if deferred.is_none() && !child.valid() {
                 if let Err(error) = child.status() {
                     self.fail(error);
                     return;
                 }
                 continue;
             }
-            let key = user_key(child.key());
+            let key = user_key(deferred.unwrap_or_else(|| child.key()));
             prefix = Some(prefix.map_or(key, |prefix| shared_prefix(prefix, key)));
             self.heap.push(Entry { head: 0, child: index });
         }
@@ -367,8 +418,8 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         if self.rule.usable && self.heap.len() > 1 {
             self.rule.prefix.extend_from_slice(prefix.unwrap_or_default());
         }
-        for entry in &mut self.heap {
-            entry.head = self.rule.head(user_key(self.children[entry.child].key()));
+        for at in 0..self.heap.len() {
+            self.heap[at].head = self.rule.head(user_key(self.key_of(self.heap[at].child)));
         }
         for at in (0..self.heap.len() / 2).rev() {
             self.sift_down(at);
@@ -397,7 +448,10 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.tombstones |= child.has_range_tombstones();
         if !child.valid() {
             match child.status() {
-                Ok(()) => self.pop_winner(),
+                Ok(()) => {
+                    self.pop_winner();
+                    self.enter_deferred();
+                }
                 Err(error) => self.fail(error),
             }
             return;
@@ -416,6 +470,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.heap[0] = entry;
         self.sift_down(0);
         self.current = Some(runner_up.child);
+        self.enter_deferred();
     }
 
     /// A key left the shared prefix: shortens it to what is still shared. The order of the heap does not change.
@@ -424,15 +479,15 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         let Some(current) = self.current else { return };
         let mut shared = user_key(self.children[current].key());
         for entry in &self.heap {
-            shared = shared_prefix(shared, user_key(self.children[entry.child].key()));
+            shared = shared_prefix(shared, user_key(self.key_of(entry.child)));
         }
         let length = shared_prefix(shared, &self.rule.prefix).len();
         if length == self.rule.prefix.len() {
             return;
         }
         self.rule.prefix.truncate(length);
-        for entry in &mut self.heap {
-            entry.head = self.rule.head(user_key(self.children[entry.child].key()));
+        for at in 0..self.heap.len() {
+            self.heap[at].head = self.rule.head(user_key(self.key_of(self.heap[at].child)));
         }
     }
 
@@ -442,6 +497,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         let forward = self.direction == Direction::Backward;
         self.direction = if forward { Direction::Forward } else { Direction::Backward };
         let key = self.children[current].key().to_vec();
+        self.deferred.clear();
         for (index, child) in self.children.iter_mut().enumerate() {
             if index == current {
                 continue;
@@ -463,14 +519,20 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     fn position(&mut self, direction: Direction, place: Place<'_>) {
         self.error = None;
         self.direction = direction;
-        place_all(&mut self.children, place);
+        self.deferred.place_all(&self.order, &mut self.children, place);
         self.rebuild();
     }
 
     /// Places one child as far as memory goes; `Some` when it has to read for that. Once every child was planned and lacks
     /// nothing, [`start_planned`](Self::start_planned) does the rest.
     pub fn plan_child(&mut self, child: usize, place: Place<'_>) -> Option<ChildRead> {
+        self.deferred.forget(child);
         self.children.get_mut(child)?.plan(place)
+    }
+
+    /// Of reads that children planned, those to be made now. The others are made when the merge comes to the child.
+    pub fn defer_children(&mut self, place: Place<'_>, reads: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
+        self.deferred.defer(&self.order, &self.children, place, reads)
     }
 
     /// Takes what a planned read of a child brought.
@@ -497,6 +559,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     pub fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         self.current = None;
         self.heap.clear();
+        self.deferred.clear();
         self.error = None;
         self.children.iter_mut().for_each(|child| child.set_bounds(bounds));
     }

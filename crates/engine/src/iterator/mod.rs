@@ -12,6 +12,7 @@
 
 pub mod child;
 pub mod db_iter;
+mod deferred;
 pub mod level;
 pub mod merging;
 pub mod placing;

@@ -7,17 +7,17 @@
 //! ```
 //!
 //! Two rounds of reads place an iterator over any number of tables when nothing is cached, one when the indexes are. A child
-//! that needs no read is placed in the first round and costs nothing more.
+//! that needs no read is placed in the first round and costs nothing more. The rounds, and which reads are left out of them, are
+//! in `deferred.rs`.
 
-use super::merging::TombstoneIterator;
 use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
-use ferrock_table::{PlannedRead, ScanBounds};
-use ferrock_vfs::{FileSystem, RandomAccessFile, RangeRead, ReadBuffer, ReadContext};
+use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
+use ferrock_vfs::{FileSystem, RandomAccessFile, RangeRead, ReadBuffer, ReadClass, ReadContext};
 use std::sync::Arc;
 
 /// After so many rounds children read for themselves: blocks without entries make one more necessary, damage any number.
-const MAX_ROUNDS: usize = 4;
+pub(super) const MAX_ROUNDS: usize = 4;
 
 /// Where an iterator is to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,22 @@ pub enum Place<'a> {
     AtOrBefore(&'a [u8]),
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    /// The internal key that it is given by.
+    #[must_use]
+    pub fn target(self) -> Option<&'a [u8]> {
+        match self {
+            Self::First | Self::Last => None,
+            Self::AtOrAfter(target) | Self::AtOrBefore(target) => Some(target),
+        }
+    }
+
+    /// True when the way from there goes back.
+    #[must_use]
+    pub fn is_backward(self) -> bool {
+        matches!(self, Self::Last | Self::AtOrBefore(_))
+    }
+
     /// Brings `iterator` there.
     #[inline]
     pub fn apply<I: InternalIterator>(self, iterator: &mut I) {
@@ -58,6 +73,12 @@ pub struct ChildRead {
     pub context: ReadContext,
 }
 
+impl ChildRead {
+    pub(super) fn is_of_index(&self) -> bool {
+        self.read.class() == ReadClass::Index
+    }
+}
+
 /// An iterator whose reads can be made together with those of others.
 pub trait PlannedIterator: InternalIterator {
     /// Places the iterator; `Some` when it would have to read for that, and is not placed.
@@ -67,6 +88,12 @@ pub trait PlannedIterator: InternalIterator {
     {
         place.apply(self);
         None
+    }
+
+    /// What is known of the entries ahead after the iterator was placed, or planned a read instead.
+    fn outlook(&self, planned: Option<&PlannedRead>) -> ScanOutlook {
+        let _ = planned;
+        ScanOutlook::default()
     }
 
     /// Takes what a planned read brought; the iterator can be planned again.
@@ -88,34 +115,8 @@ pub trait PlannedIterator: InternalIterator {
     }
 }
 
-/// Places every child.
-pub(super) fn place_all<I: TombstoneIterator>(children: &mut [I], place: Place<'_>) {
-    if let [child] = children {
-        place.apply(child);
-        return;
-    }
-    let mut lacking: Vec<(usize, ChildRead)> = Vec::new();
-    for (index, child) in children.iter_mut().enumerate() {
-        lacking.extend(child.plan(place).map(|read| (index, read)));
-    }
-    for _ in 0..MAX_ROUNDS {
-        if lacking.len() < 2 {
-            break;
-        }
-        for ((index, planned), bytes) in lacking.iter().zip(read_together(&lacking)) {
-            children[*index].supply(&planned.read, bytes);
-        }
-        let round = std::mem::take(&mut lacking);
-        for (index, _) in round {
-            lacking.extend(children[index].plan(place).map(|read| (index, read)));
-        }
-    }
-    for (index, _) in lacking {
-        place.apply(&mut children[index]);
-    }
-}
-
-fn read_together(planned: &[(usize, ChildRead)]) -> Vec<Result<ReadBuffer>> {
+/// Makes reads of several children as one batch.
+pub(super) fn read_together(planned: &[(usize, ChildRead)]) -> Vec<Result<ReadBuffer>> {
     let mut reads: Vec<RangeRead<'_>> = planned
         .iter()
         .map(|(_, child)| {

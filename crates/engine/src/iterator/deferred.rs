@@ -1,0 +1,305 @@
+//! Reads of children that a merge does not need yet.
+//!
+//! ```text
+//! child 0   |--a--b--c--|                     its first read reaches to c
+//! child 1        |-b---d-|                    begins within it: read together with child 0's
+//! child 2                      |--p--q--      `bound` p lies behind c: deferred, until the merge comes to p
+//! ```
+//!
+//! A child that lacks a read may know a key that none of its entries comes before, from the row bounds or separators of its
+//! index or from the smallest key of its file. It then takes its place in the heap by that key, and is read when it
+//! comes out on top. Its range tombstones are known meanwhile: its file is open.
+//!
+//! A read is deferred where that costs no further round of reads, or only one that the scan may never come to:
+//! - every child that lacks a read begins behind an entry that is in memory: nothing has to be read at once;
+//! - the child begins behind what another one reads first, which is sized by a limit hint, or by how far the scan went. What is
+//!   read at once because the bounds say that the scan needs it is not deferred.
+//!
+//! Where others lack partitions of their index, reads of data that may be deferred wait for them: they go out with the data of
+//! the others, in the same round as without deferring.
+
+use super::merging::TombstoneIterator;
+use super::placing::{ChildRead, MAX_ROUNDS, Place, read_together};
+use ferrock_base::comparator::InternalComparator;
+use ferrock_base::internal_key::{append_internal_key, user_key};
+use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
+use ferrock_table::ScanOutlook;
+use std::cmp::Ordering;
+
+/// A child that lacks a read.
+#[derive(Debug)]
+struct Lacking {
+    child: usize,
+    read: ChildRead,
+    outlook: ScanOutlook,
+}
+
+/// What a child lacks whose read is deferred.
+#[derive(Debug)]
+struct DeferredChild {
+    read: ChildRead,
+    /// The internal key by which it is ordered: in the direction of the scan, before all entries of its user key.
+    key: Vec<u8>,
+}
+
+/// Where the children were to be placed, to be kept.
+#[derive(Clone, Debug, Default)]
+struct KeptPlace {
+    target: Option<Vec<u8>>,
+    is_backward: bool,
+}
+
+impl KeptPlace {
+    fn new(place: Place<'_>) -> Self {
+        let target = place.target().map(<[u8]>::to_vec);
+        Self { target, is_backward: place.is_backward() }
+    }
+
+    fn place(&self) -> Place<'_> {
+        match (&self.target, self.is_backward) {
+            (None, false) => Place::First,
+            (None, true) => Place::Last,
+            (Some(target), false) => Place::AtOrAfter(target),
+            (Some(target), true) => Place::AtOrBefore(target),
+        }
+    }
+}
+
+/// Places children, deferring what need not be read, and holds what is deferred.
+#[derive(Debug, Default)]
+pub(super) struct DeferredReads {
+    /// Without this nothing is deferred.
+    is_enabled: bool,
+    place: KeptPlace,
+    /// By child; shorter than the children are many, or empty.
+    slots: Vec<Option<DeferredChild>>,
+    count: usize,
+}
+
+impl DeferredReads {
+    pub(super) fn enable(&mut self) {
+        self.is_enabled = true;
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The key of a deferred child; `None` for others.
+    #[inline]
+    pub(super) fn key(&self, child: usize) -> Option<&[u8]> {
+        self.slots.get(child)?.as_ref().map(|deferred| &deferred.key[..])
+    }
+
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        if self.count > 0 {
+            self.count = 0;
+            self.slots.clear();
+        }
+    }
+
+    /// Forgets a child, which is placed otherwise.
+    pub(super) fn forget(&mut self, child: usize) {
+        if self.slots.get_mut(child).and_then(Option::take).is_some() {
+            self.count -= 1;
+        }
+    }
+
+    /// Places every child, or defers its read.
+    pub(super) fn place_all<I: TombstoneIterator>(
+        &mut self,
+        order: &InternalComparator,
+        children: &mut [I],
+        place: Place<'_>,
+    ) {
+        self.clear();
+        if let [child] = children {
+            place.apply(child);
+            return;
+        }
+        let mut lacking = Vec::new();
+        for (index, child) in children.iter_mut().enumerate() {
+            if let Some(read) = child.plan(place) {
+                lacking.push((index, read));
+            }
+        }
+        if !lacking.is_empty() {
+            self.place_lacking(order, children, place, lacking, None);
+        }
+    }
+
+    /// Reads what the deferred child `winner` lacks, with what other deferred children then need.
+    pub(super) fn enter<I: TombstoneIterator>(
+        &mut self,
+        order: &InternalComparator,
+        children: &mut [I],
+        winner: usize,
+    ) {
+        let kept = self.place.clone();
+        self.count = 0;
+        let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
+        let lacking = slots.filter_map(|(child, slot)| Some((child, slot?.read))).collect();
+        self.place_lacking(order, children, kept.place(), lacking, Some(winner));
+    }
+
+    /// Of reads that children planned, those to be made now; the others are deferred. For who reads for several iterators.
+    pub(super) fn defer<I: TombstoneIterator>(
+        &mut self,
+        order: &InternalComparator,
+        children: &[I],
+        place: Place<'_>,
+        reads: Vec<(usize, ChildRead)>,
+    ) -> Vec<(usize, ChildRead)> {
+        if !self.is_enabled || reads.is_empty() {
+            return reads;
+        }
+        let lacking = with_outlooks(children, place, reads);
+        let lacking = self.defer_unreached(order, children, place, lacking, None);
+        lacking.into_iter().map(|lacking| (lacking.child, lacking.read)).collect()
+    }
+
+    /// Rounds of reads until no child lacks one that is needed. `winner` is read whatever is known of it.
+    #[cold]
+    fn place_lacking<I: TombstoneIterator>(
+        &mut self,
+        order: &InternalComparator,
+        children: &mut [I],
+        place: Place<'_>,
+        mut lacking: Vec<(usize, ChildRead)>,
+        winner: Option<usize>,
+    ) {
+        for _ in 0..MAX_ROUNDS {
+            let mut held = Vec::new();
+            if self.is_enabled {
+                let known = with_outlooks(children, place, lacking);
+                let known = self.defer_all(order, children, place, known, winner);
+                let known = self.defer_unreached(order, children, place, known, winner);
+                (lacking, held) = hold_for_index_reads(order, place, known);
+            }
+            if lacking.len() + held.len() < 2 {
+                break;
+            }
+            for ((index, planned), bytes) in lacking.iter().zip(read_together(&lacking)) {
+                children[*index].supply(&planned.read, bytes);
+            }
+            let round = std::mem::replace(&mut lacking, held);
+            for (index, _) in round {
+                lacking.extend(children[index].plan(place).map(|read| (index, read)));
+            }
+        }
+        for (index, _) in lacking {
+            place.apply(&mut children[index]);
+        }
+    }
+
+    /// Defers all when there is an entry in memory that comes before everything that they can have.
+    fn defer_all<I: TombstoneIterator>(
+        &mut self,
+        order: &InternalComparator,
+        children: &[I],
+        place: Place<'_>,
+        lacking: Vec<Lacking>,
+        winner: Option<usize>,
+    ) -> Vec<Lacking> {
+        let is_before = |a: &[u8], b: &[u8]| comes_before(order, place, a, b);
+        let in_memory = children.iter().filter(|child| child.valid()).map(|child| user_key(child.key()));
+        let Some(first) = in_memory.reduce(|a, b| if is_before(b, a) { b } else { a }) else { return lacking };
+        let are_behind = lacking.iter().all(|lacking| {
+            Some(lacking.child) != winner && lacking.outlook.bound.as_ref().is_some_and(|bound| is_before(first, bound))
+        });
+        if are_behind {
+            lacking.into_iter().for_each(|lacking| self.push(place, lacking));
+            return Vec::new();
+        }
+        lacking
+    }
+
+    /// Defers those that begin behind what another child reads first.
+    fn defer_unreached<I: TombstoneIterator>(
+        &mut self,
+        order: &InternalComparator,
+        children: &[I],
+        place: Place<'_>,
+        lacking: Vec<Lacking>,
+        winner: Option<usize>,
+    ) -> Vec<Lacking> {
+        let is_before = |a: &[u8], b: &[u8]| comes_before(order, place, a, b);
+        if !lacking.iter().any(|lacking| may_wait(order, place, lacking)) {
+            return lacking;
+        }
+        let placed = children.iter().filter(|child| child.valid()).filter_map(|child| child.outlook(place, None).reach);
+        let planned = lacking.iter().filter_map(|lacking| lacking.outlook.reach.clone());
+        let Some(reach) = placed.chain(planned).reduce(|a, b| if is_before(&b, &a) { b } else { a }) else {
+            return lacking;
+        };
+        let is_needed = |lacking: &Lacking| {
+            Some(lacking.child) == winner
+                || !may_wait(order, place, lacking)
+                || lacking.outlook.bound.as_ref().is_none_or(|bound| !is_before(&reach, bound))
+        };
+        let (needed, unreached): (Vec<_>, Vec<_>) = lacking.into_iter().partition(is_needed);
+        unreached.into_iter().for_each(|lacking| self.push(place, lacking));
+        needed
+    }
+
+    fn push(&mut self, place: Place<'_>, lacking: Lacking) {
+        let Some(bound) = lacking.outlook.bound else { return };
+        self.forget(lacking.child);
+        if self.is_empty() {
+            self.place = KeptPlace::new(place);
+        }
+        let mut key = Vec::with_capacity(bound.len() + 8);
+        if place.is_backward() {
+            append_internal_key(&mut key, &bound, SequenceNumber(0), ValueType::FOR_SEEK_FOR_PREV);
+        } else {
+            append_internal_key(&mut key, &bound, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+        }
+        if self.slots.len() <= lacking.child {
+            self.slots.resize_with(lacking.child + 1, || None);
+        }
+        self.slots[lacking.child] = Some(DeferredChild { read: lacking.read, key });
+        self.count += 1;
+    }
+}
+
+fn with_outlooks<I: TombstoneIterator>(
+    children: &[I],
+    place: Place<'_>,
+    lacking: Vec<(usize, ChildRead)>,
+) -> Vec<Lacking> {
+    let with_outlook = |(child, read): (usize, ChildRead)| {
+        let outlook = children[child].outlook(place, Some(&read));
+        Lacking { child, read, outlook }
+    };
+    lacking.into_iter().map(with_outlook).collect()
+}
+
+/// True when the entry `a` comes before `b`, two user keys, on the way from a place.
+fn comes_before(order: &InternalComparator, place: Place<'_>, a: &[u8], b: &[u8]) -> bool {
+    let wanted = if place.is_backward() { Ordering::Greater } else { Ordering::Less };
+    order.user().compare(a, b) == wanted
+}
+
+/// True for a child that begins behind the place, and whose read is not one that the scan makes at any rate.
+fn may_wait(order: &InternalComparator, place: Place<'_>, lacking: &Lacking) -> bool {
+    let is_behind =
+        |bound: &Vec<u8>| place.target().is_none_or(|target| comes_before(order, place, user_key(target), bound));
+    !lacking.outlook.is_whole_range && lacking.outlook.bound.as_ref().is_some_and(is_behind)
+}
+
+type Reads = Vec<(usize, ChildRead)>;
+
+/// Reads to make, and reads of data that wait for a round in which the others' indexes are known.
+fn hold_for_index_reads(order: &InternalComparator, place: Place<'_>, lacking: Vec<Lacking>) -> (Reads, Reads) {
+    let lacks_index = lacking.iter().any(|lacking| lacking.read.is_of_index());
+    let (held, now): (Vec<_>, Vec<_>) = lacking
+        .into_iter()
+        .partition(|lacking| lacks_index && !lacking.read.is_of_index() && may_wait(order, place, lacking));
+    let reads = |lacking: Vec<Lacking>| lacking.into_iter().map(|lacking| (lacking.child, lacking.read)).collect();
+    (reads(now), reads(held))
+}
+
+#[cfg(test)]
+mod tests;
