@@ -17,11 +17,9 @@ pub mod blocks;
 pub mod builder;
 mod charging;
 pub mod options;
+mod partition_promise;
 mod read_sample;
 pub mod reader;
-
-/// Property of a table whose partitions of several blocks end on cuts: its value is the name of the prefix extractor.
-pub const PARTITION_CUT_PROPERTY: &[u8] = b"ferrock.partition-cut";
 
 /// Property of a table with row bounds: the bytes of its side blocks and their directory, in decimal.
 pub const ROW_BOUNDS_PROPERTY: &[u8] = b"ferrock.row-bounds";
@@ -30,6 +28,7 @@ pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
 pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
 pub use charging::{CacheUsageOptions, ChargeDecision, Charging};
 pub use options::BlockBasedTableOptions;
+pub use partition_promise::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};
 pub use read_sample::{ReadCounts, ReadSample};
 pub use reader::{
     FooterDetails, LoadedBlock, NeededBlock, PlannedRead, ReadTier, RoundReads, RowsOfBlock, ScanBounds, ScanOutlook,

@@ -7,6 +7,10 @@
 //! [`unsupported_for_writing`](BlockBasedTableOptions::unsupported_for_writing); the builder then writes the nearest
 //! form, which every reader understands. Reading supports all of them.
 
+mod large_partitions;
+
+pub use large_partitions::LargePartitions;
+
 use ferrock_base::checksum::ChecksumType;
 use ferrock_base::option_table::OptionValue;
 use ferrock_base::{option_enum, option_table};
@@ -262,6 +266,15 @@ option_table! {
         /// index partitions of their own, and say so in a property: a lookup behind its last row then reads no data. Needs a
         /// prefix extractor of a fixed or capped length; nothing happens without one.
         own_mutable partition_cut: bool = false;
+        /// With `partition_cut`: bytes of the data blocks of large partitions, from where they turn out to be large; 0 is
+        /// `block_size`. Small rows of a large partition are then read in small blocks, while small partitions share larger ones.
+        own_mutable dense_block_size: u64 = 0, 0..=(1 << 31);
+        /// Bytes of index of one large partition after which the size of its blocks doubles, and once more for each as many;
+        /// 0 is never. Nothing happens without `dense_block_size`.
+        own_mutable dense_index_limit: u64 = 10 << 20;
+        /// With `partition_cut`: prefixes of partitions that are large from their first row on, in hexadecimal, with `:` between
+        /// them. Such a partition begins and ends with a data block.
+        own_mutable large_partitions: LargePartitions = LargePartitions::default();
         /// Bytes of a sector that every data block begins at, and every partition of index and filter; 0 is none.
         own_mutable pad_to_sector: u64 = 0, 0..=65_536;
         /// Bytes of a sector; these blocks begin at one only where they then lie in fewer. 0 is none.

@@ -21,10 +21,10 @@ use ferrock_base::{
 use ferrock_cache::{BlockCache, CacheOptions};
 use ferrock_format::block::DataBlockIter;
 use ferrock_format::filter::FilterPolicy;
-use ferrock_table::options::IndexType;
+use ferrock_table::options::{IndexType, LargePartitions};
 use ferrock_table::{
-    BlockBasedTableOptions, PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY, TableBlockCache, TableBuilder,
-    TableBuilderParams, TableReadOptions, TableReader, TableReaderParams,
+    BlockBasedTableOptions, PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY, TableBlockCache,
+    TableBuilder, TableBuilderParams, TableReadOptions, TableReader, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessFile, RandomAccessOptions, WritableOptions};
 use std::path::Path;
@@ -352,19 +352,88 @@ fn partition_cuts_keep_to_their_tenth() {
         let mut setup = Setup::new(false, partition_cut);
         setup.partitions = partitions.to_vec();
         let properties = setup.build().reader.properties().clone();
-        (properties.num_data_blocks, properties.user_collected.contains_key(PARTITION_CUT_PROPERTY))
+        let promise = |name: &[u8]| properties.user_collected.get(name).cloned();
+        let of_two = promise(PARTITION_CUT_PROPERTY).map(|_| b'2');
+        let promise = of_two.or_else(|| promise(PARTITION_CUT_FROM_PROPERTY).map(|value| value[0]));
+        (properties.num_data_blocks, promise.map(char::from))
     };
     // A few blocks each: a cut at every end would make half as many again.
     let many: Vec<(u32, u32)> = (0..500).map(|partition| (partition, 20)).collect();
     let (plain, cut) = (blocks(false, &many), blocks(true, &many));
-    assert!(!cut.1 && cut.0 <= plain.0 + 8, "{plain:?}, {cut:?}");
+    assert!(cut.1 == Some('4') && cut.0 <= plain.0 + plain.0 / 10 + 8, "{plain:?}, {cut:?}");
     let large: Vec<(u32, u32)> = (0..50).map(|partition| (partition, 200)).collect();
     let (plain, cut) = (blocks(false, &large), blocks(true, &large));
-    assert!(cut.1 && cut.0 > plain.0 && cut.0 <= plain.0 + plain.0 / 10 + 8, "{plain:?}, {cut:?}");
+    assert!(cut.1 == Some('2') && cut.0 > plain.0 && cut.0 <= plain.0 + plain.0 / 10 + 8, "{plain:?}, {cut:?}");
     // Small partitions go on sharing blocks.
     let small: Vec<(u32, u32)> = (0..2000).map(|partition| (partition, 3)).collect();
     let (plain, cut) = (blocks(false, &small), blocks(true, &small));
-    assert_eq!((plain.0, true), cut);
+    assert_eq!((plain.0, Some('2')), cut);
+    assert_eq!(plain.1, None);
+}
+
+/// Small partitions that lie over the end of a block do not cost the large ones between them their cuts.
+#[test]
+fn large_partitions_among_small_ones_are_known_to_end() {
+    let reads = |partition_cut| {
+        let mut setup = Setup::new(false, partition_cut);
+        setup.partitions =
+            (0..2000).map(|partition| (partition, if partition % 400 == 100 { 400 } else { 4 })).collect();
+        let table = setup.build();
+        // Behind the last row, with the index of the row before in memory.
+        let behind = |partition: u32, rows: u32| {
+            table.reads_of_absent(&key(partition, 2 * rows - 2));
+            table.reads_of_absent(&key(partition, 5000)).0
+        };
+        let large: usize = (0..5).map(|number| behind(number * 400 + 100, 400)).sum();
+        let small: usize = (0..5).map(|number| behind(number * 400 + 150, 4)).sum();
+        (large, small)
+    };
+    assert_eq!(reads(false).0, 5);
+    assert_eq!(reads(true).0, 0);
+    assert!(reads(true).1 > 0, "what is not promised is read");
+}
+
+#[test]
+fn blocks_are_dense_inside_large_partitions() {
+    let build = |change: &dyn Fn(&mut BlockBasedTableOptions)| {
+        let mut setup = Setup::new(true, true);
+        setup.options.block_size = 4096;
+        setup.partitions = (0..300).map(|partition| (partition, if partition == 150 { 3000 } else { 3 })).collect();
+        change(&mut setup.options);
+        let reader = setup.build().reader;
+        let mut sizes = Vec::new();
+        reader
+            .visit_rows(&mut |row| {
+                sizes.push(row.handle.size);
+                true
+            })
+            .unwrap();
+        sizes
+    };
+    let plain = build(&|_| ());
+    assert!(plain.iter().filter(|&&size| size > 3500).count() + 10 > plain.len(), "{plain:?}");
+    let declared = LargePartitions::new([key(150, 0)[..4].to_vec()]);
+    let dense = build(&|options| {
+        options.dense_block_size = 1024;
+        options.large_partitions = declared.clone();
+    });
+    let of_sizes =
+        |sizes: &[u64], range: std::ops::Range<u64>| sizes.iter().filter(|size| range.contains(size)).count();
+    // The 3000 rows take about 330 KiB, the others 100.
+    assert!((300..400).contains(&of_sizes(&dense, 900..1100)), "{dense:?}");
+    assert!((20..30).contains(&of_sizes(&dense, 3500..4200)), "{dense:?}");
+    assert!(of_sizes(&dense, 0..900) <= 10 && of_sizes(&dense, 4200..u64::MAX) == 0);
+    // Larger and larger with each four hundred bytes of index.
+    let scaled = build(&|options| {
+        options.dense_block_size = 1024;
+        options.dense_index_limit = 400;
+        options.large_partitions = declared.clone();
+    });
+    let first = scaled.iter().position(|size| (1000..1050).contains(size)).unwrap();
+    let inside = &scaled[first..scaled.iter().rposition(|&size| size > 8000).unwrap()];
+    assert!(inside.windows(2).all(|pair| pair[1] * 10 > pair[0] * 9), "{inside:?}");
+    assert!(of_sizes(&scaled, 900..1100) > 5 && of_sizes(&scaled, 1900..2100) > 5, "{scaled:?}");
+    assert!(of_sizes(&scaled, 7500..8200) > 1 && scaled.len() < dense.len() / 2, "{scaled:?}");
 }
 
 /// The index of a large partition lies in index partitions of its own.

@@ -19,10 +19,10 @@ use ferrock_format::filter::FilterPolicy;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
-use ferrock_table::options::{IndexShorteningMode, IndexType, PartitionFromLevel};
+use ferrock_table::options::{IndexShorteningMode, IndexType, LargePartitions, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, PARTITION_CUT_PROPERTY, TableBuilder, TableBuilderParams, TableReadOptions, TableReader,
-    TableReaderParams,
+    BlockBasedTableOptions, PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY, TableBuilder, TableBuilderParams,
+    TableReadOptions, TableReader, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use proptest::prelude::*;
@@ -101,24 +101,33 @@ fn check_rows(table: &Table, comparator: &Comparator, has_row_bounds: bool) {
     }
 }
 
-/// A partition of several blocks ends on a cut, by its own last key.
+/// A partition of as many blocks as the table says ends on a cut, by its own last key.
 fn check_partition_cut(table: &Table, extractor: &PrefixExtractor) {
-    let promised = table.reader.properties().user_collected.contains_key(PARTITION_CUT_PROPERTY);
+    let properties = &table.reader.properties().user_collected;
+    let from = properties.get(PARTITION_CUT_FROM_PROPERTY).map(|value| String::from_utf8(value.clone()).unwrap());
+    let min_blocks: usize = match (properties.contains_key(PARTITION_CUT_PROPERTY), from) {
+        (false, None) => return,
+        (is_two, from) => {
+            assert!(!is_two || from.is_none());
+            from.map_or(2, |from| from.split(' ').next().unwrap().parse().unwrap())
+        }
+    };
     let blocks: Vec<(Vec<u8>, Vec<Vec<u8>>)> =
         rows(&table.reader).into_iter().map(|row| (row.1, keys_of(&table.reader, row.0))).collect();
-    if !promised {
-        return;
-    }
+    let mut spanned = 1;
     for pair in blocks.windows(2) {
         let (last, first) = (pair[0].1.last().unwrap(), pair[1].1.first().unwrap());
         let prefix = extractor.prefix(last);
         if prefix != extractor.prefix(first) {
             assert_eq!(&pair[0].0, last, "an exact separator between two prefixes");
-        } else {
-            assert_eq!(extractor.prefix(&pair[0].0), prefix, "separators within a prefix have it");
-            if prefix.is_some() && extractor.prefix(pair[1].1.last().unwrap()) != prefix {
-                panic!("{prefix:?} spans two blocks and shares the last one");
-            }
+            spanned = 1;
+            continue;
+        }
+        assert_eq!(extractor.prefix(&pair[0].0), prefix, "separators within a prefix have it");
+        spanned += 1;
+        if prefix.is_some() && extractor.prefix(pair[1].1.last().unwrap()) != prefix {
+            assert!(spanned < min_blocks, "{prefix:?} spans {spanned} blocks and shares the last one");
+            spanned = 1;
         }
     }
 }
@@ -134,6 +143,17 @@ fn key_strategy() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+/// Some of the prefixes that keys have.
+fn large_strategy() -> impl Strategy<Value = LargePartitions> {
+    let byte = || prop::sample::select(vec![0u8, 1, b'a', b'x', 0xff]);
+    let prefix = prop_oneof![
+        prop::collection::vec(byte(), 2..5),
+        (0u8..4, prop::option::of(0u8..3))
+            .prop_map(|(partition, row)| [b'p', partition].into_iter().chain(row).collect()),
+    ];
+    prop::collection::vec(prefix, 0..4).prop_map(LargePartitions::new)
+}
+
 #[derive(Clone, Debug)]
 struct Case {
     entries: Entries,
@@ -146,6 +166,8 @@ fn case_strategy() -> impl Strategy<Value = Case> {
     let absent = prop::collection::vec(key_strategy(), 0..40);
     let own =
         (any::<bool>(), any::<bool>(), prop::sample::select(vec![0u64, 512]), prop::sample::select(vec![0u64, 512]));
+    let dense =
+        (prop::sample::select(vec![0u64, 40, 300]), prop::sample::select(vec![0u64, 100, 10 << 20]), large_strategy());
     let form = (2u32..=7, 1u64..700, 1i32..20, 60u64..400, 0usize..3, prop::sample::select(vec![0usize, 2, 3]));
     let filter = (any::<bool>(), any::<bool>(), any::<bool>());
     let extractor = prop::sample::select(vec![
@@ -155,8 +177,8 @@ fn case_strategy() -> impl Strategy<Value = Case> {
         Some(PrefixExtractor::Capped(4)),
         Some(PrefixExtractor::Noop),
     ]);
-    (entries, absent, own, form, filter, extractor, any::<bool>()).prop_map(
-        |(entries, absent, own, form, filter, extractor, reverse)| {
+    (entries, absent, (own, dense), form, filter, extractor, any::<bool>()).prop_map(
+        |(entries, absent, (own, dense), form, filter, extractor, reverse)| {
             let order = if reverse { Comparator::ReverseBytewise } else { Comparator::Bytewise };
             let comparator = InternalComparator::new(order);
             let mut entries: Entries = entries
@@ -173,6 +195,9 @@ fn case_strategy() -> impl Strategy<Value = Case> {
                 partition_cut: own.1,
                 pad_to_sector: own.2,
                 avoid_straddle: own.3,
+                dense_block_size: dense.0,
+                dense_index_limit: dense.1,
+                large_partitions: dense.2,
                 format_version: form.0,
                 block_size: form.1,
                 index_block_restart_interval: form.2,

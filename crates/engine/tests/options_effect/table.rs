@@ -10,6 +10,7 @@ use ferrock::ReadOptions;
 use ferrock::options::{CompressionType, FilterPolicy, PrefixExtractor};
 use ferrock_format::footer::{Footer, MAX_FOOTER_SIZE};
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
+use std::cmp::Ordering;
 use std::path::Path;
 
 const NOT_BUILT: &str = "true";
@@ -111,6 +112,22 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     ("row_bounds", Shown(row_bounds)),
     ("partition_cut", Shown(partition_cut)),
+    ("dense_block_size", Shown(|| dense_blocks("dense_block_size", ["0", "500"], &[], Ordering::Greater))),
+    (
+        "dense_index_limit",
+        Shown(|| {
+            let dense = [("dense_block_size", "500")];
+            dense_blocks("dense_index_limit", ["0", "300"], &dense, Ordering::Less);
+        }),
+    ),
+    (
+        "large_partitions",
+        Shown(|| {
+            // `key000` and `key002`: dense from their first rows on.
+            let dense = [("dense_block_size", "500")];
+            dense_blocks("large_partitions", ["", "6b6579303030:6b6579303032"], &dense, Ordering::Greater);
+        }),
+    ),
     ("pad_to_sector", Shown(|| sectors("pad_to_sector"))),
     ("avoid_straddle", Shown(|| sectors("avoid_straddle"))),
     (
@@ -530,6 +547,29 @@ fn partition_cut() {
     let name = THOUSANDS.name().into_bytes();
     assert_eq!((without.0, with.0), (None, Some(name)));
     assert!((without.1..=without.1 + 2).contains(&with.1), "{} and {} blocks", without.1, with.1);
+}
+
+/// Data blocks in a table of partitions of a thousand keys: their number changes as `second` says, and the rows are there.
+fn dense_blocks(name: &str, values: [&str; 2], others: &[(&str, &str)], second: Ordering) {
+    let blocks = differs_with(
+        name,
+        values,
+        |mut setup| {
+            setup.family.prefix_extractor = Some(THOUSANDS);
+            let setup = setup.set("partition_cut", "true");
+            others.iter().fold(setup, |setup, (name, value)| setup.set(name, value))
+        },
+        |setup| {
+            let properties = flushed_properties(&setup);
+            assert!(properties.user_collected.contains_key(&b"ferrock.partition-cut"[..]));
+            let db = setup.open();
+            for number in 0..3000 {
+                assert_eq!(db.get(key(number).as_bytes()).unwrap().unwrap().to_vec(), value(number));
+            }
+            properties.num_data_blocks
+        },
+    );
+    assert_eq!(blocks[1].cmp(&blocks[0]), second, "{blocks:?}");
 }
 
 /// Padding makes the data larger, by less than a sector for each block.

@@ -2,8 +2,9 @@
 
 use super::partition_cut::PartitionCut;
 use super::{TableBuilder, TableSummary};
+use crate::ROW_BOUNDS_PROPERTY;
 use crate::options::BlockBasedTableOptions;
-use crate::{PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY};
+use crate::partition_promise::PartitionPromise;
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
 use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
@@ -172,8 +173,9 @@ fn complete_properties(builder: &mut TableBuilder, data_end: u64) {
     properties.seqno_to_time_map.clone_from(&params.seqno_to_time_map);
     properties.user_collected.clone_from(&params.user_collected);
     properties.user_collected.append(&mut builder.own_properties);
-    if let Some(extractor) = builder.partition_cut.as_ref().and_then(PartitionCut::kept_promise) {
-        properties.user_collected.insert(PARTITION_CUT_PROPERTY.to_vec(), extractor.name().into_bytes());
+    if let Some((extractor, min_blocks)) = builder.partition_cut.as_ref().map(PartitionCut::kept_promise) {
+        let (property, value) = PartitionPromise::describe(extractor, min_blocks);
+        properties.user_collected.insert(property.to_vec(), value);
     }
     properties.compression_options = describe(&params.compression_options, params.compression);
     let used = builder.writer.used_types();

@@ -98,7 +98,7 @@ impl TableBuilder {
         let fits_blocks =
             options.block_align || options.pad_to_sector > 0 && params.compression == CompressionType::NoCompression;
         let extractor = params.prefix_extractor.as_ref().filter(|_| options.partition_cut);
-        let partition_cut = PartitionCut::new(extractor, params.comparator.user());
+        let partition_cut = PartitionCut::new(extractor, params.comparator.user(), &options);
         Ok(Self {
             early_cut_size,
             fits_blocks,
@@ -150,11 +150,18 @@ impl TableBuilder {
         if self.first_key.is_none() {
             self.first_key = Some(internal_key.to_vec());
             self.index.begin(&self.params.comparator, internal_key);
+            if let Some(cut) = &mut self.partition_cut {
+                cut.begin(user_key(internal_key));
+                self.size_next_block();
+            }
         } else if self.params.comparator.compare(&self.last_key, internal_key).is_ge() {
             return Err(Error::invalid_argument("keys are added out of order to a table"));
         }
         if !self.data_block.is_empty() && self.is_block_full(internal_key, value) {
             self.cut_block(Some(internal_key))?;
+            if self.partition_cut.is_some() {
+                self.size_next_block();
+            }
         }
         if let Some(filter) = &mut self.filter {
             filter.add(user_key(internal_key), user_key(&self.last_key), &mut self.index);
@@ -230,7 +237,16 @@ impl TableBuilder {
             self.is_full(internal_key, value)
         };
         let Some(cut) = &mut self.partition_cut else { return is_full };
-        cut.decide(user_key(&self.last_key), user_key(internal_key), is_full, self.properties.num_data_blocks)
+        let (blocks, index_bytes) = (self.properties.num_data_blocks, self.index.estimated_size());
+        cut.decide(user_key(&self.last_key), user_key(internal_key), is_full, blocks, index_bytes)
+    }
+
+    /// Sets the size of the block that begins, where it depends on the partition.
+    fn size_next_block(&mut self) {
+        let bytes = self.partition_cut.as_ref().and_then(|cut| cut.block_bytes(self.index.estimated_size()));
+        if let Some(bytes) = bytes {
+            (self.block_size, self.early_cut_size) = block_limits(bytes, self.params.options.block_size_deviation);
+        }
     }
 
     /// An aligned block ends before it would need another page.

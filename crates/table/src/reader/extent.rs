@@ -14,12 +14,10 @@
 use super::index_reader::{HeldIndexPosition, IndexContext};
 use super::meta_source::Partitions;
 use super::near_partitions::NEAR_BYTES;
-use super::row_bounds::partition_ended_before;
 use super::scan_bounds::BoundKey;
 use crate::blocks::BlockGuard;
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
-use ferrock_base::prefix::PrefixExtractor;
 use ferrock_format::block::{IndexBlock, IndexCursor};
 use ferrock_format::handle::BlockHandle;
 
@@ -211,16 +209,6 @@ impl HeldIndexPosition {
     pub(crate) fn begins_after_key(&self, context: &IndexContext<'_, '_>, user_key: &[u8]) -> Result<bool> {
         let rows = self.position().rows(context.loader.comparator.user())?;
         Ok(rows.is_some_and(|rows| rows.begins_after(user_key)))
-    }
-
-    /// True when the rows of the key's partition ended before the current block, in a table of partition cuts.
-    pub(crate) fn partition_ended_before(
-        &self,
-        context: &IndexContext<'_, '_>,
-        extractor: &PrefixExtractor,
-        key: &[u8],
-    ) -> Result<bool> {
-        partition_ended_before(self.position(), extractor, context.loader.index_format.key_is_user_key, key)
     }
 
     /// True when everything behind the current block is at or behind `upper`.

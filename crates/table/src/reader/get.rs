@@ -1,7 +1,6 @@
 //! Point lookups.
 
 use super::index_reader::IndexPosition;
-use super::row_bounds::partition_ended_before;
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockRef, BlockRole, PinnedBlock};
 use ferrock_base::internal_key::{make_internal_key, user_key};
@@ -111,8 +110,8 @@ impl TableReader {
         if rows.is_some_and(|rows| rows.begins_after(user_key)) {
             return Ok(true);
         }
-        let Some(extractor) = &self.partition_cut else { return Ok(false) };
-        partition_ended_before(position, extractor, self.loader.index_format.key_is_user_key, user_key)
+        let Some(promise) = &self.partition_cut else { return Ok(false) };
+        promise.ended_before(position, &self.index, &self.loader, user_key)
     }
 
     /// False only when the filter says that the table has no entry of the key. After any other answer the caller says with

@@ -101,23 +101,49 @@ impl<'a> IndexPosition<'a> {
         }
     }
 
-    /// Replaces `out` with the separator key before that of the entry, as stored; false at the first entry. Reads nothing: where
-    /// an index partition begins, the top level has the last separator of the one before.
-    pub(super) fn previous_key_into(&self, out: &mut Vec<u8>) -> Result<bool> {
+    /// True when `accepts` is true of the separators of the `count` blocks before the entry's, as they are stored. Reads nothing:
+    /// where an index partition begins, the top level has the last separator of the one before, and `in_memory` maybe all.
+    pub(super) fn all_before<'b>(
+        &self,
+        count: usize,
+        accepts: impl Fn(&[u8]) -> bool,
+        in_memory: impl FnOnce(BlockHandle) -> Option<BlockGuard<'b>>,
+    ) -> Result<bool> {
         let Some(leaf) = self.leaf.as_ref().filter(|_| self.cursor.valid()) else { return Ok(false) };
-        let mut cursor = self.cursor.clone();
-        cursor.prev(leaf.index()?);
-        cursor.status()?;
-        if cursor.valid() {
-            cursor.key_into(leaf.index()?, out);
-            return Ok(true);
+        let mut key = Vec::new();
+        let mut left = count;
+        // False at the first separator that is not accepted.
+        let mut walk = |index: &IndexBlock, cursor: &mut IndexCursor, left: &mut usize| -> Result<bool> {
+            while *left > 0 {
+                cursor.prev(index);
+                cursor.status()?;
+                if !cursor.valid() {
+                    break;
+                }
+                cursor.key_into(index, &mut key);
+                if !accepts(&key) {
+                    return Ok(false);
+                }
+                *left -= 1;
+            }
+            Ok(true)
+        };
+        if !walk(leaf.index()?, &mut self.cursor.clone(), &mut left)? {
+            return Ok(false);
         }
-        let Some((top, cursor)) = &self.top else { return Ok(false) };
-        let mut cursor = cursor.clone();
-        cursor.prev(top.index()?);
-        cursor.status()?;
-        cursor.key_into(top.index()?, out);
-        Ok(cursor.valid())
+        let Some((top, cursor)) = self.top.as_ref().filter(|_| left > 0) else { return Ok(left == 0) };
+        let (top, mut cursor, mut of_last) = (top.index()?, cursor.clone(), 1);
+        if !walk(top, &mut cursor, &mut of_last)? || of_last > 0 {
+            return Ok(false);
+        }
+        left -= 1;
+        let Some(previous) = (left > 0).then(|| in_memory(cursor.entry(top).handle)).flatten() else {
+            return Ok(left == 0);
+        };
+        let mut last = IndexCursor::new();
+        last.seek_to_last(previous.index()?);
+        last.status()?;
+        Ok(last.valid() && walk(previous.index()?, &mut last, &mut left)? && left == 0)
     }
 
     /// Replaces `out` with the separator key as stored.

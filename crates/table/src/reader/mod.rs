@@ -42,6 +42,7 @@ pub use statistics::{
 use crate::blocks::TableBlockCache;
 use crate::charging::CacheUsageOptions;
 use crate::options::BlockBasedTableOptions;
+use crate::partition_promise::PartitionPromise;
 use crate::read_sample::ReadSample;
 use block_loader::BlockLoader;
 use ferrock_base::prefix::PrefixExtractor;
@@ -147,7 +148,7 @@ pub struct TableReader {
     data_end: u64,
     histories: ReadHistories,
     /// The prefix extractor in force, if large partitions end on cuts by it.
-    partition_cut: Option<PrefixExtractor>,
+    partition_cut: Option<PartitionPromise>,
     /// That, or row bounds: the table can tell that some keys are absent before it reads a data block.
     knows_gaps: bool,
     /// The reader's own memory in the cache's books, as it was when the table was opened. Held, never looked at.

@@ -15,11 +15,10 @@ use super::index_reader::IndexReader;
 use super::placement::Placement;
 use super::row_bounds::SideBlocks;
 use super::{TableReader, TableReaderParams};
-use crate::PARTITION_CUT_PROPERTY;
 use crate::options::IndexBlockSearchType;
+use crate::partition_promise::PartitionPromise;
 use ferrock_base::hash::hash128;
 use ferrock_base::internal_key::ParsedInternalKey;
-use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::MAX_SEQUENCE_NUMBER;
 use ferrock_base::{Comparator, Error, Result, SequenceNumber, ValueType};
@@ -92,8 +91,8 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         FilterReader::open(&loader, &meta, &properties, extractor, &placement)?
     };
     let is_by_bytes = !matches!(params.comparator.user(), Comparator::Custom(_));
-    let partition_cut =
-        params.prefix_extractor.clone().filter(|extractor| is_by_bytes && is_cut_by(&properties, extractor));
+    let extractor = params.prefix_extractor.as_ref().filter(|_| is_by_bytes);
+    let partition_cut = extractor.and_then(|extractor| PartitionPromise::of(&properties, extractor));
     let knows_gaps = partition_cut.is_some() || !loader.side_blocks.is_empty();
     loader.tail = None;
     let data_end = data_end(&loader, &meta, &properties, &index, [index_handle, footer.metaindex]);
@@ -316,15 +315,6 @@ fn cache_key_base(params: &TableReaderParams, properties: &TableProperties) -> (
     identity.extend_from_slice(&params.file_number.0.to_le_bytes());
     identity.extend_from_slice(params.file.path().as_os_str().as_encoded_bytes());
     hash128(&identity, 0)
-}
-
-/// True when the table's large partitions end on cuts by this extractor.
-fn is_cut_by(properties: &TableProperties, extractor: &PrefixExtractor) -> bool {
-    extractor.full_length().is_some()
-        && properties
-            .user_collected
-            .get(PARTITION_CUT_PROPERTY)
-            .is_some_and(|name| *name == extractor.name().as_bytes())
 }
 
 fn read_dictionary(

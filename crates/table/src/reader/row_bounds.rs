@@ -12,12 +12,12 @@
 //! The format is `ferrock_format::block::RowBounds`'; the page is docs/format/row-bounds.md.
 
 use super::block_loader::BlockLoader;
-use super::index_reader::IndexPosition;
+use super::index_reader::{IndexPosition, IndexReader};
 use super::readahead::Readahead;
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockRole, CachedBlock};
+use crate::partition_promise::PartitionPromise;
 use ferrock_base::internal_key::TRAILER_SIZE;
-use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{Comparator, Error, Result};
 use ferrock_format::block::{RowBound, RowBounds, decode_row_bounds_directory};
 use ferrock_format::handle::BlockHandle;
@@ -214,27 +214,34 @@ pub(super) fn truncate_to_user_key(key: &mut Vec<u8>, is_user_key: bool) {
     }
 }
 
-/// In a table of partition cuts (see `builder/partition_cut.rs`): true when no row of the user key's partition is in the
-/// block that a search for the key led to, nor behind it.
-///
-/// The separator before the block has the partition's prefix, so the block before ends with a row of it: separators between
-/// different prefixes are last keys. Had it a row in this block, too, it would span two blocks, so it would end on a cut, and
-/// the separator of this block would have its prefix.
-pub(super) fn partition_ended_before(
-    position: &IndexPosition<'_>,
-    extractor: &PrefixExtractor,
-    key_is_user_key: bool,
-    user_key: &[u8],
-) -> Result<bool> {
-    let Some(prefix) = extractor.prefix(user_key) else { return Ok(false) };
-    let mut key = Vec::new();
-    position.key_into(&mut key)?;
-    truncate_to_user_key(&mut key, key_is_user_key);
-    if extractor.prefix(&key) == Some(prefix) || !position.previous_key_into(&mut key)? {
-        return Ok(false);
+impl PartitionPromise {
+    /// True when no row of the user key's partition is in the block that a search for the key led to, nor behind it.
+    ///
+    /// Take a promise of two blocks. The separator before the block has the partition's prefix, so the block before ends with a
+    /// row of it: separators between different prefixes are last keys. Had it a row in this block, too, it would span two
+    /// blocks, so it would end on a cut, and the separator of this block would have its prefix. For a promise of more blocks
+    /// it is the separators of so many blocks before, less one.
+    pub(super) fn ended_before(
+        &self,
+        position: &IndexPosition<'_>,
+        index: &IndexReader,
+        loader: &BlockLoader,
+        user_key: &[u8],
+    ) -> Result<bool> {
+        let Some(prefix) = self.extractor.prefix(user_key) else { return Ok(false) };
+        let is_of_partition = |separator: &[u8]| {
+            let trailer = if loader.index_format.key_is_user_key { 0 } else { TRAILER_SIZE };
+            let user_key = &separator[..separator.len().saturating_sub(trailer)];
+            self.extractor.prefix(user_key) == Some(prefix)
+        };
+        let mut separator = Vec::new();
+        position.key_into(&mut separator)?;
+        if is_of_partition(&separator) {
+            return Ok(false);
+        }
+        let in_memory = |handle| index.partitions.as_ref()?.peek(loader, handle);
+        position.all_before(self.min_blocks - 1, is_of_partition, in_memory)
     }
-    truncate_to_user_key(&mut key, key_is_user_key);
-    Ok(extractor.prefix(&key) == Some(prefix))
 }
 
 #[cfg(test)]
