@@ -33,7 +33,7 @@ const NEWER: &[&str] =
     &["separate_key_value_in_data_block", "uniform_cv_threshold", "flush_block_policy_factory", "use_delta_encoding"];
 
 /// Options of Ferrock's own.
-const OWN: &[&str] = &["row_bounds", "partition_cut", "sectors"];
+const OWN: &[&str] = &["row_bounds", "partition_cut", "dense_blocks", "sectors"];
 
 const FLAG: &[&str] = &["false", "true"];
 
@@ -104,6 +104,7 @@ pub const FACTORS: &[Factor] = &[
     // Ferrock's own: of what Ferrock writes.
     factor("row_bounds", FLAG),
     factor("partition_cut", FLAG),
+    factor("dense_blocks", &["none", "inside", "declared"]),
     factor("sectors", &["none", "pad_to_sector", "avoid_straddle"]),
     factor("comparator", &["leveldb.BytewiseComparator", "rocksdb.ReverseBytewiseComparator"]),
 ];
@@ -169,9 +170,16 @@ pub fn family(release: Release, row: &Row, random: &mut Random) -> RowFamily {
         let value = factor.values(release)[*value];
         let mut own_option = |name: &str, value: &str| own.push((name.to_owned(), value.to_owned()));
         match (factor.name, value) {
-            ("row_bounds" | "partition_cut", "false") | ("sectors", "none") => continue,
+            ("row_bounds" | "partition_cut", "false") | ("sectors" | "dense_blocks", "none") => continue,
             ("row_bounds" | "partition_cut", _) => own_option(factor.name, value),
             ("sectors", _) => own_option(value, "512"),
+            ("dense_blocks", _) => {
+                own_option("dense_block_size", "200");
+                own_option("dense_index_limit", "300");
+                if value == "declared" {
+                    own_option("large_partitions", &declared());
+                }
+            }
             _ => {}
         }
         if OWN.contains(&factor.name) {
@@ -198,6 +206,13 @@ pub fn family(release: Release, row: &Row, random: &mut Random) -> RowFamily {
         is_coupled: value_of("index").ends_with("filters coupled"),
         own,
     }
+}
+
+/// Partitions that are declared large, of every length of prefix: some with many rows, some with none.
+fn declared() -> String {
+    let prefixes = ["aa", "aaa", "aaa_", "ca", "cat", "cat:", "five", "gg", "iiii", "zzz", "zzzz"];
+    let hex = |prefix: &str| prefix.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    prefixes.map(hex).join(":")
 }
 
 /// Nothing happens by itself.
