@@ -333,6 +333,38 @@ fn families_share_batches() {
     assert!(db.multi_get_families(&ReadOptions::default(), &[]).is_empty());
 }
 
+/// What one batch wrote to several families is seen whole or not at all, also while their memtables change.
+#[test]
+fn families_are_read_as_of_one_moment() {
+    let mut family = family_options();
+    family.write_buffer_size = 64 << 10;
+    let names = ["default", "b", "c"].map(|name| (name.to_owned(), family.clone()));
+    let file_system = Arc::new(MemoryFileSystem::new());
+    let (db, families) = Db::open_cf("/db", options_on(file_system), names.to_vec()).unwrap();
+    let write = |round: u64| {
+        let mut batch = ferrock::WriteBatch::new();
+        // Few of them fill a memtable.
+        let value = [round.to_le_bytes().as_slice(), &vec![b'v'; 20_000]].concat();
+        for family in &families {
+            batch.put_cf(family.id(), b"k", &value).unwrap();
+        }
+        db.write(batch, &WriteOptions::default()).unwrap();
+    };
+    write(0);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| (1..4000).for_each(write));
+        let pairs: Vec<(&ColumnFamily, &[u8])> = families.iter().map(|family| (family, &b"k"[..])).collect();
+        let mut last = 0;
+        while !writer.is_finished() {
+            let found = db.multi_get_families(&ReadOptions::default(), &pairs).into_iter();
+            let rounds: Vec<u64> =
+                found.map(|value| u64::from_le_bytes(*value.unwrap().unwrap().first_chunk().unwrap())).collect();
+            assert!(rounds.iter().all(|round| *round == rounds[0]) && rounds[0] >= last, "{rounds:?} after {last}");
+            last = rounds[0];
+        }
+    });
+}
+
 #[test]
 fn a_block_that_cannot_be_read_fails_its_own_keys() {
     for fault in [Fault::Io, Fault::BitFlip { seed: 5 }, Fault::ShortRead { kept_bytes: 50 }] {
