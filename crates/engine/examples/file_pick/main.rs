@@ -59,7 +59,8 @@ fn pick_c(hints: &Arena, key: &LookupKey) -> Picked {
 #[inline(never)]
 fn pick_d(version: &Version, key: &LookupKey) -> Picked {
     let mut picked = Picked::default();
-    for (_, file) in version.candidates(key) {
+    let mut candidates = version.candidates_of(key);
+    for (_, file) in candidates.find() {
         picked.add(file.number.0);
     }
     picked

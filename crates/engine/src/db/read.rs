@@ -175,7 +175,8 @@ fn search_tables(
     context: &mut GetContext<'_, BlockPin>,
 ) -> Result<()> {
     let table_options = options.for_table();
-    for (_, file) in pinned.version.candidates(lookup) {
+    let mut candidates = pinned.version.candidates_of(lookup);
+    for (_, file) in candidates.find() {
         let table = table_for_read(&data.table_cache, file, options)?;
         if let Some(tombstones) = table.range_tombstones() {
             let (smallest, largest) = (&file.smallest, &file.largest);

@@ -15,21 +15,19 @@ impl Version {
     /// The files that can hold `key`, with their levels, in the order in which they must be read: level 0 newest first;
     /// of each deeper level the one file that can hold it, and after it those that go on with the same user key. Does
     /// not allocate.
-    #[inline(never)]
+    #[inline]
     #[must_use]
     pub fn candidates<'a>(&'a self, key: &'a LookupKey) -> Candidates<'a> {
-        let index = self.index();
-        let found = index.find(self.levels(), self.comparator().user(), key.user_key());
-        let whole = found.tied | index.plain();
-        Candidates {
-            version: self,
-            key,
-            newest: found.newest,
-            deeper: found.inside | whole,
-            whole,
-            found,
-            aside: if index.scans_level0() { Aside::Scan { next: 0 } } else { Aside::Nothing },
-        }
+        let mut unasked = self.candidates_of(key);
+        unasked.find();
+        unasked.0
+    }
+
+    /// The same, to be found where it is: the answer is much to copy.
+    #[inline]
+    #[must_use]
+    pub fn candidates_of<'a>(&'a self, key: &'a LookupKey) -> UnaskedCandidates<'a> {
+        UnaskedCandidates(Candidates { version: self, key, found: Found::default(), aside: Aside::Nothing })
     }
 
     /// The files of a sorted level (1 and deeper) that overlap the user keys from `lower`, inclusive, to `upper`,
@@ -52,9 +50,11 @@ impl Version {
     fn search_level<'a>(&'a self, level: usize, from: usize, key: &'a LookupKey) -> FilesForUserKey<'a> {
         let files = self.level(level).get(from..).unwrap_or_default();
         let comparator = self.comparator();
-        let start = match level {
-            0 => 0,
-            _ => files.partition_point(|file| comparator.compare(&file.largest, key.internal_key()).is_lt()),
+        let is_behind = |file: &Arc<FileMetadata>| comparator.compare(&file.largest, key.internal_key()).is_lt();
+        // Mostly the first is it.
+        let start = match files.first() {
+            Some(first) if level > 0 && is_behind(first) => files.partition_point(is_behind),
+            _ => 0,
         };
         let (files, user_key) = (&files[start..], key.user_key());
         FilesForUserKey { files, user_key, comparator: comparator.user(), is_sorted: level > 0 }
@@ -69,17 +69,33 @@ impl Version {
     }
 }
 
+/// Answer of [`Version::candidates_of`].
+#[derive(Clone, Debug)]
+pub struct UnaskedCandidates<'a>(Candidates<'a>);
+
+impl<'a> UnaskedCandidates<'a> {
+    /// The candidates. Not inlined, so that it can be counted.
+    #[inline(never)]
+    pub fn find(&mut self) -> &mut Candidates<'a> {
+        let candidates = &mut self.0;
+        let (version, key) = (candidates.version, candidates.key);
+        let (index, order) = (version.index(), version.comparator().user());
+        index.find_into(version.levels(), order, key.user_key(), &mut candidates.found);
+        candidates.found.tied |= index.plain();
+        candidates.found.inside |= candidates.found.tied;
+        candidates.aside = if index.scans_level0() { Aside::Scan { next: 0 } } else { Aside::Nothing };
+        candidates
+    }
+}
+
 /// Iterator of [`Version::candidates`]. It may be kept and gone on with later; a clone goes on from the same place.
 #[derive(Clone, Debug)]
 pub struct Candidates<'a> {
     version: &'a Version,
     key: &'a LookupKey,
-    /// Files of level 0 that are left, as bits; of the last 64 looked at, where it is scanned.
-    newest: u64,
-    /// Levels that are left, as bits.
-    deeper: u64,
-    /// Those of them that full keys decide in.
-    whole: u64,
+    /// What is left of it:
+    /// `newest`: files of level 0, as bits; of the last 64 looked at, where it is scanned;
+    /// `inside`: levels; `tied`: levels that full keys decide in.
     found: Found,
     aside: Aside<'a>,
 }
@@ -104,31 +120,28 @@ impl<'a> Iterator for Candidates<'a> {
 
     #[inline(never)]
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if !matches!(self.aside, Aside::Nothing)
-                && let Some(item) = self.next_aside()
-            {
-                return Some(item);
-            }
-            if self.newest != 0 {
-                let index = self.newest.trailing_zeros() as usize;
-                self.newest &= self.newest - 1;
-                return self.version.level(0).get(index).map(|file| (0, file));
-            }
-            if self.deeper == 0 {
-                return None;
-            }
-            let level = self.deeper.trailing_zeros() as usize;
-            self.deeper &= self.deeper - 1;
-            if self.whole >> level & 1 == 0 {
-                return self.version.level(level).get(self.found.rank(level) / 2).map(|file| (level, file));
-            }
-            self.enter(level);
+        if !matches!(self.aside, Aside::Nothing) {
+            return self.next_aside();
         }
+        if self.found.newest != 0 {
+            let index = self.found.newest.trailing_zeros() as usize;
+            self.found.newest &= self.found.newest - 1;
+            return self.version.level(0).get(index).map(|file| (0, file));
+        }
+        if self.found.inside == 0 {
+            return None;
+        }
+        let level = self.found.inside.trailing_zeros() as usize;
+        self.found.inside &= self.found.inside - 1;
+        if self.found.tied >> level & 1 == 0 {
+            return self.version.level(level).get(self.found.rank(level) / 2).map(|file| (level, file));
+        }
+        self.enter(level)
     }
 }
 
 impl<'a> Candidates<'a> {
+    /// Does what there is to do before the next level. Apart from `next`, which so needs no registers of its own.
     #[cold]
     fn next_aside(&mut self) -> Option<(usize, &'a Arc<FileMetadata>)> {
         let item = match &mut self.aside {
@@ -136,19 +149,20 @@ impl<'a> Candidates<'a> {
             Aside::Scan { .. } => self.scan_newest().map(|file| (0, file)),
             Aside::Run { level, files } => files.next().map(|file| (*level, file)),
         };
-        if item.is_none() {
-            self.aside = Aside::Nothing;
+        if item.is_some() {
+            return item;
         }
-        item
+        self.aside = Aside::Nothing;
+        self.next()
     }
 
     fn scan_newest(&mut self) -> Option<&'a Arc<FileMetadata>> {
         let Aside::Scan { next } = &mut self.aside else { return None };
         let (files, user_key) = (self.version.level(0), self.key.user_key());
         loop {
-            while self.newest != 0 {
-                let index = next.saturating_sub(64) + self.newest.trailing_zeros() as usize;
-                self.newest &= self.newest - 1;
+            while self.found.newest != 0 {
+                let index = next.saturating_sub(64) + self.found.newest.trailing_zeros() as usize;
+                self.found.newest &= self.found.newest - 1;
                 if let Some(file) = files.get(index)
                     && self.version.file_may_hold(file, user_key)
                 {
@@ -158,17 +172,18 @@ impl<'a> Candidates<'a> {
             if *next >= files.len() {
                 return None;
             }
-            self.newest = self.version.index().scan_level0(*next, files.len(), user_key);
+            self.found.newest = self.version.index().scan_level0(*next, files.len(), user_key);
             *next += 64;
         }
     }
 
     /// Begins a level that full keys decide in.
     #[cold]
-    fn enter(&mut self, level: usize) {
+    fn enter(&mut self, level: usize) -> Option<(usize, &'a Arc<FileMetadata>)> {
         let is_plain = self.version.index().plain() >> level & 1 == 1;
         let from = if is_plain { 0 } else { self.found.rank(level) / 2 };
         self.aside = Aside::Run { level, files: self.version.search_level(level, from, self.key) };
+        self.next_aside()
     }
 }
 

@@ -5,6 +5,7 @@
 //! scratch: tests compare them.
 
 use super::heads::{HeadMaker, Heads, head_at, push_wide};
+use super::parent::Parents;
 use super::{Endpoints, FileIndex, MAX_MASKED, MAX_SORTED, Newest, Radix, Step, level0};
 use crate::version::FileMetadata;
 use crate::version::version::LevelFiles;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub(crate) type Base<'a> = (&'a FileIndex, &'a [LevelFiles]);
 
 /// Endpoints of the root per bucket of the radix, on average at least.
-const ENDPOINTS_PER_BUCKET: u32 = 16;
+const ENDPOINTS_PER_BUCKET: u32 = 4;
 /// A level with fewer endpoints is searched from scratch.
 const MIN_RADIX_ENDPOINTS: u32 = 64;
 /// More files than ranks have bits for.
@@ -71,21 +72,20 @@ impl<'a> Builder<'a> {
         self.set_prefix(&chain);
         let files: usize = chain.iter().map(|&level| self.files(level).len()).sum();
         self.words.reserve(6 * files + files / 4 + 1024);
-        let mut before: Option<Step> = None;
-        for (slot, &level) in chain.iter().enumerate() {
+        let mut parents = Parents::new(self.order, self.levels, files);
+        for &level in &chain {
             let mut step = self.push_level(level);
-            match before {
-                Some(before) => {
-                    let known = self.base_bridge(&before, &step);
-                    self.push_bridge(&before, &mut step, known, None);
+            match parents.choose(&self.index, &self.words, &step, None) {
+                Some(parent) => {
+                    let known = self.base_bridge(&parent, &step);
+                    self.push_bridge(&parent, &mut step, known, None);
                 }
                 None => self.push_radix(&step),
             }
-            self.index.steps[slot] = step;
-            before = Some(step);
+            self.index.steps[usize::from(self.index.num_steps)] = step;
+            self.index.num_steps += 1;
         }
-        self.index.num_steps = chain.len() as u8;
-        self.push_newest(before);
+        self.push_newest(&mut parents);
         self.index.words = self.words.into_boxed_slice();
         self.index
     }
@@ -217,20 +217,19 @@ impl<'a> Builder<'a> {
     /// The bridge between two levels in the base, if neither has changed.
     fn base_bridge(&self, before: &Step, step: &Step) -> Option<&'a [u32]> {
         let (index, levels) = self.base?;
-        let pair =
-            index.steps().windows(2).find(|pair| pair[0].level == before.level && pair[1].level == step.level)?;
+        let old = index.steps().iter().find(|old| (old.parent, old.level) == (before.level, step.level))?;
         let is_same = |level: u8| {
             let level = usize::from(level);
             levels.get(level).zip(self.levels.get(level)).is_some_and(|(old, new)| Arc::ptr_eq(old, new))
         };
-        let from = pair[1].bridge as usize;
+        let from = old.bridge as usize;
         (is_same(before.level) && is_same(step.level)).then(|| index.words.get(from..from + bridge_len(before)))?
     }
 
     /// Appends the bridge that leads from one step to the next: a copy of `known`, or a merge of the two.
     fn push_bridge(&mut self, before: &Step, step: &mut Step, known: Option<&[u32]>, sources: Option<&[u32]>) {
         let start = self.words.len();
-        step.bridge = start as u32;
+        (step.bridge, step.parent) = (start as u32, before.level);
         if let Some(known) = known {
             self.words.extend_from_slice(known);
             return;
@@ -280,7 +279,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Appends what there is for level 0.
-    fn push_newest(&mut self, before: Option<Step>) {
+    fn push_newest(&mut self, parents: &mut Parents<'_>) {
         let files = self.files(0);
         if files.is_empty() {
             return;
@@ -298,7 +297,7 @@ impl<'a> Builder<'a> {
         let sources = level0::distinct_endpoints(self.order, files);
         let endpoints = Endpoints { files, sources: Some(&sources) };
         let len = sources.len() as u32;
-        let mut step = Step { level: 0, len, heads: self.words.len() as u32, width: 0, bridge: 0 };
+        let mut step = Step { len, heads: self.words.len() as u32, ..Step::default() };
         if self.has_heads() {
             step.width = 1;
             self.push_endpoint_heads(endpoints, 1);
@@ -308,8 +307,8 @@ impl<'a> Builder<'a> {
                 self.push_endpoint_heads(endpoints, 2);
             }
         }
-        if let Some(before) = before {
-            self.push_bridge(&before, &mut step, None, Some(&sources));
+        if let Some(parent) = parents.choose(&self.index, &self.words, &step, Some(&sources)) {
+            self.push_bridge(&parent, &mut step, None, Some(&sources));
         }
         let (at, masks) = (self.words.len(), self.words.len() + sources.len());
         self.words.extend_from_slice(&sources);

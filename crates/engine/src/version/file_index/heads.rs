@@ -71,7 +71,7 @@ pub(super) fn wide(words: [u32; 2]) -> u64 {
 }
 
 #[inline]
-fn wider(words: [u32; 4]) -> u128 {
+pub(super) fn wider(words: [u32; 4]) -> u128 {
     u128::from(wide([words[0], words[1]])) << 64 | u128::from(wide([words[2], words[3]]))
 }
 

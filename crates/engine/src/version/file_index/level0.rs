@@ -5,7 +5,7 @@
 
 use super::heads::{HeadMaker, push_wide, wide};
 use super::search::Place;
-use super::{Endpoints, FileIndex, Newest, Step, bound};
+use super::{Endpoints, FileIndex, Newest, bound};
 use crate::version::FileMetadata;
 use ferrock_base::Comparator;
 use std::sync::Arc;
@@ -34,11 +34,9 @@ pub(super) fn push_masks(words: &mut Vec<u32>, order: &Comparator, endpoints: En
 }
 
 impl FileIndex {
-    /// The files of level 0 that hold the key at `place`.
+    /// The files of level 0 that hold the key at `place`, by its masks.
     #[inline]
-    pub(super) fn mask(&self, step: &Step, place: Place) -> u64 {
-        let Newest::Masked { masks, .. } = self.newest else { return 0 };
-        debug_assert!(place.rank <= step.len);
+    pub(super) fn mask(&self, masks: u32, place: Place) -> u64 {
         let at = masks as usize + 4 * place.rank as usize + 2 * usize::from(place.is_tied);
         match self.words.get(at..at + 2) {
             Some(&[low, high]) => wide([low, high]),

@@ -67,6 +67,7 @@
 mod build;
 mod heads;
 mod level0;
+mod parent;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -85,12 +86,14 @@ const MAX_MASKED: usize = 64;
 /// One level of the chain: where its arrays lie, in words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Step {
-    /// Leads here from the level before.
+    /// Leads here from a level before.
     bridge: u32,
     heads: u32,
     /// Endpoints.
     len: u32,
     level: u8,
+    /// The level that the bridge leads from.
+    parent: u8,
     /// Eight-byte words per head: 0 (custom order), 1 or 2.
     width: u8,
 }

@@ -1,6 +1,6 @@
 //! Looking a key up: ranks along the chain, and masks in level 0.
 
-use super::heads::{Heads, end_of_run, head_at, rank_one, rank_two, wide};
+use super::heads::{Heads, end_of_run, head_at, rank_one, rank_two, wide, wider};
 use super::{Endpoints, FileIndex, MAX_SORTED, Newest, Step};
 use crate::version::version::LevelFiles;
 use ferrock_base::Comparator;
@@ -26,12 +26,9 @@ impl Found {
     }
 
     #[inline(always)]
-    fn note(&mut self, level: u8, place: Place) {
-        self.ranks[usize::from(level) % MAX_SORTED] = place.rank;
-        self.inside |= u64::from(place.rank & 1) << (level & 63);
-        if place.is_tied {
-            self.tied |= 1 << (level & 63);
-        }
+    fn note(&mut self, level: u8, rank: u32) {
+        self.ranks[usize::from(level) % MAX_SORTED] = rank;
+        self.inside |= u64::from(rank & 1) << (level & 63);
     }
 }
 
@@ -43,7 +40,9 @@ pub(super) struct Place {
 }
 
 /// A key that is looked up.
+#[derive(Clone, Copy)]
 struct Probe<'a> {
+    levels: &'a [LevelFiles],
     order: &'a Comparator,
     key: &'a [u8],
     /// Its head; the second half is made where it is needed.
@@ -62,53 +61,102 @@ impl FileIndex {
     }
 
     /// Where `key` lies in the levels of the version that this is the index of.
-    #[inline]
     pub(crate) fn find(&self, levels: &[LevelFiles], order: &Comparator, key: &[u8]) -> Found {
         let mut found = Found::default();
-        if !self.shares_prefix(key) {
-            self.find_outside(levels, order, key, &mut found);
-            return found;
-        }
-        let probe = Probe { order, key, head: head_at(key, self.prefix_len as usize) ^ self.flip };
-        let Some((root, rest)) = self.steps().split_first() else {
-            if let Newest::Masked { step, .. } = &self.newest {
-                let place = self.search(step, levels, &probe, 0, step.len as usize);
-                found.newest = self.mask(step, place);
-            }
-            return found;
-        };
-        let mut place = self.search_root(root, levels, &probe);
-        found.note(root.level, place);
-        for step in rest {
-            place = self.next_level(step, place, levels, &probe);
-            found.note(step.level, place);
-        }
-        if let Newest::Masked { step, .. } = &self.newest {
-            place = self.next_level(step, place, levels, &probe);
-            found.newest = self.mask(step, place);
-        }
+        self.find_into(levels, order, key, &mut found);
         found
     }
 
-    /// From the place of a key in one level to its place in the next level of the chain.
+    /// The same, to where the answer is kept. `found` says nothing yet.
     #[inline(always)]
-    fn next_level(&self, step: &Step, place: Place, levels: &[LevelFiles], probe: &Probe<'_>) -> Place {
-        let at = step.bridge as usize + place.rank as usize;
-        let Some(&bridge) = self.words.get(at) else { return Place::default() };
-        if bridge & 1 == 0 && !place.is_tied {
-            return Place { rank: bridge >> 1, is_tied: false };
+    pub(crate) fn find_into(&self, levels: &[LevelFiles], order: &Comparator, key: &[u8], found: &mut Found) {
+        if !self.shares_prefix(key) {
+            return self.find_outside(levels, order, key, found);
         }
-        self.search_window(step, at, levels, probe)
+        let head = head_at(key, self.prefix_len as usize) ^ self.flip;
+        let probe = Probe { levels, order, key, head };
+        let Some((root, rest)) = self.steps().split_first() else {
+            if let Newest::Masked { step, masks, .. } = &self.newest {
+                found.newest = self.mask(*masks, self.search(step, probe, 0, step.len as usize));
+            }
+            return;
+        };
+        let place = self.search_root(root, probe);
+        found.note(root.level, place.rank);
+        if place.is_tied {
+            return self.go_on_tied(root, rest, &{ probe }, found);
+        }
+        self.next_levels(rest, probe, found);
     }
 
-    /// The place of a key in the window of a bridge.
-    #[inline(never)]
-    fn search_window(&self, step: &Step, at: usize, levels: &[LevelFiles], probe: &Probe<'_>) -> Place {
+    /// From the rank of a key in the root to those in all other levels.
+    #[inline(always)]
+    fn next_levels(&self, rest: &[Step], probe: Probe<'_>, found: &mut Found) {
+        let words = &*self.words;
+        let mut rest = rest.iter();
+        while let Some(step) = rest.next() {
+            let at = step.bridge as usize + found.rank(usize::from(step.parent));
+            let Some(&bridge) = words.get(at) else { return };
+            let mut rank = bridge >> 1;
+            if bridge & 1 == 1 {
+                let place = self.search_window(step, probe, at, rank);
+                if place.is_tied {
+                    found.note(step.level, place.rank);
+                    return self.go_on_tied(step, rest.as_slice(), &{ probe }, found);
+                }
+                rank = place.rank;
+            }
+            found.note(step.level, rank);
+        }
+        if let Newest::Masked { step, masks, .. } = &self.newest {
+            found.newest = self.mask(*masks, self.next_level(step, found, probe));
+        }
+    }
+
+    /// The place of a key in the window behind `low` of the bridge at `at`.
+    #[inline(always)]
+    fn search_window(&self, step: &Step, probe: Probe<'_>, at: usize, low: u32) -> Place {
+        let high = self.words.get(at + 1).map_or(0, |next| next >> 1);
+        self.search(step, probe, low as usize, high as usize)
+    }
+
+    /// From the ranks of a key in the levels before to its place in the level of `step`, where the level that its bridge
+    /// leads from is not tied.
+    #[inline]
+    fn next_level(&self, step: &Step, found: &Found, probe: Probe<'_>) -> Place {
+        let at = step.bridge as usize + found.rank(usize::from(step.parent));
+        match self.words.get(at) {
+            Some(&bridge) if bridge & 1 == 0 => Place { rank: bridge >> 1, is_tied: false },
+            Some(&bridge) => self.search_window(step, probe, at, bridge >> 1),
+            None => Place::default(),
+        }
+    }
+
+    /// The same for the levels behind one that is tied.
+    #[cold]
+    fn go_on_tied(&self, tied: &Step, rest: &[Step], probe: &Probe<'_>, found: &mut Found) {
+        found.tied |= 1 << (tied.level & 63);
+        for step in rest {
+            let place = self.next_level_tied(step, found, probe);
+            found.note(step.level, place.rank);
+            found.tied |= u64::from(place.is_tied) << (step.level & 63);
+        }
+        if let Newest::Masked { step, masks, .. } = &self.newest {
+            found.newest = self.mask(*masks, self.next_level_tied(step, found, probe));
+        }
+    }
+
+    fn next_level_tied(&self, step: &Step, found: &Found, probe: &Probe<'_>) -> Place {
+        if found.tied >> (step.parent & 63) & 1 == 0 {
+            return self.next_level(step, found, *probe);
+        }
+        // The key equals the endpoint that ends the window in the level before: it may equal the one that follows here.
+        let at = step.bridge as usize + found.rank(usize::from(step.parent));
         let Some(&[low, high]) = self.words.get(at..at + 2) else { return Place::default() };
-        self.search(step, levels, probe, (low >> 1) as usize, (high >> 1) as usize)
+        self.settle(step, probe, (low >> 1) as usize, (high >> 1) as usize)
     }
 
-    /// One step down the chain, where the bridge settles it.
+    /// One step down, where the bridge settles it.
     #[inline]
     pub(crate) fn follow_bridge(&self, step: usize, rank: u32) -> Option<u32> {
         let step = self.steps().get(step)?;
@@ -116,50 +164,69 @@ impl FileIndex {
         (bridge & 1 == 0).then_some(bridge >> 1)
     }
 
-    /// The place of a key in the first level of the chain.
-    #[inline]
-    fn search_root(&self, root: &Step, levels: &[LevelFiles], probe: &Probe<'_>) -> Place {
+    /// The place of a key in the first level.
+    #[inline(always)]
+    fn search_root(&self, root: &Step, probe: Probe<'_>) -> Place {
         let radix = &self.radix;
         if radix.buckets == 0 {
-            return self.search(root, levels, probe, 0, root.len as usize);
+            return self.search(root, probe, 0, root.len as usize);
         }
         let Some(offset) = probe.head.checked_sub(radix.min) else { return Place::default() };
         let bucket = offset >> (radix.shift & 63);
         if bucket >= u64::from(radix.buckets) {
             return Place { rank: root.len, is_tied: false };
         }
+        // Heads in other buckets differ from that of the key.
         let at = radix.offset as usize + bucket as usize;
         match self.words.get(at..at + 2) {
-            Some(&[low, high]) => self.search(root, levels, probe, low as usize, high as usize),
+            Some(&[low, high]) => self.search(root, probe, low as usize, high as usize),
             _ => Place::default(),
         }
     }
 
-    /// The place of a key in a level, where its rank is known to be in `low..=high`.
+    /// The place of a key in a level, where its rank is known to be in `low..=high`, and that it does not equal the
+    /// endpoint at `high`.
     #[inline(always)]
-    fn search(&self, step: &Step, levels: &[LevelFiles], probe: &Probe<'_>, low: usize, high: usize) -> Place {
-        let heads = self.heads(step);
-        let (rank, is_settled) = match heads {
-            Heads::One(heads) => {
-                let rank = low + heads.get(low..high).map_or(0, |window| rank_one(window, probe.head));
-                (rank, heads.get(rank).is_none_or(|&head| wide(head) != probe.head))
-            }
-            Heads::Two(heads) => {
-                let second = head_at(probe.key, self.prefix_len as usize + 8) ^ self.flip;
-                let head = u128::from(probe.head) << 64 | u128::from(second);
-                let rank = low + heads.get(low..high).map_or(0, |window| rank_two(window, head));
-                let is_settled = heads.get(rank).is_none_or(|other| {
-                    wide([other[0], other[1]]) != probe.head || wide([other[2], other[3]]) != second
-                });
-                (rank, is_settled)
-            }
-            Heads::None => (low, false),
-        };
-        if is_settled {
-            return Place { rank: rank as u32, is_tied: false };
+    fn search(&self, step: &Step, probe: Probe<'_>, low: usize, high: usize) -> Place {
+        if step.width != 1 {
+            return self.search_wide(step, &{ probe }, low, high);
         }
-        let high = if step.width == 0 { high } else { end_of_run(&heads, rank, high) };
-        settle(self.endpoints(step, files_of(levels, step.level)), probe, rank, high)
+        let offset = step.heads as usize;
+        let window = self.words.get(offset + 2 * low..offset + 2 * high).unwrap_or_default().as_chunks().0;
+        let count = rank_one(window, probe.head);
+        if window.get(count).is_some_and(|&head| wide(head) == probe.head) {
+            return self.settle_run(step, &{ probe }, low + count, high);
+        }
+        Place { rank: (low + count) as u32, is_tied: false }
+    }
+
+    /// The same where heads have sixteen bytes, or there are none.
+    #[inline(never)]
+    fn search_wide(&self, step: &Step, probe: &Probe<'_>, low: usize, high: usize) -> Place {
+        let Heads::Two(heads) = self.heads(step) else { return self.settle(step, probe, low, high) };
+        let second = head_at(probe.key, self.prefix_len as usize + 8) ^ self.flip;
+        let head = u128::from(probe.head) << 64 | u128::from(second);
+        let window = heads.get(low..high).unwrap_or_default();
+        let count = rank_two(window, head);
+        if window.get(count).is_some_and(|&other| wider(other) == head) {
+            return self.settle_run(step, probe, low + count, high);
+        }
+        Place { rank: (low + count) as u32, is_tied: false }
+    }
+
+    /// The place of a key whose head equals that at `low`.
+    #[cold]
+    fn settle_run(&self, step: &Step, probe: &Probe<'_>, low: usize, high: usize) -> Place {
+        self.settle(step, probe, low, end_of_run(&self.heads(step), low, high))
+    }
+
+    /// The place of a key among endpoints that its head does not tell apart: by full keys.
+    #[inline(never)]
+    fn settle(&self, step: &Step, probe: &Probe<'_>, low: usize, high: usize) -> Place {
+        let endpoints = self.endpoints(step, files_of(probe.levels, step.level));
+        let rank = endpoints.rank_within(probe.order, probe.key, low, high);
+        let is_tied = rank < endpoints.len() && probe.order.equal(endpoints.key(rank), probe.key);
+        Place { rank: rank as u32, is_tied }
     }
 
     /// True when `key` begins as all endpoints do.
@@ -186,15 +253,7 @@ impl FileIndex {
         for step in self.steps() {
             let endpoints = Endpoints::sorted(files_of(levels, step.level));
             let is_behind = order.compare(endpoints.key(0), key).is_lt();
-            found.note(step.level, Place { rank: if is_behind { step.len } else { 0 }, is_tied: false });
+            found.note(step.level, if is_behind { step.len } else { 0 });
         }
     }
-}
-
-/// The place of a key among endpoints that its head does not tell apart: by full keys.
-#[cold]
-fn settle(endpoints: Endpoints<'_>, probe: &Probe<'_>, low: usize, high: usize) -> Place {
-    let rank = endpoints.rank_within(probe.order, probe.key, low, high);
-    let is_tied = rank < endpoints.len() && probe.order.equal(endpoints.key(rank), probe.key);
-    Place { rank: rank as u32, is_tied }
 }
