@@ -1,6 +1,6 @@
 //! Looking a key up: ranks along the chain, and masks in level 0.
 
-use super::heads::{Heads, end_of_run, head_at, rank_one, rank_two, wide, wider};
+use super::heads::{Heads, end_of_run, head_at, rank_of_seven, rank_one, rank_two, wide, wider};
 use super::{Endpoints, FileIndex, MAX_SORTED, Newest, Step};
 use crate::version::version::LevelFiles;
 use ferrock_base::Comparator;
@@ -179,9 +179,27 @@ impl FileIndex {
         // Heads in other buckets differ from that of the key.
         let at = radix.offset as usize + bucket as usize;
         match self.words.get(at..at + 2) {
-            Some(&[low, high]) => self.search(root, probe, low as usize, high as usize),
+            Some(&[low, high]) => self.search_bucket(root, probe, low as usize, high as usize),
             _ => Place::default(),
         }
+    }
+
+    /// The place of a key in a bucket of the root. Few have more than seven endpoints, and what lies behind them is not
+    /// below the key: the first seven are looked at without a branch.
+    #[inline(always)]
+    fn search_bucket(&self, root: &Step, probe: Probe<'_>, low: usize, high: usize) -> Place {
+        let start = root.heads as usize + 2 * low;
+        if root.width == 1
+            && low + 7 <= root.len as usize
+            && let Some(words) = self.words.get(start..start + 16)
+            && let Some(heads) = words.as_chunks::<2>().0.first_chunk::<8>()
+        {
+            let rank = rank_of_seven(heads, probe.head);
+            if rank < 7 && wide(heads[rank]) != probe.head {
+                return Place { rank: (low + rank) as u32, is_tied: false };
+            }
+        }
+        self.search(root, probe, low, high)
     }
 
     /// The place of a key in a level, where its rank is known to be in `low..=high`, and that it does not equal the
@@ -193,11 +211,15 @@ impl FileIndex {
         }
         let offset = step.heads as usize;
         let window = self.words.get(offset + 2 * low..offset + 2 * high).unwrap_or_default().as_chunks().0;
-        let count = rank_one(window, probe.head);
-        if window.get(count).is_some_and(|&head| wide(head) == probe.head) {
-            return self.settle_run(step, &{ probe }, low + count, high);
+        let rank = low + rank_one(window, probe.head);
+        // At `high` it is the head of an endpoint that is not equal, or none at all. To ask which would be a branch that no
+        // processor predicts; `settle` finds out.
+        if let Some(&[first, last]) = self.words.get(offset + 2 * rank..offset + 2 * rank + 2)
+            && wide([first, last]) == probe.head
+        {
+            return self.settle_run(step, &{ probe }, rank, high);
         }
-        Place { rank: (low + count) as u32, is_tied: false }
+        Place { rank: rank as u32, is_tied: false }
     }
 
     /// The same where heads have sixteen bytes, or there are none.
