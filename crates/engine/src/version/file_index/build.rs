@@ -6,7 +6,7 @@
 
 use super::heads::{HeadMaker, Heads, head_at, push_wide};
 use super::parent::Parents;
-use super::{Endpoints, FileIndex, MAX_MASKED, MAX_SORTED, Newest, Radix, Step, level0};
+use super::{Endpoints, FileIndex, MAX_MASKED, MAX_SORTED, Newest, Radix, Step, WINDOW, level0};
 use crate::version::FileMetadata;
 use crate::version::version::LevelFiles;
 use ferrock_base::Comparator;
@@ -336,12 +336,16 @@ fn merge(bridge: &mut [u32], (len, next_len): (usize, usize), is_below: impl Fn(
         while rank < next_len && is_below(rank, at) {
             rank += 1;
         }
-        *entry = (low as u32) << 1 | u32::from(rank > low);
+        *entry = bridge_entry(low, rank > low);
     }
     let guards = bridge.iter_mut().skip(len);
-    for (entry, value) in guards.zip([(rank as u32) << 1 | u32::from(rank < next_len), (next_len as u32) << 1]) {
+    for (entry, value) in guards.zip([bridge_entry(rank, rank < next_len), bridge_entry(next_len, false)]) {
         *entry = value;
     }
+}
+
+fn bridge_entry(rank: usize, has_window: bool) -> u32 {
+    rank as u32 | if has_window { WINDOW } else { 0 }
 }
 
 fn same(old: &[Arc<FileMetadata>], new: &[Arc<FileMetadata>]) -> Same {

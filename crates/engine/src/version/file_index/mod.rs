@@ -20,13 +20,14 @@
 //! the *root*, is searched. For every rank in a level of the chain a *bridge* tells the rank in the next one:
 //!
 //! ```text
-//! root    e0  e1  e2  e3  e4  e5  e6  e7 ...      bridge[r] = 2 * (endpoints below e(r-1)) + (window is not empty)
+//! root    e0  e1  e2  e3  e4  e5  e6  e7 ...      bridge[r] = endpoints below e(r-1), and a bit: window is not empty
 //! next            u0              u1              window    = endpoints u with e(r-1) <= u < e(r)
 //! ```
 //!
 //! The next level has fewer endpoints, so most windows are empty, and the bridge *is* the answer: one load per level and
 //! no comparison. It is never lost: gaps have bridges like files, and levels without files are not in the chain. (From
 //! the top down, as RocksDB goes, a file has about ten files below it, and every level has to be searched among them.)
+//! A bridge may come from an earlier level than the one before: see `parent.rs`.
 //!
 //! An empty window also says that the key equals no endpoint of the next level, unless it did in this one: the endpoint
 //! above the key in the next level is not below the one above it here.
@@ -47,7 +48,7 @@
 //!   per level of the chain
 //!     heads   u64[2n] or u128[2n]  not for a custom order
 //!     radix   u32[buckets + 1]     of the root: rank of the first head in each bucket of the range of heads
-//!     bridge  u32[2N + 2]          not for the root; N files of the level before; the last entry is a guard
+//!     bridge  u32[2N + 2]          not for the root; N files of the level it leads from; the last entry is a guard
 //!   level 0, up to 64 files: its distinct endpoints in order, t <= 2m
 //!     heads   u64[t] or u128[t]
 //!     bridge  u32[2N + 2]
@@ -57,7 +58,7 @@
 //!     bounds  (u64, u64)[m]        heads of smallest and largest, newest first
 //! ```
 //!
-//! That is 24 bytes per file of a sorted level, and half a byte for the radix. Where the arrays lie is in [`Step`]s, in
+//! That is 24 bytes per file of a sorted level, and one to two for the radix. Where the arrays lie is in [`Step`]s, in
 //! the version itself.
 //!
 //! Invariants: the endpoints of a level in the chain do not decrease; a bridge's rank is at most the number of endpoints
@@ -80,6 +81,8 @@ use std::sync::Arc;
 
 /// Sorted levels in a chain.
 pub(crate) const MAX_SORTED: usize = 16;
+/// Set in a bridge: the window is not empty.
+const WINDOW: u32 = 1 << 31;
 /// Files of level 0 that masks are kept for.
 const MAX_MASKED: usize = 64;
 

@@ -1,7 +1,7 @@
 //! Looking a key up: ranks along the chain, and masks in level 0.
 
 use super::heads::{Heads, end_of_run, head_at, rank_of_seven, rank_one, rank_two, wide, wider};
-use super::{Endpoints, FileIndex, MAX_SORTED, Newest, Step};
+use super::{Endpoints, FileIndex, MAX_SORTED, Newest, Step, WINDOW};
 use crate::version::version::LevelFiles;
 use ferrock_base::Comparator;
 
@@ -97,9 +97,9 @@ impl FileIndex {
         while let Some(step) = rest.next() {
             let at = step.bridge as usize + found.rank(usize::from(step.parent));
             let Some(&bridge) = words.get(at) else { return };
-            let mut rank = bridge >> 1;
-            if bridge & 1 == 1 {
-                let place = self.search_window(step, probe, at, rank);
+            let mut rank = bridge;
+            if bridge & WINDOW != 0 {
+                let place = self.search_window(step, probe, at, bridge & !WINDOW);
                 if place.is_tied {
                     found.note(step.level, place.rank);
                     return self.go_on_tied(step, rest.as_slice(), &{ probe }, found);
@@ -116,7 +116,7 @@ impl FileIndex {
     /// The place of a key in the window behind `low` of the bridge at `at`.
     #[inline(always)]
     fn search_window(&self, step: &Step, probe: Probe<'_>, at: usize, low: u32) -> Place {
-        let high = self.words.get(at + 1).map_or(0, |next| next >> 1);
+        let high = self.words.get(at + 1).map_or(0, |next| next & !WINDOW);
         self.search(step, probe, low as usize, high as usize)
     }
 
@@ -126,8 +126,8 @@ impl FileIndex {
     fn next_level(&self, step: &Step, found: &Found, probe: Probe<'_>) -> Place {
         let at = step.bridge as usize + found.rank(usize::from(step.parent));
         match self.words.get(at) {
-            Some(&bridge) if bridge & 1 == 0 => Place { rank: bridge >> 1, is_tied: false },
-            Some(&bridge) => self.search_window(step, probe, at, bridge >> 1),
+            Some(&bridge) if bridge & WINDOW == 0 => Place { rank: bridge, is_tied: false },
+            Some(&bridge) => self.search_window(step, probe, at, bridge & !WINDOW),
             None => Place::default(),
         }
     }
@@ -153,7 +153,7 @@ impl FileIndex {
         // The key equals the endpoint that ends the window in the level before: it may equal the one that follows here.
         let at = step.bridge as usize + found.rank(usize::from(step.parent));
         let Some(&[low, high]) = self.words.get(at..at + 2) else { return Place::default() };
-        self.settle(step, probe, (low >> 1) as usize, (high >> 1) as usize)
+        self.settle(step, probe, (low & !WINDOW) as usize, (high & !WINDOW) as usize)
     }
 
     /// One step down, where the bridge settles it.
@@ -161,7 +161,7 @@ impl FileIndex {
     pub(crate) fn follow_bridge(&self, step: usize, rank: u32) -> Option<u32> {
         let step = self.steps().get(step)?;
         let &bridge = self.words.get(step.bridge as usize + rank as usize)?;
-        (bridge & 1 == 0).then_some(bridge >> 1)
+        (bridge & WINDOW == 0).then_some(bridge)
     }
 
     /// The place of a key in the first level.
