@@ -20,12 +20,12 @@ use crate::version::version::LevelFiles;
 use ferrock_base::Comparator;
 
 /// Endpoints of the root that are looked at.
-const SAMPLES: usize = 32;
+const SAMPLES: usize = 16;
 /// What entering a window costs, in comparisons.
 const ENTERING: u32 = 4;
 /// Comparisons of all samples together that a level before the last must save: its bridge is larger, and so less often in
 /// a processor's cache.
-const WORTHWHILE: u32 = 48;
+const WORTHWHILE: u32 = 24;
 
 /// Chooses for one index.
 pub(super) struct Parents<'a> {
