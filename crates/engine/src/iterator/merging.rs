@@ -395,36 +395,46 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
     }
 
-    /// Takes the prefix that the keys of all valid children share and puts the children in order.
+    /// Puts the children in order.
     fn order_children(&mut self) {
         self.current = None;
         self.heap.clear();
-        let mut prefix: Option<&[u8]> = None;
         for (index, child) in self.children.iter().enumerate() {
             self.tombstones |= child.has_range_tombstones();
-            let deferred = if self.deferred.is_empty() { None } else { self.deferred.key(index) };
-            if deferred.is_none() && !child.valid() {
-                if let Err(error) = child.status() {
-                    self.fail(error);
-                    return;
-                }
-                continue;
+            if child.valid() || !self.deferred.is_empty() && self.deferred.key(index).is_some() {
+                self.heap.push(Entry { head: 0, child: index });
+            } else if let Err(error) = child.status() {
+                self.fail(error);
+                return;
             }
-            let key = user_key(deferred.unwrap_or_else(|| child.key()));
-            prefix = Some(prefix.map_or(key, |prefix| shared_prefix(prefix, key)));
-            self.heap.push(Entry { head: 0, child: index });
         }
         self.rule.prefix.clear();
-        if self.rule.usable && self.heap.len() > 1 {
-            self.rule.prefix.extend_from_slice(prefix.unwrap_or_default());
+        if self.heap.len() > 1 {
+            self.order_heap();
         }
-        for at in 0..self.heap.len() {
-            self.heap[at].head = self.rule.head(user_key(self.key_of(self.heap[at].child)));
+        self.pop_winner();
+    }
+
+    /// Takes the prefix that the keys of all valid children share and orders the heap by what follows it.
+    fn order_heap(&mut self) {
+        if self.rule.usable {
+            let keys = self.heap.iter().map(|entry| user_key(self.key_of(entry.child)));
+            let prefix = keys.reduce(shared_prefix).unwrap_or_default();
+            let length = prefix.len();
+            let mut shared = std::mem::take(&mut self.rule.prefix);
+            shared.extend_from_slice(&user_key(self.key_of(self.heap[0].child))[..length]);
+            self.rule.prefix = shared;
         }
+        self.take_heads();
         for at in (0..self.heap.len() / 2).rev() {
             self.sift_down(at);
         }
-        self.pop_winner();
+    }
+
+    fn take_heads(&mut self) {
+        for at in 0..self.heap.len() {
+            self.heap[at].head = self.rule.head(user_key(self.key_of(self.heap[at].child)));
+        }
     }
 
     /// Makes the runner-up the winner.
@@ -486,9 +496,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             return;
         }
         self.rule.prefix.truncate(length);
-        for at in 0..self.heap.len() {
-            self.heap[at].head = self.rule.head(user_key(self.key_of(self.heap[at].child)));
-        }
+        self.take_heads();
     }
 
     /// Turns round: all other children go to the other side of the current entry.

@@ -6,10 +6,11 @@ use super::multi_get::{NeededBlock, OwnBlocks};
 use super::near_partitions::{IndexScan, Step};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
-use crate::blocks::{BlockGuard, BlockRole, CachedBlock};
+use crate::blocks::{BlockGuard, BlockRef, BlockRole, CachedBlock};
 use ferrock_base::{Comparator, InternalComparator, Result};
 use ferrock_format::block::{IndexBlock, IndexCursor, IndexEntry, RowBound};
 use ferrock_format::handle::BlockHandle;
+use std::ops::Deref;
 
 /// The index of one table.
 #[derive(Debug)]
@@ -70,15 +71,45 @@ pub(crate) fn handles(block: &CachedBlock) -> Result<Vec<BlockHandle>> {
 
 /// A position in an index: an entry of a leaf, and above it the leaf's entry in the top level.
 ///
-/// Borrows blocks that the reader keeps; [`IndexPosition::held`] makes one that does not.
-#[derive(Debug, Default)]
-pub(crate) struct IndexPosition<'a> {
-    top: Option<(BlockGuard<'a>, IndexCursor)>,
-    leaf: Option<BlockGuard<'a>>,
+/// `G` keeps its blocks: that of an [`IndexPosition`] may borrow those that the reader keeps.
+#[derive(Debug)]
+pub(crate) struct PositionOf<G> {
+    top: Option<(G, IndexCursor)>,
+    leaf: Option<G>,
     cursor: IndexCursor,
 }
 
-impl<'a> IndexPosition<'a> {
+/// A position that lives no longer than what it is moved by.
+pub(crate) type IndexPosition<'a> = PositionOf<BlockGuard<'a>>;
+/// A position that borrows nothing.
+pub(crate) type OwnedPosition = PositionOf<BlockRef>;
+
+impl<G> Default for PositionOf<G> {
+    fn default() -> Self {
+        Self { top: None, leaf: None, cursor: IndexCursor::default() }
+    }
+}
+
+/// How a position keeps a block.
+pub(crate) trait KeepBlock<'a>: Deref<Target = CachedBlock> {
+    fn keep(guard: BlockGuard<'a>) -> Self;
+}
+
+impl<'a> KeepBlock<'a> for BlockGuard<'a> {
+    #[inline]
+    fn keep(guard: BlockGuard<'a>) -> Self {
+        guard
+    }
+}
+
+impl<'a> KeepBlock<'a> for BlockRef {
+    #[inline]
+    fn keep(guard: BlockGuard<'a>) -> Self {
+        guard.into_held()
+    }
+}
+
+impl<G: Deref<Target = CachedBlock>> PositionOf<G> {
     #[inline]
     pub(crate) fn valid(&self) -> bool {
         self.cursor.valid()
@@ -199,22 +230,23 @@ impl<'a> IndexContext<'a, '_> {
     }
 
     /// Opens the root, once per position.
-    fn prepare(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+    fn prepare<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
         if self.index.partitions.is_some() {
             if position.top.is_none() {
-                position.top = Some((self.index.root.get(self.loader, self.options)?, IndexCursor::new()));
+                let root = G::keep(self.index.root.get(self.loader, self.options)?);
+                position.top = Some((root, IndexCursor::new()));
             }
             position.cursor.reset();
             position.leaf = None;
         } else if position.leaf.is_none() {
-            position.leaf = Some(self.index.root.get(self.loader, self.options)?);
+            position.leaf = Some(G::keep(self.index.root.get(self.loader, self.options)?));
         }
         Ok(())
     }
 
     /// Goes to the first entry at or after `target`.
     #[inline]
-    pub(crate) fn seek(&self, position: &mut IndexPosition<'a>, target: &[u8]) -> Result<()> {
+    pub(crate) fn seek<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>, target: &[u8]) -> Result<()> {
         self.prepare(position)?;
         if let Some((top, cursor)) = &mut position.top {
             cursor.seek(top.index()?, self.comparator(), target);
@@ -222,7 +254,7 @@ impl<'a> IndexContext<'a, '_> {
             if !cursor.valid() {
                 return Ok(());
             }
-            position.leaf = Some(self.leaf(top.index()?, cursor, Step::Seek)?);
+            position.leaf = Some(G::keep(self.leaf(top.index()?, cursor, Step::Seek)?));
         }
         if let Some(leaf) = &position.leaf {
             position.cursor.seek(leaf.index()?, self.comparator(), target);
@@ -265,7 +297,7 @@ impl<'a> IndexContext<'a, '_> {
         Ok(None)
     }
 
-    pub(crate) fn seek_to_first(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+    pub(crate) fn seek_to_first<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
         self.prepare(position)?;
         if let Some((top, cursor)) = &mut position.top {
             cursor.seek_to_first(top.index()?);
@@ -273,7 +305,7 @@ impl<'a> IndexContext<'a, '_> {
             if !cursor.valid() {
                 return Ok(());
             }
-            position.leaf = Some(self.leaf(top.index()?, cursor, Step::Seek)?);
+            position.leaf = Some(G::keep(self.leaf(top.index()?, cursor, Step::Seek)?));
         }
         if let Some(leaf) = &position.leaf {
             position.cursor.seek_to_first(leaf.index()?);
@@ -282,7 +314,7 @@ impl<'a> IndexContext<'a, '_> {
         self.skip_empty_forward(position)
     }
 
-    pub(crate) fn seek_to_last(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+    pub(crate) fn seek_to_last<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
         self.prepare(position)?;
         if let Some((top, cursor)) = &mut position.top {
             cursor.seek_to_last(top.index()?);
@@ -290,7 +322,7 @@ impl<'a> IndexContext<'a, '_> {
             if !cursor.valid() {
                 return Ok(());
             }
-            position.leaf = Some(self.leaf(top.index()?, cursor, Step::Seek)?);
+            position.leaf = Some(G::keep(self.leaf(top.index()?, cursor, Step::Seek)?));
         }
         if let Some(leaf) = &position.leaf {
             position.cursor.seek_to_last(leaf.index()?);
@@ -299,7 +331,7 @@ impl<'a> IndexContext<'a, '_> {
         self.skip_empty_backward(position)
     }
 
-    pub(crate) fn next(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+    pub(crate) fn next<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
         if let Some(leaf) = &position.leaf {
             position.cursor.next(leaf.index()?);
             position.cursor.status()?;
@@ -307,7 +339,7 @@ impl<'a> IndexContext<'a, '_> {
         self.skip_empty_forward(position)
     }
 
-    pub(crate) fn prev(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+    pub(crate) fn prev<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
         if let Some(leaf) = &position.leaf {
             position.cursor.prev(leaf.index()?);
             position.cursor.status()?;
@@ -316,7 +348,7 @@ impl<'a> IndexContext<'a, '_> {
     }
 
     /// Past the end of a leaf, goes on in the next one.
-    fn skip_empty_forward(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+    fn skip_empty_forward<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
         while !position.cursor.valid() {
             let Some((top, cursor)) = &mut position.top else { return Ok(()) };
             cursor.next(top.index()?);
@@ -324,7 +356,7 @@ impl<'a> IndexContext<'a, '_> {
             if !cursor.valid() {
                 return Ok(());
             }
-            let leaf = self.leaf(top.index()?, cursor, Step::Forward)?;
+            let leaf = G::keep(self.leaf(top.index()?, cursor, Step::Forward)?);
             position.cursor.seek_to_first(leaf.index()?);
             position.cursor.status()?;
             position.leaf = Some(leaf);
@@ -332,7 +364,7 @@ impl<'a> IndexContext<'a, '_> {
         Ok(())
     }
 
-    fn skip_empty_backward(&self, position: &mut IndexPosition<'a>) -> Result<()> {
+    fn skip_empty_backward<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
         while !position.cursor.valid() {
             let Some((top, cursor)) = &mut position.top else { return Ok(()) };
             cursor.prev(top.index()?);
@@ -340,7 +372,7 @@ impl<'a> IndexContext<'a, '_> {
             if !cursor.valid() {
                 return Ok(());
             }
-            let leaf = self.leaf(top.index()?, cursor, Step::Backward)?;
+            let leaf = G::keep(self.leaf(top.index()?, cursor, Step::Backward)?);
             position.cursor.seek_to_last(leaf.index()?);
             position.cursor.status()?;
             position.leaf = Some(leaf);
@@ -352,7 +384,7 @@ impl<'a> IndexContext<'a, '_> {
 /// A position that borrows nothing, for iterators that outlive the call.
 #[derive(Debug, Default)]
 pub(crate) struct HeldIndexPosition {
-    position: IndexPosition<'static>,
+    position: OwnedPosition,
 }
 
 impl HeldIndexPosition {
@@ -365,7 +397,7 @@ impl HeldIndexPosition {
         self.position.entry().map(|entry| entry.handle)
     }
 
-    pub(super) fn position(&self) -> &IndexPosition<'static> {
+    pub(super) fn position(&self) -> &OwnedPosition {
         &self.position
     }
 
@@ -379,21 +411,9 @@ impl HeldIndexPosition {
         self.position.top.as_ref().map(|(top, cursor)| (&**top, cursor))
     }
 
-    /// Moves by `step`, then trades borrowed blocks for held ones.
-    pub(crate) fn step<'a>(
-        &mut self,
-        context: &IndexContext<'a, '_>,
-        step: impl FnOnce(&IndexContext<'a, '_>, &mut IndexPosition<'a>) -> Result<()>,
-    ) -> Result<()> {
-        let taken = std::mem::take(&mut self.position);
-        let mut position: IndexPosition<'a> = taken;
-        let result = step(context, &mut position);
-        let IndexPosition { top, leaf, cursor } = position;
-        self.position = IndexPosition {
-            top: top.map(|(guard, cursor)| (BlockGuard::Held(guard.into_held()), cursor)),
-            leaf: leaf.map(|guard| BlockGuard::Held(guard.into_held())),
-            cursor,
-        };
+    /// Moves by `step`; after an error the position is not valid.
+    pub(crate) fn step(&mut self, step: impl FnOnce(&mut OwnedPosition) -> Result<()>) -> Result<()> {
+        let result = step(&mut self.position);
         if result.is_err() {
             self.position.cursor.reset();
         }

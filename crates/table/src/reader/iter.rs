@@ -9,7 +9,7 @@
 //!
 //! With bounds, an iterator becomes invalid as soon as all that follows is outside of them. It reads no block for that.
 
-use super::index_reader::{HeldIndexPosition, IndexContext, IndexPosition};
+use super::index_reader::{HeldIndexPosition, IndexContext, OwnedPosition};
 use super::near_partitions::{IndexScan, NearPartitions};
 use super::scan_bounds::{BoundKey, ScanBounds, bounds_of_prefix};
 use super::scan_plan::{PlannedRead, PlannedWindow};
@@ -137,15 +137,23 @@ impl TableIter {
     }
 
     /// Moves the index; false at its end, after an error, or when a read was planned.
-    fn move_index(
-        &mut self,
-        step: impl for<'a, 'o> FnOnce(&IndexContext<'a, 'o>, &mut IndexPosition<'a>) -> Result<()>,
-    ) -> bool {
+    fn move_index(&mut self, step: impl FnOnce(&IndexContext<'_, '_>, &mut OwnedPosition) -> Result<()>) -> bool {
+        if self.reader.index.partitions.is_none() {
+            // There is nothing that an iterator would hold of such an index.
+            let context = self.reader.index_context(&self.options);
+            return match self.index.step(|position| step(&context, position)) {
+                Ok(()) => self.index.valid(),
+                Err(error) => {
+                    self.fail(error);
+                    false
+                }
+            };
+        }
         self.near.is_planning = self.is_planning;
         let near = RefCell::new(std::mem::take(&mut self.near));
         let scan = IndexScan { near: &near, bounds: &self.bounds, direction: self.direction };
         let context = IndexContext { scan: Some(scan), ..self.reader.index_context(&self.options) };
-        let moved = self.index.step(&context, step);
+        let moved = self.index.step(|position| step(&context, position));
         self.near = near.into_inner();
         match moved {
             Ok(()) => self.index.valid(),
@@ -256,7 +264,8 @@ impl TableIter {
     /// True when a filter says that the table has nothing for a seek: no key that shares the prefix of the target, where the
     /// caller or the bounds leave no other, or not the one key that is within the bounds.
     fn is_excluded_by_filter(&mut self, target: &[u8]) -> bool {
-        if self.reader.filter.is_none() {
+        // Where the scan may go on to any key, no filter can tell.
+        if self.reader.filter.is_none() || self.bounds.upper_key().is_none() && self.bounds.prefix().is_none() {
             return false;
         }
         // Targets within a scan may have another prefix: where a deleted range ends, say.

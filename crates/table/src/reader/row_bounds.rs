@@ -6,13 +6,13 @@
 //! ```
 //!
 //! A side block is read with its index partition or not at all, so it never costs a request of its own. What a table tells
-//! where it has one, [`IndexPosition::rows`] answers for the entry that the position is on: no read, no lookup in the cache.
+//! where it has one, [`PositionOf::rows`] answers for the entry that the position is on: no read, no lookup in the cache.
 //! `None` means that nothing is known: the table has no row bounds, or its partition came without them.
 //!
 //! The format is `ferrock_format::block::RowBounds`'; the page is docs/format/row-bounds.md.
 
 use super::block_loader::BlockLoader;
-use super::index_reader::{IndexPosition, IndexReader};
+use super::index_reader::{IndexPosition, IndexReader, PositionOf};
 use super::readahead::Readahead;
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockRole, CachedBlock};
@@ -23,6 +23,7 @@ use ferrock_format::block::{RowBound, RowBounds, decode_row_bounds_directory};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_vfs::{ReadClass, ReadContext};
+use std::ops::Deref;
 
 /// Which index partitions have a side block directly behind them.
 #[derive(Debug, Default)]
@@ -164,7 +165,7 @@ impl BlockRows<'_> {
     }
 }
 
-impl IndexPosition<'_> {
+impl<G: Deref<Target = CachedBlock>> PositionOf<G> {
     /// What is known of the rows of the data block that the position is on.
     pub(crate) fn rows<'c>(&self, comparator: &'c Comparator) -> Result<Option<BlockRows<'c>>> {
         Ok(self.row_bound()?.map(|bound| BlockRows { comparator, bound }))
@@ -223,7 +224,7 @@ impl PartitionPromise {
     /// it is the separators of so many blocks before, less one.
     pub(super) fn ended_before(
         &self,
-        position: &IndexPosition<'_>,
+        position: &PositionOf<impl Deref<Target = CachedBlock>>,
         index: &IndexReader,
         loader: &BlockLoader,
         user_key: &[u8],
