@@ -9,6 +9,7 @@ pub mod clock;
 pub mod coding;
 pub mod compaction_filter;
 pub mod comparator;
+pub mod components;
 pub mod error;
 pub mod hash;
 pub mod internal_key;

@@ -1,6 +1,7 @@
 //! Prefix extractors (RocksDB's slice transforms): which part of a key filters and
 //! prefix seeks go by.
 
+use crate::components::LeadingComponents;
 use crate::error::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +25,9 @@ pub enum PrefixExtractor {
     Capped(usize),
     /// The whole key.
     Noop,
+    /// Ferrock's own: the first components of a key, which say themselves where they end; keys without all of them have no
+    /// prefix.
+    Components(LeadingComponents),
     /// The caller's own.
     Custom(Arc<dyn CustomPrefixExtractor>),
 }
@@ -48,6 +52,7 @@ impl PrefixExtractor {
             Self::Fixed(length) => format!("rocksdb.FixedPrefix.{length}"),
             Self::Capped(length) => format!("rocksdb.CappedPrefix.{length}"),
             Self::Noop => "rocksdb.Noop".to_owned(),
+            Self::Components(leading) => format!("{COMPONENTS}{leading}"),
             Self::Custom(custom) => custom.name().to_owned(),
         }
     }
@@ -71,6 +76,9 @@ impl PrefixExtractor {
                 return Ok(Some(Self::Capped(number(digits)?)));
             }
         }
+        if let Some(shapes) = text.strip_prefix(COMPONENTS) {
+            return LeadingComponents::parse(shapes).map(|leading| Some(Self::Components(leading)));
+        }
         match text {
             "" | "nullptr" => Ok(None),
             "rocksdb.Noop" => Ok(Some(Self::Noop)),
@@ -86,19 +94,28 @@ impl PrefixExtractor {
             Self::Fixed(length) => key.get(..*length),
             Self::Capped(length) => Some(&key[..key.len().min(*length)]),
             Self::Noop => Some(key),
+            Self::Components(leading) => leading.length_in(key).map(|length| &key[..length]),
             Self::Custom(custom) => custom.in_domain(key).then(|| custom.transform(key)),
         }
     }
 
-    /// The length that every full prefix has, where there is one.
+    /// True when the prefix is a first piece of the key, and that piece's own prefix: then all keys between two of one prefix
+    /// have it, too, in the order of bytes forwards or backwards.
     #[must_use]
-    pub fn full_length(&self) -> Option<usize> {
-        match self {
-            Self::Fixed(length) | Self::Capped(length) => Some(*length),
-            Self::Noop | Self::Custom(_) => None,
-        }
+    pub fn is_piece(&self) -> bool {
+        matches!(self, Self::Fixed(_) | Self::Capped(_) | Self::Components(_))
+    }
+
+    /// True when moreover every key that begins with a prefix has it. (Not so with capped ones: the whole of a short key is a
+    /// prefix, that of longer keys which begin with it is another.)
+    #[must_use]
+    pub fn covers_what_begins_with_it(&self) -> bool {
+        matches!(self, Self::Fixed(_) | Self::Components(_))
     }
 }
+
+/// Begins the name of [`PrefixExtractor::Components`].
+const COMPONENTS: &str = "ferrock.Components.";
 
 #[cfg(test)]
 mod tests {
@@ -113,6 +130,11 @@ mod tests {
         assert_eq!(capped.prefix(b"abc"), Some(&b"abc"[..]));
         assert_eq!(capped.name(), "rocksdb.CappedPrefix.4");
         assert!(PrefixExtractor::built_in("nullptr").unwrap().is_none());
+        let components = PrefixExtractor::built_in("ferrock.Components.2.a").unwrap().unwrap();
+        assert_eq!(components.prefix(b"xya\0\x01b"), Some(&b"xya\0\x01"[..]));
+        assert_eq!(components.prefix(b"xyab"), None);
+        assert_eq!(PrefixExtractor::built_in(&components.name()).unwrap(), Some(components));
+        assert!(PrefixExtractor::built_in("ferrock.Components.x").is_err());
         assert!(PrefixExtractor::built_in("rocksdb.FixedPrefix.x").is_err());
     }
 }

@@ -264,7 +264,7 @@ option_table! {
         own_mutable row_bounds: bool = false;
         /// End the data block where a partition of several blocks ends (all keys of one prefix), give its index entries
         /// index partitions of their own, and say so in a property: a lookup behind its last row then reads no data. Needs a
-        /// prefix extractor of a fixed or capped length; nothing happens without one.
+        /// prefix extractor `fixed`, `capped` or of components; nothing happens without one.
         own_mutable partition_cut: bool = false;
         /// With `partition_cut`: bytes of the data blocks of large partitions, from where they turn out to be large; 0 is
         /// `block_size`. Small rows of a large partition are then read in small blocks, while small partitions share larger ones.

@@ -38,7 +38,9 @@ impl PartitionPromise {
 
     /// What a table promises to a reader that knows partitions by this extractor.
     pub(crate) fn of(properties: &TableProperties, extractor: &PrefixExtractor) -> Option<Self> {
-        extractor.full_length()?;
+        if !extractor.is_piece() {
+            return None;
+        }
         let name = extractor.name();
         let of_property = |property: &[u8]| properties.user_collected.get(property).map(Vec::as_slice);
         if of_property(PARTITION_CUT_PROPERTY) == Some(name.as_bytes()) {

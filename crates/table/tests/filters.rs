@@ -77,6 +77,8 @@ fn draw(seed: u64) -> Case {
         Some(PrefixExtractor::Fixed(3)),
         Some(PrefixExtractor::Capped(2)),
         Some(PrefixExtractor::Noop),
+        Some(PrefixExtractor::built_in("ferrock.Components.2").unwrap().unwrap()),
+        Some(PrefixExtractor::built_in("ferrock.Components.1.d").unwrap().unwrap()),
     ];
     let extractor = pick(&mut random, &extractors);
     let partitions = (!random.one_in(4)).then(|| Partitions {

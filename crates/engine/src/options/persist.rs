@@ -334,8 +334,15 @@ fn push_components(section: &mut Section, options: &ColumnFamilyOptions) {
     section.push("comparator", options.comparator.name());
     let operator = options.merge_operator.as_ref().map(|operator| operator.options_id());
     section.push("merge_operator", operator.or_else(|| kept("merge_operator")).unwrap_or_else(none));
-    let extractor = options.prefix_extractor.as_ref().map(PrefixExtractor::name);
-    section.push("prefix_extractor", extractor.or_else(|| kept("prefix_extractor")).unwrap_or_else(none));
+    match &options.prefix_extractor {
+        // RocksDB could not make it, and needs none to read; ours follows as a comment, and is read after it.
+        Some(own @ PrefixExtractor::Components(_)) => {
+            section.push("prefix_extractor", none());
+            section.push_extension("prefix_extractor", own.name());
+        }
+        Some(extractor) => section.push("prefix_extractor", extractor.name()),
+        None => section.push("prefix_extractor", kept("prefix_extractor").unwrap_or_else(none)),
+    }
     let filter = options.compaction_filter.as_ref().map(|filter| filter.name().to_owned());
     section.push("compaction_filter", filter.unwrap_or_else(none));
     section.push("table_factory", "BlockBasedTable");

@@ -17,7 +17,8 @@
 //! partition have a size of their own, from the second on or, where it was declared, from the first; as its index grows
 //! beyond `dense_index_limit` they become larger.
 //!
-//! Prefixes are those of `rocksdb.FixedPrefix` and `rocksdb.CappedPrefix`: all keys between two of one prefix have it, too.
+//! Prefixes are those of `rocksdb.FixedPrefix`, `rocksdb.CappedPrefix` and `ferrock.Components`: all keys between two of one
+//! prefix have it, too.
 
 use crate::options::{BlockBasedTableOptions, LargePartitions};
 use ferrock_base::Comparator;
@@ -99,7 +100,7 @@ impl PartitionCut {
         if matches!(order, Comparator::Custom(_)) {
             return None;
         }
-        let extractor = extractor.filter(|extractor| extractor.full_length().is_some())?.clone();
+        let extractor = extractor.filter(|extractor| extractor.is_piece())?.clone();
         Some(Self {
             extractor,
             first_block: 0,
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn extractors_without_a_length_are_left_alone() {
+    fn extractors_without_an_end_are_left_alone() {
         assert!(with(Some(&PrefixExtractor::Noop), &Comparator::Bytewise).is_none());
         assert!(with(None, &Comparator::Bytewise).is_none());
         let fixed = PrefixExtractor::Fixed(3);

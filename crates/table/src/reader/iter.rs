@@ -17,7 +17,6 @@ use super::window::{Direction, Window, WindowPolicy};
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
 use ferrock_base::internal_key::user_key;
-use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{Comparator, Error, InternalIterator, Result};
 use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::handle::BlockHandle;
@@ -301,11 +300,10 @@ impl TableIter {
     /// True when all keys from `key` to the upper bound have one prefix. (Not so with capped prefixes, of which those of
     /// longer keys are others.)
     fn bounds_share_prefix(&self, key: &[u8]) -> bool {
-        let (Some(extractor @ PrefixExtractor::Fixed(_)), Some(upper)) =
-            (&self.reader.prefix_extractor, self.bounds.upper())
-        else {
+        let (Some(extractor), Some(upper)) = (&self.reader.prefix_extractor, self.bounds.upper()) else { return false };
+        if !extractor.covers_what_begins_with_it() {
             return false;
-        };
+        }
         let order = self.reader.loader.comparator.user();
         bounds_of_prefix(extractor, order, key)
             .is_some_and(|(_, end)| end.is_none_or(|end| order.compare(upper, end.user_key()).is_le()))

@@ -157,8 +157,7 @@ pub(super) fn bounds_of_prefix(
     comparator: &Comparator,
     key: &[u8],
 ) -> Option<(BoundKey, Option<BoundKey>)> {
-    let is_piece = matches!(extractor, PrefixExtractor::Fixed(_) | PrefixExtractor::Capped(_));
-    if !is_piece || !matches!(comparator, Comparator::Bytewise) {
+    if !extractor.is_piece() || !matches!(comparator, Comparator::Bytewise) {
         return None;
     }
     let prefix = extractor.prefix(key)?;
