@@ -12,10 +12,12 @@ mod blocks;
 pub mod database;
 mod records;
 pub mod repair;
+mod wide;
 
 pub use blocks::{block_data, block_index, decompress, filter, footer, properties, row_bounds};
 pub use database::{db_open, manifest, table, wal};
 pub use records::{file_name, log_reader, options_file, values, version_edit, write_batch};
+pub use wide::wide;
 
 /// Takes the option byte off the front.
 fn split_selector(data: &[u8]) -> (u8, &[u8]) {

@@ -18,5 +18,6 @@ pub mod properties;
 pub mod trailer;
 pub mod unique_id;
 pub mod version_edit;
+pub mod wide;
 pub mod wide_column;
 pub mod write_batch;
