@@ -18,6 +18,7 @@ mod super_version;
 mod sync;
 mod table_cache;
 mod version;
+pub mod wide;
 mod write;
 mod write_buffer_manager;
 
