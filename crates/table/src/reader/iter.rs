@@ -38,6 +38,12 @@ pub struct TableIter {
     pub(super) direction: Direction,
     /// Blocks that a limit hint still asks for; `None` when the iterator has read nothing since it was placed.
     pub(super) hinted_blocks: Option<u64>,
+    /// Blocks found in the cache since the iterator was placed, if it has a limit hint.
+    pub(super) found_blocks: u64,
+    /// Blocks that the limit hint of the file before asks for, for the first read of this one.
+    carried_blocks: Option<u64>,
+    /// The scan went on behind what the hint asked for.
+    pub(super) is_past_hint: bool,
     /// Reads are planned, not made.
     pub(super) is_planning: bool,
     pub(super) planned: Option<PlannedRead>,
@@ -77,6 +83,9 @@ impl TableIter {
             window: Window::new(policy),
             direction: Direction::Forward,
             hinted_blocks: None,
+            found_blocks: 0,
+            carried_blocks: None,
+            is_past_hint: false,
             is_planning: false,
             planned: None,
             planned_window: None,
@@ -99,8 +108,10 @@ impl TableIter {
         self.begin(self.direction);
     }
 
-    /// Goes on reading ahead as an iterator did that came to the end of the file before, if the options say so.
+    /// Goes on where an iterator came to the end of the file before: with what its limit hint still asks for, and reading ahead
+    /// as it did, if the options say so.
     pub fn continue_readahead(&mut self, previous: &Self) {
+        self.carried_blocks = previous.hinted_blocks;
         if self.options.adaptive_readahead {
             self.window.continue_ramp(&previous.window);
         }
@@ -124,7 +135,9 @@ impl TableIter {
     fn begin(&mut self, direction: Direction) {
         self.error = None;
         self.direction = direction;
-        self.hinted_blocks = None;
+        self.hinted_blocks = self.carried_blocks.take();
+        self.is_past_hint = false;
+        self.found_blocks = 0;
         self.near.restart();
         self.cursor.reset();
     }
@@ -414,6 +427,7 @@ impl TableIter {
 
 impl Drop for TableIter {
     fn drop(&mut self) {
+        self.keep_unused();
         self.note_spent();
     }
 }

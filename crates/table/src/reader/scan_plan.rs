@@ -21,6 +21,9 @@ use ferrock_vfs::{RandomAccessFile, ReadBuffer, ReadClass, ReadContext};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Blocks that a limit hint may bring beyond its rows: it does not know where in a block the first row lies.
+const MAX_KEPT_BLOCKS: usize = 2;
+
 /// A read that a scan has planned: make it, with those of other scans, and [`supply`](TableIter::supply) its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedRead {
@@ -146,6 +149,9 @@ impl TableIter {
     /// The data block, from the cache, the window or the file; `None` when its read was planned.
     pub(super) fn find_or_read(&mut self, handle: BlockHandle) -> Result<Option<BlockRef>> {
         if let Some(block) = self.reader.loader.cached(handle) {
+            if self.bounds.limit_hint() > 0 && !self.is_planning {
+                self.found_blocks += 1;
+            }
             return Ok(Some(block));
         }
         if self.options.read_tier == ReadTier::BlockCacheOnly {
@@ -218,7 +224,9 @@ impl TableIter {
         let extent = self.extent()?;
         let limit_end = self.limit_end();
         let histories = &self.reader.histories;
-        let extent = Extent { is_exact: extent.is_exact && !histories.exact.is_wasteful(), ..extent };
+        // Behind the hint windows grow from a block on: who goes on by a step or two does not want all of the range.
+        let is_exact = extent.is_exact && !histories.exact.is_wasteful() && (!self.is_past_hint || limit_end.is_some());
+        let extent = Extent { is_exact, ..extent };
         if self.options.adaptive_readahead {
             self.window.begin_with(histories.growing.affordable_bytes());
         }
@@ -275,11 +283,20 @@ impl TableIter {
 
     /// Where the blocks end, in the direction of the scan, that the limit hint asks for: those of the other rows, in whole
     /// blocks, and the one that the iterator is placed in. What lies in the next index partition is asked for when the scan
-    /// comes there.
+    /// comes there. Behind it the first read is of one block: where a row backwards is the first one of its block, it takes the
+    /// block before to know that the row has no newer version.
     fn limit_end(&mut self) -> Option<u64> {
         let hinted = self.limit_hint_blocks()?;
-        let blocks = self.hinted_blocks.unwrap_or(hinted);
-        let mut left = blocks.checked_sub(1)?;
+        // Those that were found in the cache on the way here have their share of the rows.
+        let blocks = self.hinted_blocks.unwrap_or_else(|| hinted.saturating_sub(self.found_blocks).max(1));
+        let mut left = match blocks.checked_sub(1) {
+            Some(left) => left,
+            None if self.is_past_hint => return None,
+            None => {
+                self.is_past_hint = true;
+                0
+            }
+        };
         let (leaf, cursor) = self.index.leaf()?;
         let leaf = leaf.index().ok()?;
         let mut at = cursor.clone();
@@ -306,6 +323,38 @@ impl TableIter {
         match self.direction {
             Direction::Forward => last.end_with_trailer(),
             Direction::Backward => Some(last.offset),
+        }
+    }
+
+    /// Puts what a limit hint brought beyond its rows into the cache, as the reader who goes on behind the limit is likely to be
+    /// another one.
+    pub(super) fn keep_unused(&self) {
+        let loader = &self.reader.loader;
+        let wants = loader.cache.is_some() && self.options.fills_cache_with(BlockRole::Data);
+        let Some((leaf, cursor)) = self.index.leaf().filter(|_| wants && self.hinted_blocks.is_some()) else { return };
+        let Ok(leaf) = leaf.index() else { return };
+        let mut at = cursor.clone();
+        for _ in 0..MAX_KEPT_BLOCKS {
+            match self.direction {
+                Direction::Forward => at.next(leaf),
+                Direction::Backward => at.prev(leaf),
+            }
+            if !at.valid() {
+                return;
+            }
+            let handle = at.entry(leaf).handle;
+            let Some(stored) = handle.end_with_trailer().and_then(|end| self.window.bytes(&(handle.offset..end)))
+            else {
+                return;
+            };
+            if loader.peek(handle).is_some() {
+                continue;
+            }
+            // Nobody asked for it: damage is told to who does.
+            let decoded = loader.decode_stored(stored, handle, BlockRole::Data, self.options.verify_checksums);
+            if decoded.and_then(|block| loader.keep(handle, block, &self.options)).is_err() {
+                return;
+            }
         }
     }
 
