@@ -90,7 +90,7 @@ const TASKS: &[Task] = &[
         what: "Ferrock and the real RocksDB take turns on the same directories",
         more: "Fetches RocksDB 11.8.1 (mvn, unzip) and 7.8.3 (apt-get), plays fixed histories and one of a printed random\n\
                seed with each, lets each read tables of combined options that the other wrote, and has RocksDB read what\n\
-               Ferrock made of the golden databases. With arguments: only what they ask for,\n\
+               Ferrock made of the golden databases and of wide tables. With arguments: only what they ask for,\n\
                `cargo xtask interop --help` of the rig being `cargo run -p ferrock-interop -- --help`.",
         run: tasks::interop,
     },

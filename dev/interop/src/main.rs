@@ -24,6 +24,7 @@ mod rewritings;
 mod runner;
 mod settings;
 mod tables;
+mod wide;
 mod worker;
 
 use clap::{Parser, Subcommand};
@@ -73,7 +74,13 @@ enum Task {
     FastForward(ferrock_cli::fast_forward::Arguments),
     /// Point lookups in a database of five levels, for an instruction counter.
     FilePick(file_pick::Arguments),
-    /// Histories, tables, golden databases and rewritings.
+    /// Tables of wide partitions: RocksDB 11.8.1 sees the keys and values that Ferrock wrote, and Ferrock its tables.
+    Wide {
+        /// Seeds: one, or FIRST..LAST, both included.
+        #[arg(long, default_value = "0..11", value_parser = parse_seeds)]
+        seeds: RangeInclusive<u64>,
+    },
+    /// Histories, tables, golden databases, rewritings and wide tables.
     All(HistoriesArguments),
     #[command(hide = true)]
     TablesCase {
@@ -102,6 +109,15 @@ enum Task {
         directory: PathBuf,
         #[arg(long, default_value_t = 0)]
         from_turn: usize,
+    },
+    #[command(hide = true)]
+    WideCase {
+        #[arg(long)]
+        seed: u64,
+        #[arg(long)]
+        directory: PathBuf,
+        #[arg(long)]
+        library: PathBuf,
     },
     #[command(hide = true)]
     GoldenRewrite {
@@ -196,7 +212,8 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let histories = histories(&directory, library, &arguments, json)?;
             let tables = all_tables(&directory, library, &TablesArguments::default(), json)?;
             let rewritings = rewritings(&directory, library, "", json)?;
-            Ok(golden_databases(&directory, library, "", json)? && rewritings && tables && histories)
+            let wide = wide_tables(&directory, library, 0..=11, json)?;
+            Ok(golden_databases(&directory, library, "", json)? && rewritings && tables && histories && wide)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
             let release = settings::Release::parse(&release)?;
@@ -214,6 +231,8 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let rows = tables::rows_from_text(release, &rows)?;
             Ok(report::said(tables::case::play(tables::case::Job { release, library, rows, seed, directory })))
         }
+        Task::Wide { seeds } => wide_tables(&directory, library, seeds, json),
+        Task::WideCase { seed, directory, library } => Ok(report::said(wide::play(seed, &directory, &library))),
         Task::GoldenRewrite { directory } => Ok(report::said(golden::rewrite(&directory))),
         Task::GoldenRead { directory, library } => Ok(report::said(golden::read(&directory, &library))),
     }
@@ -258,6 +277,18 @@ fn histories(
     let scratch = directory.join("histories");
     let results = runner::in_parallel("histories", &jobs, |job| runner::run_history(job, &scratch));
     Ok(report::histories(&results, &missing, start.elapsed(), json))
+}
+
+fn wide_tables(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    seeds: RangeInclusive<u64>,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
+    let start = std::time::Instant::now();
+    let results = wide::run(&fetched, &directory.join("wide"), seeds);
+    Ok(report::wide_tables(&results, start.elapsed(), json))
 }
 
 fn all_tables(

@@ -7,6 +7,7 @@ use crate::rewritings::Rewriting;
 use crate::runner::HistoryResult;
 use crate::settings::Release;
 use crate::tables::{self, CaseJob, CaseResult, factors};
+use crate::wide::WideResult;
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -241,4 +242,30 @@ pub fn golden(results: &[GoldenResult], took: Duration, json: bool) -> bool {
         took.as_secs_f64()
     );
     surprises.is_empty()
+}
+
+/// Tables of wide partitions; true when none failed.
+pub fn wide_tables(results: &[WideResult], took: Duration, json: bool) -> bool {
+    let failed = results.iter().filter(|result| result.outcome.is_err()).count();
+    if json {
+        let cases = results.iter().map(|result| match &result.outcome {
+            Ok(rows) => json!({"seed": result.seed, "rows": rows}),
+            Err(failure) => json!({"seed": result.seed, "failure": failure}),
+        });
+        println!("{}", json!({"wide": cases.collect::<Vec<_>>(), "seconds": took.as_secs_f64()}));
+        return failed == 0;
+    }
+    for result in results {
+        if let Err(failure) = &result.outcome {
+            println!("wide table of seed {}: {failure}", result.seed);
+        }
+    }
+    let rows: u64 = results.iter().filter_map(|result| result.outcome.as_ref().ok()).sum();
+    println!(
+        "wide tables: {} of {} failed; RocksDB saw {rows} rows as Ferrock wrote them, and Ferrock those of its tables; {:.1} s",
+        failed,
+        results.len(),
+        took.as_secs_f64()
+    );
+    failed == 0
 }
