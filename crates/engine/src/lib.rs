@@ -43,3 +43,7 @@ pub mod internals {
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/wide.md")]
+struct WideGuideExamples;
