@@ -170,6 +170,7 @@ impl<'t> Query<'t> {
         let ranges = ranges.into_iter().enumerate().skip(first).filter(|(_, range)| !range.is_empty()).collect();
         let rows_left = if self.limit == 0 { u64::MAX } else { self.limit };
         let options = self.table.read_options();
-        Ok(Rows::new(Arc::clone(core), options, ranges, (self.is_reverse, rows_left), (query, self.prefix.len())))
+        let order = (self.is_reverse, rows_left);
+        Ok(Rows::new(Arc::clone(core), options, ranges, order, query, (self.prefix, self.from)))
     }
 }

@@ -3,6 +3,7 @@
 use super::query::KeyRange;
 use super::row::{Row, RowView};
 use super::table::Core;
+use super::tuple::RowRange;
 use crate::db::{Iter, MultiScan, PinnedSlice, ScanRange};
 use crate::options::ReadOptions;
 use crate::read::PinnedValue;
@@ -35,11 +36,17 @@ pub struct Rows {
     rows_left: u64,
     /// A row is being shown.
     is_on_row: bool,
+    /// The iterator stands on a row that was not shown yet.
+    is_placed: bool,
+    /// Its range is none of the query's.
+    is_forwarded: bool,
     /// The last row of all was passed.
     is_at_end: bool,
+    /// Hash of what was asked.
     query: u64,
-    /// Bytes that all keys begin with.
-    prefix_bytes: usize,
+    /// What all keys begin with, and the components behind it.
+    prefix: Vec<u8>,
+    from: usize,
 }
 
 impl fmt::Debug for Rows {
@@ -54,7 +61,8 @@ impl Rows {
         options: &ReadOptions,
         mut ranges: VecDeque<(usize, KeyRange)>,
         (is_reverse, rows_left): (bool, u64),
-        (query, prefix_bytes): (u64, usize),
+        query: u64,
+        (prefix, from): (Vec<u8>, usize),
     ) -> Self {
         let mut options = options.clone();
         let source = if ranges.len() > 1 && !is_reverse && rows_left == u64::MAX {
@@ -77,9 +85,12 @@ impl Rows {
             is_reverse,
             rows_left,
             is_on_row: false,
+            is_placed: false,
+            is_forwarded: false,
             is_at_end: false,
             query,
-            prefix_bytes,
+            prefix,
+            from,
         }
     }
 
@@ -125,6 +136,9 @@ impl Rows {
                 None => Ok(false),
             },
             Source::OneByOne { iter, range } => {
+                if std::mem::take(&mut self.is_placed) {
+                    return Ok(true);
+                }
                 if let Some(iter) = iter.as_mut() {
                     if self.is_reverse {
                         iter.prev()
@@ -137,12 +151,7 @@ impl Rows {
                     }
                 }
                 while let Some((index, KeyRange { lower, upper })) = self.ranges.pop_front() {
-                    let options = ReadOptions {
-                        lower_bound: Some(lower),
-                        upper_bound: upper,
-                        limit_hint: if self.rows_left == u64::MAX { 0 } else { self.rows_left },
-                        ..self.options.clone()
-                    };
+                    let options = bounded(&self.options, Some((lower, upper)), self.rows_left);
                     let iter = iter.insert(self.core.db.iter_cf(&self.core.family, &options));
                     *range = index;
                     if self.is_reverse {
@@ -158,6 +167,43 @@ impl Rows {
                 Ok(false)
             }
         }
+    }
+
+    /// Leaves what is left and goes on with the rows of another range, which is given as to the query; mostly it lies ahead.
+    /// As of the same moment, and the limit goes on to count. For who finds out range by range what to read: what is in memory
+    /// stays of use.
+    ///
+    /// **Cost:** as a query of the range, less what was read ahead. A range in the same block costs no read.
+    ///
+    /// # Errors
+    /// `Invalid argument` for a range that does not fit, and for rows backwards or of several ranges; as reads of the database.
+    pub fn fast_forward(&mut self, range: impl RowRange) -> Result<()> {
+        let core = Arc::clone(&self.core);
+        let (mut lower, upper) = core.bounds_of(&self.prefix, self.from, &range)?;
+        if lower.is_empty() {
+            lower.push(0);
+        }
+        let range = KeyRange { lower, upper };
+        let Source::OneByOne { iter, .. } = &mut self.source else {
+            return Err(core.wrong("rows of several ranges cannot be fast-forwarded"));
+        };
+        if self.is_reverse {
+            return Err(core.wrong("rows that are read backwards cannot be fast-forwarded"));
+        }
+        (self.is_on_row, self.is_placed, self.is_forwarded, self.is_at_end) = (false, false, true, false);
+        self.ranges.clear();
+        if range.is_empty() {
+            self.is_at_end = true;
+            return Ok(());
+        }
+        let iter = match iter {
+            Some(iter) => iter,
+            None => iter.insert(core.db.iter_cf(&core.family, &bounded(&self.options, None, self.rows_left))),
+        };
+        iter.fast_forward(Some(&range.lower), range.upper.as_deref());
+        iter.status().inspect_err(|_| self.is_at_end = true)?;
+        (self.is_placed, self.is_at_end) = (iter.valid(), !iter.valid());
+        Ok(())
     }
 
     /// The row that was shown last; `None` before the first and behind the last one.
@@ -189,11 +235,11 @@ impl Rows {
     /// Opaque bytes, of the key's length and some twenty more; see docs/format/wide-keys.md.
     #[must_use]
     pub fn page_token(&self) -> Option<Vec<u8>> {
-        let row = self.current()?;
+        let row = self.current().filter(|_| !self.is_forwarded)?;
         let range = match &self.source {
             Source::OneByOne { range, .. } | Source::Together { range, .. } => *range,
         };
-        let key = row.key.get(self.prefix_bytes..)?.to_vec();
+        let key = row.key.get(self.prefix.len()..)?.to_vec();
         Some(PageToken { query: self.query, range: u32::try_from(range).ok()?, key }.encode())
     }
 }
@@ -208,6 +254,13 @@ impl Iterator for Rows {
             Err(error) => Some(Err(error)),
         }
     }
+}
+
+/// Options of an iterator of a range, or of one that gets its range later.
+fn bounded(options: &ReadOptions, range: Option<(Vec<u8>, Option<Vec<u8>>)>, rows: u64) -> ReadOptions {
+    let (lower, upper) = range.map_or((None, None), |(lower, upper)| (Some(lower), upper));
+    let limit_hint = if rows == u64::MAX { 0 } else { rows };
+    ReadOptions { lower_bound: lower, upper_bound: upper, limit_hint, ..options.clone() }
 }
 
 /// Rows move between threads, and tables are shared by them.

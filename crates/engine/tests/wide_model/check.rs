@@ -93,6 +93,20 @@ impl Checker<'_> {
         let limit = 1 + self.random.below(9);
         let first = &expected[..expected.len().min(limit as usize)];
         compare_with(&collect(query.clone().limit(limit).iter().unwrap()), first, "with a limit");
+        if !is_reverse && ranges.len() < 2 {
+            // On to another range, from wherever the rows are.
+            let mut rows = query.clone().iter().unwrap();
+            for _ in 0..self.random.below(4) {
+                rows.next_row().unwrap();
+            }
+            for _ in 0..1 + self.random.below(3) {
+                let range = model.random_range(self.random, from);
+                rows.fast_forward(range.bounds()).unwrap();
+                assert!(rows.current().is_none() && rows.page_token().is_none());
+                let found: Vec<Row> = rows.by_ref().map(|row| row.unwrap()).collect();
+                compare_with(&found, &model.rows_in(&partition, &range), &format!("forwarded to {range:?}"));
+            }
+        }
         let paged = self.all_pages(&query);
         compare_with(&paged, &expected, "by pages");
     }
