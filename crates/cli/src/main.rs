@@ -145,9 +145,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Digest(args) => digest::run(&args),
-        Command::FastForward(args) => {
-            fast_forward::run(&args, &fast_forward::Ferrock).map(|()| Outcome::Good).map_err(Failure::from)
-        }
+        Command::FastForward(args) => fast_forward::run_ferrock(&args).map(|()| Outcome::Good).map_err(Failure::from),
         Command::DemoWriter(args) => demo::run_writer(&args),
     };
     match result {

@@ -141,6 +141,46 @@ fn json_says_what_the_table_says() {
     assert_eq!(json["rows"], 5000);
 }
 
+/// Group, parameters, rows, requests and bytes of each case.
+fn costs(json: &Value) -> Vec<(String, [u64; 3])> {
+    let mut costs = Vec::new();
+    for group in json["results"].as_array().unwrap() {
+        let properties = &group["test_group_properties"];
+        for case in group["cases"].as_array().unwrap() {
+            let name = format!("{} on {}: {}", properties["name"], properties["dataset"], case["parameters"]);
+            let of = |caption: &str| case["stats"][caption].as_u64().unwrap();
+            costs.push((name, [of("frags"), of("aio"), of("bytes")]));
+        }
+    }
+    costs
+}
+
+/// The same files, asked by tuples instead of keys: the same rows, which the driver checks, for no more reads.
+#[test]
+fn wide_tables_add_no_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let all = "--datasets=large-part-ds1,small-part,sb-large-part-ds1,sb-small-part";
+    let forms: [&[&str]; 3] = [
+        &["--enable-cache"],
+        &["--keep-cache-across-test-cases"],
+        &["--row-bounds=on", "--partition-cut=on", "--index-restart=16", "--populate"],
+    ];
+    for more in forms {
+        let arguments = [&[all, "--output-format=json"], more].concat();
+        let [db, wide] = ["--api=db", "--api=wide"]
+            .map(|api| costs(&json_of(&fast_forward(directory.path(), &[&arguments[..], &[api]].concat()))));
+        assert_eq!(db.len(), wide.len());
+        assert!(db.len() > 150, "{}", db.len());
+        for ((case, [rows, requests, bytes]), (other, [wide_rows, wide_requests, wide_bytes])) in db.iter().zip(&wide) {
+            assert_eq!((case, rows), (other, wide_rows));
+            assert!(
+                wide_requests <= requests && wide_bytes <= bytes,
+                "{more:?}, {case}: {wide_requests} requests of {wide_bytes} bytes, {requests} of {bytes} without the API"
+            );
+        }
+    }
+}
+
 #[test]
 fn repeated_runs_are_counted() {
     let directory = tempfile::tempdir().unwrap();

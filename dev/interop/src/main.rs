@@ -345,6 +345,9 @@ fn fast_forward(
     rocksdb_library: Option<&Path>,
     arguments: &ferrock_cli::fast_forward::Arguments,
 ) -> Result<bool, String> {
+    if arguments.wants_wide() {
+        return Err("--api wide is an interface of Ferrock's: `ferrock fast-forward --api wide`".to_owned());
+    }
     let library = match rocksdb_library {
         Some(library) => library.to_owned(),
         None => fetch::fetch(directory, None)?.current,

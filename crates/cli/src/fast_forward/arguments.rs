@@ -44,6 +44,15 @@ pub(crate) enum Io {
     Buffered,
 }
 
+/// By which interface Ferrock is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Api {
+    /// Keys and iterators.
+    Db,
+    /// Tables of wide partitions.
+    Wide,
+}
+
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -109,6 +118,9 @@ pub struct Arguments {
     /// Begin every block at a sector of so many bytes; 0: where the one before ends.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=65_536))]
     pub(crate) pad_to_sector: u64,
+    /// By which interface Ferrock is asked: `db`, keys and iterators, or `wide`, tables of wide partitions. The same files.
+    #[arg(long, value_name = "API", value_enum, default_value_t = Api::Db)]
+    pub(crate) api: Api,
     /// How tables are read.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Io::Direct)]
     pub(crate) io: Io,
@@ -170,6 +182,12 @@ pub(crate) enum DataCache {
 }
 
 impl Arguments {
+    /// Whether another interface than keys and iterators is asked for, which only Ferrock has.
+    #[must_use]
+    pub fn wants_wide(&self) -> bool {
+        self.api == Api::Wide
+    }
+
     /// The command that repeats the run, whatever its directories are called here.
     pub(crate) fn command(&self) -> String {
         let mut words = vec!["ferrock fast-forward --dir DIR --out docs/benchmarks".to_owned()];
@@ -187,6 +205,7 @@ impl Arguments {
         words.extend(switch("partition-cut", self.partition_cut));
         words.extend(switch("row-bounds", self.row_bounds));
         words.extend((self.pad_to_sector > 0).then(|| format!("--pad-to-sector {}", self.pad_to_sector)));
+        words.extend(self.wants_wide().then(|| "--api wide".to_owned()));
         words.extend((self.io == Io::Buffered).then(|| "--io buffered".to_owned()));
         words.extend(flag("enable-cache", self.enable_cache));
         words.extend(flag("keep-cache-across-test-groups", self.keep_cache_across_test_groups));

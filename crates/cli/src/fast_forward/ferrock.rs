@@ -12,14 +12,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Ranges that are planned together.
-const RANGES_AT_ONCE: usize = 4096;
+pub(super) const RANGES_AT_ONCE: usize = 4096;
 
 /// The engine of this workspace.
 #[derive(Debug, Default)]
 pub struct Ferrock;
 
-struct FerrockDatabase {
-    db: Db,
+pub(super) struct FerrockDatabase {
+    pub(super) db: Db,
     cache: Arc<TableBlockCache>,
     file_system: Arc<dyn FileSystem>,
     caches_data: bool,
@@ -31,6 +31,12 @@ impl Engine for Ferrock {
     }
 
     fn open(&self, directory: &Path, how: &Opening) -> Result<Box<dyn Database>> {
+        Ok(Box::new(FerrockDatabase::open(directory, how)?))
+    }
+}
+
+impl FerrockDatabase {
+    pub(super) fn open(directory: &Path, how: &Opening) -> Result<Self> {
         let cache = TableBlockCache::new(CacheOptions { capacity_bytes: how.cache_bytes, ..CacheOptions::default() });
         let file_system = default_file_system();
         let mut options = DbOptions::default();
@@ -39,11 +45,9 @@ impl Engine for Ferrock {
         options.components.file_system = Some(Arc::clone(&file_system));
         let families = vec![("default".to_owned(), read_options_of(how.prefix_bytes))];
         let (db, _) = Db::open_read_only(directory, options, Some(families))?;
-        Ok(Box::new(FerrockDatabase { db, cache, file_system, caches_data: how.caches_data }))
+        Ok(Self { db, cache, file_system, caches_data: how.caches_data })
     }
-}
 
-impl FerrockDatabase {
     fn read_options(&self, bounds: &Bounds) -> ReadOptions {
         ReadOptions {
             lower_bound: bounds.lower.map(|key| key.to_vec()),

@@ -10,6 +10,7 @@
 //! layout.rs      where everything lies in a table      model.rs      what reads must cost
 //! cost.rs        ranges -> requests                    check.rs      measured against allowed
 //! outside.rs     what the system counted               page.rs       the page in docs/benchmarks
+//! wide.rs        Ferrock's answer through its tables of wide partitions
 //! ```
 //!
 //! The driver knows engines by [`Engine`] alone, so another one can be measured on the same files.
@@ -31,11 +32,13 @@ mod plan;
 mod populate;
 mod report;
 mod session;
+mod wide;
 
 pub use arguments::Arguments;
 pub use dataset::Key;
 pub use engine::{Bounds, CacheCounters, ClassCounters, Counters, Cursor, Database, Engine, Opening, Visit};
 pub use ferrock::Ferrock;
+pub use wide::FerrockWide;
 
 use crate::failure::{Failure, Result};
 use arguments::Format;
@@ -47,6 +50,17 @@ use serde_json::json;
 use session::Session;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// Runs the benchmark on Ferrock, by the interface that the arguments name.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_ferrock(arguments: &Arguments) -> Result<()> {
+    match arguments.api {
+        arguments::Api::Db => run(arguments, &Ferrock),
+        arguments::Api::Wide => run(arguments, &FerrockWide),
+    }
+}
 
 /// Runs the benchmark on an engine. Everything is printed.
 ///
