@@ -16,7 +16,17 @@ pub(super) struct Scratch {
     pub(super) row: Vec<u8>,
 }
 
+/// A thread does not keep more than this for its next row.
+const MAX_KEPT_BYTES: usize = 1 << 20;
+
 impl Scratch {
+    #[inline]
+    pub(super) fn let_go_of_large(&mut self) {
+        if self.row.capacity() > MAX_KEPT_BYTES {
+            self.row = Vec::new();
+        }
+    }
+
     #[inline]
     pub(super) fn encode_row<K: ColumnKey>(&mut self, core: &Core, columns: &[(K, ValueRef<'_>)]) -> Result<()> {
         self.row.clear();

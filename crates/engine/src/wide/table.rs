@@ -39,7 +39,11 @@ thread_local! {
 #[inline]
 fn with_scratch<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
     SCRATCH.with(|scratch| match scratch.try_borrow_mut() {
-        Ok(mut scratch) => work(&mut scratch),
+        Ok(mut scratch) => {
+            let result = work(&mut scratch);
+            scratch.let_go_of_large();
+            result
+        }
         // A caller's own `KeyTuple` that writes while it is asked for its values.
         Err(_) => work(&mut Scratch::default()),
     })

@@ -340,6 +340,12 @@ fn the_options_file_brings_the_prefixes_back() {
     table.insert("x", 1, &[("a", 1.into())]).unwrap();
     drop(table);
     db.close().unwrap();
+    // Nothing is written where nothing may be; a schema that adds a column would have to be.
+    let (db, families) = Db::open_read_only(PATH, options.clone(), None).unwrap();
+    assert_eq!(Table::open(&db, &families[1], small_schema()).unwrap().scan().iter().unwrap().count(), 1);
+    let error = Table::open(&db, &families[1], small_schema().column(9, "c", ColumnType::Bool)).unwrap_err();
+    assert!(error.to_string().contains("read-only"), "{error}");
+    drop((db, families));
     let (db, families) = Db::open_with_latest_options(Path::new(PATH), options).unwrap();
     assert_eq!(db.option_notes(), &[] as &[String]);
     let table = Table::open_existing(&db, &families[1]).unwrap();
