@@ -13,6 +13,7 @@ use super::outside::Outside;
 use super::populate::provide;
 use super::report::{self, Measured};
 use crate::failure::{Failure, Result};
+use ferrock_base::clock::SystemClock;
 use ferrock_table::{PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY};
 use ferrock_vfs::{RandomAccessOptions, WritableOptions, default_file_system};
 use serde_json::{Value, json};
@@ -349,7 +350,7 @@ fn settled_counters(
     before: (ClassCounters, ClassCounters),
 ) -> Result<(ClassCounters, ClassCounters)> {
     let most = if outside.sees_others() { LOOKS_BESIDE_OTHERS } else { LOOKS };
-    let mut looks = 1;
+    let (clock, mut looks) = (SystemClock::shared(), 1);
     loop {
         let after = both_counters(outside, database)?;
         let (seen, told) = (outside.between(before.0, after.0, looks), after.1.since(before.1));
@@ -357,7 +358,7 @@ fn settled_counters(
             return Ok((seen, told));
         }
         looks += 1;
-        std::thread::sleep(BETWEEN_LOOKS);
+        clock.sleep(BETWEEN_LOOKS);
     }
 }
 

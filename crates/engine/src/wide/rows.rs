@@ -14,6 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Where rows come from.
+#[expect(clippy::large_enum_variant, reason = "there is one for a query")]
 enum Source {
     /// Range by range. A step stays on its row, so that nothing is read ahead of what is asked for.
     OneByOne { iter: Option<Iter>, range: usize },
