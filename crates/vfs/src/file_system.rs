@@ -17,7 +17,9 @@ use ferrock_base::Result;
 
 use crate::counters::IoCounters;
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
-use crate::ranges::{self, PendingRead, RangeRead, ReadBuffer, ReadClass, ReadContext, ReadLabel, ReadLayer};
+use crate::ranges::{
+    self, AsyncRead, PendingRead, RangeRead, ReadBuffer, ReadClass, ReadContext, ReadLabel, ReadLayer,
+};
 use crate::rate_limiter::{IoPriority, RateLimiter};
 use crate::read_stream::{ReadStream, ReadsInTurn};
 
@@ -103,6 +105,17 @@ pub trait FileSystem: Send + Sync + Debug {
         context: &ReadContext,
     ) -> PendingRead {
         ranges::start_read(self.read_layer(), file, offset, length, context)
+    }
+
+    /// Begins to read a range, as a future: any executor can poll it, and its waker is called when the bytes are there.
+    fn start_async(
+        &self,
+        file: &Arc<dyn RandomAccessFile>,
+        offset: u64,
+        length: usize,
+        context: &ReadContext,
+    ) -> AsyncRead {
+        ranges::start_async(self.read_layer(), file, offset, length, context)
     }
 
     /// The memory, clock and counters of range reads; without one, such reads are not pooled and know no time.

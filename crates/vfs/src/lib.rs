@@ -38,8 +38,8 @@ pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, Write
 #[cfg(unix)]
 pub use posix::{IO_BACKEND_VARIABLE, PosixFileSystem};
 pub use ranges::{
-    BufferPool, DEFAULT_MAX_REQUEST_BYTES, PendingRead, PoolLimits, PoolUsage, RangeRead, ReadBuffer, ReadClass,
-    ReadContext, ReadLabel, ReadLayer,
+    AsyncRead, BufferPool, DEFAULT_MAX_REQUEST_BYTES, PendingRead, PoolLimits, PoolUsage, RangeRead, ReadBuffer,
+    ReadClass, ReadContext, ReadLabel, ReadLayer,
 };
 pub use rate_limiter::{IoPriority, RateLimiter, TokenBucket};
 pub use read_stream::ReadStream;

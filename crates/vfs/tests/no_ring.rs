@@ -5,9 +5,12 @@
 
 mod common;
 
+use std::future::Future;
 use std::path::Path;
+use std::pin::pin;
 use std::process::Command;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use common::pattern;
@@ -49,6 +52,25 @@ fn write(file_system: &PosixFileSystem, dir: &Path) -> (Vec<u8>, Arc<dyn RandomA
     (bytes, file_system.open_random_access(&path, &RandomAccessOptions::default()).unwrap())
 }
 
+struct ThreadWaker(std::thread::Thread);
+
+impl Wake for ThreadWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(ThreadWaker(std::thread::current())));
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(out) => return out,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
 fn check_reads(file_system: &PosixFileSystem, file: &Arc<dyn RandomAccessFile>, bytes: &[u8]) {
     let places: Vec<usize> = (0..30).map(|index| index * 16_000).collect();
     let timed = ReadContext { io_timeout: Duration::from_secs(600), ..ReadContext::for_class(ReadClass::Data) };
@@ -62,6 +84,10 @@ fn check_reads(file_system: &PosixFileSystem, file: &Arc<dyn RandomAccessFile>, 
             places.iter().map(|&at| file_system.start_read(file, at as u64, 1000, &context)).collect();
         for (pending, &at) in pending.into_iter().zip(&places) {
             assert!(pending.wait().unwrap().bytes() == &bytes[at..at + 1000]);
+        }
+        let reads: Vec<_> = places.iter().map(|&at| file_system.start_async(file, at as u64, 1000, &context)).collect();
+        for (read, &at) in reads.into_iter().zip(&places) {
+            assert!(block_on(read).unwrap().bytes() == &bytes[at..at + 1000]);
         }
         let mut stream = file_system.read_stream(&context);
         for (tag, &at) in places.iter().enumerate() {

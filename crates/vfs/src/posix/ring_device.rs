@@ -35,14 +35,14 @@ impl UringDevice {
         Ok(Self { ring, is_broken: AtomicBool::new(false) })
     }
 
-    fn enter(&self, wait: bool, time: Option<Duration>) -> Entered {
+    fn call(&self, wanted: usize, time: Option<Duration>) -> Entered {
         let submitter = self.ring.submitter();
         let entered = match time {
-            Some(time) if wait => {
+            Some(time) if wanted > 0 => {
                 let limit = types::Timespec::from(time);
-                submitter.submit_with_args(1, &types::SubmitArgs::new().timespec(&limit))
+                submitter.submit_with_args(wanted, &types::SubmitArgs::new().timespec(&limit))
             }
-            _ => submitter.submit_and_wait(usize::from(wait)),
+            _ => submitter.submit_and_wait(wanted),
         };
         let Err(error) = entered else { return Entered::Done };
         match error.raw_os_error() {
@@ -67,6 +67,24 @@ enum Entered {
 impl RingDevice for UringDevice {
     #[expect(clippy::disallowed_methods, reason = "the kernel is short of something: there is no clock to wait by")]
     unsafe fn submit(&self, entry: Entry) -> io::Result<()> {
+        // SAFETY: the same contract.
+        if !unsafe { self.push(entry) } {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        // The entry is in the queue and cannot be taken back: were it left there, a later call would submit it, when its
+        // descriptor may be another file's. So there is no later call: reads go on without the ring.
+        for attempt in 0..MAX_ATTEMPTS {
+            match self.call(0, None) {
+                Entered::Short if attempt < MAX_HASTY_ATTEMPTS => std::thread::yield_now(),
+                Entered::Short => std::thread::sleep(PAUSE),
+                Entered::Done | Entered::Broken => return Ok(()),
+            }
+        }
+        self.is_broken.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    unsafe fn push(&self, entry: Entry) -> bool {
         let entry = match entry {
             Entry::Read { user_data, fd, offset, memory, length } => {
                 opcode::Read::new(types::Fd(fd), memory, length).offset(offset).build().user_data(user_data)
@@ -79,20 +97,24 @@ impl RingDevice for UringDevice {
             let mut queue = self.ring.submission_shared();
             queue.push(&entry)
         };
-        if pushed.is_err() {
-            return Err(io::ErrorKind::WouldBlock.into());
+        pushed.is_ok()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the kernel is short of something: there is no clock to wait by")]
+    fn enter(&self, wanted: usize, time: Option<Duration>) {
+        if self.is_broken() {
+            // Completions still arrive by themselves.
+            return std::thread::sleep(PAUSE);
         }
-        // The entry is in the queue and cannot be taken back: were it left there, a later call would submit it, when its
-        // descriptor may be another file's. So there is no later call: reads go on without the ring.
         for attempt in 0..MAX_ATTEMPTS {
-            match self.enter(false, None) {
+            match self.call(wanted, time) {
+                Entered::Done | Entered::Broken => return,
+                // Completions that are there leave room when they are taken.
+                Entered::Short if wanted > 0 => return std::thread::sleep(PAUSE.min(time.unwrap_or(PAUSE))),
                 Entered::Short if attempt < MAX_HASTY_ATTEMPTS => std::thread::yield_now(),
                 Entered::Short => std::thread::sleep(PAUSE),
-                Entered::Done | Entered::Broken => return Ok(()),
             }
         }
-        self.is_broken.store(true, Ordering::Release);
-        Ok(())
     }
 
     fn take(&self, each: &mut dyn FnMut(u64, i32)) {
@@ -105,7 +127,7 @@ impl RingDevice for UringDevice {
 
     #[expect(clippy::disallowed_methods, reason = "the kernel is short of something: there is no clock to wait by")]
     fn wait(&self, time: Option<Duration>) {
-        if let Entered::Short = self.enter(true, time) {
+        if let Entered::Short = self.call(1, time) {
             std::thread::sleep(PAUSE.min(time.unwrap_or(PAUSE)));
         }
     }

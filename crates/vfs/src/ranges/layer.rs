@@ -6,9 +6,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ferrock_base::clock::Clock;
+use ferrock_base::thread::StdSpawner;
 use ferrock_base::{Error, ErrorKind, Result};
 
 use super::context::{ReadContext, ReadLabel};
+use super::driver::{Driver, OwnedDriver};
 use super::plan::Run;
 use super::pool::{BufferPool, PooledMemory};
 use super::reactor::{Reactor, RingDevice};
@@ -33,6 +35,7 @@ pub struct ReadLayer {
     clock: Arc<dyn Clock>,
     backend: Backend,
     reactor: OnceLock<Option<Arc<Reactor>>>,
+    driver: OnceLock<Option<OwnedDriver>>,
     threads: IoThreads,
 }
 
@@ -45,8 +48,8 @@ impl fmt::Debug for ReadLayer {
 impl ReadLayer {
     /// With its own counters and memory, and deadlines by a clock.
     pub(crate) fn new(clock: Arc<dyn Clock>, backend: Backend) -> Self {
-        let (counters, pool, reactor, threads) = Default::default();
-        Self { counters, pool, clock, backend, reactor, threads }
+        let (counters, pool, reactor, driver, threads) = Default::default();
+        Self { counters, pool, clock, backend, reactor, driver, threads }
     }
 
     pub(crate) fn backend(&self) -> Backend {
@@ -57,6 +60,16 @@ impl ReadLayer {
     pub(crate) fn reactor(&self) -> Option<&Arc<Reactor>> {
         let Backend::Ring(open) = self.backend else { return None };
         self.reactor.get_or_init(|| open().ok().map(|device| Arc::new(Reactor::new(device)))).as_ref()
+    }
+
+    /// The driver of reads that wake, with a ring of its own, made by the first who asks.
+    pub(super) fn driver(&self) -> Option<&Arc<Driver>> {
+        let Backend::Ring(open) = self.backend else { return None };
+        let make = |device| {
+            let (pool, clock, counters) = (self.pool.clone(), Arc::clone(&self.clock), Arc::clone(&self.counters));
+            OwnedDriver(Arc::new(Driver::new(device, pool, clock, counters, StdSpawner::shared())))
+        };
+        self.driver.get_or_init(|| open().ok().map(make)).as_ref().map(|driver| &driver.0)
     }
 
     /// Memory for a read. What reads that were given up still held is counted only where there would be too little.
@@ -81,10 +94,12 @@ impl ReadLayer {
         &self.threads
     }
 
-    /// Threads that read ahead now: none before the first such read, and none some seconds after the last.
+    /// Threads that read ahead, or wait for reads that wake, now: none before the first such read, and none some seconds
+    /// after the last.
     #[must_use]
     pub fn thread_count(&self) -> usize {
-        self.threads.count()
+        let driver = self.driver.get().and_then(Option::as_ref);
+        self.threads.count() + usize::from(driver.is_some_and(|driver| driver.0.has_thread()))
     }
 
     /// Counts the requests of a run that goes to a ring.

@@ -9,14 +9,20 @@
 //! pending.rs   PendingRead: a read that was started and is waited for later
 //! reactor.rs   reads in flight on a completion ring
 //! threads.rs   reads performed by threads, where there is no ring
+//! driver.rs    reads that wake: the thread that sleeps for completions
+//! async_read.rs  AsyncRead: such a read, or one by threads, as a future
 //! layer.rs     what a file system and its files share for all this
 //! ```
 //!
 //! Every implementation of [`FileSystem`](crate::FileSystem) gets these reads from its `read_batch` and `read_at_as`.
 
+mod async_read;
 mod batch;
 mod buffer;
 mod context;
+mod driver;
+#[cfg(test)]
+mod driver_tests;
 mod layer;
 mod pending;
 mod plan;
@@ -28,6 +34,8 @@ mod shuttle_tests;
 mod tests;
 mod threads;
 
+pub use async_read::AsyncRead;
+pub(crate) use async_read::start_async;
 pub use batch::RangeRead;
 pub(crate) use batch::{read_owned, read_range, read_ranges};
 pub use buffer::ReadBuffer;

@@ -161,7 +161,7 @@ pub(crate) fn settle<F: RandomAccessFile + ?Sized>(
 }
 
 /// Errors that say nothing about the bytes: the read was interrupted, or cancelled with the thread that began it.
-fn is_passing(error: i32) -> bool {
+pub(super) fn is_passing(error: i32) -> bool {
     use std::io::ErrorKind::{Interrupted, WouldBlock};
     const CANCELLED: i32 = 125;
     let kind = std::io::Error::from_raw_os_error(-error).kind();

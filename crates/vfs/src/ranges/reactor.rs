@@ -52,6 +52,16 @@ pub(crate) trait RingDevice: Send + Sync {
     /// The descriptor is open, and the memory stays where it is, untouched, until the completion was taken.
     unsafe fn submit(&self, entry: Entry) -> io::Result<()>;
 
+    /// Puts an entry into the queue, for the next [`enter`](Self::enter); false when that is full. Not called by two threads
+    /// at once.
+    ///
+    /// # Safety
+    /// As for [`submit`](Self::submit), and the descriptor stays open until the completion was taken, too.
+    unsafe fn push(&self, entry: Entry) -> bool;
+
+    /// Hands the queue over, then sleeps until so many completions came, or for so long, or for no reason.
+    fn enter(&self, wanted: usize, time: Option<Duration>);
+
     /// Takes the completions that are there: `user_data` and the bytes read, or an error number below zero. Not called by
     /// two threads at once.
     fn take(&self, each: &mut dyn FnMut(u64, i32));

@@ -85,6 +85,17 @@ impl RingDevice for Device {
         Ok(())
     }
 
+    unsafe fn push(&self, entry: Entry) -> bool {
+        // SAFETY: the same contract.
+        unsafe { self.submit(entry) }.is_ok()
+    }
+
+    fn enter(&self, wanted: usize, time: Option<Duration>) {
+        if wanted > 0 {
+            self.wait(time);
+        }
+    }
+
     fn take(&self, each: &mut dyn FnMut(u64, i32)) {
         let taken = std::mem::take(&mut self.0.queues.lock().completed);
         taken.into_iter().for_each(|(user_data, result)| each(user_data, result));

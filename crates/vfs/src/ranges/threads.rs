@@ -15,6 +15,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use ferrock_base::thread::{Job, Spawner, StdSpawner};
@@ -42,6 +43,8 @@ enum State {
 struct Task {
     state: Mutex<State>,
     done: Condvar,
+    /// Of who polls. Set before the state is looked at, taken after it was changed.
+    waker: Mutex<Option<Waker>>,
     offset: u64,
     length: usize,
     context: ReadContext,
@@ -79,6 +82,10 @@ impl Task {
         drop(state);
         drop(unwanted);
         self.done.notify_all();
+        let waker = self.waker.lock().take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 }
 
@@ -192,7 +199,14 @@ impl IoThreads {
         context: &ReadContext,
     ) -> TaskTicket {
         let state = Mutex::new(State::Queued(file));
-        let task = Arc::new(Task { state, done: Condvar::default(), offset, length, context: *context });
+        let task = Arc::new(Task {
+            state,
+            done: Condvar::default(),
+            waker: Mutex::default(),
+            offset,
+            length,
+            context: *context,
+        });
         let mut queue = self.shared.queue.lock();
         queue.tasks.push_back(Arc::clone(&task));
         let wants_thread = queue.idle < queue.tasks.len() && queue.threads < MAX_THREADS;
@@ -252,6 +266,26 @@ impl TaskTicket {
                 Some(time) if time.is_zero() => return None,
                 Some(time) => drop(self.task.done.wait_for(&mut state, time)),
                 None => self.task.done.wait(&mut state),
+            }
+        }
+    }
+}
+
+impl TaskTicket {
+    /// The outcome, once; before, the context's waker is called when there is one.
+    pub(super) fn poll(&self, context: &Context<'_>) -> Poll<Result<ReadBuffer>> {
+        let before = self.task.waker.lock().replace(context.waker().clone());
+        drop(before);
+        // Where no thread could be started, whoever polls performs the read.
+        if self.shared.queue.lock().threads == 0 && self.task.run() {
+            self.shared.forget(&self.task);
+        }
+        let mut state = self.task.state.lock();
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Done(result) => Poll::Ready(result),
+            other => {
+                *state = other;
+                Poll::Pending
             }
         }
     }

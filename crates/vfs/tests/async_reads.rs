@@ -1,0 +1,342 @@
+//! Reads as futures: the same bytes by every backend, thousands at once on one thread, dropped at any moment.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use std::future::Future;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use common::pattern;
+use ferrock_base::ErrorKind;
+use ferrock_base::clock::SystemClock;
+use ferrock_vfs::{
+    AsyncRead, Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, PoolLimits,
+    PosixFileSystem, RandomAccessFile, RandomAccessOptions, ReadClass, ReadContext, WritableOptions,
+};
+use proptest::prelude::*;
+
+const BYTES: usize = 1 << 20;
+
+/// Which futures were woken; who polls them sleeps here.
+#[derive(Default)]
+struct Woken {
+    numbers: Mutex<Vec<usize>>,
+    changed: Condvar,
+}
+
+struct NumberedWaker(usize, Arc<Woken>);
+
+impl Wake for NumberedWaker {
+    fn wake(self: Arc<Self>) {
+        self.1.numbers.lock().unwrap().push(self.0);
+        self.1.changed.notify_one();
+    }
+}
+
+/// Some futures on one thread.
+struct Tasks {
+    woken: Arc<Woken>,
+    reads: Vec<Option<AsyncRead>>,
+    wakers: Vec<Waker>,
+}
+
+impl Tasks {
+    fn new(reads: Vec<AsyncRead>) -> Self {
+        let woken = Arc::new(Woken::default());
+        let wakers = (0..reads.len()).map(|n| Arc::new(NumberedWaker(n, Arc::clone(&woken))).into()).collect();
+        Self { woken, reads: reads.into_iter().map(Some).collect(), wakers }
+    }
+
+    fn poll(&mut self, number: usize) -> Option<ferrock_base::Result<ferrock_vfs::ReadBuffer>> {
+        let read = self.reads[number].as_mut()?;
+        match Pin::new(read).poll(&mut Context::from_waker(&self.wakers[number])) {
+            Poll::Ready(result) => {
+                self.reads[number] = None;
+                Some(result)
+            }
+            Poll::Pending => None,
+        }
+    }
+
+    /// Polls what was woken, once there is something.
+    fn step(&mut self, each: &mut dyn FnMut(usize, ferrock_base::Result<ferrock_vfs::ReadBuffer>)) {
+        let woken = Arc::clone(&self.woken);
+        let mut numbers = woken.numbers.lock().unwrap();
+        while numbers.is_empty() {
+            let (guard, waited) = woken.changed.wait_timeout(numbers, Duration::from_secs(60)).unwrap();
+            assert!(!waited.timed_out(), "nobody was woken");
+            numbers = guard;
+        }
+        let taken = std::mem::take(&mut *numbers);
+        drop(numbers);
+        for number in taken {
+            if let Some(result) = self.poll(number) {
+                each(number, result);
+            }
+        }
+    }
+
+    fn run(mut self, each: &mut dyn FnMut(usize, ferrock_base::Result<ferrock_vfs::ReadBuffer>)) {
+        for number in 0..self.reads.len() {
+            if let Some(result) = self.poll(number) {
+                each(number, result);
+            }
+        }
+        while self.reads.iter().any(Option::is_some) {
+            self.step(each);
+        }
+    }
+}
+
+fn write(
+    file_system: &dyn FileSystem,
+    dir: &Path,
+    options: &RandomAccessOptions,
+) -> (Vec<u8>, Arc<dyn RandomAccessFile>) {
+    let bytes = pattern(BYTES, 5);
+    let path = dir.join("000001.sst");
+    let mut file = file_system.create_writable(&path, &WritableOptions::default()).unwrap();
+    file.append(&bytes).unwrap();
+    file.close().unwrap();
+    (bytes, file_system.open_random_access(&path, options).unwrap())
+}
+
+fn backends() -> Vec<PosixFileSystem> {
+    let ring = PosixFileSystem::with_backend(None);
+    let mut all = vec![PosixFileSystem::with_backend(Some("pread"))];
+    if ring.io_backend() == "io_uring" {
+        all.push(ring);
+    }
+    all
+}
+
+fn in_use(file_system: &dyn FileSystem) -> u64 {
+    file_system.read_layer().unwrap().pool().usage().in_use_bytes
+}
+
+/// Waits until what was given up is back.
+fn assert_nothing_in_use(file_system: &dyn FileSystem) {
+    let clock = SystemClock::shared();
+    for _ in 0..6000 {
+        if in_use(file_system) == 0 {
+            return;
+        }
+        clock.sleep(Duration::from_micros(10_000));
+    }
+    panic!("{} bytes are still in use", in_use(file_system));
+}
+
+#[test]
+fn ten_thousand_reads_on_one_thread() {
+    for direct in [false, true] {
+        for file_system in backends() {
+            let dir = tempfile::tempdir().unwrap();
+            let options = RandomAccessOptions { direct, ..RandomAccessOptions::default() };
+            let (bytes, file) = write(&file_system, dir.path(), &options);
+            let context = ReadContext::for_class(ReadClass::Data);
+            let place = |number: usize| (number * 7919 % BYTES, 1 + number % 5000);
+            let reads = (0..10_000)
+                .map(|number| {
+                    let (offset, length) = place(number);
+                    file_system.start_async(&file, offset as u64, length, &context)
+                })
+                .collect();
+            let mut count = 0;
+            Tasks::new(reads).run(&mut |number, result| {
+                let (offset, length) = place(number);
+                let end = (offset + length).min(BYTES);
+                assert!(result.unwrap().bytes() == &bytes[offset..end], "read {number}");
+                count += 1;
+            });
+            assert_eq!(count, 10_000);
+            assert_nothing_in_use(&file_system);
+            let counters = file_system.counters().snapshot();
+            assert_eq!(counters.class(ReadClass::Data).requests, 10_000);
+            if file_system.io_backend() == "io_uring" {
+                assert!(counters.read_calls < 20_000, "{} system calls", counters.read_calls);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_thread_ends_and_comes_back() {
+    let clock = SystemClock::shared();
+    for file_system in backends() {
+        let dir = tempfile::tempdir().unwrap();
+        let (bytes, file) = write(&file_system, dir.path(), &RandomAccessOptions::default());
+        for _ in 0..2 {
+            let read = file_system.start_async(&file, 5, 100, &ReadContext::default());
+            Tasks::new(vec![read]).run(&mut |_, result| assert_eq!(result.unwrap().bytes(), &bytes[5..105]));
+            let layer = file_system.read_layer().unwrap();
+            assert!(layer.thread_count() > 0);
+            for _ in 0..1000 {
+                if layer.thread_count() == 0 {
+                    break;
+                }
+                clock.sleep(Duration::from_micros(10_000));
+            }
+            assert_eq!(layer.thread_count(), 0, "it ends some seconds after the last read");
+        }
+    }
+}
+
+#[test]
+fn what_needs_no_device_is_there_at_once() {
+    for file_system in backends() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_, file) = write(&file_system, dir.path(), &RandomAccessOptions::default());
+        let poll = |offset, context: &ReadContext| {
+            let mut read = file_system.start_async(&file, offset, 100, context);
+            match Pin::new(&mut read).poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(result) => result,
+                Poll::Pending => panic!("it waits"),
+            }
+        };
+        assert!(poll(BYTES as u64, &ReadContext::default()).unwrap().is_empty());
+        let late = ReadContext { deadline_us: 1, ..ReadContext::default() };
+        assert_eq!(poll(0, &late).unwrap_err().kind(), ErrorKind::TimedOut);
+    }
+}
+
+#[test]
+fn time_is_watched() {
+    for file_system in backends() {
+        let dir = tempfile::tempdir().unwrap();
+        let (bytes, file) = write(&file_system, dir.path(), &RandomAccessOptions::default());
+        for io_timeout in [Duration::from_micros(1), Duration::from_millis(2), Duration::from_secs(600)] {
+            let context = ReadContext { io_timeout, ..ReadContext::default() };
+            let reads = (0..2000).map(|n| file_system.start_async(&file, n * 100, 100, &context)).collect();
+            Tasks::new(reads).run(&mut |number, result| match result {
+                Ok(read) => assert!(read.bytes() == &bytes[number * 100..][..100]),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::TimedOut);
+                    assert!(io_timeout < Duration::from_secs(1), "{error}");
+                }
+            });
+            assert_nothing_in_use(&file_system);
+        }
+    }
+}
+
+#[test]
+fn too_little_memory_is_an_error_or_a_wait() {
+    for file_system in backends() {
+        let dir = tempfile::tempdir().unwrap();
+        let (bytes, file) = write(&file_system, dir.path(), &RandomAccessOptions::default());
+        let pool = file_system.read_layer().unwrap().pool();
+        pool.set_limits(PoolLimits { total_bytes: 4096, ..PoolLimits::default() });
+        let read = |length| file_system.start_async(&file, 0, length, &ReadContext::default());
+        let mut seen = [0, 0];
+        Tasks::new(vec![read(100), read(8192), read(200)]).run(&mut |number, result| match result {
+            Ok(read) => {
+                seen[0] += 1;
+                assert!(number != 1 && read.bytes() == &bytes[..[100, 0, 200][number]]);
+            }
+            Err(error) => {
+                seen[1] += 1;
+                assert_eq!(error.kind(), ErrorKind::MemoryLimit);
+            }
+        });
+        assert!(seen[0] >= 1 && seen[1] >= 1, "{seen:?}");
+        pool.set_limits(PoolLimits::default());
+        Tasks::new(vec![read(8192)]).run(&mut |_, result| assert!(result.unwrap().bytes() == &bytes[..8192]));
+        assert_nothing_in_use(&file_system);
+    }
+}
+
+#[test]
+fn errors_are_those_of_single_reads() {
+    let file_system = FaultInjectionFileSystem::new(Arc::new(MemoryFileSystem::new()));
+    let (bytes, file) = write(&file_system, Path::new("/"), &RandomAccessOptions::default());
+    let failed = AtomicUsize::new(0);
+    let rule = FaultRule::new(OperationKind::Read, "*.sst", Fault::Io).when(ferrock_vfs::Trigger::Nth(3));
+    file_system.add_rule(rule);
+    let reads = (0..10).map(|n| file_system.start_async(&file, n * 100, 100, &ReadContext::default())).collect();
+    Tasks::new(reads).run(&mut |number, result| match result {
+        Ok(read) => assert!(read.bytes() == &bytes[number * 100..][..100]),
+        Err(error) => {
+            failed.fetch_add(1, Ordering::Relaxed);
+            assert_eq!(error.kind(), ErrorKind::Io);
+        }
+    });
+    assert_eq!(failed.into_inner(), 1);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Start(u64, usize),
+    Poll(usize),
+    Drop(usize),
+    Finish(usize),
+    Sleep,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..BYTES as u64, 1usize..20_000).prop_map(|(offset, length)| Step::Start(offset, length)),
+        2 => any::<usize>().prop_map(Step::Poll),
+        2 => any::<usize>().prop_map(Step::Drop),
+        1 => any::<usize>().prop_map(Step::Finish),
+        1 => Just(Step::Sleep),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Reads are dropped before they were polled, while they wait, in flight and landed: the others are right, and all
+    /// memory comes back, also when the file system went first.
+    #[test]
+    fn reads_are_dropped_at_any_moment(steps in proptest::collection::vec(step(), 1..200), direct in any::<bool>()) {
+        for file_system in backends() {
+            let dir = tempfile::tempdir().unwrap();
+            let options = RandomAccessOptions { direct, ..RandomAccessOptions::default() };
+            let (bytes, file) = write(&file_system, dir.path(), &options);
+            let pool = file_system.read_layer().unwrap().pool().clone();
+            let mut reads: Vec<(usize, usize, AsyncRead)> = Vec::new();
+            let clock = SystemClock::shared();
+            for step in &steps {
+                let pick = |number: usize| (!reads.is_empty()).then(|| number % reads.len());
+                match *step {
+                    Step::Start(offset, length) => {
+                        let read = file_system.start_async(&file, offset, length, &ReadContext::default());
+                        reads.push((offset as usize, length, read));
+                    }
+                    Step::Poll(number) => if let Some(at) = pick(number) {
+                        let (offset, length, read) = &mut reads[at];
+                        if let Poll::Ready(result) = Pin::new(read).poll(&mut Context::from_waker(Waker::noop())) {
+                            prop_assert!(result.unwrap().bytes() == &bytes[*offset..(*offset + *length).min(BYTES)]);
+                            drop(reads.swap_remove(at));
+                        }
+                    },
+                    Step::Drop(number) => if let Some(at) = pick(number) {
+                        drop(reads.swap_remove(at));
+                    },
+                    Step::Finish(number) => if let Some(at) = pick(number) {
+                        let (offset, length, read) = reads.swap_remove(at);
+                        Tasks::new(vec![read]).run(&mut |_, result| {
+                            assert!(result.unwrap().bytes() == &bytes[offset..(offset + length).min(BYTES)]);
+                        });
+                    },
+                    Step::Sleep => clock.sleep(Duration::from_micros(50)),
+                }
+            }
+            drop(file);
+            drop(file_system);
+            drop(reads);
+            for _ in 0..6000 {
+                if pool.usage().in_use_bytes == 0 {
+                    break;
+                }
+                clock.sleep(Duration::from_micros(10_000));
+            }
+            prop_assert_eq!(pool.usage().in_use_bytes, 0);
+        }
+    }
+}
