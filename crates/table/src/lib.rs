@@ -31,6 +31,6 @@ pub use options::BlockBasedTableOptions;
 pub use partition_promise::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};
 pub use read_sample::{ReadCounts, ReadSample};
 pub use reader::{
-    FooterDetails, LoadedBlock, NeededBlock, PlannedRead, ReadTier, RoundReads, RowsOfBlock, ScanBounds, ScanOutlook,
-    TableIter, TableLookup, TableReadOptions, TableReader, TableReaderParams, TableStatistics,
+    BlockRead, FooterDetails, LoadedBlock, NeededBlock, PlannedRead, ReadTier, RoundReads, RowsOfBlock, ScanBounds,
+    ScanOutlook, TableIter, TableLookup, TableReadOptions, TableReader, TableReaderParams, TableStatistics,
 };

@@ -29,7 +29,7 @@ mod window;
 
 pub use contents::FooterDetails;
 pub use iter::TableIter;
-pub use multi_get::{LoadedBlock, NeededBlock, RoundReads, TableLookup};
+pub use multi_get::{BlockRead, LoadedBlock, NeededBlock, RoundReads, TableLookup};
 pub use outlook::ScanOutlook;
 pub use read_options::{ReadTier, TableReadOptions};
 pub use row_bounds::RowsOfBlock;

@@ -13,10 +13,12 @@
 //! in memory; its owner collects what all lookups need, reads it at once and lets them go on. A block that was read for a
 //! lookup stays with it until it leaves the table, so no lookup needs the same block twice, whatever the cache does.
 
+mod block_read;
 mod finish;
 mod plan;
 mod reads;
 
+pub use block_read::BlockRead;
 pub(crate) use plan::OwnBlocks;
 pub use plan::{NeededBlock, TableLookup};
 pub use reads::{LoadedBlock, RoundReads};

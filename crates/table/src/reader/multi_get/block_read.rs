@@ -1,0 +1,69 @@
+//! The block that one lookup needs, read as a future.
+
+use super::{LoadedBlock, NeededBlock};
+use crate::reader::{TableReadOptions, TableReader};
+use ferrock_base::Result;
+use ferrock_vfs::{AsyncRead, ReadBuffer};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+/// A block on its way to a lookup. Any executor can poll it; dropping it gives the read up, without waiting.
+#[derive(Debug)]
+#[must_use = "a block that nobody polls for was read in vain"]
+pub struct BlockRead {
+    table: Arc<TableReader>,
+    options: TableReadOptions,
+    needed: NeededBlock,
+    read: AsyncRead,
+}
+
+impl TableReader {
+    /// Begins to read a block that a lookup needs.
+    pub fn start_needed(self: &Arc<Self>, options: &TableReadOptions, needed: NeededBlock) -> BlockRead {
+        let read = match self.needed_length(needed) {
+            Ok(length) => {
+                let context = options.read_context(needed.role.read_class());
+                self.file_system.start_async(&self.loader.file, needed.handle.offset, length, &context)
+            }
+            Err(error) => AsyncRead::ready(Err(error)),
+        };
+        BlockRead { table: Arc::clone(self), options: *options, needed, read }
+    }
+}
+
+impl BlockRead {
+    /// What tells reads of different blocks apart.
+    #[must_use]
+    pub fn identity(&self) -> (usize, u64) {
+        (Arc::as_ptr(&self.table).addr(), self.needed.handle.offset)
+    }
+
+    /// The table that the block is of.
+    #[must_use]
+    pub fn table(&self) -> &Arc<TableReader> {
+        &self.table
+    }
+}
+
+impl NeededBlock {
+    /// As [`BlockRead::identity`], of a read that would be started for it.
+    #[must_use]
+    pub fn identity_in(&self, table: &Arc<TableReader>) -> (usize, u64) {
+        (Arc::as_ptr(table).addr(), self.handle.offset)
+    }
+}
+
+impl Future for BlockRead {
+    /// The block, checked, decoded and (where that is wanted) in the cache.
+    type Output = Result<LoadedBlock>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let read = ready!(Pin::new(&mut self.read).poll(context));
+        let stored = read.as_ref().map(ReadBuffer::bytes).map_err(Clone::clone);
+        let offset = self.needed.handle.offset;
+        let block = self.table.finish_read(&self.options, self.needed, stored);
+        Poll::Ready(block.map(|block| LoadedBlock { offset, block }))
+    }
+}
