@@ -9,6 +9,7 @@
 //! families.rs   create, drop, list                                         properties.rs what a person may ask
 //! pause.rs      no jobs for a while                                        approximate.rs sizes by the index
 //! destroy.rs    a database's files, and nothing else                       versions.rs   every version of a key
+//! async_get.rs  a key, as a future                                          async_multi_get.rs many keys, as one
 //! multi_get.rs  many keys, in rounds of reads                              multi_scan.rs many ranges, planned together
 //! ```
 //!
@@ -22,6 +23,8 @@
 //! they read, not the database, so closing never waits for them.
 
 mod approximate;
+mod async_get;
+mod async_multi_get;
 mod background;
 mod cache_stats;
 mod compact;
@@ -74,6 +77,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+pub use async_get::GetAsync;
+pub use async_multi_get::MultiGetAsync;
 pub use cache_stats::MAP_PROPERTIES;
 pub use manual::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};

@@ -110,15 +110,15 @@ impl DbCore {
         }
         while !round.is_empty() {
             let mut next_round = RoundReads::new(&*self.file_system, table_options);
-            round.run(&mut |(place, stop): ((usize, usize), Stop<'f>), block| {
-                let Family { search, lookups, contexts } = &mut families[place.0];
-                let (lookup, context) = (&lookups[place.1], &mut contexts[place.1]);
-                let Stop { candidates, table, lookup: mut in_table, .. } = stop;
-                if let Err(error) = in_table.supply(block) {
+            round.run(&mut |(waiter, stop): ((usize, usize), Stop<'f>), block| {
+                let Family { search, lookups, contexts } = &mut families[waiter.0];
+                let (lookup, context) = (&lookups[waiter.1], &mut contexts[waiter.1]);
+                let Stop { candidates, mut place, .. } = stop;
+                if let Err(error) = place.lookup.supply(block) {
                     return context.fail(error);
                 }
-                if let Some(stop) = search.go_on(candidates, Some((table, in_table)), lookup, context) {
-                    stop.wait(&mut next_round, place);
+                if let Some(stop) = search.go_on(candidates, Some(place), lookup, context) {
+                    stop.wait(&mut next_round, waiter);
                 }
             });
             round = next_round;
@@ -147,26 +147,32 @@ struct Family<'f, 'c, 'k> {
 }
 
 /// What all lookups in a family have in common.
-struct Search<'f> {
-    data: &'f ColumnFamilyData,
-    pinned: &'f SuperVersion,
-    options: &'f ReadOptions,
-    table_options: TableReadOptions,
-    sequence: SequenceNumber,
+pub(super) struct Search<'f> {
+    pub(super) data: &'f ColumnFamilyData,
+    pub(super) pinned: &'f SuperVersion,
+    pub(super) options: &'f ReadOptions,
+    pub(super) table_options: TableReadOptions,
+    pub(super) sequence: SequenceNumber,
+}
+
+/// A table that a key's search is in, and how far it has come there.
+pub(super) struct Place<'f> {
+    pub(super) file: &'f Arc<FileMetadata>,
+    pub(super) table: TableRef<'f>,
+    pub(super) lookup: TableLookup,
 }
 
 /// Where a key's search stands while it waits for a block.
-struct Stop<'f> {
-    candidates: Candidates<'f>,
-    table: TableRef<'f>,
-    lookup: TableLookup,
-    needed: NeededBlock,
+pub(super) struct Stop<'f> {
+    pub(super) candidates: Candidates<'f>,
+    pub(super) place: Place<'f>,
+    pub(super) needed: NeededBlock,
 }
 
 impl<'f> Stop<'f> {
-    fn wait(self, round: &mut RoundReads<'_, ((usize, usize), Self)>, place: (usize, usize)) {
-        let (table, needed) = (self.table.clone(), self.needed);
-        round.add(&table, needed, (place, self));
+    fn wait(self, round: &mut RoundReads<'_, ((usize, usize), Self)>, waiter: (usize, usize)) {
+        let (table, needed) = (self.place.table.clone(), self.needed);
+        round.add(&table, needed, (waiter, self));
     }
 }
 
@@ -174,25 +180,29 @@ impl<'f> Search<'f> {
     /// Goes on with a key: in the table where it waited, then in the others. Ends when older tables cannot change the
     /// result, or at a block that has to be read.
     #[inline]
-    fn go_on(
+    pub(super) fn go_on(
         &self,
         mut candidates: Candidates<'f>,
-        mut waited_in: Option<(TableRef<'f>, TableLookup)>,
+        mut waited_in: Option<Place<'f>>,
         lookup: &'f LookupKey,
         context: &mut GetContext<'_, BlockPin>,
     ) -> Option<Stop<'f>> {
         loop {
-            let (table, mut in_table) = match waited_in.take() {
+            let mut place = match waited_in.take() {
                 Some(waited_in) => waited_in,
                 None if context.is_done_after_source() => return None,
-                None => (self.enter(candidates.next()?.1, lookup, context)?, TableLookup::default()),
+                None => {
+                    let file = candidates.next()?.1;
+                    Place { file, table: self.enter(file, lookup, context)?, lookup: TableLookup::default() }
+                }
             };
-            let outcome = table.advance(&self.table_options, lookup, &mut in_table, &mut |entry, value, block| {
-                context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
-            });
+            let outcome =
+                place.table.advance(&self.table_options, lookup, &mut place.lookup, &mut |entry, value, block| {
+                    context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
+                });
             match outcome {
                 Ok(None) => {}
-                Ok(Some(needed)) => return Some(Stop { candidates, table, lookup: in_table, needed }),
+                Ok(Some(needed)) => return Some(Stop { candidates, place, needed }),
                 Err(error) => {
                     context.fail(error);
                     return None;

@@ -131,7 +131,7 @@ impl IterSource {
             snapshot: options.snapshot.clone(),
             blobs: Arc::new(blobs),
             core: Arc::downgrade(core),
-            _release: Release { core: Arc::downgrade(core), version: Arc::downgrade(&pinned.version) },
+            _release: Release::new(core, &pinned.version),
             pinned,
         }
     }
@@ -280,9 +280,15 @@ pub(super) struct IterOwner {
 }
 
 /// Removes the tables that only this iterator still held: nobody else would before the next job.
-struct Release {
+pub(super) struct Release {
     core: Weak<DbCore>,
     version: Weak<Version>,
+}
+
+impl Release {
+    pub(super) fn new(core: &Arc<DbCore>, version: &Arc<Version>) -> Self {
+        Self { core: Arc::downgrade(core), version: Arc::downgrade(version) }
+    }
 }
 
 impl Drop for Release {

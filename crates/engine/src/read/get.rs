@@ -47,6 +47,13 @@ pub struct GetContext<'a, P: Pin> {
     error: Option<Error>,
 }
 
+/// What a lookup that is not done has found, without what it borrows.
+#[derive(Debug)]
+pub struct Found<P: Pin> {
+    covering: Option<SequenceNumber>,
+    operands: Vec<PinnedValue<P>>,
+}
+
 impl<'a, P: Pin> GetContext<'a, P> {
     /// Begins the lookup of `user_key`.
     #[inline]
@@ -69,6 +76,21 @@ impl<'a, P: Pin> GetContext<'a, P> {
     #[must_use]
     pub fn with_blobs(self, blobs: &'a dyn FetchBlob) -> Self {
         Self { blobs: Some(blobs), ..self }
+    }
+
+    /// What was found so far, for a lookup that goes on later. To be called while it is not done.
+    pub fn suspend(&mut self) -> Found<P> {
+        debug_assert!(!self.is_done());
+        self.state = LookupState::NotFound;
+        Found { covering: self.covering.take(), operands: std::mem::take(&mut self.operands) }
+    }
+
+    /// Goes on where [`suspend`](Self::suspend) left off.
+    #[must_use]
+    pub fn resume(self, found: Found<P>) -> Self {
+        let Found { covering, operands } = found;
+        let state = if operands.is_empty() { self.state } else { LookupState::Merging };
+        Self { state, covering, operands, ..self }
     }
 
     /// The key looked up.

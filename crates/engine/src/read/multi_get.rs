@@ -54,17 +54,29 @@ impl<'a, P: Pin> MultiGetBatch<'a, P> {
         (&self.lookups, &mut self.contexts)
     }
 
+    /// The keys, sorted, how far each has come, and for each key as it was given the index of its lookup.
+    pub fn into_parts(self) -> (Vec<LookupKey>, Vec<GetContext<'a, P>>, Vec<usize>) {
+        (self.lookups, self.contexts, self.slots)
+    }
+
     /// The results in the order in which the keys were given.
     #[must_use]
     pub fn finish(self) -> Vec<Result<Option<PinnedValue<P>>>> {
-        let has_duplicates = self.contexts.len() < self.slots.len();
-        let mut results: Vec<_> = self.contexts.into_iter().map(GetContext::finish).collect();
-        let mut take = |slot: usize| match has_duplicates {
-            true => results[slot].clone(),
-            false => std::mem::replace(&mut results[slot], Ok(None)),
-        };
-        self.slots.iter().map(|&slot| take(slot)).collect()
+        in_callers_order(self.contexts.into_iter().map(GetContext::finish).collect(), &self.slots)
     }
+}
+
+/// The results of sorted lookups, each key once, in the order in which the keys were given.
+pub fn in_callers_order<P: Pin>(
+    mut results: Vec<Result<Option<PinnedValue<P>>>>,
+    slots: &[usize],
+) -> Vec<Result<Option<PinnedValue<P>>>> {
+    let has_duplicates = results.len() < slots.len();
+    let mut take = |slot: usize| match has_duplicates {
+        true => results[slot].clone(),
+        false => std::mem::replace(&mut results[slot], Ok(None)),
+    };
+    slots.iter().map(|&slot| take(slot)).collect()
 }
 
 #[cfg(test)]
