@@ -24,8 +24,8 @@ mod write_buffer_manager;
 
 pub use column_family::ColumnFamily;
 pub use db::{
-    ColumnFamilyDescriptor, Db, GetAsync, INTEGER_PROPERTIES, Iter, KeyVersion, KeyVersions, LiveFile, MAP_PROPERTIES,
-    MultiGetAsync, MultiScan, PinnedSlice, ScanRange, ScanRow, TEXT_PROPERTIES,
+    AsyncScan, ColumnFamilyDescriptor, Db, GetAsync, INTEGER_PROPERTIES, Iter, KeyVersion, KeyVersions, LiveFile,
+    MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES,
 };
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
 pub use ferrock_format::write_batch::WriteBatch;

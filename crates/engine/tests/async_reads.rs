@@ -550,3 +550,98 @@ fn families_are_read_by_their_handles() {
     let both: Vec<_> = both.into_iter().map(|value| owned(value).unwrap()).collect();
     assert_eq!(both, [Some(b"other".to_vec()), None, Some(b"other".to_vec())]);
 }
+
+/// The rows of a scan, by batches; none is empty.
+fn scanned(mut scan: ferrock::AsyncScan) -> Vec<(Vec<u8>, Vec<u8>)> {
+    block_on(async {
+        let mut rows = Vec::new();
+        while let Some(batch) = scan.next_batch().await.unwrap() {
+            assert!(!batch.is_empty());
+            rows.extend(batch.rows().map(|(key, value)| (key.to_vec(), value.to_vec())));
+        }
+        assert!(scan.next_batch().await.unwrap().is_none(), "the end stays");
+        rows
+    })
+}
+
+#[test]
+fn scans_find_what_iterators_find() {
+    everywhere(|db, file_system| {
+        let mut random = Random::new(11);
+        for round in 0..30 {
+            let (a, b) = (random.below(KEYS), random.below(KEYS));
+            let mut options = ReadOptions { lower_bound: Some(key(a.min(b))), ..ReadOptions::default() };
+            options.upper_bound = (round % 3 > 0).then(|| key(a.max(b)));
+            let mut iter = db.iter(&options);
+            iter.seek_to_first();
+            let mut wanted = Vec::new();
+            while iter.valid() {
+                wanted.push((iter.key().to_vec(), iter.value().to_vec()));
+                iter.next();
+            }
+            assert!(scanned(db.scan_async(&options)) == wanted);
+            assert!(scanned(db.scan_async(&options).with_batch_bytes(1)) == wanted);
+            let limit = random.below(300) as usize;
+            assert!(scanned(db.scan_async(&options).with_limit(limit as u64)) == wanted[..limit.min(wanted.len())]);
+            let mut scan = db.scan_async(&options).with_batch_bytes(500);
+            let rows = block_on(async {
+                let mut rows = Vec::new();
+                while let Some((key, value)) = scan.next().await.unwrap() {
+                    rows.push((key.to_vec(), value.to_vec()));
+                }
+                rows
+            });
+            assert!(rows == wanted);
+        }
+        assert_nothing_in_use(&**file_system);
+    });
+}
+
+#[test]
+fn scans_are_dropped_at_any_stage_and_outlive_the_database() {
+    everywhere(|db, file_system| {
+        let mut scans: Vec<_> =
+            (0..40).map(|_| db.scan_async(&ReadOptions::default()).with_batch_bytes(2000)).collect();
+        for (number, scan) in scans.iter_mut().enumerate() {
+            // Not begun, begun and forgotten, begun and finished, and so on.
+            for _ in 0..number % 5 {
+                let _ = poll_once(&mut scan.next_batch());
+            }
+            if number % 2 == 0 {
+                block_on(scan.next_batch()).unwrap().unwrap();
+            }
+        }
+        drop(scans);
+        assert_nothing_in_use(&**file_system);
+    });
+    let db = open(Arc::new(MemoryFileSystem::new()), Path::new("/db"), family_options(), 2000);
+    fill(&db);
+    let mut scan = db.scan_async(&ReadOptions::default()).with_batch_bytes(2000);
+    let first = block_on(scan.next_batch()).unwrap().unwrap();
+    let wanted = scanned(db.scan_async(&ReadOptions::default()));
+    db.delete_range(b"a", b"z").unwrap();
+    db.flush().unwrap();
+    db.compact_range(None, None).unwrap();
+    drop(db);
+    assert_eq!(first.len() + scanned(scan).len(), wanted.len(), "as of the moment of the call");
+}
+
+#[test]
+fn a_scan_ends_with_its_error() {
+    let faulty = Arc::new(FaultInjectionFileSystem::new(Arc::new(MemoryFileSystem::new())));
+    let db = open(Arc::clone(&faulty) as Arc<dyn FileSystem>, Path::new("/db"), family_options(), 2000);
+    fill(&db);
+    db.compact_range(None, None).unwrap();
+    let mut scan = db.scan_async(&ReadOptions::default()).with_batch_bytes(2000);
+    assert!(block_on(scan.next_batch()).unwrap().is_some());
+    faulty.add_rule(FaultRule::new(OperationKind::Read, "*.sst", Fault::Io));
+    let error = block_on(async {
+        loop {
+            if let Err(error) = scan.next_batch().await {
+                return error;
+            }
+        }
+    });
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(block_on(scan.next_batch()).unwrap().is_none(), "it is over");
+}

@@ -10,6 +10,7 @@
 //! pause.rs      no jobs for a while                                        approximate.rs sizes by the index
 //! destroy.rs    a database's files, and nothing else                       versions.rs   every version of a key
 //! async_get.rs  a key, as a future                                          async_multi_get.rs many keys, as one
+//! async_scan.rs rows in batches, as futures                                  helpers.rs    threads for these
 //! multi_get.rs  many keys, in rounds of reads                              multi_scan.rs many ranges, planned together
 //! ```
 //!
@@ -25,12 +26,14 @@
 mod approximate;
 mod async_get;
 mod async_multi_get;
+mod async_scan;
 mod background;
 mod cache_stats;
 mod compact;
 mod destroy;
 mod families;
 mod flush;
+mod helpers;
 mod log_blobs;
 mod manual;
 mod multi_get;
@@ -79,6 +82,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub use async_get::GetAsync;
 pub use async_multi_get::MultiGetAsync;
+pub use async_scan::{AsyncScan, NextBatch, ScanBatch};
 pub use cache_stats::MAP_PROPERTIES;
 pub use manual::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
@@ -143,6 +147,8 @@ pub(crate) struct DbCore {
     pub(crate) file_system: Arc<dyn FileSystem>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) spawner: Arc<dyn Spawner>,
+    /// Threads for what would block whoever polls a future.
+    pub(crate) helpers: helpers::Helpers,
     pub(crate) block_cache: Arc<TableBlockCache>,
     pub(crate) open_tables: Arc<OpenTables>,
     /// The open blob files of all families.

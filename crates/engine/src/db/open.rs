@@ -349,6 +349,7 @@ impl Opener {
             last_stats_dump_us: AtomicU64::new(clock.monotonic_us()),
             clock,
             spawner: components.spawner(),
+            helpers: super::helpers::Helpers::new(components.spawner()),
             block_cache,
             open_tables: Arc::new(OpenTables::new(self.options.max_open_files)),
             blob_source: Arc::new(BlobSource::new(
