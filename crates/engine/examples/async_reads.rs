@@ -13,7 +13,7 @@ use ferrock_base::clock::SystemClock;
 use ferrock_base::random::Random;
 use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
-use ferrock_vfs::{FileSystem, PosixFileSystem, ReadClass};
+use ferrock_vfs::{FileSystem, MemoryFileSystem, PosixFileSystem, ReadClass};
 use std::error::Error;
 use std::future::Future;
 use std::path::Path;
@@ -176,10 +176,10 @@ fn device(directory: &Path, cache_mb: usize, reads: u64, tasks: u64) -> Result<(
 
 fn cached(kind: &str, count: u64) -> Result<(), Box<dyn Error>> {
     const KEYS: u64 = 20_000;
-    let directory = tempfile::tempdir()?;
     let mut options = DbOptions::default();
     options.create_if_missing = true;
-    let db = Db::open(directory.path(), options)?;
+    options.components.file_system = Some(Arc::new(MemoryFileSystem::new()));
+    let db = Db::open("/db", options)?;
     for number in 0..KEYS {
         db.put(&key(number), &[b'v'; 100])?;
     }

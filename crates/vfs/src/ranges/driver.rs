@@ -22,6 +22,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -118,7 +119,10 @@ struct Later {
 
 impl Later {
     fn run(&mut self) {
-        self.wakers.drain(..).for_each(Waker::wake);
+        for waker in self.wakers.drain(..) {
+            // A waker that panics is the trouble of its task, not of those whose reads come behind.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        }
         self.asked.clear();
         self.memory.clear();
         self.outcomes.clear();
@@ -238,26 +242,44 @@ impl Driver {
         state.next_end_us = state.next_end_us.min(asked.end_us);
         let slot = state.add(asked);
         let needs_thread = !std::mem::replace(&mut state.has_thread, true);
-        let mut pushed = 0;
-        if state.is_asleep {
-            let waiting = state.waiting.len();
-            if waiting * SUBMITTED_PART >= state.in_flight {
-                pushed = self.fill(&mut state, &mut later);
-            }
-            if is_first_to_end {
-                pushed += usize::from(self.push_cancellation(NOBODY));
-            }
-        }
+        let must_rouse = state.is_asleep && is_first_to_end && self.push_cancellation(NOBODY);
+        let pushed = self.fill_if_worth_it(&mut state, &mut later);
         drop(state);
-        if pushed > 0 {
+        if pushed > 0 || must_rouse {
             self.enter(0, None);
         }
         later.run();
+        if pushed > 0 {
+            self.take_what_came();
+        }
         if needs_thread && !self.start_thread() {
             self.state.lock().break_off(&mut later);
             later.run();
         }
         Some(Watched { driver: Arc::clone(self), slot })
+    }
+
+    /// Puts what waits into the ring when the thread sleeps and a call of the kernel is worth it.
+    fn fill_if_worth_it(&self, state: &mut State, later: &mut Later) -> usize {
+        let is_worth_it = state.is_asleep && state.waiting.len() * SUBMITTED_PART >= state.in_flight;
+        if is_worth_it { self.fill(state, later) } else { 0 }
+    }
+
+    /// Takes completions without the thread: what the kernel had in memory is there when the call returns.
+    fn take_what_came(&self) {
+        let mut later = Later::default();
+        loop {
+            let mut state = self.state.lock();
+            self.device.take(&mut |user_data, result| state.complete(user_data, result, &mut later));
+            // The thread may not be woken for what was taken here.
+            let pushed = self.fill_if_worth_it(&mut state, &mut later);
+            drop(state);
+            later.run();
+            if pushed == 0 {
+                return;
+            }
+            self.enter(0, None);
+        }
     }
 
     fn start_thread(self: &Arc<Self>) -> bool {

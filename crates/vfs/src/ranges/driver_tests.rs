@@ -274,6 +274,33 @@ mod real {
         assert_eq!((pool.usage().in_use_bytes, kernel.submitted()), (0, 0));
     }
 
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("as it was told");
+        }
+    }
+
+    #[test]
+    fn a_waker_that_panics_stops_nobody_else() {
+        let (kernel, pool) = (Arc::new(Kernel::default()), BufferPool::default());
+        let owned = driver(&kernel, &pool, StdSpawner::shared());
+        let file: Arc<dyn RandomAccessFile> = Arc::new(Descriptor);
+        let reads: Vec<_> = (0..3).map(|_| owned.0.start(asked(&file, u64::MAX)).unwrap()).collect();
+        let panics = Waker::from(Arc::new(Panics));
+        for read in &reads[..2] {
+            assert!(read.poll(&Context::from_waker(&panics)).is_pending());
+        }
+        wait_until(|| kernel.submitted() > 0);
+        for _ in 0..3 {
+            assert!(kernel.perform());
+        }
+        assert_landed(&reads[2]);
+        reads[..2].iter().for_each(assert_landed);
+        assert!(owned.0.has_thread());
+    }
+
     #[test]
     fn reads_beyond_the_ring_wait_their_turn() {
         let (kernel, pool) = (Arc::new(Kernel::default()), BufferPool::default());
