@@ -28,7 +28,7 @@ pub(crate) fn asan(packages: &[String]) -> Outcome {
         test.args(["-p", package]);
         if package == "ferrock-vfs" {
             // Where the kernel writes into pooled memory.
-            test.args(["--test", "ranges"]);
+            test.args(["--test", "ranges", "--test", "async_reads"]);
         }
     }
     test.env("CARGO_TARGET_DIR", target_dir().join("asan"));

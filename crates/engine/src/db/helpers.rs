@@ -6,6 +6,7 @@ use ferrock_base::thread::{Job, Spawner};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,7 +42,8 @@ impl Shared {
     fn serve(&self) {
         let _counted = Counted(self);
         while let Some(job) = self.next() {
-            job();
+            // A job that panics has told who waits for it, and the others are still to be done.
+            let _ = catch_unwind(AssertUnwindSafe(job));
         }
     }
 
@@ -148,8 +150,6 @@ mod tests {
             let done = count_to(&helpers, 100);
             assert!(helpers.count() <= MAX_THREADS);
             while done.load(Ordering::Relaxed) < 100 {
-                // What a thread that panicked left behind is done with the next job.
-                count_to(&helpers, 1);
                 clock.sleep(Duration::from_millis(1));
             }
         }
