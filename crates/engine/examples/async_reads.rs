@@ -4,6 +4,7 @@
 //! fill DIRECTORY KEYS                           a database to read: keys of 16 bytes, values of 100, not compressed
 //! device DIRECTORY [CACHE_MB [READS [TASKS]]]   random reads of it with direct I/O, three rounds of: blocking gets; TASKS
 //!                                               tasks of gets as futures; batches of 32 both ways
+//! paged DIRECTORY [CACHE_MB [READS [TASKS]]]    the same through the page cache
 //! cached get|future|multi|multi-future COUNT    COUNT reads of a small cached database, for counting instructions
 //! ```
 
@@ -84,10 +85,10 @@ fn report(name: &str, file_system: &dyn FileSystem, keys: u64, action: impl FnOn
     keys as f64 / seconds
 }
 
-fn open(directory: &Path, file_system: &Arc<dyn FileSystem>, cache_mb: usize) -> ferrock::Result<Db> {
+fn open(directory: &Path, file_system: &Arc<dyn FileSystem>, cache_mb: usize, direct: bool) -> ferrock::Result<Db> {
     let mut options = DbOptions::default();
     options.create_if_missing = true;
-    options.use_direct_reads = true;
+    options.use_direct_reads = direct;
     options.components.file_system = Some(Arc::clone(file_system));
     let cache = CacheOptions { capacity_bytes: cache_mb << 20, ..CacheOptions::default() };
     options.components.block_cache = Some(TableBlockCache::new(cache));
@@ -103,7 +104,7 @@ fn key(number: u64) -> Vec<u8> {
 
 fn fill(directory: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
     let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::new());
-    let db = open(directory, &file_system, 8)?;
+    let db = open(directory, &file_system, 8, true)?;
     let mut random = Random::new(1);
     let write = WriteOptions { disable_wal: true, ..WriteOptions::default() };
     for first in (0..keys).step_by(1000) {
@@ -118,9 +119,9 @@ fn fill(directory: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
     Ok(db.close()?)
 }
 
-fn device(directory: &Path, cache_mb: usize, reads: u64, tasks: u64) -> Result<(), Box<dyn Error>> {
+fn device(directory: &Path, cache_mb: usize, reads: u64, tasks: u64, direct: bool) -> Result<(), Box<dyn Error>> {
     let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::new());
-    let db = open(directory, &file_system, cache_mb)?;
+    let db = open(directory, &file_system, cache_mb, direct)?;
     let mut iter = db.iter(&ReadOptions::default());
     iter.seek_to_last();
     let keys = std::str::from_utf8(iter.key())?.parse::<u64>()? + 1;
@@ -218,12 +219,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let number = |index: usize, default: u64| arguments.get(index).map_or(Ok(default), |text| text.parse());
     match arguments.first().map(String::as_str) {
         Some("fill") if arguments.len() > 2 => fill(Path::new(&arguments[1]), number(2, 0)?),
-        Some("device") if arguments.len() > 1 => {
-            device(Path::new(&arguments[1]), number(2, 28)? as usize, number(3, 400_000)?, number(4, 10_000)?)
+        Some(mode @ ("device" | "paged")) if arguments.len() > 1 => {
+            let (cache_mb, reads, tasks) = (number(2, 28)? as usize, number(3, 400_000)?, number(4, 10_000)?);
+            device(Path::new(&arguments[1]), cache_mb, reads, tasks, mode == "device")
         }
         Some("cached") if arguments.len() > 2 => cached(&arguments[1], number(2, 0)?),
-        _ => {
-            Err("MODE is fill DIRECTORY KEYS, device DIRECTORY [CACHE_MB [READS [TASKS]]] or cached KIND COUNT".into())
-        }
+        _ => Err(
+            "MODE is fill DIRECTORY KEYS, device or paged DIRECTORY [CACHE_MB [READS [TASKS]]] or cached KIND COUNT"
+                .into(),
+        ),
     }
 }
