@@ -13,9 +13,9 @@
 //! with the file that keeps the descriptor, and dropping a read only marks the slot. The thread shares the driver: what is in
 //! flight is waited for, whoever else has gone.
 //!
-//! Whoever starts a read hands it to the kernel himself when the thread sleeps and what has gathered is worth a call;
-//! otherwise the thread does, with those of others, by the call that it sleeps in. So a single read is on its way at once,
-//! and of ten thousand most are submitted by the dozen.
+//! Whoever starts a read hands it to the kernel himself when few are in flight; otherwise the thread does, with those of
+//! others, by the call that it sleeps in. So a single read is on its way at once, and of ten thousand most are submitted by
+//! the dozen. The kernel ends a read on the thread that submitted it, which is why the thread should submit most.
 //!
 //! The queues of the ring are touched under the lock alone; the kernel is entered without it. Wakers are called, and whatever
 //! somebody else's code may follow is dropped, without it as well ([`Later`]).
@@ -48,8 +48,13 @@ const LOOK_TIME: Duration = Duration::from_millis(50);
 const GATHER_TIME: Duration = Duration::from_millis(1);
 /// The thread sleeps for this part of what is in flight.
 const GATHERED_PART: usize = 8;
-/// Who starts a read submits what waits when it is at least this part of what is in flight.
-const SUBMITTED_PART: usize = 4;
+/// With fewer in flight, who starts a read submits it himself; the kernel then interrupts him when it is done. Up to
+/// [`MANY`] he rouses the thread to, when what waits is at least this part of what is in flight. Beyond, the thread is
+/// woken often enough by what completes.
+// A model has few reads, and is to see both.
+const FEW: usize = if cfg!(shuttle) { 1 } else { 4 };
+const MANY: usize = 16;
+const ROUSING_PART: usize = 4;
 /// How often the thread looks for completions of a ring that takes no more calls before it leaves their memory to the kernel.
 const LAST_LOOKS: u32 = 20_000;
 /// The target of a cancellation that is there to wake the thread.
@@ -242,14 +247,16 @@ impl Driver {
         state.next_end_us = state.next_end_us.min(asked.end_us);
         let slot = state.add(asked);
         let needs_thread = !std::mem::replace(&mut state.has_thread, true);
-        let must_rouse = state.is_asleep && is_first_to_end && self.push_cancellation(NOBODY);
-        let pushed = self.fill_if_worth_it(&mut state, &mut later);
+        if is_first_to_end && state.is_asleep {
+            self.rouse(&mut state);
+        }
+        let must_enter = self.hand_over(&mut state, &mut later) || is_first_to_end;
         drop(state);
-        if pushed > 0 || must_rouse {
+        if must_enter {
             self.enter(0, None);
         }
         later.run();
-        if pushed > 0 {
+        if must_enter {
             self.take_what_came();
         }
         if needs_thread && !self.start_thread() {
@@ -259,10 +266,21 @@ impl Driver {
         Some(Watched { driver: Arc::clone(self), slot })
     }
 
-    /// Puts what waits into the ring when the thread sleeps and a call of the kernel is worth it.
-    fn fill_if_worth_it(&self, state: &mut State, later: &mut Later) -> usize {
-        let is_worth_it = state.is_asleep && state.waiting.len() * SUBMITTED_PART >= state.in_flight;
-        if is_worth_it { self.fill(state, later) } else { 0 }
+    /// Sees to it that what waits gets into the ring while the thread sleeps: puts it there, or rouses the thread, or leaves
+    /// it to the completions that will. True when the kernel must be entered.
+    fn hand_over(&self, state: &mut State, later: &mut Later) -> bool {
+        let waiting = state.waiting.len();
+        if !state.is_asleep || waiting == 0 || state.in_flight >= MANY || waiting * ROUSING_PART < state.in_flight {
+            return false;
+        }
+        if state.in_flight < FEW { self.fill(state, later) > 0 } else { self.rouse(state) }
+    }
+
+    /// Wakes the thread, which is not asleep any more then: nobody else needs to, or takes the completion that it wakes for.
+    fn rouse(&self, state: &mut State) -> bool {
+        let is_roused = self.push_cancellation(NOBODY);
+        state.is_asleep &= !is_roused;
+        is_roused
     }
 
     /// Takes completions without the thread: what the kernel had in memory is there when the call returns.
@@ -270,12 +288,15 @@ impl Driver {
         let mut later = Later::default();
         loop {
             let mut state = self.state.lock();
+            if !state.is_asleep {
+                return;
+            }
             self.device.take(&mut |user_data, result| state.complete(user_data, result, &mut later));
             // The thread may not be woken for what was taken here.
-            let pushed = self.fill_if_worth_it(&mut state, &mut later);
+            let must_enter = self.hand_over(&mut state, &mut later);
             drop(state);
             later.run();
-            if pushed == 0 {
+            if !must_enter {
                 return;
             }
             self.enter(0, None);
