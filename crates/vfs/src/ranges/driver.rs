@@ -33,7 +33,7 @@ use ferrock_base::thread::{Job, Spawner};
 
 use super::context::ReadLabel;
 use super::pool::{BufferPool, PooledMemory};
-use super::reactor::{Entry, RingDevice};
+use super::reactor::{Entry, RingDevice, leave_to_the_kernel};
 use crate::counters::IoCounters;
 use crate::file_system::RandomAccessFile;
 use crate::sync::Mutex;
@@ -422,7 +422,7 @@ impl Driver {
                     // Nobody can say whether the kernel will still write to this memory, so nobody else gets it.
                     let kept: Vec<_> =
                         state.slots.iter_mut().map(|slot| (slot.memory.take(), slot.asked.take())).collect();
-                    Box::leak(Box::new(kept));
+                    leave_to_the_kernel(kept);
                 }
                 state.has_thread = false;
                 drop(state);

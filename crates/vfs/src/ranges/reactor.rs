@@ -15,10 +15,13 @@
 //! Completions are taken under the lock. One waiter at a time, the *leader*, sleeps in the kernel without the lock; while
 //! there is one, nobody else takes completions, for the kernel wakes it only for one that is still there.
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex as RealMutex;
 
 use super::plan::Run;
 use super::pool::PooledMemory;
@@ -311,13 +314,20 @@ impl Reactor {
             }
             if self.device.is_broken() {
                 // Nobody can say whether the kernel will still write to this memory, so nobody else gets it.
-                Box::leak(Box::new(std::mem::take(&mut state.slots)));
+                leave_to_the_kernel(std::mem::take(&mut state.slots));
                 return;
             }
             drop(state);
             self.device.wait(None);
         }
     }
+}
+
+/// What a broken ring may still write to: it stays for as long as the process.
+static LEFT_TO_THE_KERNEL: RealMutex<Vec<Box<dyn Any + Send>>> = RealMutex::new(Vec::new());
+
+pub(super) fn leave_to_the_kernel(memory: impl Any + Send) {
+    LEFT_TO_THE_KERNEL.lock().push(Box::new(memory));
 }
 
 impl Drop for Reactor {
