@@ -15,6 +15,8 @@
 //! - the child begins behind what another one reads first, which is sized by a limit hint, or by how far the scan went. What is
 //!   read at once because the bounds say that the scan needs it is not deferred.
 //!
+//! A child that turns out to have an entry before that key (a MANIFEST with wrong bounds) is damage: the scan ends with an error.
+//!
 //! Where others lack partitions of their index, reads of data that may be deferred wait for them: they go out with the data of
 //! the others, in the same round as without deferring.
 
@@ -23,8 +25,10 @@ use super::placing::{ChildRead, MAX_ROUNDS, Place, read_together};
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::{append_internal_key, user_key};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
+use ferrock_base::{Error, Result};
 use ferrock_table::ScanOutlook;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// A child that lacks a read.
 #[derive(Debug)]
@@ -131,17 +135,33 @@ impl DeferredReads {
     }
 
     /// Reads what the deferred child `winner` lacks, with what other deferred children then need.
+    ///
+    /// # Errors
+    /// `Corruption` when a child has an entry before the key that it waited under: rows behind it were shown already.
     pub(super) fn enter<I: TombstoneIterator>(
         &mut self,
         order: &InternalComparator,
         children: &mut [I],
         winner: usize,
-    ) {
+    ) -> Result<()> {
         let kept = self.place.clone();
         self.count = 0;
-        let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
-        let lacking = slots.filter_map(|(child, slot)| Some((child, slot?.read))).collect();
+        let (mut lacking, mut promised) = (Vec::new(), Vec::new());
+        for (child, slot) in std::mem::take(&mut self.slots).into_iter().enumerate() {
+            let Some(DeferredChild { read, key }) = slot else { continue };
+            promised.push((child, key, Arc::clone(&read.file)));
+            lacking.push((child, read));
+        }
         self.place_lacking(order, children, kept.place(), lacking, Some(winner));
+        for (child, key, file) in promised {
+            let key = user_key(&key);
+            if children[child].valid() && comes_before(order, kept.place(), user_key(children[child].key()), key) {
+                let message = "the table has a key outside the bounds that its index or the MANIFEST gives; run a \
+                               verification of the database, and restore or repair it";
+                return Err(Error::corruption(message).in_file(file.path()));
+            }
+        }
+        Ok(())
     }
 
     /// Of reads that children planned, those to be made now; the others are deferred. For who reads for several iterators.

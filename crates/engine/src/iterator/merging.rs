@@ -390,8 +390,10 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     #[cold]
     fn enter_deferred_winners(&mut self) {
         while let Some(current) = self.current.filter(|&current| self.deferred.key(current).is_some()) {
-            self.deferred.enter(&self.order, &mut self.children, current);
-            self.order_children();
+            match self.deferred.enter(&self.order, &mut self.children, current) {
+                Ok(()) => self.order_children(),
+                Err(error) => self.fail(error),
+            }
         }
     }
 
