@@ -28,41 +28,30 @@ struct Shared {
     work: Condvar,
 }
 
-/// A thread, counted off however it ends.
-struct Counted<'s>(&'s Shared);
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.queue.lock().threads -= 1;
-    }
-}
-
 impl Shared {
     /// What a thread does.
     fn serve(&self) {
-        let _counted = Counted(self);
         while let Some(job) = self.next() {
             // A job that panics has told who waits for it, and the others are still to be done.
             let _ = catch_unwind(AssertUnwindSafe(job));
         }
     }
 
+    /// The next job; `None` ends the thread. It is counted off before the lock is free: whoever brings a job behind that starts
+    /// a thread for it.
     fn next(&self) -> Option<Job> {
         let mut queue = self.queue.lock();
-        loop {
-            if let Some(job) = queue.jobs.pop_front() {
-                return Some(job);
-            }
-            if queue.is_closed {
-                return None;
-            }
+        while queue.jobs.is_empty() && !queue.is_closed {
             queue.idle += 1;
             let waited = self.work.wait_for(&mut queue, IDLE_TIME);
             queue.idle -= 1;
-            if waited.timed_out() && queue.jobs.is_empty() {
-                return None;
+            if waited.timed_out() {
+                break;
             }
         }
+        let job = queue.jobs.pop_front();
+        queue.threads -= usize::from(job.is_none());
+        job
     }
 }
 
@@ -92,7 +81,6 @@ impl Helpers {
     pub(crate) fn run(&self, job: Job) {
         let mut queue = self.shared.queue.lock();
         queue.jobs.push_back(job);
-        // A thread may be about to end for want of work: it looks at the queue again before it does, under this lock.
         let wants_thread = queue.idle < queue.jobs.len() && queue.threads < MAX_THREADS;
         queue.threads += usize::from(wants_thread);
         drop(queue);
