@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use ferrock_base::random::Random;
@@ -110,6 +111,8 @@ pub struct FaultRule {
     /// Which paths: `*` stands for any characters but `/`, `?` for one. A pattern without `/` is compared with the last
     /// component, one with `/` with the whole path. A plain suffix is written `*.sst`.
     pub path: String,
+    /// Of which thread; `None`: of all.
+    pub thread: Option<ThreadId>,
     /// Which of them.
     pub trigger: Trigger,
     /// What happens.
@@ -120,7 +123,7 @@ impl FaultRule {
     /// A rule that always strikes.
     #[must_use]
     pub fn new(operation: OperationKind, path: impl Into<String>, fault: Fault) -> Self {
-        Self { operation, path: path.into(), trigger: Trigger::Always, fault }
+        Self { operation, path: path.into(), thread: None, trigger: Trigger::Always, fault }
     }
 
     /// The same rule with another trigger.
@@ -130,8 +133,18 @@ impl FaultRule {
         self
     }
 
+    /// The same rule for what one thread does itself, say one that must never wait. `thread` is its
+    /// [`id`](std::thread::Thread::id).
+    #[must_use]
+    pub fn on_thread(mut self, thread: ThreadId) -> Self {
+        self.thread = Some(thread);
+        self
+    }
+
     pub(super) fn concerns(&self, operation: OperationKind, path: &Path) -> bool {
-        (self.operation == OperationKind::Any || self.operation == operation) && path_matches(&self.path, path)
+        (self.operation == OperationKind::Any || self.operation == operation)
+            && self.thread.is_none_or(|thread| thread == std::thread::current().id())
+            && path_matches(&self.path, path)
     }
 }
 
