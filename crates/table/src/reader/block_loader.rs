@@ -1,6 +1,6 @@
 //! Reads blocks of one file: bounds, checksum, decompression, decoding, cache.
 
-use super::read_options::{ReadTier, TableReadOptions};
+use super::read_options::TableReadOptions;
 use super::readahead::Readahead;
 use super::row_bounds::SideBlocks;
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, FilterBlock, TableBlockCache};
@@ -80,7 +80,7 @@ impl BlockLoader {
             return self.load_uncached(handle, role, options, readahead);
         };
         let key = self.cache_key(handle);
-        if !options.fills_cache_with(role) || options.read_tier == ReadTier::BlockCacheOnly {
+        if !options.fills_cache_with(role) || options.may_read().is_err() {
             return match cache.lookup_as(&key, role.entry_role()) {
                 Some(found) => Ok(found),
                 None => self.load_uncached(handle, role, options, readahead),
@@ -173,9 +173,7 @@ impl BlockLoader {
         options: &TableReadOptions,
         readahead: Option<&mut Readahead>,
     ) -> Result<BlockRef> {
-        if options.read_tier == ReadTier::BlockCacheOnly {
-            return Err(Error::new(ErrorKind::Incomplete, "the block is not in the cache and reads are not allowed"));
-        }
+        options.may_read()?;
         self.read_for(handle, role, options, readahead).map(BlockRef::standalone)
     }
 

@@ -223,6 +223,23 @@ impl FilterReader {
         }
     }
 
+    /// The block that is not in memory and that has to be to ask for a key or its prefix; nothing is counted.
+    pub(crate) fn missing_for(&self, loader: &BlockLoader, user_key: &[u8]) -> Option<NeededBlock> {
+        match &self.blocks {
+            Blocks::Full(source) => source.missing(loader),
+            Blocks::Partitioned { top, partitions } => {
+                if let Some(needed) = top.missing(loader) {
+                    return Some(needed);
+                }
+                let first = make_internal_key(user_key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+                let Resident::Block(top) = top.resident(loader, &OwnBlocks::default()) else { return None };
+                let handle = partition_of(top.index().ok()?, loader, &first).ok()??;
+                let is_missing = partitions.peek(loader, handle).is_none();
+                is_missing.then_some(NeededBlock { handle, role: BlockRole::Filter })
+            }
+        }
+    }
+
     /// The partitions of a partitioned filter.
     pub(crate) fn partitions(&self) -> Option<&Partitions> {
         match &self.blocks {

@@ -347,16 +347,20 @@ impl<'a> IndexContext<'a, '_> {
         self.skip_empty_backward(position)
     }
 
-    /// Past the end of a leaf, goes on in the next one.
-    fn skip_empty_forward<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
+    /// Past the end of a leaf, goes on in the next one. Where that is to be read first, the position stays behind the end of this
+    /// one, and the call may be made again.
+    pub(crate) fn skip_empty_forward<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
         while !position.cursor.valid() {
             let Some((top, cursor)) = &mut position.top else { return Ok(()) };
-            cursor.next(top.index()?);
-            cursor.status()?;
-            if !cursor.valid() {
+            let mut next = cursor.clone();
+            next.next(top.index()?);
+            next.status()?;
+            if !next.valid() {
+                *cursor = next;
                 return Ok(());
             }
-            let leaf = G::keep(self.leaf(top.index()?, cursor, Step::Forward)?);
+            let leaf = G::keep(self.leaf(top.index()?, &next, Step::Forward)?);
+            *cursor = next;
             position.cursor.seek_to_first(leaf.index()?);
             position.cursor.status()?;
             position.leaf = Some(leaf);
@@ -364,15 +368,19 @@ impl<'a> IndexContext<'a, '_> {
         Ok(())
     }
 
-    fn skip_empty_backward<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
+    /// The same before the beginning of a leaf.
+    pub(crate) fn skip_empty_backward<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
         while !position.cursor.valid() {
             let Some((top, cursor)) = &mut position.top else { return Ok(()) };
-            cursor.prev(top.index()?);
-            cursor.status()?;
-            if !cursor.valid() {
+            let mut next = cursor.clone();
+            next.prev(top.index()?);
+            next.status()?;
+            if !next.valid() {
+                *cursor = next;
                 return Ok(());
             }
-            let leaf = G::keep(self.leaf(top.index()?, cursor, Step::Backward)?);
+            let leaf = G::keep(self.leaf(top.index()?, &next, Step::Backward)?);
+            *cursor = next;
             position.cursor.seek_to_last(leaf.index()?);
             position.cursor.status()?;
             position.leaf = Some(leaf);
@@ -409,6 +417,11 @@ impl HeldIndexPosition {
     /// The top level of a partitioned index and the cursor in it.
     pub(super) fn top(&self) -> Option<(&CachedBlock, &IndexCursor)> {
         self.position.top.as_ref().map(|(top, cursor)| (&**top, cursor))
+    }
+
+    /// Forgets where it is.
+    pub(crate) fn reset(&mut self) {
+        self.position.cursor.reset();
     }
 
     /// Moves by `step`; after an error the position is not valid.

@@ -11,13 +11,14 @@
 
 use super::index_reader::{HeldIndexPosition, IndexContext, OwnedPosition};
 use super::near_partitions::{IndexScan, NearPartitions};
-use super::scan_bounds::{BoundKey, ScanBounds, bounds_of_prefix};
+use super::pausing::{Paused, Pausing};
+use super::scan_bounds::{BoundKey, ScanBounds};
 use super::scan_plan::{PlannedRead, PlannedWindow};
 use super::window::{Direction, Window, WindowPolicy};
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
 use ferrock_base::internal_key::user_key;
-use ferrock_base::{Comparator, Error, InternalIterator, Result};
+use ferrock_base::{Error, InternalIterator, Result};
 use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::handle::BlockHandle;
 use std::cell::RefCell;
@@ -41,7 +42,7 @@ pub struct TableIter {
     /// Blocks found in the cache since the iterator was placed, if it has a limit hint.
     pub(super) found_blocks: u64,
     /// Blocks that the limit hint of the file before asks for, for the first read of this one.
-    carried_blocks: Option<u64>,
+    pub(super) carried_blocks: Option<u64>,
     /// The scan went on behind what the hint asked for.
     pub(super) is_past_hint: bool,
     /// Reads are planned, not made.
@@ -51,8 +52,9 @@ pub struct TableIter {
     pub(super) planned_window: Option<PlannedWindow>,
     /// A planned read that took too long.
     pub(super) out_of_time: Option<Error>,
-    scratch: Vec<u8>,
-    error: Option<Error>,
+    pub(super) pausing: Pausing,
+    pub(super) scratch: Vec<u8>,
+    pub(super) error: Option<Error>,
 }
 
 impl TableIter {
@@ -86,10 +88,11 @@ impl TableIter {
             found_blocks: 0,
             carried_blocks: None,
             is_past_hint: false,
-            is_planning: false,
+            is_planning: options.pauses,
             planned: None,
             planned_window: None,
             out_of_time: None,
+            pausing: Pausing::default(),
             scratch: Vec::new(),
             error: None,
         }
@@ -134,8 +137,11 @@ impl TableIter {
 
     fn begin(&mut self, direction: Direction) {
         self.error = None;
+        self.planned = None;
+        self.pausing.forget();
         self.direction = direction;
         self.hinted_blocks = self.carried_blocks.take();
+        self.pausing.carried_blocks = self.hinted_blocks;
         self.is_past_hint = false;
         self.found_blocks = 0;
         self.near.restart();
@@ -215,24 +221,6 @@ impl TableIter {
         }
     }
 
-    /// True when nothing within the bounds lies ahead of the current block.
-    fn leaves_bounds(&mut self) -> bool {
-        let bounds = &*self.bounds;
-        let context = self.reader.index_context(&self.options);
-        let outside = match (self.direction, bounds.upper_key(), bounds.lower_key()) {
-            (Direction::Forward, Some(upper), _) => self.index.ends_before(&context, upper, &mut self.scratch),
-            (Direction::Backward, _, Some(lower)) => self.index.begins_after(&context, lower, &mut self.scratch),
-            _ => return false,
-        };
-        match outside {
-            Ok(outside) => outside,
-            Err(error) => {
-                self.fail(error);
-                true
-            }
-        }
-    }
-
     /// Behind the end of a block: goes on in the next one that has entries.
     #[inline(never)]
     fn skip_forward(&mut self) {
@@ -241,17 +229,61 @@ impl TableIter {
             if self.take_cursor_error() || !self.index.valid() || self.leaves_bounds() {
                 return;
             }
-            if !self.move_index(|context, position| context.next(position))
-                || self.begins_beyond_upper()
-                || !self.load_block()
-            {
+            if !self.move_index(|context, position| context.next(position)) {
+                return self.pause(Paused::Index);
+            }
+            if !self.enter_forward() {
                 return;
             }
-            if let Some((block, _)) = &self.block
-                && let Ok(data) = block.data()
-            {
-                self.cursor.seek_to_first(data);
+        }
+    }
+
+    /// Goes to the first entry of the block that the index came to; false when the scan ends or pauses there.
+    fn enter_forward(&mut self) -> bool {
+        if self.begins_beyond_upper() {
+            return false;
+        }
+        if !self.load_block() {
+            self.pause(Paused::Block);
+            return false;
+        }
+        if let Some((block, _)) = &self.block
+            && let Ok(data) = block.data()
+        {
+            self.cursor.seek_to_first(data);
+        }
+        true
+    }
+
+    /// The same for the last entry.
+    fn enter_backward(&mut self) -> bool {
+        if !self.load_block() {
+            self.pause(Paused::Block);
+            return false;
+        }
+        if let Some((block, _)) = &self.block
+            && let Ok(data) = block.data()
+        {
+            self.cursor.seek_to_last(data);
+        }
+        true
+    }
+
+    /// Goes on with a step that paused, in the direction that it had.
+    pub(super) fn resume_step(&mut self, is_index_there: bool) {
+        let goes_back = self.direction == Direction::Backward;
+        let is_there = is_index_there
+            || self.move_index(|context, position| {
+                if goes_back { context.skip_empty_backward(position) } else { context.skip_empty_forward(position) }
+            });
+        if !is_there {
+            self.pause(Paused::Index);
+        } else if goes_back {
+            if self.enter_backward() {
+                self.skip_backward();
             }
+        } else if self.enter_forward() {
+            self.skip_forward();
         }
     }
 
@@ -262,117 +294,70 @@ impl TableIter {
             if self.take_cursor_error() || !self.index.valid() || self.leaves_bounds() {
                 return;
             }
-            if !self.move_index(|context, position| context.prev(position)) || !self.load_block() {
+            if !self.move_index(|context, position| context.prev(position)) {
+                return self.pause(Paused::Index);
+            }
+            if !self.enter_backward() {
                 return;
             }
+        }
+    }
+
+    /// Goes to the first entry.
+    fn go_to_first(&mut self) {
+        self.begin(Direction::Forward);
+        if self.move_index(|context, position| context.seek_to_first(position))
+            && !self.begins_beyond_upper()
+            && self.load_block()
+        {
             if let Some((block, _)) = &self.block
                 && let Ok(data) = block.data()
             {
-                self.cursor.seek_to_last(data);
+                self.cursor.seek_to_first(data);
             }
+            self.skip_forward();
         }
     }
 
-    /// True when a filter says that the table has nothing for a seek: no key that shares the prefix of the target, where the
-    /// caller or the bounds leave no other, or not the one key that is within the bounds.
-    fn is_excluded_by_filter(&mut self, target: &[u8]) -> bool {
-        // Where the scan may go on to any key, no filter can tell.
-        if self.reader.filter.is_none() || self.bounds.upper_key().is_none() && self.bounds.prefix().is_none() {
-            return false;
+    /// Goes to the first entry at or after `target`.
+    fn go_to(&mut self, target: &[u8]) {
+        self.begin(Direction::Forward);
+        if self.is_excluded_by_filter(target) || self.is_beyond_upper(target) {
+            return;
         }
-        // Targets within a scan may have another prefix: where a deleted range ends, say.
-        let prefix_of_target = || self.reader.prefix_extractor.as_ref()?.prefix(user_key(target));
-        let wants_prefix = !self.options.total_order_seek
-            && self.bounds.prefix().is_some_and(|prefix| prefix_of_target() == Some(prefix));
-        let is_excluded = || {
-            if wants_prefix && !self.reader.prefix_may_match(&self.options, user_key(target))? {
-                return Ok(true);
-            }
-            // The first key that the scan can show.
-            let first = match self.direction {
-                Direction::Forward => Some(user_key(target)),
-                Direction::Backward => self.bounds.lower(),
-            };
-            let Some(first) = first else { return Ok(false) };
-            if self.bounds.is_single_key(first) && matches!(self.reader.loader.comparator.user(), Comparator::Bytewise)
+        if self.move_index(|context, position| context.seek(position, target))
+            && !self.is_empty_ahead(target)
+            && self.load_block()
+        {
+            if let Some((block, _)) = &self.block
+                && let Ok(data) = block.data()
             {
-                return Ok(!self.reader.may_have(&self.options, first)?);
+                self.cursor.seek(data, &self.reader.loader.comparator, target);
             }
-            let asks = !wants_prefix && !self.options.total_order_seek && self.bounds_share_prefix(first);
-            Ok(asks && !self.reader.prefix_may_match(&self.options, first)?)
-        };
-        match is_excluded() {
-            Ok(is_excluded) => is_excluded,
-            Err(error) => {
-                self.fail(error);
-                true
-            }
+            self.skip_forward();
         }
     }
 
-    /// True when all keys from `key` to the upper bound have one prefix. (Not so with capped prefixes, of which those of
-    /// longer keys are others.)
-    fn bounds_share_prefix(&self, key: &[u8]) -> bool {
-        let (Some(extractor), Some(upper)) = (&self.reader.prefix_extractor, self.bounds.upper()) else { return false };
-        if !extractor.covers_what_begins_with_it() {
-            return false;
+    /// Goes to the last entry at or before `target`.
+    fn go_back_to(&mut self, target: &[u8]) {
+        self.begin(Direction::Backward);
+        if self.is_excluded_by_filter(target) || self.is_below_lower(target) {
+            return;
         }
-        let order = self.reader.loader.comparator.user();
-        bounds_of_prefix(extractor, order, key)
-            .is_some_and(|(_, end)| end.is_none_or(|end| order.compare(upper, end.user_key()).is_le()))
-    }
-
-    /// True when what is known of the current block's rows leaves none of them within the bounds, nor behind it.
-    fn is_empty_ahead(&mut self, target: &[u8]) -> bool {
-        let Some(upper) = self.bounds.upper_key() else { return false };
-        let context = self.reader.index_context(&self.options);
-        let is_empty = || -> Result<bool> {
-            if self.index.begins_at_or_after(&context, upper)? {
-                return Ok(true);
+        if !self.move_index(|context, position| context.seek(position, target)) {
+            if self.error.is_none() && self.planned.is_none() {
+                self.go_to_last();
             }
-            let Some(promise) =
-                self.reader.partition_cut.as_ref().filter(|_| self.bounds_share_prefix(user_key(target)))
-            else {
-                return Ok(false);
-            };
-            promise.ended_before(self.index.position(), context.index, context.loader, user_key(target))
-        };
-        match is_empty() {
-            Ok(is_empty) => is_empty,
-            Err(error) => {
-                self.fail(error);
-                true
-            }
+            return;
         }
-    }
-
-    /// True when the row bounds say that the current block, and so what lies behind it, begins where the bounds end.
-    fn begins_beyond_upper(&mut self) -> bool {
-        let Some(upper) = self.bounds.upper_key() else { return false };
-        let context = self.reader.index_context(&self.options);
-        match self.index.begins_at_or_after(&context, upper) {
-            Ok(is_beyond) => is_beyond,
-            Err(error) => {
-                self.fail(error);
-                true
+        if self.step_over_empty_end(target) && self.load_block() {
+            if let Some((block, _)) = &self.block
+                && let Ok(data) = block.data()
+            {
+                self.cursor.seek_for_prev(data, &self.reader.loader.comparator, target);
             }
+            self.skip_backward();
         }
-    }
-
-    /// True when no key at or after the target is within the bounds.
-    #[inline]
-    fn is_beyond_upper(&self, target: &[u8]) -> bool {
-        let order = self.reader.loader.comparator.user();
-        self.bounds.upper().is_some_and(|upper| order.compare(user_key(target), upper).is_ge())
-    }
-
-    /// True when no key at or before the target is within the bounds; the upper bound itself is not.
-    fn is_below_lower(&self, target: &[u8]) -> bool {
-        let order = self.reader.loader.comparator.user();
-        let Some(lower) = self.bounds.lower() else { return false };
-        let (target, is_upper) = (user_key(target), self.bounds.upper() == Some(user_key(target)));
-        let order = order.compare(target, lower);
-        order.is_lt() || order.is_eq() && is_upper
     }
 
     /// Goes to the last entry.
@@ -388,20 +373,6 @@ impl TableIter {
                 self.cursor.seek_to_last(data);
             }
             self.skip_backward();
-        }
-    }
-
-    /// True when the current block, which no key within the bounds lies behind, ends before the lower bound.
-    fn lies_below_bounds(&mut self) -> bool {
-        let bounds = &*self.bounds;
-        let Some(lower) = bounds.lower_key() else { return false };
-        let context = self.reader.index_context(&self.options);
-        match self.index.ends_below(&context, lower, &mut self.scratch) {
-            Ok(is_below) => is_below,
-            Err(error) => {
-                self.fail(error);
-                true
-            }
         }
     }
 
@@ -455,61 +426,23 @@ impl InternalIterator for TableIter {
     }
 
     fn seek_to_first(&mut self) {
-        self.begin(Direction::Forward);
-        if self.move_index(|context, position| context.seek_to_first(position))
-            && !self.begins_beyond_upper()
-            && self.load_block()
-        {
-            if let Some((block, _)) = &self.block
-                && let Ok(data) = block.data()
-            {
-                self.cursor.seek_to_first(data);
-            }
-            self.skip_forward();
-        }
+        self.go_to_first();
+        self.pause_if_not_placed(|| Paused::First);
     }
 
     fn seek_to_last(&mut self) {
         self.go_to_last();
+        self.pause_if_not_placed(|| Paused::Last);
     }
 
     fn seek(&mut self, target: &[u8]) {
-        self.begin(Direction::Forward);
-        if self.is_excluded_by_filter(target) || self.is_beyond_upper(target) {
-            return;
-        }
-        if self.move_index(|context, position| context.seek(position, target))
-            && !self.is_empty_ahead(target)
-            && self.load_block()
-        {
-            if let Some((block, _)) = &self.block
-                && let Ok(data) = block.data()
-            {
-                self.cursor.seek(data, &self.reader.loader.comparator, target);
-            }
-            self.skip_forward();
-        }
+        self.go_to(target);
+        self.pause_if_not_placed(|| Paused::AtOrAfter(target.to_vec()));
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.begin(Direction::Backward);
-        if self.is_excluded_by_filter(target) || self.is_below_lower(target) {
-            return;
-        }
-        if !self.move_index(|context, position| context.seek(position, target)) {
-            if self.error.is_none() && self.planned.is_none() {
-                self.go_to_last();
-            }
-            return;
-        }
-        if self.step_over_empty_end(target) && self.load_block() {
-            if let Some((block, _)) = &self.block
-                && let Ok(data) = block.data()
-            {
-                self.cursor.seek_for_prev(data, &self.reader.loader.comparator, target);
-            }
-            self.skip_backward();
-        }
+        self.go_back_to(target);
+        self.pause_if_not_placed(|| Paused::AtOrBefore(target.to_vec()));
     }
 
     #[inline]

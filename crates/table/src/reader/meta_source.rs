@@ -56,6 +56,16 @@ impl MetaSource {
         }
     }
 
+    /// The block, if it is not in memory; nothing is counted.
+    pub(crate) fn missing(&self, loader: &BlockLoader) -> Option<NeededBlock> {
+        match self {
+            Self::Kept(_) | Self::Pinned(_) => None,
+            Self::InCache(handle, role) => {
+                loader.peek(*handle).is_none().then_some(NeededBlock { handle: *handle, role: *role })
+            }
+        }
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Kept(block) => block.memory_bytes(),
@@ -136,7 +146,7 @@ impl Partitions {
         if let Some(block) = slot.get() {
             return Ok(BlockGuard::Borrowed(block));
         }
-        if options.read_tier == super::ReadTier::BlockCacheOnly {
+        if options.may_read().is_err() {
             return loader.load(handle, role, options, None).map(BlockGuard::Held);
         }
         let context = options.read_context(role.read_class());

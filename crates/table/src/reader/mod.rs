@@ -6,6 +6,7 @@
 mod absent_share;
 mod block_loader;
 mod contents;
+mod exclusion;
 mod extent;
 mod filter_reader;
 mod get;
@@ -17,6 +18,7 @@ mod multi_get;
 mod near_partitions;
 mod open;
 mod outlook;
+mod pausing;
 mod placement;
 mod read_history;
 mod read_options;

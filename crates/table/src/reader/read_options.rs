@@ -1,6 +1,7 @@
 //! What a read may do and what it should leave behind.
 
 use crate::blocks::BlockRole;
+use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_vfs::{ReadClass, ReadContext};
 use std::time::Duration;
 
@@ -45,6 +46,9 @@ pub struct TableReadOptions {
     pub adaptive_readahead: bool,
     /// Scans read ahead no further than their bounds.
     pub auto_readahead_size: bool,
+    /// Reads are left to somebody else: what is not in memory makes a scan pause with `TryAgain`. See
+    /// [`TableIter::lack`](super::TableIter::lack).
+    pub pauses: bool,
 }
 
 impl TableReadOptions {
@@ -52,6 +56,21 @@ impl TableReadOptions {
     #[must_use]
     pub fn read_context(&self, class: ReadClass) -> ReadContext {
         ReadContext { deadline_us: self.deadline_us, io_timeout: self.io_timeout, ..ReadContext::for_class(class) }
+    }
+
+    /// # Errors
+    /// `Incomplete` or `TryAgain` when the file is not to be read.
+    pub(crate) fn may_read(&self) -> Result<()> {
+        if self.read_tier == ReadTier::BlockCacheOnly {
+            return Err(Error::new(ErrorKind::Incomplete, "the block is not in the cache and reads are not allowed"));
+        }
+        if self.pauses {
+            return Err(Error::new(
+                ErrorKind::TryAgain,
+                "the block is not in memory and is to be read by somebody else",
+            ));
+        }
+        Ok(())
     }
 
     /// Whether a block of a role is put into the cache.
@@ -76,6 +95,7 @@ impl Default for TableReadOptions {
             async_io: false,
             adaptive_readahead: false,
             auto_readahead_size: true,
+            pauses: false,
         }
     }
 }

@@ -11,9 +11,10 @@
 use super::block_loader::short_read;
 use super::extent::Extent;
 use super::iter::TableIter;
+use super::multi_get::NeededBlock;
 use super::near_partitions::PartitionRun;
 use super::read_options::ReadTier;
-use super::window::Direction;
+use super::window::{Ahead, Direction};
 use crate::blocks::{BlockRef, BlockRole};
 use ferrock_base::{Error, ErrorKind, InternalIterator, Result};
 use ferrock_format::handle::BlockHandle;
@@ -27,7 +28,7 @@ const MAX_KEPT_BLOCKS: usize = 2;
 /// A read that a scan has planned: make it, with those of other scans, and [`supply`](TableIter::supply) its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedRead {
-    range: Range<u64>,
+    pub(super) range: Range<u64>,
     purpose: Purpose,
 }
 
@@ -35,6 +36,8 @@ pub struct PlannedRead {
 enum Purpose {
     Index(PartitionRun),
     Data(Direction),
+    /// Another block, which goes where the table has such blocks.
+    Block(NeededBlock),
 }
 
 /// A window that was sized, and how much of a limit hint it leaves.
@@ -49,6 +52,12 @@ pub(super) struct PlannedWindow {
 impl PlannedRead {
     pub(super) fn index(run: PartitionRun) -> Self {
         Self { range: run.range(), purpose: Purpose::Index(run) }
+    }
+
+    /// A block of `length` bytes.
+    pub(super) fn block(needed: NeededBlock, length: usize) -> Self {
+        let start = needed.handle.offset;
+        Self { range: start..start + length as u64, purpose: Purpose::Block(needed) }
     }
 
     /// Where it begins in the file.
@@ -74,6 +83,7 @@ impl PlannedRead {
         match self.purpose {
             Purpose::Index(_) => ReadClass::Index,
             Purpose::Data(_) => ReadClass::Data,
+            Purpose::Block(needed) => needed.role.read_class(),
         }
     }
 }
@@ -108,7 +118,7 @@ impl TableIter {
         }
         self.is_planning = true;
         place(self);
-        self.is_planning = false;
+        self.is_planning = self.options.pauses;
         self.planned.take()
     }
 
@@ -127,6 +137,7 @@ impl TableIter {
     /// Takes what a planned read brought. After an error the iterator makes the read itself, and fails if that fails; but not
     /// when time ran out.
     pub fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        self.note_supplied(read);
         let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -135,8 +146,16 @@ impl TableIter {
             }
         };
         match &read.purpose {
+            Purpose::Data(direction) if !bytes.is_empty() && self.options.pauses => {
+                self.window.take_piece(read.range.clone(), bytes, *direction);
+                self.note_arrived();
+            }
             Purpose::Data(direction) if !bytes.is_empty() => self.window.add(bytes, *direction),
             Purpose::Data(_) => {}
+            // One that is damaged, or that the cache has no room for, is read again by who needs it.
+            Purpose::Block(needed) => {
+                let _ = self.reader.finish_read(&self.options, *needed, Ok(bytes.bytes()));
+            }
             Purpose::Index(run) => {
                 let context = self.reader.index_context(&self.options);
                 if let Some(partitions) = &self.reader.index.partitions {
@@ -149,7 +168,7 @@ impl TableIter {
     /// The data block, from the cache, the window or the file; `None` when its read was planned.
     pub(super) fn find_or_read(&mut self, handle: BlockHandle) -> Result<Option<BlockRef>> {
         if let Some(block) = self.reader.loader.cached(handle) {
-            if self.bounds.limit_hint() > 0 && !self.is_planning {
+            if self.bounds.limit_hint() > 0 && (!self.is_planning || self.options.pauses) {
                 self.found_blocks += 1;
             }
             return Ok(Some(block));
@@ -164,6 +183,7 @@ impl TableIter {
             None => {
                 if self.window.covers(&range) {
                     self.take_planned_window(&range);
+                    self.go_on_reading_ahead()?;
                 } else if !self.read_window(&range)? {
                     return Ok(None);
                 }
@@ -178,7 +198,12 @@ impl TableIter {
     /// Reads the window that begins with the block; false when the read was planned instead.
     fn read_window(&mut self, block: &Range<u64>) -> Result<bool> {
         let direction = self.direction;
-        if self.window.take_ahead(&*self.reader.loader.file, block, direction) {
+        if self.options.pauses {
+            if let Some(range) = self.pause_for_ahead(block) {
+                self.planned = Some(PlannedRead { range, purpose: Purpose::Data(direction) });
+                return Ok(false);
+            }
+        } else if self.window.take_ahead(&*self.reader.loader.file, block, direction) {
             self.window.note_sequential();
             self.read_ahead()?;
             return Ok(true);
@@ -188,6 +213,9 @@ impl TableIter {
             None => self.size_window(block)?,
         };
         if self.is_planning {
+            if self.options.pauses {
+                self.reader.file_system.counters().window_waited();
+            }
             let range = self.window.rest(&wanted, direction);
             self.planned = Some(PlannedRead { range, purpose: Purpose::Data(direction) });
             let (block, hinted_blocks) = (block.clone(), self.hinted_blocks);
@@ -235,16 +263,21 @@ impl TableIter {
     }
 
     /// Begins to read the window behind the one that the scan is in, where that pays.
-    fn read_ahead(&mut self) -> Result<()> {
+    pub(super) fn read_ahead(&mut self) -> Result<()> {
         if !self.window.may_start_ahead() {
             return Ok(());
         }
         let (extent, direction) = (self.extent()?, self.direction);
-        let (reader, context) = (&self.reader, self.options.read_context(ReadClass::Data));
+        let (reader, context, pauses) = (&self.reader, self.options.read_context(ReadClass::Data), self.options.pauses);
         self.window.start_ahead(direction, extent, |range| {
             let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
             let context = ReadContext { max_request_bytes: context.max_request_bytes.max(length), ..context };
-            reader.file_system.start_read(&reader.loader.file, range.start, length, &context)
+            let (file_system, file) = (&reader.file_system, &reader.loader.file);
+            if pauses {
+                Ahead::Awaited(file_system.start_async(file, range.start, length, &context))
+            } else {
+                Ahead::Pending(file_system.start_read(file, range.start, length, &context))
+            }
         });
         Ok(())
     }

@@ -13,7 +13,7 @@
 use super::block_loader::short_read;
 use super::extent::Extent;
 use ferrock_base::Result;
-use ferrock_vfs::{PendingRead, RandomAccessFile, ReadBuffer, ReadContext};
+use ferrock_vfs::{AsyncRead, PendingRead, RandomAccessFile, ReadBuffer, ReadContext};
 use std::ops::Range;
 
 /// Requests that follow one another meet at multiples of this, whatever the device's unit is.
@@ -81,7 +81,16 @@ pub(crate) struct Window {
     last_asked: Range<u64>,
     is_last_exact: bool,
     /// The next piece, on its way.
-    ahead: Option<(Range<u64>, PendingRead)>,
+    ahead: Option<(Range<u64>, Ahead)>,
+}
+
+/// A piece on its way.
+#[derive(Debug)]
+pub(crate) enum Ahead {
+    /// Of a scan that waits for it.
+    Pending(PendingRead),
+    /// Of a scan that pauses for it.
+    Awaited(AsyncRead),
 }
 
 impl Window {
@@ -163,9 +172,14 @@ impl Window {
         self.first_bytes = bytes;
     }
 
-    /// Waits for the piece that was read ahead, if `block` begins in it; false when there is none.
-    pub(crate) fn take_ahead(&mut self, file: &dyn RandomAccessFile, block: &Range<u64>, direction: Direction) -> bool {
-        let Some((range, pending)) = self.ahead.take() else { return false };
+    /// The piece that was read ahead, if `block` begins in it.
+    pub(crate) fn wanted_ahead(
+        &mut self,
+        file: &dyn RandomAccessFile,
+        block: &Range<u64>,
+        direction: Direction,
+    ) -> Option<(Range<u64>, Ahead)> {
+        let (range, ahead) = self.ahead.take()?;
         self.needed = block.clone();
         let missing = self.rest(block, direction);
         // Whole units of a device come.
@@ -174,15 +188,26 @@ impl Window {
             Direction::Forward => range.start <= missing.start && missing.start < range.end.next_multiple_of(unit),
             Direction::Backward => range.start / unit * unit < missing.end && missing.end <= range.end,
         };
-        match is_wanted.then(|| pending.wait()) {
-            Some(Ok(piece)) if !piece.is_empty() => {
-                self.last_asked = range;
-                self.add(piece, direction);
+        is_wanted.then_some((range, ahead))
+    }
+
+    /// Waits for the piece that was read ahead, if `block` begins in it; false when there is none.
+    pub(crate) fn take_ahead(&mut self, file: &dyn RandomAccessFile, block: &Range<u64>, direction: Direction) -> bool {
+        let Some((range, Ahead::Pending(pending))) = self.wanted_ahead(file, block, direction) else { return false };
+        match pending.wait() {
+            Ok(piece) if !piece.is_empty() => {
+                self.take_piece(range, piece, direction);
                 self.covers(block)
             }
             // The read that is made instead tells what is wrong.
             _ => false,
         }
+    }
+
+    /// Takes the bytes that were asked for with `range`.
+    pub(crate) fn take_piece(&mut self, range: Range<u64>, piece: ReadBuffer, direction: Direction) {
+        self.last_asked = range;
+        self.add(piece, direction);
     }
 
     /// Counts a window that was read ahead and came to be needed.
@@ -203,7 +228,7 @@ impl Window {
         &mut self,
         direction: Direction,
         extent: Extent,
-        start: impl FnOnce(&Range<u64>) -> PendingRead,
+        start: impl FnOnce(&Range<u64>) -> Ahead,
     ) {
         let far_end = match direction {
             Direction::Forward => self.pieces.last().map(|last| last.device_range().end),

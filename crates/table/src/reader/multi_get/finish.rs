@@ -8,7 +8,7 @@ use ferrock_base::Result;
 
 impl TableReader {
     /// Checks and decodes the bytes that were read, and puts the block where this table has blocks of its kind.
-    pub(super) fn finish_read(
+    pub(in crate::reader) fn finish_read(
         &self,
         options: &TableReadOptions,
         needed: NeededBlock,
@@ -41,7 +41,7 @@ impl TableReader {
     }
 
     /// Bytes to read for a block: with its trailer, and an index partition with its row bounds.
-    pub(super) fn needed_length(&self, needed: NeededBlock) -> Result<usize> {
+    pub(in crate::reader) fn needed_length(&self, needed: NeededBlock) -> Result<usize> {
         let length = match needed.role {
             BlockRole::Index => self.loader.index_extent(needed.handle),
             _ => self.loader.stored_length(needed.handle),

@@ -1,0 +1,143 @@
+//! What bounds, row bounds and filters leave out of a scan, so that no block is read for it.
+
+use super::TableIter;
+use super::scan_bounds::bounds_of_prefix;
+use super::window::Direction;
+use ferrock_base::internal_key::user_key;
+use ferrock_base::{Comparator, Result};
+
+impl TableIter {
+    /// True when nothing within the bounds lies ahead of the current block.
+    pub(super) fn leaves_bounds(&mut self) -> bool {
+        let bounds = &*self.bounds;
+        let context = self.reader.index_context(&self.options);
+        let outside = match (self.direction, bounds.upper_key(), bounds.lower_key()) {
+            (Direction::Forward, Some(upper), _) => self.index.ends_before(&context, upper, &mut self.scratch),
+            (Direction::Backward, _, Some(lower)) => self.index.begins_after(&context, lower, &mut self.scratch),
+            _ => return false,
+        };
+        match outside {
+            Ok(outside) => outside,
+            Err(error) => {
+                self.fail(error);
+                true
+            }
+        }
+    }
+
+    /// True when a filter says that the table has nothing for a seek: no key that shares the prefix of the target, where the
+    /// caller or the bounds leave no other, or not the one key that is within the bounds.
+    pub(super) fn is_excluded_by_filter(&mut self, target: &[u8]) -> bool {
+        // Where the scan may go on to any key, no filter can tell.
+        if self.reader.filter.is_none() || self.bounds.upper_key().is_none() && self.bounds.prefix().is_none() {
+            return false;
+        }
+        // Targets within a scan may have another prefix: where a deleted range ends, say.
+        let prefix_of_target = || self.reader.prefix_extractor.as_ref()?.prefix(user_key(target));
+        let wants_prefix = !self.options.total_order_seek
+            && self.bounds.prefix().is_some_and(|prefix| prefix_of_target() == Some(prefix));
+        let is_excluded = || {
+            if wants_prefix && !self.reader.prefix_may_match(&self.options, user_key(target))? {
+                return Ok(true);
+            }
+            // The first key that the scan can show.
+            let first = match self.direction {
+                Direction::Forward => Some(user_key(target)),
+                Direction::Backward => self.bounds.lower(),
+            };
+            let Some(first) = first else { return Ok(false) };
+            if self.bounds.is_single_key(first) && matches!(self.reader.loader.comparator.user(), Comparator::Bytewise)
+            {
+                return Ok(!self.reader.may_have(&self.options, first)?);
+            }
+            let asks = !wants_prefix && !self.options.total_order_seek && self.bounds_share_prefix(first);
+            Ok(asks && !self.reader.prefix_may_match(&self.options, first)?)
+        };
+        match is_excluded() {
+            Ok(is_excluded) => is_excluded,
+            Err(error) => {
+                self.fail(error);
+                true
+            }
+        }
+    }
+
+    /// True when all keys from `key` to the upper bound have one prefix. (Not so with capped prefixes, of which those of
+    /// longer keys are others.)
+    pub(super) fn bounds_share_prefix(&self, key: &[u8]) -> bool {
+        let (Some(extractor), Some(upper)) = (&self.reader.prefix_extractor, self.bounds.upper()) else { return false };
+        if !extractor.covers_what_begins_with_it() {
+            return false;
+        }
+        let order = self.reader.loader.comparator.user();
+        bounds_of_prefix(extractor, order, key)
+            .is_some_and(|(_, end)| end.is_none_or(|end| order.compare(upper, end.user_key()).is_le()))
+    }
+
+    /// True when what is known of the current block's rows leaves none of them within the bounds, nor behind it.
+    pub(super) fn is_empty_ahead(&mut self, target: &[u8]) -> bool {
+        let Some(upper) = self.bounds.upper_key() else { return false };
+        let context = self.reader.index_context(&self.options);
+        let is_empty = || -> Result<bool> {
+            if self.index.begins_at_or_after(&context, upper)? {
+                return Ok(true);
+            }
+            let Some(promise) =
+                self.reader.partition_cut.as_ref().filter(|_| self.bounds_share_prefix(user_key(target)))
+            else {
+                return Ok(false);
+            };
+            promise.ended_before(self.index.position(), context.index, context.loader, user_key(target))
+        };
+        match is_empty() {
+            Ok(is_empty) => is_empty,
+            Err(error) => {
+                self.fail(error);
+                true
+            }
+        }
+    }
+
+    /// True when the row bounds say that the current block, and so what lies behind it, begins where the bounds end.
+    pub(super) fn begins_beyond_upper(&mut self) -> bool {
+        let Some(upper) = self.bounds.upper_key() else { return false };
+        let context = self.reader.index_context(&self.options);
+        match self.index.begins_at_or_after(&context, upper) {
+            Ok(is_beyond) => is_beyond,
+            Err(error) => {
+                self.fail(error);
+                true
+            }
+        }
+    }
+
+    /// True when no key at or after the target is within the bounds.
+    #[inline]
+    pub(super) fn is_beyond_upper(&self, target: &[u8]) -> bool {
+        let order = self.reader.loader.comparator.user();
+        self.bounds.upper().is_some_and(|upper| order.compare(user_key(target), upper).is_ge())
+    }
+
+    /// True when no key at or before the target is within the bounds; the upper bound itself is not.
+    pub(super) fn is_below_lower(&self, target: &[u8]) -> bool {
+        let order = self.reader.loader.comparator.user();
+        let Some(lower) = self.bounds.lower() else { return false };
+        let (target, is_upper) = (user_key(target), self.bounds.upper() == Some(user_key(target)));
+        let order = order.compare(target, lower);
+        order.is_lt() || order.is_eq() && is_upper
+    }
+
+    /// True when the current block, which no key within the bounds lies behind, ends before the lower bound.
+    pub(super) fn lies_below_bounds(&mut self) -> bool {
+        let bounds = &*self.bounds;
+        let Some(lower) = bounds.lower_key() else { return false };
+        let context = self.reader.index_context(&self.options);
+        match self.index.ends_below(&context, lower, &mut self.scratch) {
+            Ok(is_below) => is_below,
+            Err(error) => {
+                self.fail(error);
+                true
+            }
+        }
+    }
+}

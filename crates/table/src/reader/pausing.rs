@@ -1,0 +1,178 @@
+//! Scans that pause where they would have to read, and go on when somebody has read for them.
+//!
+//! ```text
+//! seek, next --> all is in memory --> as ever
+//!            \-> bytes are missing --> paused, lack() names them --supply--> resume --> ...
+//!            \-> and again         --> paused, lack() is `None`  --set_pausing(false)--> resume reads for itself
+//! ```
+//!
+//! A paused scan is not valid, and its status is `TryAgain`. `lack` names no bytes where the scan was supplied with them in vain:
+//! they are damaged, or the cache has no room for them. The reads of a scan that does not pause then tell what is wrong.
+//!
+//! What a scan reads ahead is on its way when it pauses for it: [`take_started`](TableIter::take_started).
+
+use super::iter::TableIter;
+use super::scan_plan::PlannedRead;
+use super::window::{Ahead, Direction};
+use ferrock_base::internal_key::user_key;
+use ferrock_base::{Error, ErrorKind, InternalIterator};
+use ferrock_vfs::AsyncRead;
+use std::ops::Range;
+
+/// Where a scan paused.
+#[derive(Debug)]
+pub(super) enum Paused {
+    First,
+    Last,
+    AtOrAfter(Vec<u8>),
+    AtOrBefore(Vec<u8>),
+    /// In a step, before the index moved.
+    Index,
+    /// In a step, at the block that the index moved to.
+    Block,
+}
+
+/// What a scan keeps of a pause.
+#[derive(Debug, Default)]
+pub(super) struct Pausing {
+    paused: Option<Paused>,
+    /// The read that the scan lacks, when it is on its way already.
+    started: Option<AsyncRead>,
+    /// It was read ahead.
+    is_ahead: bool,
+    /// What was supplied since the scan paused first. What is among it and missing again was supplied in vain.
+    supplied: Vec<Range<u64>>,
+    /// What the placement began with of the limit hint of the file before.
+    pub(super) carried_blocks: Option<u64>,
+    /// Bytes of the window came by themselves: what lies behind them may be read ahead.
+    has_arrived: bool,
+}
+
+impl Pausing {
+    /// The scan is placed anew.
+    pub(super) fn forget(&mut self) {
+        (self.paused, self.started, self.is_ahead) = (None, None, false);
+    }
+}
+
+impl TableIter {
+    /// From now on the scan pauses where it would have to read, or does not any more.
+    pub fn set_pausing(&mut self, pauses: bool) {
+        self.options.pauses = pauses;
+        self.is_planning = pauses;
+    }
+
+    /// True when the scan waits to be resumed.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.pausing.paused.is_some()
+    }
+
+    /// The read that a paused scan lacks: make it, [`supply`](Self::supply) its bytes, and [`resume`](Self::resume). `None` for a
+    /// scan that is not paused, and for one that has to read for itself.
+    #[must_use]
+    pub fn lack(&self) -> Option<&PlannedRead> {
+        self.planned.as_ref().filter(|_| self.is_paused())
+    }
+
+    /// The read of [`lack`](Self::lack), where it is on its way already.
+    pub fn take_started(&mut self) -> Option<AsyncRead> {
+        self.pausing.started.take()
+    }
+
+    /// Goes on after a pause. The scan may be paused again then.
+    pub fn resume(&mut self) {
+        let Some(paused) = self.pausing.paused.take() else { return };
+        self.pausing.forget();
+        (self.planned, self.error) = (None, None);
+        if let Some(error) = self.out_of_time.take() {
+            return self.fail(error);
+        }
+        match paused {
+            Paused::First => self.seek_to_first(),
+            Paused::Last => self.seek_to_last(),
+            Paused::AtOrAfter(target) => self.seek(&target),
+            Paused::AtOrBefore(target) => self.seek_for_prev(&target),
+            Paused::Index => self.resume_step(false),
+            Paused::Block => self.resume_step(true),
+        }
+        if !self.is_paused() {
+            self.pausing.supplied.clear();
+        }
+    }
+
+    /// After a placement: pauses if that is why the scan is not placed.
+    #[inline]
+    pub(super) fn pause_if_not_placed(&mut self, at: impl FnOnce() -> Paused) {
+        if self.options.pauses && !self.valid() && !self.is_paused() {
+            self.pause(at());
+            if self.is_paused() {
+                self.carried_blocks = self.pausing.carried_blocks;
+            }
+        }
+    }
+
+    /// Pauses, if the scan stopped for want of a read.
+    #[cold]
+    pub(super) fn pause(&mut self, at: Paused) {
+        let lacks =
+            self.planned.is_some() || self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::TryAgain);
+        if !self.options.pauses || !lacks {
+            return;
+        }
+        if self.planned.is_none() {
+            self.plan_missing_block(&at);
+        }
+        let supplied = &self.pausing.supplied;
+        self.planned = self.planned.take().filter(|planned| !supplied.contains(&planned.range));
+        self.pausing.paused = Some(at);
+        self.fail(Error::new(ErrorKind::TryAgain, "the scan is paused until what it lacks was read"));
+    }
+
+    /// Plans the read of a block of the filter, or of the root of the index, that the scan stopped at.
+    fn plan_missing_block(&mut self, at: &Paused) {
+        let loader = &self.reader.loader;
+        let target = match at {
+            Paused::AtOrAfter(target) | Paused::AtOrBefore(target) => Some(user_key(target)),
+            _ => None,
+        };
+        // Going back, the filter may be asked for the first key of the bounds as well.
+        let asked = target.into_iter().chain(self.bounds.lower().filter(|_| self.direction == Direction::Backward));
+        let filter = self.reader.filter.as_ref().filter(|_| target.is_some());
+        let of_filter = filter.and_then(|filter| asked.into_iter().find_map(|key| filter.missing_for(loader, key)));
+        let Some(needed) = of_filter.or_else(|| self.reader.index.root.missing(loader)) else { return };
+        if let Ok(length) = self.reader.needed_length(needed) {
+            self.index.reset();
+            self.planned = Some(PlannedRead::block(needed, length));
+        }
+    }
+
+    /// Where the block lies in what was read ahead: the range of that, which the scan is to pause for.
+    pub(super) fn pause_for_ahead(&mut self, block: &Range<u64>) -> Option<Range<u64>> {
+        let (range, ahead) = self.window.wanted_ahead(&*self.reader.loader.file, block, self.direction)?;
+        // One that cannot be awaited was begun before the scan paused: it is read again.
+        let Ahead::Awaited(read) = ahead else { return None };
+        (self.pausing.started, self.pausing.is_ahead) = (Some(read), true);
+        Some(range)
+    }
+
+    /// Notes what a scan that pauses is supplied with.
+    pub(super) fn note_supplied(&mut self, read: &PlannedRead) {
+        if self.options.pauses {
+            self.pausing.supplied.push(read.range.clone());
+        }
+    }
+
+    /// Notes that bytes of the window came.
+    pub(super) fn note_arrived(&mut self) {
+        if std::mem::take(&mut self.pausing.is_ahead) {
+            self.window.note_sequential();
+        }
+        self.pausing.has_arrived = true;
+    }
+
+    /// After a pause for bytes of the window: begins to read those behind it, where that pays.
+    pub(super) fn go_on_reading_ahead(&mut self) -> ferrock_base::Result<()> {
+        if std::mem::take(&mut self.pausing.has_arrived) { self.read_ahead() } else { Ok(()) }
+    }
+}
