@@ -74,6 +74,12 @@ fn check(what: &str, db: &Db, family: &ColumnFamily, wanted: &Map) {
     iter.status().unwrap();
     backward.reverse();
     assert!(backward.into_iter().eq(wanted.clone()), "{what}: backward");
+    let mut batches = db.scan_cf_async(family, &options).with_batch_bytes(1000);
+    let mut scanned = Map::new();
+    while let Some(batch) = smol::block_on(batches.next_batch()).unwrap() {
+        scanned.extend(batch.rows().map(|(key, value)| (key.to_vec(), value.to_vec())));
+    }
+    assert!(scanned == *wanted, "{what}: as futures");
     let keys: Vec<&[u8]> = wanted.keys().map(Vec::as_slice).collect();
     for (got, (key, value)) in db.multi_get_cf(family, &options, &keys).into_iter().zip(wanted) {
         assert_eq!(got.unwrap().unwrap(), value, "{what}: multi_get {}", key.escape_ascii());

@@ -9,7 +9,7 @@ use crate::blob::{BlobView, FetchBlob, OwnedBlobView};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::iterator::range_tombstones::covering_sequence_in_file;
 use crate::iterator::{
-    ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, RangeTombstoneSource, SourceIterator,
+    ChildIterator, DbIterator, DbIteratorOptions, LackingRead, MergingIterator, RangeTombstoneSource, SourceIterator,
 };
 use crate::options::{ReadOptions, ReadTier};
 use crate::read::{GetContext, PinnedValue};
@@ -18,8 +18,8 @@ use crate::super_version::thread_ordinal;
 use crate::table_cache::{TableCache, TableRef};
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
-use ferrock_table::{BlockPin, ReadSample, ScanBounds, TableReadOptions};
-use ferrock_vfs::ReadClass;
+use ferrock_table::{BlockPin, PlannedRead, ReadSample, ScanBounds, TableReadOptions};
+use ferrock_vfs::{ReadBuffer, ReadClass};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
@@ -41,6 +41,7 @@ impl ReadOptions {
             async_io: self.async_io,
             adaptive_readahead: self.adaptive_readahead,
             auto_readahead_size: self.auto_readahead_size,
+            pauses: false,
         }
     }
 }
@@ -394,6 +395,37 @@ impl Iter {
             Ok(inner) if lacks => inner.seek_to_first(),
             Ok(inner) => inner.start_planned(),
             Err(_) => {}
+        }
+    }
+
+    /// From now on the iterator pauses where it would have to read, going forward, or does not any more.
+    pub(super) fn set_pausing(&mut self, pauses: bool) {
+        if let Ok(inner) = &mut self.inner {
+            inner.set_pausing(pauses);
+        }
+    }
+
+    /// True when the iterator waits to be resumed.
+    pub(super) fn is_paused(&self) -> bool {
+        self.inner.as_ref().is_ok_and(DbIterator::is_paused)
+    }
+
+    /// The reads to make before the iterator is resumed; none when it has to read for itself.
+    pub(super) fn lacking_reads(&mut self) -> Vec<LackingRead> {
+        self.inner.as_mut().map_or_else(|_| Vec::new(), DbIterator::lacking_reads)
+    }
+
+    /// Takes what a read brought.
+    pub(super) fn supply(&mut self, child: usize, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        if let Ok(inner) = &mut self.inner {
+            inner.supply(child, read, bytes);
+        }
+    }
+
+    /// Goes on after a pause. The iterator may be paused again then.
+    pub(super) fn resume(&mut self) {
+        if let Ok(inner) = &mut self.inner {
+            inner.resume();
         }
     }
 

@@ -7,7 +7,7 @@ use crate::version::{FileMetadata, LevelFiles, Version};
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_memtable::MemTableIter;
 use ferrock_table::{BlockPin, PlannedRead, ReadTier, ScanBounds, ScanOutlook, TableIter, TableReadOptions};
-use ferrock_vfs::ReadBuffer;
+use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,8 +32,7 @@ impl PlannedIterator for TableIter {
             Place::AtOrAfter(target) => self.plan_seek(target),
             Place::AtOrBefore(target) => self.plan_seek_for_prev(target),
         }?;
-        let (file, file_system) = (Arc::clone(self.file()), Arc::clone(self.reader().file_system()));
-        Some(ChildRead { context: self.read_context(), read, file, file_system })
+        Some(child_read(self, read))
     }
     fn outlook(&self, planned: Option<&PlannedRead>) -> ScanOutlook {
         TableIter::outlook(self, planned)
@@ -44,9 +43,27 @@ impl PlannedIterator for TableIter {
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         TableIter::set_bounds(self, Arc::clone(bounds));
     }
+    fn set_pausing(&mut self, pauses: bool) {
+        TableIter::set_pausing(self, pauses);
+    }
+    fn lack(&self) -> Option<ChildRead> {
+        TableIter::lack(self).cloned().map(|read| child_read(self, read))
+    }
+    fn take_started(&mut self) -> Option<AsyncRead> {
+        TableIter::take_started(self)
+    }
+    fn resume(&mut self) {
+        TableIter::resume(self);
+    }
     fn continue_from(&mut self, previous: &Self) {
         self.continue_readahead(previous);
     }
+}
+
+/// How a read that an iterator planned is made.
+fn child_read(iter: &TableIter, read: PlannedRead) -> ChildRead {
+    let (file, file_system) = (Arc::clone(iter.file()), Arc::clone(iter.reader().file_system()));
+    ChildRead { context: iter.read_context(), read, file, file_system }
 }
 
 /// The files of a level and the cache they are opened through.
@@ -77,11 +94,10 @@ impl LevelSource for LevelTables {
         let file = self.files.get(index).ok_or_else(|| Error::corruption("a level has no such file"))?;
         let table = if self.is_for_job {
             self.cache.get_for_job(file)?
-        } else if self.options.read_tier == ReadTier::BlockCacheOnly {
+        } else if self.options.read_tier == ReadTier::BlockCacheOnly || self.options.pauses {
+            let kind = if self.options.pauses { ErrorKind::TryAgain } else { ErrorKind::Incomplete };
             let table = self.cache.get_if_open(file);
-            table.ok_or_else(|| {
-                Error::new(ErrorKind::Incomplete, "the table is not open and the read may not open it")
-            })?
+            table.ok_or_else(|| Error::new(kind, "the table is not open and the read may not open it"))?
         } else {
             self.cache.get(file)?
         };
@@ -90,6 +106,9 @@ impl LevelSource for LevelTables {
     }
     fn run(&self) -> Range<usize> {
         self.run.clone()
+    }
+    fn set_pausing(&mut self, pauses: bool) {
+        self.options.pauses = pauses;
     }
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         self.bounds = Arc::clone(bounds);

@@ -8,7 +8,7 @@ use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
 use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
-use ferrock_vfs::ReadBuffer;
+use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::sync::Arc;
 
 /// A memtable, a table, or a sorted run of tables.
@@ -95,6 +95,18 @@ impl<M: InternalIterator, L: LevelSource> TombstoneIterator for ChildIterator<M,
     }
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         each!(self, child => child.set_bounds(bounds));
+    }
+    fn set_pausing(&mut self, pauses: bool) {
+        each!(self, child => child.set_pausing(pauses));
+    }
+    fn lack(&self) -> Option<ChildRead> {
+        each!(self, child => child.lack())
+    }
+    fn take_started(&mut self) -> Option<AsyncRead> {
+        each!(self, child => child.take_started())
+    }
+    fn resume(&mut self) {
+        each!(self, child => child.resume());
     }
 }
 

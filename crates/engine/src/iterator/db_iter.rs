@@ -13,6 +13,10 @@
 //!
 //! The iterator owns everything it needs: `owner` keeps memtables and tables alive and is dropped last.
 
+mod backward;
+mod pausing;
+
+use self::pausing::{NotNow, Pausing, Search, Stop};
 use super::merging::{MergingIterator, TombstoneIterator};
 use super::placing::{ChildRead, Place};
 use crate::blob::FetchBlob;
@@ -113,6 +117,7 @@ pub struct DbIterator<I, O> {
     prefix: Option<Vec<u8>>,
     /// The children are limited to a prefix beside the bounds.
     is_narrowed: bool,
+    pausing: Pausing,
     target: Vec<u8>,
     error: Option<Error>,
     /// Held for what it keeps alive.
@@ -134,6 +139,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             operands: Vec::new(),
             prefix: None,
             is_narrowed: false,
+            pausing: Pausing::default(),
             target: Vec::new(),
             error: None,
             _owner: owner,
@@ -338,6 +344,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     fn restart(&mut self, prefix: Option<Vec<u8>>) {
         self.position = Position::Invalid;
         self.error = None;
+        self.pausing.clear();
         if prefix.is_some() || self.is_narrowed {
             self.limit_children(prefix.as_deref());
         }
@@ -366,10 +373,12 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         extractor.prefix(key).map(<[u8]>::to_vec)
     }
 
-    /// The prefix of an iterator that was placed without a key is that of the key it found.
+    /// The prefix of an iterator that was placed without a key is that of the key it found, or will find.
     fn adopt_prefix(&mut self) {
         if self.valid() {
             self.prefix = self.prefix_of(self.key());
+        } else {
+            self.pausing.adopt_prefix_later();
         }
     }
 
@@ -486,9 +495,14 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     }
 
     /// Finds the next live key from the inner position on. With `skipping`, entries of the saved key are hidden.
-    fn find_forward(&mut self, mut skipping: bool) {
+    #[inline]
+    fn find_forward(&mut self, skipping: bool) {
+        self.find_forward_from(Search { skipping, ..Search::default() });
+    }
+
+    fn find_forward_from(&mut self, search: Search) {
         self.position = Position::Invalid;
-        let (mut skipped, mut covered, mut hidden) = (0u64, 0u32, 0u64);
+        let Search { mut skipping, mut skipped, mut covered, mut hidden } = search;
         while self.inner.valid() {
             let parsed = match ParsedInternalKey::parse(self.inner.key()) {
                 Ok(parsed) => parsed,
@@ -539,6 +553,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             }
             self.inner.next();
         }
+        self.pause_in_search(|| Search { skipping, skipped, covered, hidden });
     }
 
     /// The inner iterator is on the newest visible version of a live key.
@@ -549,21 +564,33 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             self.position = Position::Inner;
             return;
         }
-        let settled = if value_type == ValueType::Merge {
-            self.merge_forward().map(|()| Position::SavedForward)
-        } else {
-            self.show_inner(value_type)
-        };
-        match settled {
-            Ok(position) => self.position = position,
-            Err(error) => self.fail(error),
+        if value_type == ValueType::Merge {
+            self.operands.clear();
+            return self.settle_merge();
         }
+        match self.show_inner(value_type) {
+            Ok(position) => self.position = position,
+            Err(error) => self.stop(error, Stop::Value(value_type)),
+        }
+    }
+
+    /// Goes on merging the operands of the saved key from the inner position on.
+    fn settle_merge(&mut self) {
+        match self.merge_on() {
+            Ok(()) => self.position = Position::SavedForward,
+            Err(error) => self.stop(error, Stop::Merge),
+        }
+    }
+
+    /// Where values in blob files are fetched.
+    fn blobs(&self) -> Option<&dyn FetchBlob> {
+        if self.pausing.is_on() { Some(&NotNow) } else { self.options.blobs.as_deref() }
     }
 
     /// Shows the value under the inner iterator: where it lies, or fetched.
     fn show_inner(&mut self, value_type: ValueType) -> Result<Position> {
         let stored = self.inner.value();
-        match visible_value(user_key(self.inner.key()), value_type, stored, self.options.blobs.as_deref())? {
+        match visible_value(user_key(self.inner.key()), value_type, stored, self.blobs())? {
             Cow::Borrowed([]) => Ok(Position::InnerPart(0..0)),
             Cow::Borrowed(part) => {
                 let start = part.as_ptr() as usize - stored.as_ptr() as usize;
@@ -579,6 +606,11 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// Merges the operands of the saved key from the inner position on into `saved_value`.
     fn merge_forward(&mut self) -> Result<()> {
         self.operands.clear();
+        self.merge_on()
+    }
+
+    /// The same behind operands that are there already.
+    fn merge_on(&mut self) -> Result<()> {
         while self.inner.valid() {
             let parsed = ParsedInternalKey::parse(self.inner.key())?;
             if !self.is_saved_key(parsed.user_key)
@@ -588,9 +620,9 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                 break;
             }
             if parsed.value_type != ValueType::Merge {
-                self.operands.reverse();
-                let (key, blobs) = (&self.saved_key, self.options.blobs.as_deref());
+                let (key, blobs) = (&self.saved_key, self.blobs());
                 let existing = visible_value(key, parsed.value_type, self.inner.value(), blobs)?;
+                self.operands.reverse();
                 let base = MergeBase::Value(&existing);
                 return merge_operands(&self.options, key, base, &self.operands, &mut self.saved_value);
             }
@@ -600,128 +632,6 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.inner.status()?;
         self.operands.reverse();
         merge_operands(&self.options, &self.saved_key, MergeBase::None, &self.operands, &mut self.saved_value)
-    }
-
-    // --- backward ------------------------------------------------------------------------------------------------
-
-    /// Finds the previous live key from the inner position on.
-    fn find_backward(&mut self) {
-        self.position = Position::Invalid;
-        let (mut dead, mut hidden) = (0u32, 0u64);
-        while self.inner.valid() {
-            let parsed = match ParsedInternalKey::parse(self.inner.key()) {
-                Ok(parsed) => parsed,
-                Err(error) => return self.fail(error),
-            };
-            if self.is_below_lower(parsed.user_key) || self.leaves_prefix(parsed.user_key) {
-                return;
-            }
-            if dead > COVERED_BEFORE_LEAP {
-                dead = 0;
-                if self.is_covered(parsed.sequence) && self.inner.skip_covered_backward(self.options.snapshot) {
-                    continue;
-                }
-            }
-            self.save_inner_key();
-            match self.resolve_backward() {
-                Ok(true) => {
-                    self.position = Position::SavedBackward;
-                    return;
-                }
-                Ok(false) => {
-                    dead += 1;
-                    hidden += 1;
-                    if self.gives_up_after(hidden) {
-                        return;
-                    }
-                }
-                Err(error) => return self.fail(error),
-            }
-        }
-    }
-
-    /// Folds the versions of the saved key, oldest first, and leaves the inner iterator before them.
-    /// True when the key is live, with its value in `saved_value`.
-    fn resolve_backward(&mut self) -> Result<bool> {
-        self.operands.clear();
-        // The newest base so far: what is stored of it is in `saved_value`. What it means matters only when it turns out
-        // to be what the key's value is made of.
-        let mut base: Option<ValueType> = None;
-        let mut walked = 0;
-        while self.inner.valid() {
-            let parsed = ParsedInternalKey::parse(self.inner.key())?;
-            if !self.is_saved_key(parsed.user_key) {
-                break;
-            }
-            walked += 1;
-            let invisible = parsed.sequence > self.options.snapshot;
-            if walked > self.options.max_sequential_skip_in_iterations {
-                if !invisible {
-                    return self.resolve_by_seek();
-                }
-                self.seek_before_saved_key();
-                break;
-            }
-            if !invisible {
-                if parsed.value_type.is_point_tombstone() || self.is_covered(parsed.sequence) {
-                    base = None;
-                    self.operands.clear();
-                } else if parsed.value_type == ValueType::Merge {
-                    self.operands.push(self.inner.value().to_vec());
-                } else {
-                    base = Some(parsed.value_type);
-                    self.operands.clear();
-                    self.saved_value.clear();
-                    self.saved_value.extend_from_slice(self.inner.value());
-                }
-            }
-            self.inner.prev();
-        }
-        self.inner.status()?;
-        if let Some(value_type) = base.filter(|value_type| *value_type != ValueType::Value) {
-            let stored = std::mem::take(&mut self.saved_value);
-            let blobs = self.options.blobs.as_deref();
-            self.saved_value = visible_value(&self.saved_key, value_type, &stored, blobs)?.into_owned();
-        }
-        if self.operands.is_empty() {
-            return Ok(base.is_some());
-        }
-        let existing = std::mem::take(&mut self.saved_value);
-        let base = if base.is_some() { MergeBase::Value(&existing) } else { MergeBase::None };
-        merge_operands(&self.options, &self.saved_key, base, &self.operands, &mut self.saved_value)?;
-        Ok(true)
-    }
-
-    /// The same for a key with many versions: from the newest visible one forward, then back before them all.
-    fn resolve_by_seek(&mut self) -> Result<bool> {
-        self.seek_saved_key();
-        let live = self.resolve_newest()?;
-        self.seek_before_saved_key();
-        self.inner.status()?;
-        Ok(live)
-    }
-
-    fn resolve_newest(&mut self) -> Result<bool> {
-        if !self.inner.valid() {
-            self.inner.status()?;
-            return Ok(false);
-        }
-        let parsed = ParsedInternalKey::parse(self.inner.key())?;
-        if !self.is_saved_key(parsed.user_key)
-            || parsed.value_type.is_point_tombstone()
-            || self.is_covered(parsed.sequence)
-        {
-            return Ok(false);
-        }
-        if parsed.value_type == ValueType::Merge {
-            self.merge_forward()?;
-            return Ok(true);
-        }
-        let (stored, blobs) = (self.inner.value(), self.options.blobs.as_deref());
-        let visible = visible_value(parsed.user_key, parsed.value_type, stored, blobs)?;
-        self.saved_value.clear();
-        self.saved_value.extend_from_slice(&visible);
-        Ok(true)
     }
 }
 

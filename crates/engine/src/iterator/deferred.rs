@@ -21,14 +21,17 @@
 //! the others, in the same round as without deferring.
 
 use super::merging::TombstoneIterator;
-use super::placing::{ChildRead, MAX_ROUNDS, Place, read_together};
+use super::placing::{ChildRead, KeptPlace, MAX_ROUNDS, Place, read_together};
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::{append_internal_key, user_key};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_base::{Error, Result};
 use ferrock_table::ScanOutlook;
+use ferrock_vfs::RandomAccessFile;
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+type Reads = Vec<(usize, ChildRead)>;
 
 /// A child that lacks a read.
 #[derive(Debug)]
@@ -46,26 +49,29 @@ struct DeferredChild {
     key: Vec<u8>,
 }
 
-/// Where the children were to be placed, to be kept.
-#[derive(Clone, Debug, Default)]
-struct KeptPlace {
-    target: Option<Vec<u8>>,
-    is_backward: bool,
+/// What a child whose read was deferred was placed by: none of its entries comes before `key`.
+#[derive(Debug)]
+pub(super) struct Promise {
+    pub(super) child: usize,
+    key: Vec<u8>,
+    file: Arc<dyn RandomAccessFile>,
 }
 
-impl KeptPlace {
-    fn new(place: Place<'_>) -> Self {
-        let target = place.target().map(<[u8]>::to_vec);
-        Self { target, is_backward: place.is_backward() }
-    }
-
-    fn place(&self) -> Place<'_> {
-        match (&self.target, self.is_backward) {
-            (None, false) => Place::First,
-            (None, true) => Place::Last,
-            (Some(target), false) => Place::AtOrAfter(target),
-            (Some(target), true) => Place::AtOrBefore(target),
+impl Promise {
+    /// # Errors
+    /// `Corruption` when the child has such an entry: rows behind it were shown already.
+    pub(super) fn check<I: TombstoneIterator>(
+        &self,
+        order: &InternalComparator,
+        place: Place<'_>,
+        child: &I,
+    ) -> Result<()> {
+        if child.valid() && comes_before(order, place, user_key(child.key()), user_key(&self.key)) {
+            let message = "the table has a key outside the bounds that its index or the MANIFEST gives; run a \
+                           verification of the database, and restore or repair it";
+            return Err(Error::corruption(message).in_file(self.file.path()));
         }
+        Ok(())
     }
 }
 
@@ -144,24 +150,23 @@ impl DeferredReads {
         children: &mut [I],
         winner: usize,
     ) -> Result<()> {
-        let kept = self.place.clone();
-        self.count = 0;
-        let (mut lacking, mut promised) = (Vec::new(), Vec::new());
-        for (child, slot) in std::mem::take(&mut self.slots).into_iter().enumerate() {
-            let Some(DeferredChild { read, key }) = slot else { continue };
-            promised.push((child, key, Arc::clone(&read.file)));
-            lacking.push((child, read));
-        }
+        let (kept, deferred) = self.take_all();
+        let (reads, promises): (Vec<_>, Vec<_>) = deferred.into_iter().unzip();
+        let lacking = promises.iter().map(|promise| promise.child).zip(reads).collect();
         self.place_lacking(order, children, kept.place(), lacking, Some(winner));
-        for (child, key, file) in promised {
-            let key = user_key(&key);
-            if children[child].valid() && comes_before(order, kept.place(), user_key(children[child].key()), key) {
-                let message = "the table has a key outside the bounds that its index or the MANIFEST gives; run a \
-                               verification of the database, and restore or repair it";
-                return Err(Error::corruption(message).in_file(file.path()));
-            }
-        }
-        Ok(())
+        promises.iter().try_for_each(|promise| promise.check(order, kept.place(), &children[promise.child]))
+    }
+
+    /// Takes what is deferred: where the children are to be placed, and what each lacks and promised.
+    pub(super) fn take_all(&mut self) -> (KeptPlace, Vec<(ChildRead, Promise)>) {
+        self.count = 0;
+        let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
+        let entered = slots.filter_map(|(child, slot)| {
+            let DeferredChild { read, key } = slot?;
+            let file = Arc::clone(&read.file);
+            Some((read, Promise { child, key, file }))
+        });
+        (self.place.clone(), entered.collect())
     }
 
     /// Of reads that children planned, those to be made now; the others are deferred. For who reads for several iterators.
@@ -191,13 +196,8 @@ impl DeferredReads {
         winner: Option<usize>,
     ) {
         for _ in 0..MAX_ROUNDS {
-            let mut held = Vec::new();
-            if self.is_enabled {
-                let known = with_outlooks(children, place, lacking);
-                let known = self.defer_all(order, children, place, known, winner);
-                let known = self.defer_unreached(order, children, place, known, winner);
-                (lacking, held) = hold_for_index_reads(order, place, known);
-            }
+            let held;
+            (lacking, held) = self.choose(order, children, place, lacking, winner);
             if lacking.len() + held.len() < 2 {
                 break;
             }
@@ -212,6 +212,24 @@ impl DeferredReads {
         for (index, _) in lacking {
             place.apply(&mut children[index]);
         }
+    }
+
+    /// Of the reads that children lack, those to be made in this round, and those in a later one; the others are deferred.
+    pub(super) fn choose<I: TombstoneIterator>(
+        &mut self,
+        order: &InternalComparator,
+        children: &[I],
+        place: Place<'_>,
+        lacking: Reads,
+        winner: Option<usize>,
+    ) -> (Reads, Reads) {
+        if !self.is_enabled {
+            return (lacking, Vec::new());
+        }
+        let known = with_outlooks(children, place, lacking);
+        let known = self.defer_all(order, children, place, known, winner);
+        let known = self.defer_unreached(order, children, place, known, winner);
+        hold_for_index_reads(order, place, known)
     }
 
     /// Defers all when there is an entry in memory that comes before everything that they can have.
@@ -309,14 +327,12 @@ fn may_wait(order: &InternalComparator, place: Place<'_>, lacking: &Lacking) -> 
     !lacking.outlook.is_whole_range && lacking.outlook.bound.as_ref().is_some_and(is_behind)
 }
 
-type Reads = Vec<(usize, ChildRead)>;
-
 /// Reads to make, and reads of data that wait for a round in which the others' indexes are known.
 fn hold_for_index_reads(order: &InternalComparator, place: Place<'_>, lacking: Vec<Lacking>) -> (Reads, Reads) {
-    let lacks_index = lacking.iter().any(|lacking| lacking.read.is_of_index());
+    let lacks_index = lacking.iter().any(|lacking| lacking.read.is_of_metadata());
     let (held, now): (Vec<_>, Vec<_>) = lacking
         .into_iter()
-        .partition(|lacking| lacks_index && !lacking.read.is_of_index() && may_wait(order, place, lacking));
+        .partition(|lacking| lacks_index && !lacking.read.is_of_metadata() && may_wait(order, place, lacking));
     let reads = |lacking: Vec<Lacking>| lacking.into_iter().map(|lacking| (lacking.child, lacking.read)).collect();
     (reads(now), reads(held))
 }

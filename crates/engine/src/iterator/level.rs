@@ -11,16 +11,16 @@
 //! unless it lies outside the bounds.
 
 use super::merging::TombstoneIterator;
-use super::placing::{ChildRead, Place, PlannedIterator};
+use super::placing::{ChildRead, KeptPlace, Place, PlannedIterator};
 use super::range_tombstones::RangeTombstoneSource;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::types::SequenceNumber;
-use ferrock_base::{Error, Result};
+use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
-use ferrock_vfs::ReadBuffer;
+use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
@@ -50,6 +50,10 @@ pub trait LevelSource {
     fn run(&self) -> Range<usize> {
         0..self.file_count()
     }
+    /// Tables that are not open are not opened from now on (`TryAgain`), and iterators over the others pause; or not any more.
+    fn set_pausing(&mut self, pauses: bool) {
+        let _ = pauses;
+    }
     /// Changes what tables that are opened from now on are limited to, and with it the run.
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         let _ = bounds;
@@ -66,13 +70,25 @@ pub struct LevelIterator<S: LevelSource> {
     /// Of the files opened since the last seek, by file index.
     tombstones: Vec<(usize, RangeTombstoneSource)>,
     error: Option<Error>,
+    paused: Option<Paused>,
+}
+
+/// Where a level paused.
+#[derive(Debug)]
+enum Paused {
+    /// Before the file of a place was opened.
+    Before(KeptPlace),
+    /// Behind the file, on the way back when so, before the next one was opened.
+    Behind { index: usize, goes_back: bool },
+    /// In the file that it stands on.
+    Within { goes_back: bool },
 }
 
 impl<S: LevelSource> LevelIterator<S> {
     /// Iterates over the files of `source`; files wholly outside of `bounds` are not opened.
     #[must_use]
     pub fn new(source: S, order: InternalComparator, bounds: Arc<ScanBounds>) -> Self {
-        Self { source, order, bounds, file: None, tombstones: Vec::new(), error: None }
+        Self { source, order, bounds, file: None, tombstones: Vec::new(), error: None, paused: None }
     }
 
     /// The iterator of the file that the level stands on.
@@ -159,7 +175,7 @@ impl<S: LevelSource> LevelIterator<S> {
 
     /// Begins a seek that ends in the file at `index` or behind it: forgets the tombstones of other files.
     fn restart(&mut self, index: usize) {
-        self.error = None;
+        (self.error, self.paused) = (None, None);
         let open = self.file.as_ref().map(|(open, _)| *open);
         self.tombstones.retain(|(file, _)| *file == index && open == Some(index));
     }
@@ -167,32 +183,80 @@ impl<S: LevelSource> LevelIterator<S> {
     /// Goes on to the following files while the open one has no entry left.
     #[inline]
     fn skip_empty_forward(&mut self) {
-        self.skip_empty(|level, index| level.enter_forward(index + 1), InternalIterator::seek_to_first);
+        self.skip_empty(false);
     }
 
     /// The same backward.
     #[inline]
     fn skip_empty_backward(&mut self) {
-        self.skip_empty(|level, index| level.enter_backward(index.checked_sub(1)), InternalIterator::seek_to_last);
+        self.skip_empty(true);
     }
 
     #[inline]
-    fn skip_empty(&mut self, enter: impl Fn(&mut Self, usize) -> bool, seek: impl Fn(&mut S::Iter)) {
+    fn skip_empty(&mut self, goes_back: bool) {
         while let Some((index, iter)) = &self.file {
             if iter.valid() {
                 return;
             }
             if let Err(error) = iter.status() {
-                self.error = Some(error);
-                self.file = None;
-                return;
+                return self.stop(error, goes_back);
             }
             let index = *index;
-            if !enter(self, index) {
+            if !self.enter_behind(index, goes_back) {
                 return;
             }
-            if let Some((_, iter)) = &mut self.file {
-                seek(iter);
+        }
+    }
+
+    /// Goes to the first entry of the file behind the one at `index`, or to the last entry of the one before; false when there is
+    /// no file to go to.
+    fn enter_behind(&mut self, index: usize, goes_back: bool) -> bool {
+        let is_there =
+            if goes_back { self.enter_backward(index.checked_sub(1)) } else { self.enter_forward(index + 1) };
+        if !is_there {
+            self.pause_for_file(|| Paused::Behind { index, goes_back });
+            return false;
+        }
+        if let Some((_, iter)) = &mut self.file {
+            if goes_back { iter.seek_to_last() } else { iter.seek_to_first() }
+        }
+        true
+    }
+
+    /// Stops where the iterator over the file did: for good, or until it goes on.
+    #[cold]
+    fn stop(&mut self, error: Error, goes_back: bool) {
+        if error.kind() == ErrorKind::TryAgain {
+            self.paused = Some(Paused::Within { goes_back });
+        } else {
+            self.file = None;
+        }
+        self.error = Some(error);
+    }
+
+    /// Pauses, if a file could not be entered because it is not open.
+    #[cold]
+    fn pause_for_file(&mut self, at: impl FnOnce() -> Paused) {
+        if self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::TryAgain) {
+            self.paused = Some(at());
+        }
+    }
+
+    fn go_on(&mut self) {
+        let Some(paused) = self.paused.take() else { return };
+        self.error = None;
+        match paused {
+            Paused::Before(place) => self.place(place.place()),
+            Paused::Behind { index, goes_back } => {
+                if self.enter_behind(index, goes_back) {
+                    self.skip_empty(goes_back);
+                }
+            }
+            Paused::Within { goes_back } => {
+                if let Some((_, iter)) = &mut self.file {
+                    iter.resume();
+                }
+                self.skip_empty(goes_back);
             }
         }
     }
@@ -290,12 +354,13 @@ impl<S: LevelSource> LevelIterator<S> {
     }
 
     fn place(&mut self, place: Place<'_>) {
-        if self.enter_for(place) {
-            if let Some((_, iter)) = &mut self.file {
-                place.apply(iter);
-            }
-            self.settle(place);
+        if !self.enter_for(place) {
+            return self.pause_for_file(|| Paused::Before(KeptPlace::new(place)));
         }
+        if let Some((_, iter)) = &mut self.file {
+            place.apply(iter);
+        }
+        self.settle(place);
     }
 }
 
@@ -327,6 +392,24 @@ impl<S: LevelSource> TombstoneIterator for LevelIterator<S> {
         if let Some((_, iter)) = &mut self.file {
             iter.supply(read, bytes);
         }
+    }
+    fn set_pausing(&mut self, pauses: bool) {
+        self.source.set_pausing(pauses);
+        if let Some((_, iter)) = &mut self.file {
+            iter.set_pausing(pauses);
+        }
+    }
+    fn lack(&self) -> Option<ChildRead> {
+        match (&self.paused, &self.file) {
+            (Some(Paused::Within { .. }), Some((_, iter))) => iter.lack(),
+            _ => None,
+        }
+    }
+    fn take_started(&mut self) -> Option<AsyncRead> {
+        self.file.as_mut()?.1.take_started()
+    }
+    fn resume(&mut self) {
+        self.go_on();
     }
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         self.bounds = Arc::clone(bounds);

@@ -16,6 +16,7 @@
 //! - A child that stops with an error invalidates the whole: entries that it hides must not come back to life.
 
 use super::deferred::DeferredReads;
+use super::pausing::Pausing;
 use super::placing::{ChildRead, Place};
 use super::range_tombstones::RangeTombstoneSource;
 use ferrock_base::Error;
@@ -25,7 +26,7 @@ use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
 use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
-use ferrock_vfs::ReadBuffer;
+use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -69,6 +70,24 @@ pub trait TombstoneIterator: InternalIterator {
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         let _ = bounds;
     }
+
+    /// As [`PlannedIterator::set_pausing`](super::PlannedIterator::set_pausing); a source that reads nothing never pauses.
+    fn set_pausing(&mut self, pauses: bool) {
+        let _ = pauses;
+    }
+
+    /// What the paused source lacks; `None` also when it has to read for itself.
+    fn lack(&self) -> Option<ChildRead> {
+        None
+    }
+
+    /// The read of [`lack`](Self::lack), where it is on its way already.
+    fn take_started(&mut self) -> Option<AsyncRead> {
+        None
+    }
+
+    /// Goes on after a pause.
+    fn resume(&mut self) {}
 }
 
 /// An iterator over a memtable or a single table together with its range tombstones.
@@ -209,16 +228,17 @@ enum Direction {
 /// Merges children, newest first, into one sorted stream.
 #[derive(Debug)]
 pub struct MergingIterator<I> {
-    order: InternalComparator,
-    children: Vec<I>,
-    current: Option<usize>,
+    pub(super) order: InternalComparator,
+    pub(super) children: Vec<I>,
+    pub(super) current: Option<usize>,
     heap: Vec<Entry>,
     direction: Direction,
     rule: HeadRule,
-    error: Option<Error>,
+    pub(super) error: Option<Error>,
     /// Some child has range tombstones.
     tombstones: bool,
-    deferred: DeferredReads,
+    pub(super) deferred: DeferredReads,
+    pub(super) pausing: Pausing,
     scratch: Vec<u8>,
 }
 
@@ -238,6 +258,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             error: None,
             tombstones: false,
             deferred: DeferredReads::default(),
+            pausing: Pausing::default(),
             scratch: Vec::new(),
         }
     }
@@ -325,10 +346,23 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         moved
     }
 
-    fn fail(&mut self, error: Error) {
+    /// Stops at an error of a child: for good, or until that can go on.
+    #[cold]
+    pub(super) fn stop(&mut self, error: Error) {
+        if self.pausing.pauses_for(&error) {
+            self.current = None;
+            self.heap.clear();
+            self.pause();
+        } else {
+            self.fail(error);
+        }
+    }
+
+    pub(super) fn fail(&mut self, error: Error) {
         self.current = None;
         self.heap.clear();
         self.deferred.clear();
+        self.pausing.clear();
         self.error = Some(error);
     }
 
@@ -374,7 +408,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     }
 
     /// Orders the children anew.
-    fn rebuild(&mut self) {
+    pub(super) fn rebuild(&mut self) {
         self.order_children();
         self.enter_deferred();
     }
@@ -390,6 +424,9 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     #[cold]
     fn enter_deferred_winners(&mut self) {
         while let Some(current) = self.current.filter(|&current| self.deferred.key(current).is_some()) {
+            if self.pausing.is_on() {
+                return self.enter_pausing(current);
+            }
             match self.deferred.enter(&self.order, &mut self.children, current) {
                 Ok(()) => self.order_children(),
                 Err(error) => self.fail(error),
@@ -406,8 +443,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             if child.valid() || !self.deferred.is_empty() && self.deferred.key(index).is_some() {
                 self.heap.push(Entry { head: 0, child: index });
             } else if let Err(error) = child.status() {
-                self.fail(error);
-                return;
+                return self.stop(error);
             }
         }
         self.rule.prefix.clear();
@@ -464,7 +500,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
                     self.pop_winner();
                     self.enter_deferred();
                 }
-                Err(error) => self.fail(error),
+                Err(error) => self.stop(error),
             }
             return;
         }
@@ -529,6 +565,9 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     fn position(&mut self, direction: Direction, place: Place<'_>) {
         self.error = None;
         self.direction = direction;
+        if self.pausing.is_on() {
+            return self.place_pausing(place);
+        }
         self.deferred.place_all(&self.order, &mut self.children, place);
         self.rebuild();
     }
@@ -570,6 +609,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.current = None;
         self.heap.clear();
         self.deferred.clear();
+        self.pausing.clear();
         self.error = None;
         self.children.iter_mut().for_each(|child| child.set_bounds(bounds));
     }
@@ -624,6 +664,8 @@ impl<I: TombstoneIterator> InternalIterator for MergingIterator<I> {
         if self.direction == Direction::Backward {
             self.children[current].prev();
             self.settle(current);
+        } else if self.pausing.is_on() {
+            self.fail(Error::invalid_argument("an iterator that pauses for reads goes forward only"));
         } else {
             self.turn(current);
             self.children[current].prev();

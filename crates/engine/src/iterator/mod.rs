@@ -15,6 +15,7 @@ pub mod db_iter;
 mod deferred;
 pub mod level;
 pub mod merging;
+mod pausing;
 pub mod placing;
 pub mod range_tombstones;
 
@@ -22,6 +23,7 @@ pub use child::ChildIterator;
 pub use db_iter::{DbIterator, DbIteratorOptions};
 pub use level::{LevelIterator, LevelSource, OpenedTable};
 pub use merging::{MergingIterator, SourceIterator};
+pub use pausing::LackingRead;
 pub use placing::{ChildRead, Place, PlannedIterator};
 pub use range_tombstones::RangeTombstoneSource;
 

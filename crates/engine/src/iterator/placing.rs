@@ -13,7 +13,7 @@
 use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
-use ferrock_vfs::{FileSystem, RandomAccessFile, RangeRead, ReadBuffer, ReadClass, ReadContext};
+use ferrock_vfs::{AsyncRead, FileSystem, RandomAccessFile, RangeRead, ReadBuffer, ReadClass, ReadContext};
 use std::sync::Arc;
 
 /// After so many rounds children read for themselves: blocks without entries make one more necessary, damage any number.
@@ -60,6 +60,29 @@ impl<'a> Place<'a> {
     }
 }
 
+/// A [`Place`] that borrows nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KeptPlace {
+    target: Option<Vec<u8>>,
+    is_backward: bool,
+}
+
+impl KeptPlace {
+    pub(super) fn new(place: Place<'_>) -> Self {
+        let target = place.target().map(<[u8]>::to_vec);
+        Self { target, is_backward: place.is_backward() }
+    }
+
+    pub(super) fn place(&self) -> Place<'_> {
+        match (&self.target, self.is_backward) {
+            (None, false) => Place::First,
+            (None, true) => Place::Last,
+            (Some(target), false) => Place::AtOrAfter(target),
+            (Some(target), true) => Place::AtOrBefore(target),
+        }
+    }
+}
+
 /// What a child has to read before it can be placed.
 #[derive(Clone, Debug)]
 pub struct ChildRead {
@@ -74,8 +97,9 @@ pub struct ChildRead {
 }
 
 impl ChildRead {
-    pub(super) fn is_of_index(&self) -> bool {
-        self.read.class() == ReadClass::Index
+    /// True when more reads will follow before the child is placed.
+    pub(super) fn is_of_metadata(&self) -> bool {
+        self.read.class() != ReadClass::Data
     }
 }
 
@@ -105,6 +129,25 @@ pub trait PlannedIterator: InternalIterator {
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         let _ = bounds;
     }
+
+    /// From now on the iterator pauses where it would have to read (or does not any more): it is not valid, its status is
+    /// `TryAgain`, and [`lack`](Self::lack) says what is to be read.
+    fn set_pausing(&mut self, pauses: bool) {
+        let _ = pauses;
+    }
+
+    /// What the paused iterator lacks; `None` also when it has to read for itself.
+    fn lack(&self) -> Option<ChildRead> {
+        None
+    }
+
+    /// The read of [`lack`](Self::lack), where it is on its way already.
+    fn take_started(&mut self) -> Option<AsyncRead> {
+        None
+    }
+
+    /// Goes on after a pause. The iterator may be paused again then.
+    fn resume(&mut self) {}
 
     /// Goes on reading ahead as another iterator did, which came to the end of the file before.
     fn continue_from(&mut self, previous: &Self)

@@ -1,14 +1,24 @@
 //! Scanning as futures.
 //!
 //! ```text
-//! who polls     scan_async -- next_batch ......... rows -- next_batch ......... rows
-//!                                \              / waker          \            / waker
-//! a helper thread                 Iter: up to 64 KiB              Iter: goes on
+//! who polls    next_batch: Iter --> rows, rows, rows ... --> Ready: a batch of 64 KiB, or the last rows
+//!                          |   ^
+//!                paused for |   | woken: all of them came
+//!                          v   |
+//! the ring                 reads: those of all tables that the iterator has to know of, at once
 //! ```
 //!
-//! The iterator is the one of blocking scans, with its readahead and its errors. It moves to one of a few threads of the
-//! database for each batch and back, so that what it reads does not block whoever polls. Between batches nothing is read.
+//! The iterator is the one of blocking scans, with its readahead, its limit hints and its errors. Where that would read, it pauses
+//! and says what it lacks (`iterator/db_iter/pausing.rs`); the reads go to the driver of [`get_async`](super::async_get). What is read
+//! ahead is on its way there, too.
+//!
+//! What cannot be read that way is left to a thread of the database, which fills the batch as a blocking scan would: tables that
+//! are not open, values in blob files, blocks of indexes and filters that the cache has no room for, and reads that failed. Nobody
+//! who polls waits.
 
+mod cursor;
+
+use self::cursor::{Cursor, PausedReads};
 use super::read::Iter;
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
@@ -20,9 +30,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
-
-/// Bytes of keys and values after which a batch ends, unless the caller says otherwise.
-const BATCH_BYTES: usize = 64 << 10;
 
 /// Rows of a scan, in order.
 #[derive(Clone, Debug, Default)]
@@ -65,65 +72,37 @@ impl ScanBatch {
     }
 }
 
-/// The iterator, and whether it stands on its first row.
-struct Cursor {
-    iter: Iter,
-    is_placed: bool,
-    batch_bytes: usize,
-    /// Rows that are wanted still.
-    rows_left: u64,
-}
+/// What came of filling a batch on a thread: the cursor unless it failed.
+type Filled = Result<Box<Cursor>>;
 
-impl Cursor {
-    /// The next rows; none at the end.
-    fn read(&mut self) -> Result<ScanBatch> {
-        let mut batch = ScanBatch::default();
-        if !std::mem::replace(&mut self.is_placed, true) && self.rows_left > 0 {
-            self.iter.seek_to_first();
-        }
-        while self.rows_left > 0 && self.iter.valid() && batch.bytes.len() < self.batch_bytes {
-            batch.push(self.iter.key(), self.iter.value());
-            self.rows_left -= 1;
-            if self.rows_left > 0 {
-                self.iter.next();
-            }
-        }
-        self.iter.status()?;
-        Ok(batch)
-    }
-}
-
-enum Stage {
-    /// Nobody works.
-    Rests(Box<Cursor>),
-    Works(Option<Waker>),
-    /// The rows, and the iterator unless it failed.
-    Done(Result<ScanBatch>, Option<Box<Cursor>>),
-    /// It ended or failed.
-    Over,
-}
-
-struct Shared {
-    stage: Mutex<Stage>,
+/// Where a cursor comes back from a thread.
+#[derive(Default)]
+struct Return {
+    filled: Option<Filled>,
+    waker: Option<Waker>,
 }
 
 /// A cursor with a thread. However that ends, who waits is told.
 struct Work {
-    shared: Arc<Shared>,
+    back: Arc<Mutex<Return>>,
     cursor: Option<Box<Cursor>>,
 }
 
 impl Work {
     fn perform(mut self) {
         let Some(cursor) = &mut self.cursor else { return };
-        let batch = cursor.read();
-        let cursor = self.cursor.take().filter(|_| batch.is_ok());
-        self.finish(batch, cursor);
+        let filled = cursor.fill_blocking();
+        if let Some(cursor) = self.cursor.take() {
+            self.finish(filled.map(|()| cursor));
+        }
     }
 
-    fn finish(&self, batch: Result<ScanBatch>, cursor: Option<Box<Cursor>>) {
-        let before = std::mem::replace(&mut *self.shared.stage.lock(), Stage::Done(batch, cursor));
-        if let Stage::Works(Some(waker)) = before {
+    fn finish(&self, filled: Filled) {
+        let mut back = self.back.lock();
+        back.filled = Some(filled);
+        let waker = back.waker.take();
+        drop(back);
+        if let Some(waker) = waker {
             waker.wake();
         }
     }
@@ -135,15 +114,27 @@ impl Drop for Work {
         if self.cursor.take().is_some() {
             let message =
                 "the scan was given up by its thread: it panicked, or the database was closed before it began";
-            self.finish(Err(Error::new(ErrorKind::Aborted, message)), None);
+            self.finish(Err(Error::new(ErrorKind::Aborted, message)));
         }
     }
 }
 
+enum Stage {
+    /// Nothing is on its way.
+    Rests(Box<Cursor>),
+    /// The iterator is paused for reads.
+    Reads(Box<Cursor>, PausedReads),
+    /// The cursor is with a thread.
+    Away(Arc<Mutex<Return>>),
+    Failed(Error),
+    /// It ended or failed.
+    Over,
+}
+
 /// A scan of [`Db::scan_async`], as of one moment. `'static` and `Send`; dropping it ends the scan.
 pub struct AsyncScan {
-    shared: Arc<Shared>,
-    /// Whose threads do the work; without them whoever polls does.
+    stage: Stage,
+    /// Whose threads do what blocks; without them whoever polls does.
     core: Weak<DbCore>,
     /// Of [`next`](Self::next): the batch, and the next of its rows.
     current: (ScanBatch, usize),
@@ -157,30 +148,28 @@ impl fmt::Debug for AsyncScan {
 
 impl AsyncScan {
     fn new(core: &Arc<DbCore>, iter: Iter) -> Self {
-        let cursor = Cursor { iter, is_placed: false, batch_bytes: BATCH_BYTES, rows_left: u64::MAX };
-        let shared = Arc::new(Shared { stage: Mutex::new(Stage::Rests(Box::new(cursor))) });
-        Self { shared, core: Arc::downgrade(core), current: Default::default() }
+        let stage = Stage::Rests(Box::new(Cursor::new(iter)));
+        Self { stage, core: Arc::downgrade(core), current: Default::default() }
     }
 
     fn failed(error: Error) -> Self {
-        let stage = Mutex::new(Stage::Done(Err(error), None));
-        Self { shared: Arc::new(Shared { stage }), core: Weak::new(), current: Default::default() }
+        Self { stage: Stage::Failed(error), core: Weak::new(), current: Default::default() }
     }
 
     /// Ends a batch when it has at least so many bytes of keys and values (64 KiB by default). To be called before the first
-    /// batch; later it changes nothing.
+    /// batch; later it may come too late for the next one.
     #[must_use]
-    pub fn with_batch_bytes(self, batch_bytes: usize) -> Self {
-        if let Stage::Rests(cursor) = &mut *self.shared.stage.lock() {
+    pub fn with_batch_bytes(mut self, batch_bytes: usize) -> Self {
+        if let Stage::Rests(cursor) = &mut self.stage {
             cursor.batch_bytes = batch_bytes.max(1);
         }
         self
     }
 
-    /// Ends the scan after so many rows. To be called before the first batch; later it changes nothing.
+    /// Ends the scan after so many rows. To be called before the first batch; later it may come too late for the next one.
     #[must_use]
-    pub fn with_limit(self, rows: u64) -> Self {
-        if let Stage::Rests(cursor) = &mut *self.shared.stage.lock() {
+    pub fn with_limit(mut self, rows: u64) -> Self {
+        if let Stage::Rests(cursor) = &mut self.stage {
             cursor.rows_left = rows;
         }
         self
@@ -189,7 +178,8 @@ impl AsyncScan {
     /// The next rows, at least one; `None` at the end. After an error the scan is over. Dropping the future loses nothing:
     /// the next call gives the same rows.
     ///
-    /// Costs two hand-overs between threads beside what the iterator costs. Nothing is read between the calls.
+    /// **Cost:** the reads of an iterator, each handed from thread to thread once. Between the calls nothing is read but what a scan
+    /// that goes on reads ahead.
     pub fn next_batch(&mut self) -> NextBatch<'_> {
         NextBatch { scan: self }
     }
@@ -204,36 +194,64 @@ impl AsyncScan {
         Ok(batch.row(*position - 1))
     }
 
-    fn poll(&mut self, context: &Context<'_>) -> Poll<Result<Option<ScanBatch>>> {
-        let mut stage = self.shared.stage.lock();
-        match std::mem::replace(&mut *stage, Stage::Over) {
-            Stage::Over => Poll::Ready(Ok(None)),
-            Stage::Done(batch, cursor) => {
-                // The end comes once, and again when it is asked for again.
-                if let (Ok(batch), Some(cursor)) = (&batch, cursor)
-                    && !batch.is_empty()
-                {
-                    *stage = Stage::Rests(cursor);
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<ScanBatch>>> {
+        loop {
+            let mut cursor = match std::mem::replace(&mut self.stage, Stage::Over) {
+                Stage::Over => return Poll::Ready(Ok(None)),
+                Stage::Failed(error) => return Poll::Ready(Err(error)),
+                Stage::Rests(cursor) => cursor,
+                Stage::Reads(mut cursor, mut reads) => {
+                    if !reads.poll(context) {
+                        self.stage = Stage::Reads(cursor, reads);
+                        return Poll::Pending;
+                    }
+                    cursor.supply(reads);
+                    cursor
                 }
-                Poll::Ready(batch.map(|batch| (!batch.is_empty()).then_some(batch)))
-            }
-            Stage::Works(before) => {
-                *stage = Stage::Works(Some(context.waker().clone()));
-                drop(stage);
-                drop(before);
-                Poll::Pending
-            }
-            Stage::Rests(cursor) => {
-                *stage = Stage::Works(Some(context.waker().clone()));
-                drop(stage);
-                let work = Work { shared: Arc::clone(&self.shared), cursor: Some(cursor) };
-                match self.core.upgrade() {
-                    Some(core) => core.helpers.run(Box::new(move || work.perform())),
-                    None => work.perform(),
+                Stage::Away(back) => {
+                    let mut locked = back.lock();
+                    let Some(filled) = locked.filled.take() else {
+                        let before = locked.waker.replace(context.waker().clone());
+                        drop(locked);
+                        drop(before);
+                        self.stage = Stage::Away(back);
+                        return Poll::Pending;
+                    };
+                    return Poll::Ready(filled.map(|cursor| self.hand_out(cursor)));
                 }
-                Poll::Pending
+            };
+            match cursor.fill() {
+                Ok(true) => return Poll::Ready(Ok(self.hand_out(cursor))),
+                Err(error) => return Poll::Ready(Err(error)),
+                Ok(false) => {
+                    self.stage = match cursor.start() {
+                        Some(reads) => Stage::Reads(cursor, reads),
+                        None => self.send_away(cursor),
+                    }
+                }
             }
         }
+    }
+
+    /// The batch that was filled; `None` at the end.
+    fn hand_out(&mut self, mut cursor: Box<Cursor>) -> Option<ScanBatch> {
+        let batch = cursor.take_batch();
+        if batch.is_empty() {
+            return None;
+        }
+        self.stage = Stage::Rests(cursor);
+        Some(batch)
+    }
+
+    /// Has the batch filled by a thread that may block; where there is none, here.
+    fn send_away(&self, cursor: Box<Cursor>) -> Stage {
+        let back = Arc::<Mutex<Return>>::default();
+        let work = Work { back: Arc::clone(&back), cursor: Some(cursor) };
+        match self.core.upgrade() {
+            Some(core) => core.helpers.run(Box::new(move || work.perform())),
+            None => work.perform(),
+        }
+        Stage::Away(back)
     }
 }
 
@@ -261,8 +279,12 @@ impl DbCore {
 impl Db {
     /// Scans the default family between the bounds of `options`, in batches of rows that are futures for any executor.
     ///
-    /// All batches are as of the moment of the call. The iterator of [`iter`](Self::iter) works beneath, on one of at most
-    /// four threads of the database, which are there while there is something to do: it reads what a blocking scan reads.
+    /// All batches are as of the moment of the call. The iterator of [`iter`](Self::iter) works beneath, by who polls, and
+    /// reads what a blocking scan reads: the read of the first block of each table that the bounds ask for goes out at once, and
+    /// what follows is read ahead as the scan goes on.
+    ///
+    /// Where a table is to be opened, or a value in a blob file to be read, the batch is filled by one of at most four threads of
+    /// the database, which are there while there is something to do.
     ///
     /// ```
     /// # fn main() -> ferrock::Result<()> {

@@ -1,0 +1,144 @@
+//! The iterator of a scan as futures: it goes on until a batch is full or a read is missing.
+//!
+//! ```text
+//! fill --> full or at the end
+//!      \-> paused --> start --> PausedReads --all there--> supply --> fill
+//!                \-> None: on a thread that may block, fill_blocking
+//! ```
+
+use super::ScanBatch;
+use crate::db::read::Iter;
+use crate::iterator::LackingRead;
+use ferrock_base::Result;
+use ferrock_table::PlannedRead;
+use ferrock_vfs::{AsyncRead, ReadBuffer, ReadContext};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Context;
+
+/// Bytes of keys and values after which a batch ends, unless the caller says otherwise.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// The iterator and the batch that it is filling.
+pub(super) struct Cursor {
+    iter: Iter,
+    is_placed: bool,
+    /// The row under the iterator is in a batch.
+    is_on_taken_row: bool,
+    batch: ScanBatch,
+    pub(super) batch_bytes: usize,
+    /// Rows that are wanted still.
+    pub(super) rows_left: u64,
+}
+
+impl Cursor {
+    pub(super) fn new(mut iter: Iter) -> Self {
+        iter.set_pausing(true);
+        Self {
+            iter,
+            is_placed: false,
+            is_on_taken_row: false,
+            batch: ScanBatch::default(),
+            batch_bytes: BATCH_BYTES,
+            rows_left: u64::MAX,
+        }
+    }
+
+    /// Adds rows to the batch; false when the iterator paused before the batch was full or the scan at its end.
+    pub(super) fn fill(&mut self) -> Result<bool> {
+        if self.rows_left == 0 {
+            return Ok(true);
+        }
+        if !std::mem::replace(&mut self.is_placed, true) {
+            self.iter.seek_to_first();
+        }
+        loop {
+            if std::mem::take(&mut self.is_on_taken_row) {
+                self.iter.next();
+            }
+            if !self.iter.valid() {
+                if self.iter.is_paused() {
+                    return Ok(false);
+                }
+                return self.iter.status().map(|()| true);
+            }
+            self.batch.push(self.iter.key(), self.iter.value());
+            self.is_on_taken_row = true;
+            self.rows_left -= 1;
+            if self.rows_left == 0 || self.batch.bytes.len() >= self.batch_bytes {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Goes on filling where that may block.
+    pub(super) fn fill_blocking(&mut self) -> Result<()> {
+        self.iter.set_pausing(false);
+        self.iter.resume();
+        let filled = self.fill();
+        self.iter.set_pausing(true);
+        filled.map(|_| ())
+    }
+
+    pub(super) fn take_batch(&mut self) -> ScanBatch {
+        std::mem::take(&mut self.batch)
+    }
+
+    /// Begins the reads that the paused iterator lacks; `None` when it has to read for itself.
+    pub(super) fn start(&mut self) -> Option<PausedReads> {
+        let reads: Vec<PausedRead> = self.iter.lacking_reads().into_iter().map(PausedRead::start).collect();
+        (!reads.is_empty()).then_some(PausedReads { reads })
+    }
+
+    /// Takes what the reads brought, and goes on.
+    pub(super) fn supply(&mut self, reads: PausedReads) {
+        for PausedRead { child, planned, bytes } in reads.reads {
+            if let Bytes::Came(bytes) = bytes {
+                self.iter.supply(child, &planned, bytes);
+            }
+        }
+        self.iter.resume();
+    }
+}
+
+enum Bytes {
+    Awaited(AsyncRead),
+    Came(Result<ReadBuffer>),
+}
+
+/// A read on its way to a child of the iterator.
+struct PausedRead {
+    child: usize,
+    planned: PlannedRead,
+    bytes: Bytes,
+}
+
+impl PausedRead {
+    fn start(LackingRead { child, read, started }: LackingRead) -> Self {
+        let planned = read.read;
+        let context = ReadContext { class: planned.class(), ..read.context };
+        let start = || read.file_system.start_async(&read.file, planned.offset(), planned.length(), &context);
+        Self { child, bytes: Bytes::Awaited(started.unwrap_or_else(start)), planned }
+    }
+}
+
+/// The reads of one round, all on their way. Dropping them gives them up.
+pub(super) struct PausedReads {
+    reads: Vec<PausedRead>,
+}
+
+impl PausedReads {
+    /// True when all have come; otherwise the waker of the context is called when one does.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> bool {
+        let mut are_there = true;
+        for read in &mut self.reads {
+            if let Bytes::Awaited(awaited) = &mut read.bytes {
+                match Pin::new(awaited).poll(context) {
+                    std::task::Poll::Ready(bytes) => read.bytes = Bytes::Came(bytes),
+                    std::task::Poll::Pending => are_there = false,
+                }
+            }
+        }
+        are_there
+    }
+}

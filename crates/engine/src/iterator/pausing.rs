@@ -1,0 +1,178 @@
+//! Merges that pause until somebody else has made the reads of their children.
+//!
+//! ```text
+//! place    every child as far as memory goes -> reads that are needed (deferred.rs) -> paused, lacking_reads()
+//! step     the winner, or those that leap    -> what they lack                      -> paused, lacking_reads()
+//! resume   the children that were supplied go on -> another round, or the order of all children anew
+//! ```
+//!
+//! A paused merge is not valid, and its status is `TryAgain`. When `lacking_reads` is empty a child has to read for itself: then
+//! [`set_pausing(false)`](MergingIterator::set_pausing) and [`resume`](MergingIterator::resume), where that may block.
+//!
+//! Where the children stand says where the merge does, so nothing is kept of a step. Of a placement it is where to, as further
+//! reads may be deferred or be needed for it. Merges pause going forward only.
+
+use super::deferred::Promise;
+use super::merging::{MergingIterator, TombstoneIterator};
+use super::placing::{ChildRead, KeptPlace, Place};
+use ferrock_base::{Error, ErrorKind};
+use ferrock_vfs::AsyncRead;
+
+/// A read that a paused merge lacks.
+#[derive(Debug)]
+pub struct LackingRead {
+    /// The child that is to be supplied with it.
+    pub child: usize,
+    /// The read.
+    pub read: ChildRead,
+    /// Itself, where it is on its way already.
+    pub started: Option<AsyncRead>,
+}
+
+/// A placement that is not over.
+#[derive(Debug)]
+struct Placing {
+    place: KeptPlace,
+    /// The child that is read whatever is known of it.
+    winner: Option<usize>,
+    /// By what deferred children were ordered before.
+    promises: Vec<Promise>,
+}
+
+/// What a merge keeps of a pause.
+#[derive(Debug, Default)]
+pub(super) struct Pausing {
+    is_on: bool,
+    is_paused: bool,
+    placing: Option<Placing>,
+    /// Children that are to be supplied; empty when some have to read for themselves.
+    reading: Vec<usize>,
+}
+
+impl Pausing {
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// True for an error that a child goes on after.
+    pub(super) fn pauses_for(&self, error: &Error) -> bool {
+        self.is_on && error.kind() == ErrorKind::TryAgain
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self { is_on: self.is_on, ..Self::default() };
+    }
+}
+
+impl<I: TombstoneIterator> MergingIterator<I> {
+    /// From now on the merge pauses where a child would have to read, or does not any more.
+    pub fn set_pausing(&mut self, pauses: bool) {
+        self.pausing.is_on = pauses;
+        self.children.iter_mut().for_each(|child| child.set_pausing(pauses));
+    }
+
+    /// True when the merge waits to be resumed.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.pausing.is_paused
+    }
+
+    /// The reads to make before the merge is resumed; none when it has to read for itself.
+    pub fn lacking_reads(&mut self) -> Vec<LackingRead> {
+        let children = &mut self.children;
+        let lacking = |&child: &usize| {
+            let read = children[child].lack()?;
+            Some(LackingRead { child, read, started: children[child].take_started() })
+        };
+        self.pausing.reading.iter().filter_map(lacking).collect()
+    }
+
+    /// Goes on after a pause. The merge may be paused again then.
+    pub fn resume(&mut self) {
+        if !std::mem::take(&mut self.pausing.is_paused) {
+            return;
+        }
+        self.error = None;
+        let mut reading = std::mem::take(&mut self.pausing.reading);
+        if reading.is_empty() {
+            reading = self.waiting_children().collect();
+        }
+        reading.into_iter().for_each(|child| self.children[child].resume());
+        if self.pausing.placing.is_some() { self.go_on_placing() } else { self.rebuild() }
+    }
+
+    /// Pauses in a step.
+    pub(super) fn pause(&mut self) {
+        let reading = self.lacking_children().unwrap_or_default();
+        self.pause_for(reading.into_iter().map(|(child, _)| child).collect());
+    }
+
+    fn pause_for(&mut self, reading: Vec<usize>) {
+        self.current = None;
+        (self.pausing.is_paused, self.pausing.reading) = (true, reading);
+        self.error = Some(Error::new(ErrorKind::TryAgain, "the iterator is paused until what it lacks was read"));
+    }
+
+    /// Places the children as far as memory goes.
+    pub(super) fn place_pausing(&mut self, place: Place<'_>) {
+        self.deferred.clear();
+        self.pausing.clear();
+        self.children.iter_mut().for_each(|child| place.apply(child));
+        self.pausing.placing = Some(Placing { place: KeptPlace::new(place), winner: None, promises: Vec::new() });
+        self.go_on_placing();
+    }
+
+    /// Places what was deferred, as the merge came to `winner`.
+    pub(super) fn enter_pausing(&mut self, winner: usize) {
+        let (place, deferred) = self.deferred.take_all();
+        let promises: Vec<Promise> = deferred.into_iter().map(|(_, promise)| promise).collect();
+        for promise in &promises {
+            let child = &mut self.children[promise.child];
+            // Deferred when the merge did not pause: there is nothing to resume.
+            if child.lack().is_none() {
+                place.place().apply(child);
+            }
+        }
+        self.pausing.placing = Some(Placing { place, winner: Some(winner), promises });
+        self.go_on_placing();
+    }
+
+    /// Pauses for the reads that the children need to be placed, or puts them in order when they are.
+    fn go_on_placing(&mut self) {
+        let Some(placing) = self.pausing.placing.take() else { return };
+        let Some(lacking) = self.lacking_children() else {
+            self.pausing.placing = Some(placing);
+            return self.pause_for(Vec::new());
+        };
+        let place = placing.place.place();
+        let (now, _) = self.deferred.choose(&self.order, &self.children, place, lacking, placing.winner);
+        if !now.is_empty() {
+            self.pausing.placing = Some(placing);
+            return self.pause_for(now.into_iter().map(|(child, _)| child).collect());
+        }
+        let checked = placing
+            .promises
+            .iter()
+            .try_for_each(|promise| promise.check(&self.order, place, &self.children[promise.child]));
+        match checked {
+            Ok(()) => self.rebuild(),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Children that are paused and not deferred.
+    fn waiting_children(&self) -> impl Iterator<Item = usize> + use<'_, I> {
+        let waits = |&child: &usize| {
+            let is_paused = !self.children[child].valid()
+                && self.children[child].status().is_err_and(|error| error.kind() == ErrorKind::TryAgain);
+            is_paused && self.deferred.key(child).is_none()
+        };
+        (0..self.children.len()).filter(waits)
+    }
+
+    /// What they lack; `None` when one of them has to read for itself.
+    fn lacking_children(&self) -> Option<Vec<(usize, ChildRead)>> {
+        self.waiting_children().map(|child| Some((child, self.children[child].lack()?))).collect()
+    }
+}

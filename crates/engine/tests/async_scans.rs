@@ -1,0 +1,365 @@
+//! Scans as futures against iterators: the same rows, the same requests, whatever has to be read for them; and nobody who polls
+//! reads himself.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking"
+)]
+
+use ferrock::options::{CompressionType, FilterPolicy, MergeOperator, PrefixExtractor};
+use ferrock::{AsyncScan, ColumnFamilyOptions, Db, DbOptions, ErrorKind, ReadOptions};
+use ferrock_base::merge::StringAppend;
+use ferrock_base::random::Random;
+use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
+use ferrock_cache::CacheOptions;
+use ferrock_table::TableBlockCache;
+use ferrock_table::options::{IndexType, PartitionFromLevel};
+use ferrock_vfs::{
+    Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, PosixFileSystem, Trigger,
+};
+use std::future::Future;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(out) => return out,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+fn scanned(mut scan: AsyncScan) -> Result<Rows, ferrock::Error> {
+    block_on(async {
+        let mut rows = Vec::new();
+        while let Some(batch) = scan.next_batch().await? {
+            assert!(!batch.is_empty());
+            rows.extend(batch.rows().map(|(key, value)| (key.to_vec(), value.to_vec())));
+        }
+        Ok(rows)
+    })
+}
+
+fn iterated(db: &Db, options: &ReadOptions, limit: usize) -> Result<Rows, ferrock::Error> {
+    let mut iter = db.iter(options);
+    let mut rows = Vec::new();
+    if limit > 0 {
+        iter.seek_to_first();
+    }
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value().to_vec()));
+        if rows.len() == limit {
+            break;
+        }
+        iter.next();
+    }
+    iter.status().map(|()| rows)
+}
+
+const KEYS: u64 = 1500;
+
+fn key(number: u64) -> Vec<u8> {
+    // A prefix of four bytes for every hundred.
+    format!("p{:03}-{:02}", number / 100, number % 100).into_bytes()
+}
+
+/// How the tables of a database lie and what is kept of them in memory.
+#[derive(Clone, Debug)]
+struct Layout {
+    is_partitioned: bool,
+    caches_index: bool,
+    cache_bytes: usize,
+    max_open_files: i32,
+    has_prefixes: bool,
+    block_size: u64,
+}
+
+impl Layout {
+    fn random(random: &mut Random) -> Self {
+        Self {
+            is_partitioned: random.below(2) == 0,
+            caches_index: random.below(2) == 0,
+            cache_bytes: [0, 3000, 20_000, 10 << 20][random.below(4) as usize],
+            max_open_files: [-1, -1, 1, 3][random.below(4) as usize],
+            has_prefixes: random.below(2) == 0,
+            block_size: [200, 600, 4096][random.below(3) as usize],
+        }
+    }
+
+    fn open(&self, file_system: Arc<dyn FileSystem>, path: &Path) -> Db {
+        self.open_with(file_system, path, None)
+    }
+
+    fn open_with(&self, file_system: Arc<dyn FileSystem>, path: &Path, spawner: Option<Arc<dyn Spawner>>) -> Db {
+        let mut family = ColumnFamilyOptions::default();
+        family.compression = CompressionType::NoCompression;
+        family.merge_operator = Some(Arc::new(StringAppend::new(",")) as Arc<dyn MergeOperator>);
+        family.table.block_size = self.block_size;
+        family.filter_policy = FilterPolicy::bloom(10.0);
+        family.target_file_size_base = 20_000;
+        family.disable_auto_compactions = true;
+        family.prefix_extractor = self.has_prefixes.then_some(PrefixExtractor::Fixed(4));
+        family.table.cache_index_and_filter_blocks = self.caches_index;
+        family.table.pin_top_level_index_and_filter = false;
+        if self.is_partitioned {
+            family.table.index_type = IndexType::TwoLevelIndexSearch;
+            family.table.partition_filters = true;
+            family.table.partition_from_level = PartitionFromLevel::Level(0);
+            family.table.metadata_block_size = 256;
+        }
+        let mut options = DbOptions::default();
+        options.create_if_missing = true;
+        options.components.file_system = Some(file_system);
+        let cache = CacheOptions { capacity_bytes: self.cache_bytes, ..CacheOptions::default() };
+        options.components.block_cache = Some(TableBlockCache::new(cache));
+        options.components.spawner = spawner;
+        options.use_direct_reads = true;
+        options.max_open_files = self.max_open_files;
+        Db::open_cf(path, options, vec![("default".to_owned(), family)]).unwrap().0
+    }
+}
+
+/// Levels, tables of level 0 and a memtable with all that an iterator has to fold.
+fn fill(db: &Db, random: &mut Random) {
+    for round in 0..4 {
+        for _ in 0..KEYS {
+            let name = key(random.below(KEYS));
+            let value = vec![b'a' + (round as u8); random.below(120) as usize];
+            match random.below(20) {
+                0..12 => db.put(&name, &value).unwrap(),
+                12..15 => db.merge(&name, &value).unwrap(),
+                15..19 => db.delete(&name).unwrap(),
+                _ => {
+                    let first = random.below(KEYS);
+                    db.delete_range(&key(first), &key(first + random.below(60))).unwrap();
+                }
+            }
+        }
+        match round {
+            0 => db.compact_range(None, None).unwrap(),
+            1 | 2 => db.flush().unwrap(),
+            _ => {}
+        }
+    }
+}
+
+fn random_options(db: &Db, layout: &Layout, random: &mut Random) -> (ReadOptions, usize) {
+    let (a, b) = (random.below(KEYS), random.below(KEYS));
+    let mut options = ReadOptions::default();
+    options.lower_bound = (random.below(4) > 0).then(|| key(a.min(b)));
+    options.upper_bound = (random.below(3) > 0).then(|| key(a.max(b)));
+    let limit = if random.below(3) == 0 { random.below(60) as usize } else { usize::MAX };
+    if limit < usize::MAX && random.below(2) == 0 {
+        options.limit_hint = limit as u64;
+    }
+    options.prefix_same_as_start = layout.has_prefixes && random.below(2) == 0;
+    options.total_order_seek = random.below(2) == 0;
+    options.fill_cache = random.below(3) > 0;
+    options.async_io = random.below(3) == 0;
+    options.readahead_size = [0, 0, 3000][random.below(3) as usize];
+    options.snapshot = (random.below(3) == 0).then(|| db.snapshot());
+    (options, limit)
+}
+
+fn scan_of(db: &Db, (options, limit): &(ReadOptions, usize), random: &mut Random) -> AsyncScan {
+    let scan = db.scan_async(options).with_batch_bytes([1, 700, 64 << 10][random.below(3) as usize]);
+    if *limit < usize::MAX { scan.with_limit(*limit as u64) } else { scan }
+}
+
+/// File systems whose reads take time, so that scans pause; and one whose reads do not.
+fn file_systems() -> Vec<Arc<dyn FileSystem>> {
+    let mut all: Vec<Arc<dyn FileSystem>> =
+        vec![Arc::new(PosixFileSystem::with_backend(Some("pread"))), Arc::new(MemoryFileSystem::new())];
+    let ring = PosixFileSystem::with_backend(None);
+    if ring.io_backend() == "io_uring" {
+        all.push(Arc::new(ring));
+    }
+    all
+}
+
+fn seeds() -> std::ops::Range<u64> {
+    let count = std::env::var("FERROCK_ASYNC_SCAN_SEEDS").ok().and_then(|count| count.parse().ok());
+    0..count.unwrap_or(12)
+}
+
+#[test]
+fn scans_find_what_iterators_find_however_tables_lie() {
+    for seed in seeds() {
+        for file_system in file_systems() {
+            let mut random = Random::new(seed);
+            let layout = Layout::random(&mut random);
+            let dir = tempfile::tempdir().unwrap();
+            let db = layout.open(Arc::clone(&file_system), dir.path());
+            fill(&db, &mut random);
+            for _ in 0..60 {
+                let wanted = random_options(&db, &layout, &mut random);
+                let rows = iterated(&db, &wanted.0, wanted.1).unwrap();
+                let scan = scan_of(&db, &wanted, &mut random);
+                assert!(scanned(scan).unwrap() == rows, "seed {seed} {layout:?} {wanted:?}");
+            }
+        }
+    }
+}
+
+/// Two of level 0 and one of level 1.
+const TABLES_AT_ONCE: u64 = 3;
+
+/// Requests and bytes that went to the device.
+fn device(file_system: &dyn FileSystem) -> (u64, u64) {
+    let counters = file_system.counters().snapshot();
+    let all = ferrock_vfs::ReadClass::ALL.map(|class| counters.class(class));
+    all.iter().fold((0, 0), |sum, class| (sum.0 + class.requests, sum.1 + class.device_bytes))
+}
+
+#[test]
+fn scans_read_what_iterators_read() {
+    for seed in seeds() {
+        let mut random = Random::new(seed);
+        let mut layout = Layout { max_open_files: -1, ..Layout::random(&mut random) };
+        // An index that is to be in the cache and has no room there is read again and again, by whoever.
+        layout.caches_index &= layout.cache_bytes >= 20_000;
+        let dir = tempfile::tempdir().unwrap();
+        let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::with_backend(None));
+        fill(&layout.open(Arc::clone(&file_system), dir.path()), &mut random);
+        for _ in 0..20 {
+            let begin = random.next_u64();
+            let mut costs = Vec::new();
+            for is_async in [false, true] {
+                let mut random = Random::new(begin);
+                // Each begins with an empty cache, open tables, and without a history of windows.
+                let db = layout.open(Arc::clone(&file_system), dir.path());
+                let warm = ReadOptions { fill_cache: false, ..ReadOptions::default() };
+                assert!(!iterated(&db, &warm, usize::MAX).unwrap().is_empty());
+                let wanted = random_options(&db, &layout, &mut random);
+                let before = device(&*file_system);
+                let rows = if is_async {
+                    scanned(scan_of(&db, &wanted, &mut random)).unwrap()
+                } else {
+                    iterated(&db, &wanted.0, wanted.1).unwrap()
+                };
+                let after = device(&*file_system);
+                costs.push(((after.0 - before.0, after.1 - before.1), rows, wanted));
+            }
+            let (blocking, scan) = (&costs[0], &costs[1]);
+            assert!(blocking.1 == scan.1);
+            let (of_iterator, of_scan) = (blocking.0, scan.0);
+            let what = || format!("{of_scan:?} for {of_iterator:?}: seed {seed} begin {begin} {layout:?} {:?}", scan.2);
+            if scan.2.0.async_io || scan.2.0.readahead_size > 0 {
+                // The two begin at different windows to read ahead, by one for each table.
+                assert!(of_scan.0 <= of_iterator.0 + TABLES_AT_ONCE, "{}", what());
+            } else {
+                assert!(of_scan.0 <= of_iterator.0 && of_scan.1 <= of_iterator.1, "{}", what());
+                // An iterator that finds no room for what it reads of an index may read that again.
+                assert!(of_scan == of_iterator || layout.caches_index, "{}", what());
+            }
+        }
+    }
+}
+
+#[test]
+fn nobody_who_polls_reads() {
+    for seed in seeds() {
+        let mut random = Random::new(seed);
+        let layout = Layout::random(&mut random);
+        let dir = tempfile::tempdir().unwrap();
+        let inner = Arc::new(PosixFileSystem::with_backend(Some("pread")));
+        let faulty = Arc::new(FaultInjectionFileSystem::new(inner));
+        let db = layout.open(Arc::clone(&faulty) as Arc<dyn FileSystem>, dir.path());
+        fill(&db, &mut random);
+        for _ in 0..30 {
+            let wanted = random_options(&db, &layout, &mut random);
+            let rows = iterated(&db, &wanted.0, wanted.1).unwrap();
+            let here = std::thread::current().id();
+            let rule = |kind| faulty.add_rule(FaultRule::new(kind, "*", Fault::Io).on_thread(here));
+            let (reads, opens) = (rule(OperationKind::Read), rule(OperationKind::Open));
+            let scan = scan_of(&db, &wanted, &mut random);
+            assert!(scanned(scan).unwrap() == rows, "seed {seed} {layout:?} {wanted:?}");
+            assert_eq!(faulty.remove_rule(reads), Some(0), "reads by the thread that polls: {layout:?} {wanted:?}");
+            assert_eq!(faulty.remove_rule(opens), Some(0), "files opened by it: {layout:?} {wanted:?}");
+        }
+    }
+}
+
+/// Counts the threads that a database asks for.
+#[derive(Debug, Default)]
+struct CountingSpawner(AtomicUsize);
+
+impl Spawner for CountingSpawner {
+    fn spawn(&self, name: &str, job: Job) -> Result<Box<dyn Join>, ferrock::Error> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        StdSpawner::shared().spawn(name, job)
+    }
+}
+
+#[test]
+fn a_scan_of_open_tables_takes_no_thread_of_the_database() {
+    for seed in seeds() {
+        let mut random = Random::new(seed);
+        let mut layout = Layout { max_open_files: -1, ..Layout::random(&mut random) };
+        layout.caches_index &= layout.cache_bytes > 1 << 20;
+        let dir = tempfile::tempdir().unwrap();
+        let spawner = Arc::new(CountingSpawner::default());
+        let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::with_backend(None));
+        let db = layout.open_with(file_system, dir.path(), Some(Arc::clone(&spawner) as Arc<dyn Spawner>));
+        fill(&db, &mut random);
+        let before = spawner.0.load(Ordering::Relaxed);
+        for _ in 0..30 {
+            let mut wanted = random_options(&db, &layout, &mut random);
+            // What a scan reads of indexes and filters is to stay with it.
+            wanted.0.fill_cache |= layout.caches_index;
+            scanned(scan_of(&db, &wanted, &mut random)).unwrap();
+        }
+        assert_eq!(spawner.0.load(Ordering::Relaxed), before, "seed {seed} {layout:?}");
+    }
+}
+
+#[test]
+fn reads_that_fail_fail_the_scan_or_are_made_again() {
+    for seed in seeds() {
+        let mut random = Random::new(seed);
+        let layout = Layout { max_open_files: -1, ..Layout::random(&mut random) };
+        let dir = tempfile::tempdir().unwrap();
+        let inner = Arc::new(PosixFileSystem::with_backend(Some("pread")));
+        let faulty = Arc::new(FaultInjectionFileSystem::new(inner));
+        let db = layout.open(Arc::clone(&faulty) as Arc<dyn FileSystem>, dir.path());
+        fill(&db, &mut random);
+        let mut failed = 0;
+        for round in 0..40 {
+            let wanted = random_options(&db, &layout, &mut random);
+            let rows = iterated(&db, &wanted.0, wanted.1).unwrap();
+            let fault =
+                [Fault::Io, Fault::ShortRead { kept_bytes: 10 }, Fault::BitFlip { seed: random.next_u64() }][round % 3];
+            let from = random.below(20) + 1;
+            let trigger = if round % 2 == 0 { Trigger::Nth(from) } else { Trigger::From(from) };
+            faulty.add_rule(FaultRule::new(OperationKind::Read, "*", fault).when(trigger));
+            let scan = scanned(scan_of(&db, &wanted, &mut random));
+            faulty.clear_rules();
+            match scan {
+                Ok(found) => assert!(found == rows, "seed {seed} {layout:?} {wanted:?}"),
+                Err(error) => {
+                    failed += 1;
+                    assert_ne!(error.kind(), ErrorKind::TryAgain, "{error}");
+                }
+            }
+            let again = scan_of(&db, &wanted, &mut random);
+            assert!(scanned(again).unwrap() == rows, "nothing stays behind: seed {seed} {layout:?} {wanted:?}");
+        }
+        assert!(failed > 0 || layout.cache_bytes > 1 << 20, "seed {seed} {layout:?}");
+    }
+}
