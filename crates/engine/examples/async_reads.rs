@@ -5,6 +5,9 @@
 //! device DIRECTORY [CACHE_MB [READS [TASKS]]]   random reads of it with direct I/O, three rounds of: blocking gets; TASKS
 //!                                               tasks of gets as futures; batches of 32 both ways
 //! paged DIRECTORY [CACHE_MB [READS [TASKS]]]    the same through the page cache
+//! scans DIRECTORY [CACHE_MB [SCANS [TASKS [ROWS]]]]
+//!                                               scans of ROWS rows from random keys with direct I/O, three rounds of: blocking
+//!                                               ones; TASKS tasks of them as futures; and one of all rows both ways
 //! cached get|future|multi|multi-future COUNT    COUNT reads of a small cached database, for counting instructions
 //! ```
 
@@ -175,6 +178,70 @@ fn device(directory: &Path, cache_mb: usize, reads: u64, tasks: u64, direct: boo
     Ok(())
 }
 
+fn scans(directory: &Path, cache_mb: usize, scans: u64, tasks: u64, rows: u64) -> Result<(), Box<dyn Error>> {
+    let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::new());
+    let db = open(directory, &file_system, cache_mb, true)?;
+    let mut iter = db.iter(&ReadOptions::default());
+    iter.seek_to_last();
+    let keys = std::str::from_utf8(iter.key())?.parse::<u64>()? + 1;
+    drop(iter);
+    println!("{keys} keys, {}, {tasks} tasks, {rows} rows", file_system.io_backend());
+    let from = |random: &mut Random| ReadOptions {
+        lower_bound: Some(key(random.below(keys - rows))),
+        limit_hint: rows,
+        ..ReadOptions::default()
+    };
+    let whole = ReadOptions { fill_cache: false, ..ReadOptions::default() };
+    for round in 0..3 {
+        let mut random = Random::new(round);
+        report("iter", &*file_system, scans / 10 * rows, || {
+            for _ in 0..scans / 10 {
+                let mut iter = db.iter(&from(&mut random));
+                iter.seek_to_first();
+                for _ in 1..rows {
+                    iter.next();
+                }
+                assert!(iter.valid(), "a row is there");
+            }
+        });
+        let each = scans / tasks;
+        report("scan_async", &*file_system, each * tasks * rows, || {
+            run((0..tasks)
+                .map(|task| {
+                    let (db, mut random) = (db.clone(), Random::new(round * tasks + task + 100));
+                    async move {
+                        for _ in 0..each {
+                            let batch = db.scan_async(&from(&mut random)).with_limit(rows).next_batch().await;
+                            assert!(batch.is_ok_and(|batch| batch.is_some_and(|batch| batch.len() as u64 == rows)));
+                        }
+                    }
+                })
+                .collect());
+        });
+        report("iter over all", &*file_system, keys, || {
+            let mut iter = db.iter(&whole);
+            iter.seek_to_first();
+            let mut count = 0;
+            while iter.valid() {
+                count += 1;
+                iter.next();
+            }
+            assert_eq!(count, keys);
+        });
+        let (db, whole) = (&db, &whole);
+        report("scan_async over all", &*file_system, keys, || {
+            run(vec![async move {
+                let (mut scan, mut count) = (db.scan_async(whole), 0);
+                while let Ok(Some(batch)) = scan.next_batch().await {
+                    count += batch.len() as u64;
+                }
+                assert_eq!(count, keys);
+            }]);
+        });
+    }
+    Ok(())
+}
+
 fn cached(kind: &str, count: u64) -> Result<(), Box<dyn Error>> {
     const KEYS: u64 = 20_000;
     let mut options = DbOptions::default();
@@ -223,10 +290,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (cache_mb, reads, tasks) = (number(2, 28)? as usize, number(3, 400_000)?, number(4, 10_000)?);
             device(Path::new(&arguments[1]), cache_mb, reads, tasks, mode == "device")
         }
+        Some("scans") if arguments.len() > 1 => {
+            let (cache_mb, count, tasks) = (number(2, 28)? as usize, number(3, 100_000)?, number(4, 1000)?);
+            scans(Path::new(&arguments[1]), cache_mb, count, tasks, number(5, 10)?)
+        }
         Some("cached") if arguments.len() > 2 => cached(&arguments[1], number(2, 0)?),
-        _ => Err(
-            "MODE is fill DIRECTORY KEYS, device or paged DIRECTORY [CACHE_MB [READS [TASKS]]] or cached KIND COUNT"
-                .into(),
-        ),
+        _ => Err("MODE is fill DIRECTORY KEYS, device or paged DIRECTORY [CACHE_MB [READS [TASKS]]], scans DIRECTORY \
+             [CACHE_MB [SCANS [TASKS [ROWS]]]] or cached KIND COUNT"
+            .into()),
     }
 }

@@ -137,11 +137,13 @@ impl TableIter {
 
     fn begin(&mut self, direction: Direction) {
         self.error = None;
-        self.planned = None;
-        self.pausing.forget();
+        if self.options.pauses {
+            self.planned = None;
+            self.pausing.forget();
+            self.pausing.carried_blocks = self.carried_blocks;
+        }
         self.direction = direction;
         self.hinted_blocks = self.carried_blocks.take();
-        self.pausing.carried_blocks = self.hinted_blocks;
         self.is_past_hint = false;
         self.found_blocks = 0;
         self.near.restart();

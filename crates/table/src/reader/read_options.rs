@@ -60,6 +60,7 @@ impl TableReadOptions {
 
     /// # Errors
     /// `Incomplete` or `TryAgain` when the file is not to be read.
+    #[inline]
     pub(crate) fn may_read(&self) -> Result<()> {
         if self.read_tier == ReadTier::BlockCacheOnly {
             return Err(Error::new(ErrorKind::Incomplete, "the block is not in the cache and reads are not allowed"));
