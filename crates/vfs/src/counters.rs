@@ -81,6 +81,11 @@ impl IoCounters {
         counters.device_bytes.add(device_bytes);
     }
 
+    /// A read that shares a request which was counted before.
+    pub(crate) fn joined(&self, label: ReadLabel) {
+        self.classes[label.class.index()].asked_bytes.add(label.asked_bytes);
+    }
+
     /// Somebody waited for a read that was started ahead, or had to make it himself.
     pub fn window_waited(&self) {
         self.windows_waited.add(1);

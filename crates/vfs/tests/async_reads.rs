@@ -156,9 +156,13 @@ fn ten_thousand_reads_on_one_thread() {
             assert_eq!(count, 10_000);
             assert_nothing_in_use(&file_system);
             let counters = file_system.counters().snapshot();
-            assert_eq!(counters.class(ReadClass::Data).requests, 10_000);
+            let requests = counters.class(ReadClass::Data).requests;
             if file_system.io_backend() == "io_uring" {
+                // They overlap, and most wait: what is read for one is there for others.
+                assert!(requests < 5000, "{requests} requests");
                 assert!(counters.read_calls < 20_000, "{} system calls", counters.read_calls);
+            } else {
+                assert_eq!(requests, 10_000);
             }
         }
     }
@@ -271,6 +275,8 @@ fn errors_are_those_of_single_reads() {
 #[derive(Clone, Debug)]
 enum Step {
     Start(u64, usize),
+    /// So many reads around one place, as callers say of final files or not.
+    Burst(u64, usize, bool),
     Poll(usize),
     Drop(usize),
     Finish(usize),
@@ -280,6 +286,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0..BYTES as u64, 1usize..20_000).prop_map(|(offset, length)| Step::Start(offset, length)),
+        1 => (0..BYTES as u64, 1usize..300, any::<bool>()).prop_map(|(at, count, is_final)| Step::Burst(at, count, is_final)),
         2 => any::<usize>().prop_map(Step::Poll),
         2 => any::<usize>().prop_map(Step::Drop),
         1 => any::<usize>().prop_map(Step::Finish),
@@ -290,8 +297,8 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Reads are dropped before they were polled, while they wait, in flight and landed: the others are right, and all
-    /// memory comes back, also when the file system went first.
+    /// Reads are dropped before they were polled, while they wait, in flight and landed: the others are right, all memory
+    /// comes back, also when the file system went first, and there are no more requests than reads.
     #[test]
     fn reads_are_dropped_at_any_moment(steps in proptest::collection::vec(step(), 1..200), direct in any::<bool>()) {
         for file_system in backends() {
@@ -301,13 +308,22 @@ proptest! {
             let pool = file_system.read_layer().unwrap().pool().clone();
             let mut reads: Vec<(usize, usize, AsyncRead)> = Vec::new();
             let clock = SystemClock::shared();
+            let mut started = 0;
             for step in &steps {
                 let pick = |number: usize| (!reads.is_empty()).then(|| number % reads.len());
                 match *step {
                     Step::Start(offset, length) => {
                         let read = file_system.start_async(&file, offset, length, &ReadContext::default());
                         reads.push((offset as usize, length, read));
+                        started += 1;
                     }
+                    Step::Burst(at, count, is_final) => for number in 0..count as u64 {
+                        let context = ReadContext { gap_bytes: at % 3 * 4096, is_final, ..ReadContext::default() };
+                        let (offset, length) = ((at + number * 7919 % 50_000).min(BYTES as u64 - 1), 1 + number as usize * 11);
+                        let read = file_system.start_async(&file, offset, length, &context);
+                        reads.push((offset as usize, length, read));
+                        started += 1;
+                    },
                     Step::Poll(number) => if let Some(at) = pick(number) {
                         let (offset, length, read) = &mut reads[at];
                         if let Poll::Ready(result) = Pin::new(read).poll(&mut Context::from_waker(Waker::noop())) {
@@ -327,6 +343,7 @@ proptest! {
                     Step::Sleep => clock.sleep(Duration::from_micros(50)),
                 }
             }
+            prop_assert!(file_system.counters().snapshot().class(ReadClass::Other).requests <= started);
             drop(file);
             drop(file_system);
             drop(reads);

@@ -15,18 +15,13 @@ use std::task::{Context, Poll};
 
 use ferrock_base::{Error, Result};
 
-use super::batch;
+use super::begin::begin;
 use super::buffer::ReadBuffer;
-use super::context::{ReadContext, ReadLabel};
-use super::driver::{Asked, Outcome, Watched};
+use super::context::ReadContext;
+use super::driver::{Asked, MAX_REQUEST_BYTES, Outcome, Watched};
 use super::layer::{self, Backend, ReadLayer};
-use super::pending::is_passing;
-use super::plan::Run;
 use super::threads::TaskTicket;
 use crate::file_system::RandomAccessFile;
-
-/// Longest request that goes to the ring.
-const MAX_RING_BYTES: usize = 1 << 30;
 
 /// A read on its way. A future that any executor can poll; dropping it gives the read up, without waiting.
 #[derive(Debug)]
@@ -48,7 +43,6 @@ enum State {
 struct RingRead {
     watched: Watched,
     file: Arc<dyn RandomAccessFile>,
-    run: Run,
     offset: u64,
     length: usize,
     context: ReadContext,
@@ -76,11 +70,18 @@ impl Future for AsyncRead {
                 State::Threads(ticket) => ticket.poll(context),
                 State::Ring(read) => match read.watched.poll(context) {
                     Poll::Pending => Poll::Pending,
-                    Poll::Ready(Outcome::Broken) => {
+                    Poll::Ready(Outcome::WithoutRing) => {
                         self.state = read.without_ring();
                         continue;
                     }
-                    Poll::Ready(outcome) => Poll::Ready(read.finish(outcome)),
+                    Poll::Ready(Outcome::Landed(came)) => Poll::Ready(Ok(came.slice_up_to(read.offset, read.length))),
+                    Poll::Ready(Outcome::Late) => Poll::Ready(Err(read.located(layer::took_too_long()))),
+                    Poll::Ready(Outcome::Refused(error)) => Poll::Ready(Err(read.located(error))),
+                    Poll::Ready(Outcome::Failed(error)) => {
+                        let error = std::io::Error::from_raw_os_error(-error);
+                        let error = crate::util::io_error("read", read.file.path(), error);
+                        Poll::Ready(Err(error.at_offset(read.offset)))
+                    }
                 },
             };
             if polled.is_ready() {
@@ -94,34 +95,6 @@ impl Future for AsyncRead {
 impl RingRead {
     fn located(&self, error: Error) -> Error {
         error.in_file(self.file.path()).at_offset(self.offset)
-    }
-
-    /// What the ring said. What it did not read, or not whole, is read without it.
-    fn finish(&self, outcome: Outcome) -> Result<ReadBuffer> {
-        let (memory, result) = match outcome {
-            Outcome::Landed(memory, result) => (memory, result),
-            Outcome::Late => return Err(self.located(layer::took_too_long())),
-            Outcome::Refused(error) => return Err(self.located(error)),
-            Outcome::Broken => return self.file.read_range(self.offset, self.length, &self.context),
-        };
-        let present = usize::try_from(self.file.size().min(self.run.end) - self.run.start).unwrap_or(usize::MAX);
-        match usize::try_from(result) {
-            Ok(count) if count >= present => {
-                if let Some(layer) = self.file.read_layer() {
-                    layer.counters().read(present as u64, 0);
-                }
-                let read = ReadBuffer::from_pool(self.run.start, memory, 0..present);
-                Ok(read.slice_up_to(self.offset, self.length))
-            }
-            Err(_) if !is_passing(result) => {
-                let error = std::io::Error::from_raw_os_error(-result);
-                Err(crate::util::io_error("read", self.file.path(), error).at_offset(self.run.start))
-            }
-            _ => {
-                drop(memory);
-                self.file.read_range(self.offset, self.length, &self.context)
-            }
-        }
     }
 
     /// The same read by threads.
@@ -152,46 +125,37 @@ pub(crate) fn start_async(
     context: &ReadContext,
 ) -> AsyncRead {
     let state = match layer {
-        Some(layer) => begin(layer, file, offset, length, context),
+        Some(layer) => start(layer, file, offset, length, context),
         None => State::Ready(file.read_range(offset, length, context)),
     };
     AsyncRead { state }
 }
 
-fn begin(
+fn start(
     layer: &ReadLayer,
     file: &Arc<dyn RandomAccessFile>,
     offset: u64,
     length: usize,
     context: &ReadContext,
 ) -> State {
-    let watch = match layer::start_watch(Some(layer), context) {
-        Ok(watch) => watch,
-        Err(error) => return State::Ready(Err(error.in_file(file.path()).at_offset(offset))),
-    };
-    let Some(wanted) = batch::wanted(&**file, 0, offset, length) else {
-        return State::Ready(Ok(ReadBuffer::from_vec(offset, Vec::new())));
+    let begun = match begin(Some(layer), &**file, offset, length, context) {
+        Ok(begun) => begun,
+        Err(over) => return State::Ready(over),
     };
     if let Backend::AtOnce = layer.backend()
         && file.reads_at_once()
     {
         return State::Ready(file.read_range(offset, length, context));
     }
-    let run = Run::of(wanted, batch::unit_of(&**file));
-    let is_for_ring = run.length() <= MAX_RING_BYTES && i64::try_from(run.end).is_ok();
+    let is_for_ring = begun.stretch.length() <= MAX_REQUEST_BYTES && i64::try_from(begun.stretch.end).is_ok();
     if file.raw_fd().is_some()
         && is_for_ring
         && let Some(driver) = layer.driver()
     {
-        let asked = Asked {
-            file: Arc::clone(file),
-            offset: run.start,
-            length: run.length(),
-            label: ReadLabel { class: context.class, asked_bytes: run.asked_bytes },
-            end_us: watch.end_us(),
-        };
+        let end_us = begun.watch.end_us();
+        let asked = Asked { file: Arc::clone(file), stretch: begun.stretch, context: *context, end_us };
         if let Some(watched) = driver.start(asked) {
-            return State::Ring(RingRead { watched, file: Arc::clone(file), run, offset, length, context: *context });
+            return State::Ring(RingRead { watched, file: Arc::clone(file), offset, length, context: *context });
         }
     }
     by_threads(layer, file, offset, length, context)

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use ferrock_base::Result;
 
+use super::begin::{Begun, begin};
 use super::buffer::ReadBuffer;
 use super::context::{ReadClass, ReadContext, ReadLabel};
 use super::layer::{self, ReadLayer};
@@ -77,11 +78,10 @@ pub(crate) fn read_range<F: RandomAccessFile + ?Sized>(
 ) -> Result<ReadBuffer> {
     let layer = file.read_layer();
     let located = |error: ferrock_base::Error| error.in_file(file.path()).at_offset(offset);
-    let watch = layer::start_watch(layer, context).map_err(located)?;
-    let Some(wanted) = wanted(file, 0, offset, length) else {
-        return Ok(ReadBuffer::from_vec(offset, Vec::new()));
+    let Begun { wanted, unit, watch, .. } = match begin(layer, file, offset, length, context) {
+        Ok(begun) => begun,
+        Err(over) => return over,
     };
-    let unit = unit_of(file);
     let run = Run::of(wanted, unit);
     let memory = take_memory(layer, run.length()).map_err(located)?;
     let read = match start_timed(layer, file, &run, unit, memory, context) {

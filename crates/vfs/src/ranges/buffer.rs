@@ -38,6 +38,7 @@ pub struct ReadBuffer {
     valid: Range<usize>,
     /// What of the storage was asked for; within `valid`.
     view: Range<usize>,
+    is_shared: bool,
 }
 
 impl fmt::Debug for ReadBuffer {
@@ -57,13 +58,19 @@ impl ReadBuffer {
     pub fn from_vec(offset: u64, bytes: Vec<u8>) -> Self {
         let whole = 0..bytes.len();
         let storage = Arc::new(Storage::Owned(bytes));
-        Self { storage, memory_offset: offset, valid: whole.clone(), view: whole }
+        Self { storage, memory_offset: offset, valid: whole.clone(), view: whole, is_shared: false }
     }
 
     /// All the valid bytes of a buffer whose first byte lies at `memory_offset` of the file.
     pub(crate) fn from_pool(memory_offset: u64, memory: PooledMemory, valid: Range<usize>) -> Self {
         debug_assert!(valid.end <= memory.bytes().len());
-        Self { storage: Arc::new(Storage::Pooled(memory)), memory_offset, view: valid.clone(), valid }
+        let storage = Arc::new(Storage::Pooled(memory));
+        Self { storage, memory_offset, view: valid.clone(), valid, is_shared: false }
+    }
+
+    /// The same, marked as [`is_shared`](Self::is_shared).
+    pub(crate) fn shared_if(self, is_shared: bool) -> Self {
+        Self { is_shared, ..self }
     }
 
     /// The same memory, of which only a part is valid.
@@ -100,6 +107,12 @@ impl ReadBuffer {
     #[must_use]
     pub fn device_range(&self) -> Range<u64> {
         self.memory_offset + self.valid.start as u64..self.memory_offset + self.valid.end as u64
+    }
+
+    /// True when reads of others were given bytes of the same request, maybe the same ones.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// Another range of the same memory; `None` when not all of it was read.

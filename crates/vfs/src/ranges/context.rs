@@ -54,6 +54,9 @@ pub struct ReadContext {
     pub deadline_us: u64,
     /// How long a request may take; zero is for ever. One that takes longer ends with `TimedOut`.
     pub io_timeout: Duration,
+    /// The bytes were written for good before the file was opened, as a table's are. A read that wakes may then get what a
+    /// request brings that was on its way to the device when the read began.
+    pub is_final: bool,
 }
 
 impl Default for ReadContext {
@@ -64,6 +67,7 @@ impl Default for ReadContext {
             max_request_bytes: DEFAULT_MAX_REQUEST_BYTES,
             deadline_us: 0,
             io_timeout: Duration::ZERO,
+            is_final: false,
         }
     }
 }

@@ -5,11 +5,12 @@
 //! pool.rs      aligned memory that is used again
 //! buffer.rs    ReadBuffer: a view of bytes that were read
 //! plan.rs      from ranges to requests: alignment, coalescing, splitting
+//! begin.rs     what every read of one range begins with
 //! batch.rs     a planned batch: performed, and each range given its own result
 //! pending.rs   PendingRead: a read that was started and is waited for later
 //! reactor.rs   reads in flight on a completion ring
 //! threads.rs   reads performed by threads, where there is no ring
-//! driver.rs    reads that wake: the thread that sleeps for completions
+//! driver/      reads that wake: what shares a request, and the thread that sleeps for completions
 //! async_read.rs  AsyncRead: such a read, or one by threads, as a future
 //! layer.rs     what a file system and its files share for all this
 //! ```
@@ -18,11 +19,10 @@
 
 mod async_read;
 mod batch;
+mod begin;
 mod buffer;
 mod context;
 mod driver;
-#[cfg(test)]
-mod driver_tests;
 mod layer;
 mod pending;
 mod plan;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use ferrock_base::Result;
 
 use super::batch::{self, Piece};
+use super::begin::{Begun, begin};
 use super::buffer::ReadBuffer;
 use super::context::{ReadContext, ReadLabel};
 use super::layer::{self, Backend, ReadLayer};
@@ -177,25 +178,21 @@ pub(crate) fn start_read(
     context: &ReadContext,
 ) -> PendingRead {
     let Some(layer) = layer else { return PendingRead::ready(file.read_range(offset, length, context)) };
-    let state = begin(layer, file, offset, length, context);
+    let state = start(layer, file, offset, length, context);
     PendingRead { state, length, counters: Some(Arc::clone(layer.counters())) }
 }
 
-fn begin(
+fn start(
     layer: &ReadLayer,
     file: &Arc<dyn RandomAccessFile>,
     offset: u64,
     length: usize,
     context: &ReadContext,
 ) -> State {
-    let watch = match layer::start_watch(Some(layer), context) {
-        Ok(watch) => watch,
-        Err(error) => return State::Ready(Err(error.in_file(file.path()).at_offset(offset))),
+    let Begun { wanted, unit, watch, .. } = match begin(Some(layer), &**file, offset, length, context) {
+        Ok(begun) => begun,
+        Err(over) => return State::Ready(over),
     };
-    let Some(wanted) = batch::wanted(&**file, 0, offset, length) else {
-        return State::Ready(Ok(ReadBuffer::from_vec(offset, Vec::new())));
-    };
-    let unit = batch::unit_of(&**file);
     let run = Run::of(wanted, unit);
     if !layer.has_room_ahead(run.length()) {
         return State::Deferred { file: Arc::clone(file), offset, context: *context };

@@ -26,6 +26,51 @@ pub(crate) struct Wanted {
     pub(crate) end: u64,
 }
 
+/// A piece of a file: what is wanted of it, and the units that hold that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    /// Aligned.
+    pub(crate) start: u64,
+    /// Aligned, so that it may lie past the end of the file.
+    pub(crate) end: u64,
+    /// Where the first wanted byte lies.
+    pub(crate) asked_start: u64,
+    /// Where the last wanted byte ends.
+    pub(crate) asked_end: u64,
+}
+
+impl Stretch {
+    /// The stretch that holds one range.
+    pub(crate) fn of(wanted: &Wanted, unit: u64) -> Self {
+        let (start, end) = (align_down(wanted.start, unit), align_up(wanted.end, unit));
+        Self { start, end, asked_start: wanted.start, asked_end: wanted.end }
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Whether one that begins no earlier may share a request with this one: they share a unit, or touch, or at most so
+    /// many unwanted bytes lie between them.
+    pub(crate) fn is_near(&self, behind: &Self, gap_bytes: u64) -> bool {
+        behind.start <= self.end || behind.asked_start.saturating_sub(self.asked_end) <= gap_bytes
+    }
+
+    /// Both, with what lies between.
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        Self {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+            asked_start: self.asked_start.min(other.asked_start),
+            asked_end: self.asked_end.max(other.asked_end),
+        }
+    }
+
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
 /// What is read of the file in one piece of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
@@ -42,16 +87,12 @@ pub(crate) struct Run {
 impl Run {
     /// The run that holds one range.
     pub(crate) fn of(wanted: Wanted, unit: u64) -> Self {
-        Self::at(&wanted, 0, unit)
+        Self::at(&Stretch::of(&wanted, unit), 0)
     }
 
-    fn at(wanted: &Wanted, position: usize, unit: u64) -> Self {
-        Self {
-            start: align_down(wanted.start, unit),
-            end: align_up(wanted.end, unit),
-            members: position..position + 1,
-            asked_bytes: wanted.end - wanted.start,
-        }
+    fn at(alone: &Stretch, position: usize) -> Self {
+        let Stretch { start, end, asked_start, asked_end } = *alone;
+        Self { start, end, members: position..position + 1, asked_bytes: asked_end - asked_start }
     }
 
     pub(crate) fn length(&self) -> usize {
@@ -82,25 +123,22 @@ fn align_up(offset: u64, unit: u64) -> u64 {
 
 /// Joins the ranges of one file, which are sorted by where they start.
 pub(crate) fn coalesce(wanted: &[Wanted], unit: u64, gap_bytes: u64) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
-    // Where the wanted bytes of the last run end.
-    let mut asked_end = 0;
+    let mut runs: Vec<(Run, Stretch)> = Vec::new();
     for (position, next) in wanted.iter().enumerate() {
-        let alone = Run::at(next, position, unit);
-        if let Some(run) = runs.last_mut() {
-            let shares_a_unit = alone.start < run.end;
-            let is_near = alone.start == run.end || next.start.saturating_sub(asked_end) <= gap_bytes;
-            let fits = alone.end.max(run.end) - run.start <= MAX_RUN_BYTES;
-            if shares_a_unit || is_near && fits {
-                run.end = run.end.max(alone.end);
+        let alone = Stretch::of(next, unit);
+        if let Some((run, stretch)) = runs.last_mut() {
+            let shares_a_unit = alone.start < stretch.end;
+            let joined = stretch.with(&alone);
+            let fits = joined.length() <= MAX_RUN_BYTES;
+            if shares_a_unit || stretch.is_near(&alone, gap_bytes) && fits {
+                *stretch = joined;
+                run.end = joined.end;
                 run.members.end = position + 1;
-                run.asked_bytes += alone.asked_bytes;
-                asked_end = asked_end.max(next.end);
+                run.asked_bytes += next.end - next.start;
                 continue;
             }
         }
-        asked_end = next.end;
-        runs.push(alone);
+        runs.push((Run::at(&alone, position), alone));
     }
-    runs
+    runs.into_iter().map(|(run, _)| run).collect()
 }

@@ -1,0 +1,155 @@
+//! Hand-overs under the model checker.
+
+use super::*;
+use ferrock_base::thread::{Job, Join};
+use shuttle::thread;
+
+const ITERATIONS: usize = 3000;
+
+#[derive(Debug)]
+struct ModelSpawner;
+
+struct ModelJoin(thread::JoinHandle<()>);
+
+impl Join for ModelJoin {
+    fn join(self: Box<Self>) -> Result<()> {
+        self.0.join().unwrap();
+        Ok(())
+    }
+}
+
+impl Spawner for ModelSpawner {
+    fn spawn(&self, _name: &str, job: Job) -> Result<Box<dyn Join>> {
+        Ok(Box::new(ModelJoin(thread::spawn(job))))
+    }
+}
+
+fn played(kernel: &Arc<Kernel>, play: impl Fn(&Kernel) -> bool + Send + 'static) -> thread::JoinHandle<()> {
+    let kernel = Arc::clone(kernel);
+    thread::spawn(move || while play(&kernel) {})
+}
+
+/// Lets go of the driver, and sees that nothing is left of it.
+fn finish(owned: OwnedDriver, kernel: &Kernel, played: thread::JoinHandle<()>, file: &Arc<dyn RandomAccessFile>) {
+    let driver = Arc::clone(&owned.0);
+    drop(owned);
+    while driver.has_thread() {
+        thread::yield_now();
+    }
+    kernel.end();
+    played.join().unwrap();
+    assert_eq!((driver.pool.usage().in_use_bytes, Arc::strong_count(file)), (0, 1));
+}
+
+/// Whoever polls is woken, by whichever thread submitted; what is dropped meanwhile is freed once, after the kernel; the
+/// driver's thread ends with its owner, and none sleeps for ever. Sleeps have no end here: a lost wake-up is a deadlock.
+fn wakes_and_drops() {
+    let kernel = Arc::new(Kernel::default());
+    let owned = driver(&kernel, &BufferPool::default(), Arc::new(ModelSpawner));
+    let played = played(&kernel, Kernel::perform);
+    let file = file();
+    let reader = {
+        let (driver, file) = (Arc::clone(&owned.0), Arc::clone(&file));
+        thread::spawn(move || {
+            let first = driver.start(asked(&file, 0, 8)).unwrap();
+            let second = driver.start(asked(&file, 100, 8)).unwrap();
+            assert_landed(&second, 100, 8);
+            assert_landed(&first, 0, 8);
+        })
+    };
+    let given_up = owned.0.start(asked(&file, 200, 8)).unwrap();
+    let read = owned.0.start(asked(&file, 300, 8)).unwrap();
+    let _ = given_up.poll(&Context::from_waker(Waker::noop()));
+    drop(given_up);
+    assert_landed(&read, 300, 8);
+    drop(read);
+    reader.join().unwrap();
+    finish(owned, &kernel, played, &file);
+}
+
+/// The same with reads that may share requests, also ones in flight: one that is dropped takes nothing from the others.
+fn joins_and_drops() {
+    let kernel = Arc::new(Kernel::default());
+    let owned = driver(&kernel, &BufferPool::default(), Arc::new(ModelSpawner));
+    let played = played(&kernel, Kernel::perform);
+    let file = file();
+    let finals = |start, length| {
+        let asked = asked(&file, start, length);
+        Asked { context: ReadContext { is_final: true, ..asked.context }, ..asked }
+    };
+    let reader = {
+        let (driver, first, second, third) = (Arc::clone(&owned.0), finals(0, 8), finals(8, 8), finals(0, 8));
+        thread::spawn(move || {
+            let first = driver.start(first).unwrap();
+            let second = driver.start(second).unwrap();
+            let third = driver.start(third).unwrap();
+            drop(first);
+            assert_landed(&second, 8, 8);
+            assert_landed(&third, 0, 8);
+        })
+    };
+    let given_up = owned.0.start(finals(4, 8)).unwrap();
+    let read = owned.0.start(finals(4, 2)).unwrap();
+    let _ = given_up.poll(&Context::from_waker(Waker::noop()));
+    drop(given_up);
+    assert_landed(&read, 4, 2);
+    drop(read);
+    reader.join().unwrap();
+    finish(owned, &kernel, played, &file);
+}
+
+/// Requests that fail: who shared one is read alone, and is woken in the end.
+fn fails_and_drops() {
+    const INTERRUPTED: i32 = 4;
+    let kernel = Arc::new(Kernel::default());
+    let owned = driver(&kernel, &BufferPool::default(), Arc::new(ModelSpawner));
+    let count = AtomicBool::new(false);
+    let played = played(&kernel, move |kernel| {
+        // Every other request.
+        let manner = if count.fetch_xor(true, Ordering::Relaxed) { Manner::Whole } else { Manner::Error(INTERRUPTED) };
+        kernel.await_request() && kernel.perform_at(0, manner)
+    });
+    let file = file();
+    let check = |read: &Watched, start| match outcome(read) {
+        Outcome::Landed(came) => assert_eq!(came.slice(start, 1).unwrap().bytes(), [byte_at(start)]),
+        Outcome::WithoutRing => {}
+        _ => panic!("it is neither read nor left to others"),
+    };
+    let reader = {
+        let (driver, file) = (Arc::clone(&owned.0), Arc::clone(&file));
+        thread::spawn(move || {
+            let reads = [0, 8, 16].map(|start| (start, driver.start(asked(&file, start, 8)).unwrap()));
+            reads.iter().for_each(|(start, read)| check(read, *start));
+        })
+    };
+    let given_up = owned.0.start(asked(&file, 8, 8)).unwrap();
+    let read = owned.0.start(asked(&file, 0, 24)).unwrap();
+    let _ = given_up.poll(&Context::from_waker(Waker::noop()));
+    drop(given_up);
+    check(&read, 0);
+    drop(read);
+    reader.join().unwrap();
+    finish(owned, &kernel, played, &file);
+}
+
+#[test]
+fn shuttle_the_driver_wakes_who_polls() {
+    shuttle::check_random(wakes_and_drops, ITERATIONS);
+}
+
+#[test]
+fn shuttle_the_driver_wakes_who_polls_with_few_preemptions() {
+    shuttle::check_pct(wakes_and_drops, ITERATIONS, 3);
+}
+
+#[test]
+fn shuttle_reads_join_and_are_dropped() {
+    shuttle::check_random(joins_and_drops, ITERATIONS);
+    shuttle::check_pct(joins_and_drops, ITERATIONS, 3);
+}
+
+#[test]
+fn shuttle_requests_of_several_reads_fail() {
+    shuttle::check_random(fails_and_drops, ITERATIONS);
+    shuttle::check_pct(fails_and_drops, ITERATIONS, 3);
+}
