@@ -331,6 +331,38 @@ fn requests_are_those_of_blocking_reads() {
 }
 
 #[test]
+fn a_block_that_many_wait_for_is_read_and_made_once() {
+    const FUTURES: u64 = 1000;
+    let Some((_, file_system)) = file_systems().pop().filter(|(name, _)| *name == "io_uring") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let db = open(Arc::clone(&file_system), dir.path(), family_options(), 64 << 20);
+    fill(&db);
+    db.compact_range(None, None).unwrap();
+    drop(db);
+    for options in [ReadOptions::default(), ReadOptions { fill_cache: false, ..ReadOptions::default() }] {
+        let cache = cache_of(64 << 20);
+        let mut db_options = DbOptions::default();
+        db_options.components.file_system = Some(Arc::clone(&file_system));
+        db_options.components.block_cache = Some(Arc::clone(&cache));
+        db_options.use_direct_reads = true;
+        let db = Db::open_cf(dir.path(), db_options, vec![("default".to_owned(), family_options())]).unwrap().0;
+        let uncached = ReadOptions { fill_cache: false, ..ReadOptions::default() };
+        let value_of = |number| owned(db.get_with(&uncached, &key(number))).unwrap();
+        let (wanted, key) = (5..KEYS).find_map(|number| Some((value_of(number)?, key(number)))).unwrap();
+        let (counted, stats) = (file_system.counters().snapshot(), cache.stats().total());
+        // All are started before any is polled.
+        let futures = (0..FUTURES).map(|_| db.get_async(&options, &key)).collect();
+        Tasks::run(futures, &mut |_, result| assert_eq!(owned(result).unwrap().as_ref(), Some(&wanted)));
+        let requests = file_system.counters().snapshot().all_classes().since(counted.all_classes());
+        assert!((1..FUTURES / 2).contains(&requests.requests), "{requests:?}");
+        let after = cache.stats().total();
+        assert_eq!((after.hits - stats.hits, after.misses - stats.misses), (0, FUTURES), "each looked once");
+        let inserts = after.inserts - stats.inserts;
+        assert!(inserts <= requests.requests && (inserts > 0) == options.fill_cache, "{inserts} of {requests:?}");
+    }
+}
+
+#[test]
 fn reads_that_are_not_allowed_say_so() {
     let db = open(Arc::new(MemoryFileSystem::new()), Path::new("/db"), family_options(), 2000);
     fill(&db);

@@ -55,7 +55,8 @@ impl TableReadOptions {
     /// How the file layer is asked for bytes of this read.
     #[must_use]
     pub fn read_context(&self, class: ReadClass) -> ReadContext {
-        ReadContext { deadline_us: self.deadline_us, io_timeout: self.io_timeout, ..ReadContext::for_class(class) }
+        let Self { deadline_us, io_timeout, .. } = *self;
+        ReadContext { deadline_us, io_timeout, is_final: true, ..ReadContext::for_class(class) }
     }
 
     /// # Errors

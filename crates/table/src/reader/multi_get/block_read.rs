@@ -61,8 +61,15 @@ impl Future for BlockRead {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let read = ready!(Pin::new(&mut self.read).poll(context));
-        let stored = read.as_ref().map(ReadBuffer::bytes).map_err(Clone::clone);
         let offset = self.needed.handle.offset;
+        // One look into the cache costs less than checking, copying and decoding a block, and evicting another for it; but
+        // of a read that nobody shared, nobody made a block.
+        if read.as_ref().is_ok_and(ReadBuffer::is_shared)
+            && let Some(block) = self.table.made_meanwhile(self.needed)
+        {
+            return Poll::Ready(Ok(LoadedBlock { offset, block }));
+        }
+        let stored = read.as_ref().map(ReadBuffer::bytes).map_err(Clone::clone);
         let block = self.table.finish_read(&self.options, self.needed, stored);
         Poll::Ready(block.map(|block| LoadedBlock { offset, block }))
     }

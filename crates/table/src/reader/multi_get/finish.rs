@@ -5,6 +5,7 @@ use crate::blocks::{BlockRef, BlockRole};
 use crate::reader::block_loader::short_read;
 use crate::reader::{TableReadOptions, TableReader};
 use ferrock_base::Result;
+use std::sync::OnceLock;
 
 impl TableReader {
     /// Checks and decodes the bytes that were read, and puts the block where this table has blocks of its kind.
@@ -23,12 +24,7 @@ impl TableReader {
         if stored.len() < length {
             return Err(self.loader.in_file(short_read(handle.offset, length, stored.len())));
         }
-        let kept = match role {
-            BlockRole::Index => self.index.partitions.as_ref(),
-            BlockRole::Filter => self.filter.as_ref().and_then(|filter| filter.partitions()),
-            BlockRole::Data | BlockRole::IndexTop | BlockRole::FilterIndex => None,
-        };
-        let slot = kept.and_then(|partitions| partitions.slot(handle));
+        let slot = self.kept_slot(needed);
         let verify = options.verify_checksums || slot.is_some();
         let block = match role {
             BlockRole::Index => self.loader.decode_index_extent(stored.to_vec(), handle, verify)?,
@@ -38,6 +34,29 @@ impl TableReader {
             Some(slot) => Ok(slot.get_or_init(|| BlockRef::standalone(block)).clone()),
             None => self.loader.keep_as(role, handle, block, options).map_err(|error| self.loader.in_file(error)),
         }
+    }
+
+    /// Where the table keeps the block itself.
+    fn kept_slot(&self, needed: NeededBlock) -> Option<&OnceLock<BlockRef>> {
+        let kept = match needed.role {
+            BlockRole::Index => self.index.partitions.as_ref(),
+            BlockRole::Filter => self.filter.as_ref().and_then(|filter| filter.partitions()),
+            BlockRole::Data | BlockRole::IndexTop | BlockRole::FilterIndex => None,
+        };
+        kept.and_then(|partitions| partitions.slot(needed.handle))
+    }
+
+    /// The block, if somebody made it of the same read meanwhile. The cache counts nothing: the miss of this lookup was
+    /// counted when it began to read, and it did read.
+    pub(super) fn made_meanwhile(&self, needed: NeededBlock) -> Option<BlockRef> {
+        let block = match self.kept_slot(needed) {
+            Some(slot) => slot.get().cloned(),
+            None => self.loader.peek(needed.handle),
+        }?;
+        if needed.role == BlockRole::Data {
+            self.loader.note_block_read();
+        }
+        Some(block)
     }
 
     /// Bytes to read for a block: with its trailer, and an index partition with its row bounds.
