@@ -1,0 +1,211 @@
+//! Scans that pause where they would have to read: driven from outside they go where scans go that read for themselves, both
+//! ways, over tables of every form that RocksDB wrote; and they read nothing.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking"
+)]
+
+#[expect(dead_code, reason = "each test binary uses a part")]
+mod common;
+
+use common::{Entries, comparator_of, open_by_itself, scan};
+use ferrock_base::internal_key::user_key;
+use ferrock_base::random::Random;
+use ferrock_base::{Error, ErrorKind, InternalIterator};
+use ferrock_cache::{BlockCache, CacheOptions};
+use ferrock_table::{ScanBounds, TableIter, TableReadOptions, TableReader, TableReaderParams};
+use ferrock_vfs::{FileSystem, PosixFileSystem, ReadClass};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn tables() -> Vec<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let list = std::fs::read_to_string(dir.join("expected.tsv")).unwrap();
+    let names = list.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split('\t').next());
+    names.map(|name| dir.join(name)).collect()
+}
+
+/// Makes the reads that a paused scan lacks until it goes on. What it cannot be supplied with it reads for itself.
+struct Supplier<'a> {
+    reader: &'a TableReader,
+    file_system: &'a dyn FileSystem,
+    /// The scan begins reads ahead.
+    reads_ahead: bool,
+    /// Reads that were made for the scan, and pauses in which it had to read for itself.
+    supplied: u64,
+    left: u64,
+}
+
+impl Supplier<'_> {
+    fn requests(&self) -> u64 {
+        let counters = self.file_system.counters().snapshot();
+        ReadClass::ALL.iter().map(|&class| counters.class(class).requests).sum()
+    }
+
+    /// Moves a scan, and drives it on until it is not paused any more.
+    fn drive(&mut self, iter: &mut TableIter, step: impl Fn(&mut TableIter)) {
+        let before = self.requests();
+        step(iter);
+        assert!(self.reads_ahead || self.requests() == before, "it read by itself");
+        while iter.is_paused() {
+            assert!(!iter.valid());
+            assert_eq!(iter.status().unwrap_err().kind(), ErrorKind::TryAgain);
+            let Some(read) = iter.lack().cloned() else {
+                self.left += 1;
+                iter.set_pausing(false);
+                iter.resume();
+                iter.set_pausing(true);
+                continue;
+            };
+            self.supplied += 1;
+            let context = iter.read_context();
+            drop(iter.take_started());
+            let bytes = iter.file().read_range(read.offset(), read.length(), &context);
+            let before = self.requests();
+            iter.supply(&read, bytes);
+            iter.resume();
+            assert!(self.reads_ahead || self.requests() == before, "it read by itself");
+        }
+        assert_eq!(self.reader.file_size(), iter.reader().file_size());
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Move {
+    First,
+    Last,
+    Seek(Vec<u8>),
+    SeekForPrev(Vec<u8>),
+    Next,
+    Prev,
+}
+
+impl Move {
+    fn random(random: &mut Random, entries: &Entries) -> Self {
+        let key = || entries[0].0.clone();
+        let target = entries.get(random.below(entries.len() as u64) as usize).map_or_else(key, |entry| entry.0.clone());
+        match random.below(20) {
+            0 => Self::First,
+            1 => Self::Last,
+            2..5 => Self::Seek(target),
+            5..7 => Self::SeekForPrev(target),
+            7..16 => Self::Next,
+            _ => Self::Prev,
+        }
+    }
+
+    fn apply(&self, iter: &mut TableIter) {
+        match self {
+            Self::First => iter.seek_to_first(),
+            Self::Last => iter.seek_to_last(),
+            Self::Seek(target) => iter.seek(target),
+            Self::SeekForPrev(target) => iter.seek_for_prev(target),
+            Self::Next if iter.valid() => iter.next(),
+            Self::Prev => iter.prev(),
+            Self::Next => {}
+        }
+    }
+}
+
+/// Random moves over a table, of a scan that pauses and one that reads.
+fn compare(
+    reader: &Arc<TableReader>,
+    file_system: &dyn FileSystem,
+    entries: &Entries,
+    (seed, reads_ahead): (u64, bool),
+) -> (u64, u64) {
+    let mut random = Random::new(seed);
+    let order = comparator_of(reader.properties());
+    let mut supplier = Supplier { reader, file_system, reads_ahead, supplied: 0, left: 0 };
+    for _ in 0..6 {
+        let mut bound = || user_key(&entries[random.below(entries.len() as u64) as usize].0).to_vec();
+        let (a, b) = (bound(), bound());
+        let (low, high) = if order.user().compare(&a, &b).is_lt() { (a, b) } else { (b, a) };
+        let lower = (random.below(3) == 0).then_some(low);
+        let upper = (random.below(3) == 0).then_some(high);
+        let bounds = ScanBounds::new(lower, upper).with_limit_hint([0, 0, 5][random.below(3) as usize]);
+        let bounds = Arc::new(bounds);
+        let options = TableReadOptions {
+            fill_cache: random.below(2) == 0,
+            readahead_bytes: [0, 0, 9000][random.below(3) as usize],
+            async_io: reads_ahead,
+            ..TableReadOptions::default()
+        };
+        let mut reading = reader.iter_within(options, Arc::clone(&bounds));
+        let mut pausing = reader.iter_within(TableReadOptions { pauses: true, ..options }, bounds);
+        for _ in 0..120 {
+            let step = Move::random(&mut random, entries);
+            step.apply(&mut reading);
+            supplier.drive(&mut pausing, |iter| step.apply(iter));
+            reading.status().unwrap();
+            pausing.status().unwrap();
+            let stands = |iter: &TableIter| iter.valid().then(|| (iter.key().to_vec(), iter.value().to_vec()));
+            assert!(stands(&reading) == stands(&pausing), "seed {seed} {step:?}");
+        }
+    }
+    (supplier.supplied, supplier.left)
+}
+
+fn compare_all(reads_ahead: bool) {
+    let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::with_backend(Some("pread")));
+    let (mut supplied, mut left, mut compared) = (0, 0, 0);
+    for (number, path) in tables().iter().enumerate() {
+        for (round, cache_bytes) in [None, Some(2000), Some(1 << 20)].into_iter().enumerate() {
+            let cache = cache_bytes.map(|capacity_bytes| {
+                let options = CacheOptions { capacity_bytes, ..CacheOptions::default() };
+                BlockCache::new(options)
+            });
+            let change = |params: &mut TableReaderParams| {
+                Arc::make_mut(&mut params.options).cache_index_and_filter_blocks = round > 0;
+            };
+            let reader = open_by_itself(&file_system, path, cache, change).unwrap();
+            let entries = scan(&reader, TableReadOptions { fill_cache: false, ..Default::default() }).unwrap();
+            if entries.is_empty() {
+                continue;
+            }
+            let seed = (3 * number + round) as u64;
+            let (more, itself) = compare(&reader, &*file_system, &entries, (seed, reads_ahead));
+            (supplied, left, compared) = (supplied + more, left + itself, compared + 1);
+        }
+    }
+    assert!(compared > 60 && supplied > 5000, "{compared} tables, {supplied} reads");
+    // Where an index or a filter is to be in a cache that has no room for it.
+    assert!(left > 0 && left < supplied / 2, "{left} of {supplied}");
+}
+
+#[test]
+fn they_go_where_scans_go_that_read() {
+    compare_all(false);
+}
+
+#[test]
+fn reading_ahead_they_go_there_too() {
+    compare_all(true);
+}
+
+#[test]
+fn a_read_that_fails_is_made_again_by_the_scan_but_not_when_time_ran_out() {
+    let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::with_backend(Some("pread")));
+    let path = tables().into_iter().next().unwrap();
+    let reader = open_by_itself(&file_system, &path, None, |_| {}).unwrap();
+    let options = TableReadOptions { pauses: true, ..TableReadOptions::default() };
+    for (kind, is_final) in [(ErrorKind::Io, false), (ErrorKind::TimedOut, true)] {
+        let mut iter = reader.iter_within(options, Arc::default());
+        iter.seek_to_first();
+        let read = iter.lack().cloned().unwrap();
+        iter.supply(&read, Err(Error::new(kind, "no")));
+        iter.resume();
+        if is_final {
+            assert!(!iter.is_paused());
+            assert_eq!(iter.status().unwrap_err().kind(), kind);
+            continue;
+        }
+        assert!(iter.is_paused() && iter.lack().is_none(), "it is not asked for twice");
+        iter.set_pausing(false);
+        iter.resume();
+        assert!(iter.valid());
+    }
+}
