@@ -80,8 +80,13 @@ impl Cursor {
         filled.map(|_| ())
     }
 
+    /// What was filled. The next batch will be about as large.
     pub(super) fn take_batch(&mut self) -> ScanBatch {
-        std::mem::take(&mut self.batch)
+        let next = match self.rows_left {
+            0 => ScanBatch::default(),
+            _ => ScanBatch::with_capacity(self.batch.bytes.len(), self.batch.ends.len()),
+        };
+        std::mem::replace(&mut self.batch, next)
     }
 
     /// Begins the reads that the paused iterator lacks; `None` when it has to read for itself.

@@ -64,6 +64,10 @@ impl ScanBatch {
         Some((&self.bytes[start..key_end], &self.bytes[key_end..end]))
     }
 
+    fn with_capacity(bytes: usize, rows: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes + bytes / 16), ends: Vec::with_capacity(rows + rows / 16) }
+    }
+
     fn push(&mut self, key: &[u8], value: &[u8]) {
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();

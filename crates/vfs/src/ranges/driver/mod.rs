@@ -61,6 +61,7 @@ use crate::counters::IoCounters;
 use crate::file_system::RandomAccessFile;
 use crate::sync::Mutex;
 use state::{Later, Reader, State};
+use thread::FEW;
 
 /// Longest request that the ring takes.
 pub(crate) const MAX_REQUEST_BYTES: u64 = 1 << 30;
@@ -179,6 +180,13 @@ impl Watched {
     /// What became of the read, once; before, the context's waker is called when there is something.
     pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<Outcome> {
         let mut state = self.driver.state.lock();
+        if state.in_flight <= FEW && state.read(self.number).is_some_and(|read| matches!(read.reader, Reader::Polls(_)))
+        {
+            // It may have come, and the thread be about to be woken for it: who reads by himself need not wait for that.
+            drop(state);
+            self.driver.take_what_came();
+            state = self.driver.state.lock();
+        }
         let Some(read) = state.read(self.number) else { return Poll::Pending };
         match &mut read.reader {
             Reader::Polls(Some(waker)) if waker.will_wake(context.waker()) => Poll::Pending,

@@ -24,7 +24,7 @@ const GATHERED_PART: usize = 8;
 /// [`MANY`] he rouses the thread to, when what waits is at least this part of what is in flight. Beyond, the thread is
 /// woken often enough by what completes.
 // A model has few reads, and is to see all three.
-const FEW: usize = if cfg!(shuttle) { 1 } else { 4 };
+pub(super) const FEW: usize = if cfg!(shuttle) { 1 } else { 4 };
 const MANY: usize = if cfg!(shuttle) { MAX_IN_FLIGHT } else { 16 };
 const ROUSING_PART: usize = 4;
 /// How often the thread looks for completions of a ring that takes no more calls before it leaves their memory to the kernel.
