@@ -1,16 +1,17 @@
 //! Point lookups.
 
-use super::index_reader::IndexPosition;
+use super::index_reader::{IndexPosition, PositionOf};
 use super::{TableReadOptions, TableReader};
-use crate::blocks::{BlockRef, BlockRole, PinnedBlock};
+use crate::blocks::{BlockRef, BlockRole, CachedBlock, PinnedBlock};
 use ferrock_base::internal_key::{make_internal_key, user_key};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
 use ferrock_base::{LookupKey, ParsedInternalKey, Result};
 use ferrock_format::block::DataBlockCursor;
 use ferrock_format::handle::BlockHandle;
+use std::ops::Deref;
 
 /// How a search within one block ended.
-enum Outcome {
+pub(super) enum Outcome {
     /// The caller has what it wants, or the block holds larger keys: nothing more can follow.
     Done,
     /// The block ended; older entries of the key may be in the next one.
@@ -97,14 +98,18 @@ impl TableReader {
     /// True when the target's user key is known to be in no data block, given the position that a search for it led to.
     /// Nothing is read for the answer.
     #[inline]
-    pub(super) fn is_in_gap(&self, position: &IndexPosition<'_>, target: &[u8]) -> Result<bool> {
+    pub(super) fn is_in_gap(
+        &self,
+        position: &PositionOf<impl Deref<Target = CachedBlock>>,
+        target: &[u8],
+    ) -> Result<bool> {
         if !self.knows_gaps {
             return Ok(false);
         }
         self.find_gap(position, target).map_err(|error| self.loader.in_file(error))
     }
 
-    fn find_gap(&self, position: &IndexPosition<'_>, target: &[u8]) -> Result<bool> {
+    fn find_gap(&self, position: &PositionOf<impl Deref<Target = CachedBlock>>, target: &[u8]) -> Result<bool> {
         let user_key = user_key(target);
         let rows = position.rows(self.loader.comparator.user())?;
         if rows.is_some_and(|rows| rows.begins_after(user_key)) {
@@ -146,7 +151,7 @@ impl TableReader {
     ///
     /// With user keys in the index, a user key never spans two blocks, so the end of the block is the end of the search.
     #[inline]
-    fn search_block(
+    pub(super) fn search_block(
         &self,
         block: &BlockRef,
         block_offset: u64,
@@ -175,39 +180,6 @@ impl TableReader {
         }
         cursor.status().map_err(|error| self.loader.in_file(error.offset_by(block_offset)))?;
         Ok(Outcome::EndOfBlock)
-    }
-
-    /// Continues a search whose first block is already there.
-    pub(super) fn search_from(
-        &self,
-        options: &TableReadOptions,
-        target: &[u8],
-        first: (&BlockRef, u64),
-        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
-    ) -> Result<()> {
-        match self.search_block(first.0, first.1, target, true, visit)? {
-            Outcome::Done => return Ok(()),
-            Outcome::EndOfBlock if self.loader.index_format.key_is_user_key => return Ok(()),
-            Outcome::EndOfBlock => {}
-        }
-        let context = self.index_context(options);
-        let mut position = IndexPosition::default();
-        context.seek(&mut position, target).map_err(|error| self.loader.in_file(error))?;
-        while position.valid() {
-            context.next(&mut position).map_err(|error| self.loader.in_file(error))?;
-            if !position.valid() {
-                break;
-            }
-            let handle = position.entry()?.handle;
-            if self.knows_gaps && self.is_in_gap(&position, target)? {
-                break;
-            }
-            let block = self.loader.load(handle, BlockRole::Data, options, None)?;
-            if let Outcome::Done = self.search_block(&block, handle.offset, target, false, visit)? {
-                break;
-            }
-        }
-        Ok(())
     }
 
     /// False only when the filter says that the table has no key with the prefix of `user_key_with_prefix`.

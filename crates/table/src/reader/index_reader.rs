@@ -266,9 +266,9 @@ impl<'a> IndexContext<'a, '_> {
     /// As [`seek`](Self::seek) on a fresh position, but a block that is not in memory is not read: it comes back, and the
     /// position is not valid.
     #[inline]
-    pub(crate) fn seek_resident(
+    pub(crate) fn seek_resident<G: KeepBlock<'a>>(
         &self,
-        position: &mut IndexPosition<'a>,
+        position: &mut PositionOf<G>,
         target: &[u8],
         own: &OwnBlocks,
     ) -> Result<Option<NeededBlock>> {
@@ -288,12 +288,53 @@ impl<'a> IndexContext<'a, '_> {
                 Resident::Block(partition) => partition,
                 Resident::Missing(needed) => return Ok(Some(needed)),
             };
-            position.top = Some((std::mem::replace(&mut leaf, partition), cursor));
+            position.top = Some((G::keep(std::mem::replace(&mut leaf, partition)), cursor));
         }
         position.cursor.seek(leaf.index()?, self.comparator(), target);
         position.cursor.status()?;
-        position.leaf = Some(leaf);
-        self.skip_empty_forward(position)?;
+        position.leaf = Some(G::keep(leaf));
+        self.skip_empty_resident(position, own)
+    }
+
+    /// As [`next`](Self::next), but a partition that is not in memory is not read: it comes back, and the position stands
+    /// between the partitions until this is called again.
+    pub(crate) fn next_resident<G: KeepBlock<'a>>(
+        &self,
+        position: &mut PositionOf<G>,
+        own: &OwnBlocks,
+    ) -> Result<Option<NeededBlock>> {
+        if let Some(leaf) = &position.leaf {
+            position.cursor.next(leaf.index()?);
+            position.cursor.status()?;
+        }
+        self.skip_empty_resident(position, own)
+    }
+
+    #[inline]
+    fn skip_empty_resident<G: KeepBlock<'a>>(
+        &self,
+        position: &mut PositionOf<G>,
+        own: &OwnBlocks,
+    ) -> Result<Option<NeededBlock>> {
+        while !position.cursor.valid() {
+            let (Some((top, cursor)), Some(partitions)) = (&mut position.top, &self.index.partitions) else { break };
+            let mut next = cursor.clone();
+            next.next(top.index()?);
+            next.status()?;
+            if !next.valid() {
+                *cursor = next;
+                break;
+            }
+            let handle = next.entry(top.index()?).handle;
+            let leaf = match partitions.find(self.loader, handle, BlockRole::Index, own) {
+                Resident::Block(leaf) => G::keep(leaf),
+                Resident::Missing(needed) => return Ok(Some(needed)),
+            };
+            *cursor = next;
+            position.cursor.seek_to_first(leaf.index()?);
+            position.cursor.status()?;
+            position.leaf = Some(leaf);
+        }
         Ok(None)
     }
 

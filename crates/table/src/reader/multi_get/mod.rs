@@ -1,7 +1,7 @@
 //! Lookups of many keys, in rounds: whatever the keys wait for is read together, whichever tables it lies in.
 //!
 //! ```text
-//!            plan.rs                             reads.rs                         finish.rs
+//!     plan.rs, further.rs                        reads.rs                         finish.rs
 //! filter -> index -> data block       RoundReads: each block once,        checked, decoded, into the
 //!    \        \          \            all tables, one batch               cache, handed to its lookups
 //!     +--------+----------+--> not in memory: NeededBlock --> ... --> LoadedBlock --+
@@ -15,6 +15,7 @@
 
 mod block_read;
 mod finish;
+mod further;
 mod plan;
 mod reads;
 

@@ -1,9 +1,11 @@
 //! How far a lookup comes with what is in memory.
 
 use super::LoadedBlock;
+use super::further::Further;
 use crate::blocks::{BlockGuard, BlockRef, BlockRole, PinnedBlock};
 use crate::reader::block_loader::BlockLoader;
 use crate::reader::filter_reader::FilterAnswer;
+use crate::reader::get::Outcome;
 use crate::reader::index_reader::{IndexPosition, Sought};
 use crate::reader::meta_source::Resident;
 use crate::reader::{ReadTier, TableReadOptions, TableReader};
@@ -17,7 +19,7 @@ pub struct NeededBlock {
     pub(crate) role: BlockRole,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 enum Stage {
     /// The filter was not asked yet.
     #[default]
@@ -26,6 +28,8 @@ enum Stage {
     Index,
     /// The index named this data block.
     Data(BlockHandle),
+    /// That block was searched to its end.
+    Further(Box<Further>),
 }
 
 /// Blocks that were read for one lookup, by offset.
@@ -34,8 +38,13 @@ pub(crate) struct OwnBlocks(Vec<(u64, BlockRef)>);
 
 impl OwnBlocks {
     #[inline]
-    fn get(&self, handle: BlockHandle) -> Option<&BlockRef> {
+    pub(super) fn get(&self, handle: BlockHandle) -> Option<&BlockRef> {
         self.0.iter().find(|block| block.0 == handle.offset).map(|block| &block.1)
+    }
+
+    /// Lets go of all.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
     }
 
     /// As [`resident`](Self::resident), for a caller that may do without the block: a miss is not counted.
@@ -74,7 +83,7 @@ impl TableLookup {
     /// The error of the read, where the lookup cannot do without the block. A filter that the cache has no room for is
     /// done without.
     pub fn supply(&mut self, block: Result<LoadedBlock>) -> Result<()> {
-        match (block, self.stage) {
+        match (block, &self.stage) {
             (Ok(block), _) => self.own.0.push((block.offset, block.block)),
             (Err(error), Stage::Filter) if error.kind() == ErrorKind::MemoryLimit => self.stage = Stage::Index,
             (Err(error), _) => return Err(error),
@@ -86,8 +95,6 @@ impl TableLookup {
 impl TableReader {
     /// Brings `lookup` as far as it comes without reading: to a block that it needs, or (`None`) to its end, after
     /// `visit` saw the entries of the key as in [`get`](Self::get).
-    ///
-    /// A key that goes on in a second data block reads that one here.
     #[inline]
     pub fn advance(
         &self,
@@ -113,8 +120,12 @@ impl TableReader {
                 Sought::Found(handle) => lookup.stage = Stage::Data(handle),
             }
         }
-        match lookup.stage {
-            Stage::Data(handle) => self.search_planned(options, key, handle, &lookup.own, visit),
+        match &mut lookup.stage {
+            Stage::Data(handle) => {
+                let handle = *handle;
+                self.search_planned(options, key, handle, lookup, visit)
+            }
+            Stage::Further(further) => self.search_further(options, key, &mut lookup.own, further, visit),
             Stage::Filter | Stage::Index => Ok(None),
         }
     }
@@ -164,11 +175,11 @@ impl TableReader {
         options: &TableReadOptions,
         key: &LookupKey,
         handle: BlockHandle,
-        own: &OwnBlocks,
+        lookup: &mut TableLookup,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let cached;
-        let block = match own.get(handle) {
+        let block = match lookup.own.get(handle) {
             Some(block) => block,
             None => {
                 let role = BlockRole::Data.entry_role();
@@ -183,17 +194,28 @@ impl TableReader {
             }
         };
         let mut was_found = false;
-        self.search_from(options, key.internal_key(), (block, handle.offset), &mut |key, value, pinned| {
-            was_found = true;
-            visit(key, value, pinned)
-        })?;
-        self.note_lookup(was_found);
-        Ok(None)
+        let outcome =
+            self.search_block(block, handle.offset, key.internal_key(), true, &mut |key, value, pinned| {
+                was_found = true;
+                visit(key, value, pinned)
+            })?;
+        match outcome {
+            Outcome::EndOfBlock if !self.loader.index_format.key_is_user_key => {
+                let mut further = Box::new(Further::after_first(was_found));
+                let needed = self.search_further(options, key, &mut lookup.own, &mut further, visit);
+                lookup.stage = Stage::Further(further);
+                needed
+            }
+            Outcome::Done | Outcome::EndOfBlock => {
+                self.note_lookup(was_found);
+                Ok(None)
+            }
+        }
     }
 }
 
 #[inline]
-fn may_read(options: &TableReadOptions) -> Result<()> {
+pub(super) fn may_read(options: &TableReadOptions) -> Result<()> {
     match options.read_tier {
         ReadTier::All => Ok(()),
         ReadTier::BlockCacheOnly => {

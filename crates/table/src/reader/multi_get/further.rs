@@ -1,0 +1,105 @@
+//! Lookups that go on behind their first data block, because the versions of their user key span blocks.
+//!
+//! ```text
+//! block 7           block 8              block 9
+//! ... j@2 k@9 k@8 | k@7 k@6 ... k@5 k@4 | k@3 l@1       k as of 8: in 7 by the index, in 8 and 9 one after the other
+//! ```
+//!
+//! A lookup stops at each block that is not in memory, as at its first, and at index partitions between them.
+
+use super::NeededBlock;
+use super::plan::{OwnBlocks, may_read};
+use crate::blocks::{BlockRole, PinnedBlock};
+use crate::reader::get::Outcome;
+use crate::reader::index_reader::{OwnedPosition, Sought};
+use crate::reader::{TableReadOptions, TableReader};
+use ferrock_base::{LookupKey, ParsedInternalKey, Result};
+use ferrock_format::handle::BlockHandle;
+
+/// How far a lookup has come behind its first data block.
+#[derive(Debug)]
+pub(super) struct Further {
+    /// Of the last data block that was begun.
+    position: Option<OwnedPosition>,
+    /// The data block to search, once it is there.
+    handle: Option<BlockHandle>,
+    was_found: bool,
+}
+
+impl Further {
+    /// The first block was searched to its end; `was_found` when it had an entry of the key.
+    pub(super) fn after_first(was_found: bool) -> Self {
+        Self { position: None, handle: None, was_found }
+    }
+}
+
+impl TableReader {
+    /// Searches the blocks behind the first one, as far as they are in memory.
+    #[cold]
+    pub(super) fn search_further(
+        &self,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        own: &mut OwnBlocks,
+        further: &mut Further,
+        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
+    ) -> Result<Option<NeededBlock>> {
+        let target = key.internal_key();
+        loop {
+            let handle = match further.handle {
+                Some(handle) => handle,
+                None => match self.next_block(options, target, own, further)? {
+                    Sought::Absent => break,
+                    Sought::Found(handle) => *further.handle.insert(handle),
+                    Sought::Missing(needed) => {
+                        may_read(options)?;
+                        return Ok(Some(needed));
+                    }
+                },
+            };
+            let Some(block) = own.get(handle).cloned().or_else(|| self.loader.cached(handle)) else {
+                may_read(options)?;
+                return Ok(Some(NeededBlock { handle, role: BlockRole::Data }));
+            };
+            let outcome = self.search_block(&block, handle.offset, target, false, &mut |key, value, pinned| {
+                further.was_found = true;
+                visit(key, value, pinned)
+            })?;
+            if let Outcome::Done = outcome {
+                break;
+            }
+            further.handle = None;
+        }
+        self.note_lookup(further.was_found);
+        Ok(None)
+    }
+
+    /// The data block behind the last one, unless it is known to have nothing of the key.
+    fn next_block(
+        &self,
+        options: &TableReadOptions,
+        target: &[u8],
+        own: &mut OwnBlocks,
+        further: &mut Further,
+    ) -> Result<Sought> {
+        let context = self.index_context(options);
+        let in_file = |error| self.loader.in_file(error);
+        if further.position.is_none() {
+            let mut position = OwnedPosition::default();
+            if let Some(needed) = context.seek_resident(&mut position, target, own).map_err(in_file)? {
+                return Ok(Sought::Missing(needed));
+            }
+            further.position = Some(position);
+        }
+        let Some(position) = &mut further.position else { return Ok(Sought::Absent) };
+        if let Some(needed) = context.next_resident(position, own).map_err(in_file)? {
+            return Ok(Sought::Missing(needed));
+        }
+        // The position has the blocks that it needs.
+        own.clear();
+        if !position.valid() || self.is_in_gap(position, target)? {
+            return Ok(Sought::Absent);
+        }
+        Ok(Sought::Found(position.entry()?.handle))
+    }
+}
