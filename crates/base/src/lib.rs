@@ -19,6 +19,7 @@ pub mod option_table;
 pub mod prefix;
 pub mod random;
 pub mod range_tombstone;
+pub mod sync;
 pub mod thread;
 pub mod types;
 

@@ -1,4 +1,8 @@
-//! Threads behind a trait, so that a test can run background work by hand.
+//! Threads behind a trait, so that a test can run background work by hand; and pools of them for work that comes in bursts.
+
+mod pool;
+
+pub use pool::{PoolQueue, ThreadPool, Work};
 
 use crate::error::{Error, Result};
 use std::fmt;

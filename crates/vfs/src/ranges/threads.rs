@@ -12,14 +12,12 @@
 //! A read that no thread has begun belongs to whoever waits for it: no thread is needed for progress, and one that cannot be
 //! started costs time alone. Everything a thread writes to belongs to the read, never to its asker.
 
-use std::collections::VecDeque;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use ferrock_base::thread::{Job, Spawner, StdSpawner};
+use ferrock_base::thread::{PoolQueue, Spawner, StdSpawner, ThreadPool, Work};
 use ferrock_base::{Error, ErrorKind, Result};
 
 use super::buffer::ReadBuffer;
@@ -28,8 +26,6 @@ use crate::file_system::RandomAccessFile;
 use crate::sync::{Condvar, Mutex};
 
 const MAX_THREADS: usize = 8;
-/// A thread without work ends after so long.
-const IDLE_TIME: Duration = Duration::from_secs(2);
 
 enum State {
     /// No thread has begun it.
@@ -104,56 +100,24 @@ impl Drop for Unfinished<'_> {
     }
 }
 
-#[derive(Default)]
-struct Queue {
-    tasks: VecDeque<Arc<Task>>,
-    threads: usize,
-    idle: usize,
-    is_closed: bool,
+/// A read in the queue of the threads.
+struct Queued(Arc<Task>);
+
+impl Work for Queued {
+    fn perform(self) {
+        self.0.run();
+    }
 }
 
-#[derive(Default)]
-struct Shared {
-    queue: Mutex<Queue>,
-    work: Condvar,
-}
-
-impl Shared {
-    /// What a thread does.
-    fn serve(&self) {
-        let mut queue = self.queue.lock();
-        loop {
-            if let Some(task) = queue.tasks.pop_front() {
-                drop(queue);
-                // A file or a waker that panics is no business of the reads behind it, which may have no other thread.
-                let _ = catch_unwind(AssertUnwindSafe(move || task.run()));
-                queue = self.queue.lock();
-                continue;
-            }
-            if queue.is_closed {
-                break;
-            }
-            queue.idle += 1;
-            let waited = self.work.wait_for(&mut queue, IDLE_TIME);
-            queue.idle -= 1;
-            if waited.timed_out() && queue.tasks.is_empty() {
-                break;
-            }
-        }
-        // Counted off before the lock is free: whoever starts a read then starts a thread for it.
-        queue.threads -= 1;
-    }
-
-    /// Takes a read off the queue that no thread is needed for any more.
-    fn forget(&self, task: &Arc<Task>) {
-        self.queue.lock().tasks.retain(|queued| !Arc::ptr_eq(queued, task));
-    }
+/// Takes a read off the queue that no thread is needed for any more.
+fn forget(queue: &PoolQueue<Queued>, task: &Arc<Task>) {
+    queue.retain(|queued| !Arc::ptr_eq(&queued.0, task));
 }
 
 /// The threads of a file system. There are none before the first read, and none some seconds after the last.
+#[derive(Debug)]
 pub(crate) struct IoThreads {
-    shared: Arc<Shared>,
-    spawner: Arc<dyn Spawner>,
+    pool: ThreadPool<Queued>,
 }
 
 impl Default for IoThreads {
@@ -162,20 +126,14 @@ impl Default for IoThreads {
     }
 }
 
-impl fmt::Debug for IoThreads {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("IoThreads").field("threads", &self.count()).finish()
-    }
-}
-
 impl IoThreads {
     pub(crate) fn with_spawner(spawner: Arc<dyn Spawner>) -> Self {
-        Self { shared: Arc::default(), spawner }
+        Self { pool: ThreadPool::new(spawner, "ferrock-io", MAX_THREADS) }
     }
 
     /// Threads there are now.
     pub(crate) fn count(&self) -> usize {
-        self.shared.queue.lock().threads
+        self.pool.count()
     }
 
     /// Begins a read.
@@ -195,36 +153,16 @@ impl IoThreads {
             length,
             context: *context,
         });
-        let mut queue = self.shared.queue.lock();
-        queue.tasks.push_back(Arc::clone(&task));
-        let wants_thread = queue.idle < queue.tasks.len() && queue.threads < MAX_THREADS;
-        queue.threads += usize::from(wants_thread);
-        drop(queue);
-        self.shared.work.notify_one();
-        if wants_thread {
-            let shared = Arc::clone(&self.shared);
-            let job: Job = Box::new(move || shared.serve());
-            if self.spawner.spawn("ferrock-io", job).is_err() {
-                // Whoever waits for the read performs it.
-                self.shared.queue.lock().threads -= 1;
-            }
-        }
-        TaskTicket { task, shared: Arc::clone(&self.shared) }
-    }
-}
-
-impl Drop for IoThreads {
-    fn drop(&mut self) {
-        // Not joined: the last owner of a file, and so of this, may be one of the threads.
-        self.shared.queue.lock().is_closed = true;
-        self.shared.work.notify_all();
+        // Where there is no thread, whoever waits for the read performs it.
+        self.pool.add(Queued(Arc::clone(&task)));
+        TaskTicket { task, queue: self.pool.queue() }
     }
 }
 
 /// A read that threads perform. Dropping it gives it up.
 pub(crate) struct TaskTicket {
     task: Arc<Task>,
-    shared: Arc<Shared>,
+    queue: PoolQueue<Queued>,
 }
 
 impl fmt::Debug for TaskTicket {
@@ -242,7 +180,7 @@ impl TaskTicket {
     pub(crate) fn wait(self, time_left: &dyn Fn() -> Option<Duration>) -> Option<Result<ReadBuffer>> {
         // Does nothing unless no thread has begun it.
         if self.task.run() {
-            self.shared.forget(&self.task);
+            forget(&self.queue, &self.task);
         }
         let mut state = self.task.state.lock();
         loop {
@@ -265,8 +203,8 @@ impl TaskTicket {
         let before = self.task.waker.lock().replace(context.waker().clone());
         drop(before);
         // Where no thread could be started, whoever polls performs the read.
-        if self.shared.queue.lock().threads == 0 && self.task.run() {
-            self.shared.forget(&self.task);
+        if !self.queue.has_threads() && self.task.run() {
+            forget(&self.queue, &self.task);
         }
         let mut state = self.task.state.lock();
         match std::mem::replace(&mut *state, State::Taken) {
@@ -283,7 +221,7 @@ impl Drop for TaskTicket {
     fn drop(&mut self) {
         let left = std::mem::replace(&mut *self.task.state.lock(), State::Taken);
         if let State::Queued(_) = left {
-            self.shared.forget(&self.task);
+            forget(&self.queue, &self.task);
         }
         drop(left);
     }
@@ -294,7 +232,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use ferrock_base::thread::Join;
+    use ferrock_base::thread::{Job, Join};
     use std::path::Path;
 
     /// Panics when it is read, or reads zeros.
@@ -357,6 +295,6 @@ mod tests {
             assert_eq!(start(&threads, false).wait(&|| None).unwrap().unwrap().len(), 100);
             drop(start(&threads, false));
         }
-        assert_eq!((threads.count(), threads.shared.queue.lock().tasks.len()), (0, 0));
+        assert_eq!((threads.count(), threads.pool.queue().len()), (0, 0));
     }
 }
