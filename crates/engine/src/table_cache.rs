@@ -245,6 +245,21 @@ impl TableCache {
         }
     }
 
+    /// As [`get_ref`](Self::get_ref), of a table that is open.
+    #[inline]
+    #[must_use]
+    pub fn get_ref_if_open<'a>(&self, file: &'a FileMetadata) -> Option<TableRef<'a>> {
+        match file.open_table().get() {
+            Some(table) => Some(TableRef::Borrowed(table)),
+            None => self.get_shared(file),
+        }
+    }
+
+    #[inline(never)]
+    fn get_shared<'a>(&self, file: &'a FileMetadata) -> Option<TableRef<'a>> {
+        self.params.open_tables.get(file.number).map(TableRef::Shared)
+    }
+
     /// The open table of `file`.
     pub fn get(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
         Ok(Arc::clone(&*self.get_ref(file)?))

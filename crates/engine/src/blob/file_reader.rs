@@ -12,6 +12,7 @@ use ferrock_format::blob_file::{
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::compression::{CompressionType, decompress};
 use ferrock_vfs::{RandomAccessFile, ReadContext};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Largest value: sizes in batches and tables have 32 bits.
@@ -28,6 +29,15 @@ pub(crate) enum FooterRule {
     Required,
     /// The MANIFEST does not have it: its writer may have crashed.
     Optional,
+}
+
+/// What is read for one value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BlobExtent {
+    pub(super) offset: u64,
+    pub(super) length: usize,
+    /// Bytes before the value: the record's header and key.
+    before: usize,
 }
 
 /// Reads the values of one file.
@@ -79,16 +89,51 @@ impl BlobFileReader {
         verify_checksums: bool,
         context: &ReadContext,
     ) -> Result<Vec<u8>> {
-        let read = || {
-            let record_offset = self.check_range(user_key, reference)?;
-            let stored = if verify_checksums {
-                self.read_record(record_offset, user_key, reference, context)?
-            } else {
-                self.read_range(reference.offset, reference.size_bytes, context)?
-            };
-            self.decode(stored, reference.offset)
+        let extent = self.extent(user_key, reference, verify_checksums)?;
+        let bytes = self.file.read_owned(extent.offset, extent.length, context).map_err(|error| self.in_file(error))?;
+        self.value(user_key, reference, extent, Cow::Owned(bytes))
+    }
+
+    /// The file, for who reads what [`extent`](Self::extent) says by himself.
+    pub(crate) fn file(&self) -> &Arc<dyn RandomAccessFile> {
+        &self.file
+    }
+
+    pub(super) fn in_file(&self, error: Error) -> Error {
+        error.in_file(self.file.path())
+    }
+
+    /// What has to be read for a value: with its record's header and key where these are checked.
+    pub(super) fn extent(
+        &self,
+        user_key: &[u8],
+        reference: &BlobReference,
+        verify_checksums: bool,
+    ) -> Result<BlobExtent> {
+        let record_offset = self.check_range(user_key, reference).map_err(|error| self.in_file(error))?;
+        let before = if verify_checksums { BLOB_RECORD_HEADER_SIZE + user_key.len() } else { 0 };
+        let offset = if verify_checksums { record_offset } else { reference.offset };
+        let value = usize::try_from(reference.size_bytes).ok();
+        let Some(length) = value.and_then(|value| value.checked_add(before)) else {
+            return Err(self.in_file(Error::corruption("blob larger than memory").at_offset(offset)));
         };
-        read().map_err(|error: Error| error.in_file(self.file.path()))
+        Ok(BlobExtent { offset, length, before })
+    }
+
+    /// The value in the bytes of its extent.
+    pub(super) fn value(
+        &self,
+        user_key: &[u8],
+        reference: &BlobReference,
+        extent: BlobExtent,
+        bytes: Cow<'_, [u8]>,
+    ) -> Result<Vec<u8>> {
+        let BlobExtent { offset, length, before } = extent;
+        let checked = check_length(offset, bytes.len(), length).and_then(|()| match before {
+            0 => Ok(()),
+            _ => check_record(&bytes, user_key, reference).map_err(|error| error.offset_by(offset)),
+        });
+        checked.and_then(|()| self.decode(bytes, before, reference.offset)).map_err(|error| self.in_file(error))
     }
 
     /// Where the record of a reference begins.
@@ -114,47 +159,19 @@ impl BlobFileReader {
         Ok(record_offset)
     }
 
-    fn read_record(
-        &self,
-        record_offset: u64,
-        user_key: &[u8],
-        reference: &BlobReference,
-        context: &ReadContext,
-    ) -> Result<Vec<u8>> {
-        let before = BLOB_RECORD_HEADER_SIZE + user_key.len();
-        let mut record = self.read_range(record_offset, before as u64 + reference.size_bytes, context)?;
-        let (head, stored) = record.split_at(before);
-        let (header, key) = head.split_at(BLOB_RECORD_HEADER_SIZE);
-        let check = || {
-            let header = BlobRecordHeader::decode(header)?;
-            let sizes = (header.key_size, header.value_size);
-            if sizes != (user_key.len() as u64, reference.size_bytes) {
-                return Err(Error::corruption(format!(
-                    "blob record of key and value sizes {sizes:?}, expected {:?}",
-                    (user_key.len(), reference.size_bytes)
-                )));
+    /// The value in what is stored behind the first `before` bytes.
+    fn decode(&self, bytes: Cow<'_, [u8]>, before: usize, offset: u64) -> Result<Vec<u8>> {
+        match (self.compression, bytes) {
+            (CompressionType::NoCompression, Cow::Owned(mut bytes)) => {
+                bytes.drain(..before);
+                Ok(bytes)
             }
-            header.verify_blob(key, stored)?;
-            if key != user_key {
-                return Err(Error::corruption(format!(
-                    "blob record of key {}, expected {}",
-                    key.escape_ascii(),
-                    user_key.escape_ascii()
-                )));
+            (CompressionType::NoCompression, Cow::Borrowed(bytes)) => Ok(bytes[before..].to_vec()),
+            (compression, bytes) => {
+                decompress(compression, &bytes[before..], BLOB_COMPRESSION_FORMAT_VERSION, None, MAX_VALUE_BYTES)
+                    .map_err(|error| error.offset_by(offset))
             }
-            Ok(())
-        };
-        check().map_err(|error: Error| error.offset_by(record_offset))?;
-        record.drain(..before);
-        Ok(record)
-    }
-
-    fn decode(&self, stored: Vec<u8>, offset: u64) -> Result<Vec<u8>> {
-        if self.compression == CompressionType::NoCompression {
-            return Ok(stored);
         }
-        decompress(self.compression, &stored, BLOB_COMPRESSION_FORMAT_VERSION, None, MAX_VALUE_BYTES)
-            .map_err(|error| error.offset_by(offset))
     }
 
     /// Verifies every record.
@@ -188,6 +205,29 @@ impl BlobFileReader {
         check_length(offset, bytes.len(), size)?;
         Ok(bytes)
     }
+}
+
+/// Checks that a record is what a reference and a key say it is, and its checksums.
+fn check_record(record: &[u8], user_key: &[u8], reference: &BlobReference) -> Result<()> {
+    let (head, stored) = record.split_at(BLOB_RECORD_HEADER_SIZE + user_key.len());
+    let (header, key) = head.split_at(BLOB_RECORD_HEADER_SIZE);
+    let header = BlobRecordHeader::decode(header)?;
+    let sizes = (header.key_size, header.value_size);
+    if sizes != (user_key.len() as u64, reference.size_bytes) {
+        return Err(Error::corruption(format!(
+            "blob record of key and value sizes {sizes:?}, expected {:?}",
+            (user_key.len(), reference.size_bytes)
+        )));
+    }
+    header.verify_blob(key, stored)?;
+    if key != user_key {
+        return Err(Error::corruption(format!(
+            "blob record of key {}, expected {}",
+            key.escape_ascii(),
+            user_key.escape_ascii()
+        )));
+    }
+    Ok(())
 }
 
 /// The footer; `Corruption` when the file has none.

@@ -6,6 +6,8 @@
 //!                                              BlobSource: the open files, a bounded number of them
 //!                                                 |
 //!                                              BlobFileReader: one file; every read is verified
+//!                                                 |
+//!                                              BlobRead: the same as a future
 //! ```
 //!
 //! Blob files are read and kept alive; none are written, so a value that a compaction has to change (a merge over it)
@@ -18,12 +20,15 @@
 //! leaves such files behind when it crashes. Without a footer they are read like others and never deleted; with one,
 //! recovery tells the MANIFEST of them (see `db::log_blobs`).
 
+mod async_read;
 mod file_reader;
 mod flow;
 mod source;
 
+pub(crate) use async_read::BlobRead;
+pub(crate) use file_reader::BlobFileReader;
 pub(crate) use flow::{BlobFlow, for_each_reference};
-pub(crate) use source::{BlobSource, BlobView, OwnedBlobView, closed_file};
+pub(crate) use source::{BlobPlace, BlobSource, BlobView, OwnedBlobView, closed_file};
 
 use ferrock_base::Result;
 use std::fmt::Debug;

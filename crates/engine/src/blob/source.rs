@@ -1,6 +1,7 @@
 //! The open blob files of a database, and what a reader of one version sees of them.
 
 use super::FetchBlob;
+use super::async_read::BlobRead;
 use super::file_reader::{BlobFileReader, FooterRule, read_footer};
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
@@ -48,6 +49,14 @@ impl BlobSource {
         Self { file_system, directory, options, capacity, open: RwLock::default() }
     }
 
+    /// The file, if it is open.
+    fn get_if_open(&self, number: FileNumber) -> Option<Arc<BlobFileReader>> {
+        let open = self.open.read();
+        let slot = open.get(&number)?;
+        slot.was_used.store(true, Ordering::Relaxed);
+        Some(Arc::clone(&slot.reader))
+    }
+
     /// The open file.
     pub(crate) fn get(
         &self,
@@ -55,9 +64,8 @@ impl BlobSource {
         column_family_id: u32,
         rule: FooterRule,
     ) -> Result<Arc<BlobFileReader>> {
-        if let Some(slot) = self.open.read().get(&number) {
-            slot.was_used.store(true, Ordering::Relaxed);
-            return Ok(Arc::clone(&slot.reader));
+        if let Some(reader) = self.get_if_open(number) {
+            return Ok(reader);
         }
         // Opened without the lock: two readers may both do it, and the first one's is kept.
         let file = self.file_system.open_random_access(&self.path(number), &self.options)?;
@@ -122,10 +130,24 @@ pub(crate) struct BlobView<'a> {
     pub(crate) context: ReadContext,
 }
 
+/// Where the index of a value leads to.
+#[derive(Debug)]
+pub(crate) enum BlobPlace {
+    /// The index has the value.
+    Here(Vec<u8>),
+    /// The value is in a blob file that may be read.
+    InFile(BlobReference),
+}
+
 impl BlobView<'_> {
-    fn fetch_reference(&self, user_key: &[u8], reference: &BlobReference) -> Result<Vec<u8>> {
-        let number = reference.file_number;
-        if number.0 == 0 {
+    /// Follows the index of the value of a key.
+    pub(crate) fn follow(&self, user_key: &[u8], index: &[u8]) -> Result<BlobPlace> {
+        let of_key = |error: Error| error.context(&format!("value of key {}", user_key.escape_ascii()));
+        let reference = match BlobIndex::decode(index).map_err(of_key)? {
+            BlobIndex::Inlined { value, .. } => return Ok(BlobPlace::Here(value.to_vec())),
+            BlobIndex::Reference { reference, .. } => reference,
+        };
+        if reference.file_number.0 == 0 {
             return Err(Error::not_supported("value in a blob record of its own table"));
         }
         if self.read_tier == ReadTier::BlockCacheOnly {
@@ -134,17 +156,40 @@ impl BlobView<'_> {
                 "the value is in a blob file and the read may not touch files",
             ));
         }
-        let is_known = self.version.blob_files().contains_key(&number);
-        let rule = if is_known { FooterRule::Required } else { FooterRule::Optional };
-        let reader = self.source.get(number, self.column_family_id, rule).map_err(|error| {
-            if is_known || !error.is_not_found() {
-                return error;
-            }
-            Error::corruption("Invalid blob file number: a reference names a file that does not exist")
-                .in_file(self.source.path(number))
-                .at_offset(reference.offset)
-        })?;
-        reader.read(user_key, reference, self.verify_checksums, &self.context)
+        Ok(BlobPlace::InFile(reference))
+    }
+
+    /// The file of a reference, if it is open.
+    pub(crate) fn open_file(&self, reference: &BlobReference) -> Option<Arc<BlobFileReader>> {
+        self.source.get_if_open(reference.file_number)
+    }
+
+    /// The file of a reference, which is opened unless it is. Others may refer to it, too: what an error means for this
+    /// reference is said by [`explain`](Self::explain).
+    pub(crate) fn file(&self, reference: &BlobReference) -> Result<Arc<BlobFileReader>> {
+        let number = reference.file_number;
+        let rule = if self.knows(reference) { FooterRule::Required } else { FooterRule::Optional };
+        self.source.get(number, self.column_family_id, rule)
+    }
+
+    fn knows(&self, reference: &BlobReference) -> bool {
+        self.version.blob_files().contains_key(&reference.file_number)
+    }
+
+    /// What it means for a reference that its file cannot be opened.
+    pub(crate) fn explain(&self, reference: &BlobReference, error: Error) -> Error {
+        if self.knows(reference) || !error.is_not_found() {
+            return error;
+        }
+        Error::corruption("Invalid blob file number: a reference names a file that does not exist")
+            .in_file(self.source.path(reference.file_number))
+            .at_offset(reference.offset)
+    }
+
+    /// Begins to read a value, as a future.
+    pub(crate) fn start(&self, file: Arc<BlobFileReader>, user_key: &[u8], reference: &BlobReference) -> BlobRead {
+        let file_system = &*self.source.file_system;
+        BlobRead::start(file_system, file, user_key, reference, self.verify_checksums, &self.context)
     }
 
     /// Verifies every record of every file of the version.
@@ -159,10 +204,12 @@ impl BlobView<'_> {
 impl FetchBlob for BlobView<'_> {
     #[cold]
     fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
-        let of_key = |error: Error| error.context(&format!("value of key {}", user_key.escape_ascii()));
-        match BlobIndex::decode(index).map_err(of_key)? {
-            BlobIndex::Inlined { value, .. } => Ok(value.to_vec()),
-            BlobIndex::Reference { reference, .. } => self.fetch_reference(user_key, &reference),
+        match self.follow(user_key, index)? {
+            BlobPlace::Here(value) => Ok(value),
+            BlobPlace::InFile(reference) => {
+                let file = self.file(&reference).map_err(|error| self.explain(&reference, error))?;
+                file.read(user_key, &reference, self.verify_checksums, &self.context)
+            }
         }
     }
 }

@@ -10,7 +10,9 @@ use ferrock_format::wide_column::encode_entity;
 use ferrock_table::ReadTier;
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadContext, WritableOptions};
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 const FAMILY: u32 = 3;
 
@@ -91,8 +93,26 @@ impl Bench {
         }
     }
 
+    /// Blocking and as a future, with and without checksums: what is said differs in nothing.
     fn fetch(&self, key: &str, reference: &BlobReference) -> Result<Vec<u8>> {
+        for verify_checksums in [false, true] {
+            let view = BlobView { verify_checksums, ..self.view(ReadTier::All) };
+            let (blocking, future) =
+                (view.fetch(key.as_bytes(), &reference.encode()), fetch_async(&view, key, reference));
+            let texts = |read: &Result<Vec<u8>>| read.clone().map_err(|error| (error.kind(), error.to_string()));
+            assert_eq!(texts(&blocking), texts(&future));
+        }
         self.view(ReadTier::All).fetch(key.as_bytes(), &reference.encode())
+    }
+}
+
+fn fetch_async(view: &BlobView<'_>, key: &str, reference: &BlobReference) -> Result<Vec<u8>> {
+    let BlobPlace::InFile(reference) = view.follow(key.as_bytes(), &reference.encode())? else { panic!() };
+    let read =
+        view.start(view.file(&reference).map_err(|error| view.explain(&reference, error))?, key.as_bytes(), &reference);
+    match pin!(read).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(read) => read,
+        Poll::Pending => panic!("it is in memory"),
     }
 }
 

@@ -3,23 +3,24 @@
 //! ```text
 //! keys, sorted     k1      k2      k3        each goes as far as it comes in memory when the call is made
 //!                  |       |       |
-//! reads, in order  A/b7    B/b2    B/b2      each block once, all on their way when the call returns
-//!                  over    C/b9    over      a key that goes on adds its next block at the end
+//! waits, in order  A/b7    B/b2    B/b2      each block, table or blob once, all on their way when the call returns
+//!                  over    C/b9    over      a key that goes on adds what it waits for next at the end
 //! ```
 //!
-//! The reads are waited for in their order: when the first has come, most have, and the waker is called once for it.
+//! They are waited for in their order: when the first has come, most have, and the waker is called once for it. Keys of
+//! several column families wait in one queue.
 
-use super::async_get::{Halted, Moment, Step};
-use super::multi_get::Search;
+use super::async_search::{Came, Halted, Identity, Moment, Step, Wait, step};
+use super::multi_get::{Search, group_by_family};
 use super::read::{PinnedSlice, search_memtables};
 use super::{Db, DbCore};
-use crate::column_family::{ColumnFamily, ColumnFamilyData};
+use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::options::ReadOptions;
 use crate::read::MultiGetBatch;
 use crate::read::multi_get::in_callers_order;
 use crate::super_version::thread_ordinal;
-use ferrock_base::Result;
-use ferrock_table::{BlockPin, BlockRead, NeededBlock};
+use ferrock_base::{Result, SequenceNumber};
+use ferrock_table::BlockPin;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::Future;
@@ -29,31 +30,30 @@ use std::task::{Context, Poll, ready};
 
 type Results = Vec<Result<Option<PinnedSlice>>>;
 
-/// A block on its way, and the searches that wait for it, by the numbers of their lookups.
-struct SharedRead {
-    read: BlockRead,
+/// Something on its way, and the searches that wait for it, by the numbers of their lookups.
+struct SharedWait {
+    wait: Wait,
     waiters: Vec<(usize, Halted)>,
 }
 
 /// Keys being read: the future of [`Db::multi_get_async`]. `'static` and `Send`; dropping it gives the reads up.
 #[must_use = "the values come when it is polled"]
+#[derive(Default)]
 pub struct MultiGetAsync {
-    /// Of the lookups, sorted.
+    /// Of the lookups, sorted within their family.
     results: Results,
     /// For each key as the caller gave it, the number of its lookup.
     slots: Vec<usize>,
-    reads: VecDeque<SharedRead>,
-    /// Reads that were handed out already.
+    waits: VecDeque<SharedWait>,
+    /// Waits that are over already.
     taken: usize,
-    /// By block: the number of its read, those that were handed out included.
-    places: HashMap<(usize, u64), usize>,
-    /// While there are reads.
-    moment: Option<Moment>,
+    /// The numbers of the waits, those that are over included.
+    places: HashMap<Identity, usize>,
 }
 
 impl fmt::Debug for MultiGetAsync {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MultiGetAsync").field("keys", &self.slots.len()).field("reads", &self.reads.len()).finish()
+        f.debug_struct("MultiGetAsync").field("keys", &self.slots.len()).field("waits", &self.waits.len()).finish()
     }
 }
 
@@ -65,31 +65,32 @@ impl DbCore {
         options: &ReadOptions,
         keys: &[&[u8]],
     ) -> MultiGetAsync {
+        let pinned = data.super_version.pin(thread_ordinal());
+        let mut future = MultiGetAsync::default();
+        future.slots = future.search(self, (data, &pinned), options, self.sequence_for(options), keys);
+        future
+    }
+
+    /// The values of many keys, each of its own family, as a future; all families as of one moment.
+    pub(crate) fn multi_get_families_async(
+        self: &Arc<Self>,
+        families: &[&ColumnFamily],
+        options: &ReadOptions,
+        keys: &[&[u8]],
+    ) -> MultiGetAsync {
+        let groups = group_by_family(families);
+        let options = &self.as_of_one_moment(options, groups.len());
+        let data = |group: &[usize]| &families[group[0]].data;
         let thread = thread_ordinal();
-        let pinned = data.super_version.pin(thread);
-        data.table_cache.read_sample().note_lookups(thread, keys.len() as u64);
+        let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
+        // Behind all pins: no family has dropped anything that is visible at this number.
         let sequence = self.sequence_for(options);
-        let operator = pinned.options.merge_operator.as_deref();
-        let blobs = self.blob_view(data.id, &pinned.version, options);
-        let batch = MultiGetBatch::<BlockPin>::new(data.comparator.user(), keys, sequence, operator, Some(&blobs));
-        let search = Search { data, pinned: &pinned, options, table_options: options.for_table(), sequence };
-        let (lookups, contexts, slots) = batch.into_parts();
-        let results = Vec::with_capacity(lookups.len());
-        let mut future =
-            MultiGetAsync { results, slots, reads: VecDeque::new(), taken: 0, places: HashMap::new(), moment: None };
-        for (number, (lookup, mut context)) in lookups.into_iter().zip(contexts).enumerate() {
-            search_memtables(&pinned, &lookup, sequence, &mut context);
-            let candidates = pinned.version.candidates(&lookup);
-            match search.go_on(candidates, None, &lookup, &mut context) {
-                None => future.results.push(context.finish()),
-                Some(stop) => {
-                    future.results.push(Ok(None));
-                    if future.moment.is_none() {
-                        future.moment = Some(Moment::new(self, data, &pinned, options, sequence));
-                    }
-                    let found = context.suspend();
-                    future.take(number, stop.halt(lookup.clone(), found));
-                }
+        let mut future = MultiGetAsync { slots: vec![0; keys.len()], ..MultiGetAsync::default() };
+        for (group, pinned) in groups.iter().zip(&pins) {
+            let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
+            let slots = future.search(self, (data(group), pinned), options, sequence, &own);
+            for (&index, slot) in group.iter().zip(slots) {
+                future.slots[index] = slot;
             }
         }
         future
@@ -99,34 +100,65 @@ impl DbCore {
 impl MultiGetAsync {
     /// Everything failed.
     fn failed(error: &ferrock_base::Error, keys: usize) -> Self {
-        Self {
-            results: vec![Err(error.clone()); keys],
-            slots: (0..keys).collect(),
-            reads: VecDeque::new(),
-            taken: 0,
-            places: HashMap::new(),
-            moment: None,
-        }
+        Self { results: vec![Err(error.clone()); keys], slots: (0..keys).collect(), ..Self::default() }
     }
 
-    /// Takes note of how far a lookup came.
-    fn take(&mut self, number: usize, step: Step) {
-        match step {
-            Step::Over(result) => self.results[number] = result,
-            Step::Waits(halted, needed) => self.wait(number, halted, needed),
+    /// Takes the keys of a family as far as they come in memory. Returns the numbers of their lookups.
+    fn search(
+        &mut self,
+        core: &Arc<DbCore>,
+        (data, pinned): (&Arc<ColumnFamilyData>, &Arc<SuperVersion>),
+        options: &ReadOptions,
+        sequence: SequenceNumber,
+        keys: &[&[u8]],
+    ) -> Vec<usize> {
+        data.table_cache.read_sample().note_lookups(thread_ordinal(), keys.len() as u64);
+        let operator = pinned.options.merge_operator.as_deref();
+        let batch = MultiGetBatch::<BlockPin>::new(data.comparator.user(), keys, sequence, operator);
+        let search = Search { data, pinned, options, table_options: options.for_table(), sequence };
+        let (lookups, contexts, mut slots) = batch.into_parts();
+        let first = self.results.len();
+        self.results.reserve(lookups.len());
+        let mut moment: Option<Arc<Moment>> = None;
+        for (number, (lookup, mut context)) in lookups.into_iter().zip(contexts).enumerate() {
+            search_memtables(pinned, &lookup, sequence, &mut context);
+            let stop = search.go_on(pinned.version.candidates(&lookup), None, &lookup, &mut context);
+            let moment = || {
+                let make = || Arc::new(Moment::new(core, data, pinned, options, sequence));
+                Arc::clone(moment.get_or_insert_with(make))
+            };
+            match step(stop, &lookup, context, moment) {
+                Step::Over(result) => self.results.push(result),
+                Step::Waits(halted) => {
+                    self.results.push(Ok(None));
+                    self.wait(first + number, halted);
+                }
+            }
         }
+        slots.iter_mut().for_each(|slot| *slot += first);
+        slots
     }
 
-    fn wait(&mut self, number: usize, halted: Halted, needed: NeededBlock) {
-        let Some(moment) = &self.moment else { return };
-        let identity = halted.identity_of(needed);
+    fn wait(&mut self, number: usize, halted: Halted) {
+        let identity = halted.identity();
         let shared = self.places.get(&identity).and_then(|place| place.checked_sub(self.taken));
-        if let Some(shared) = shared.and_then(|index| self.reads.get_mut(index)) {
+        if let Some(shared) = shared.and_then(|index| self.waits.get_mut(index)) {
             return shared.waiters.push((number, halted));
         }
-        self.places.insert(identity, self.taken + self.reads.len());
-        let read = moment.start(&halted, needed);
-        self.reads.push_back(SharedRead { read, waiters: vec![(number, halted)] });
+        self.places.insert(identity, self.taken + self.waits.len());
+        self.waits.push_back(SharedWait { wait: halted.start(), waiters: vec![(number, halted)] });
+    }
+
+    /// Lets those go on who waited for what came first.
+    fn resume(&mut self, came: &Came) {
+        let waiters = self.waits.pop_front().map(|wait| wait.waiters).unwrap_or_default();
+        self.taken += 1;
+        for (number, halted) in waiters {
+            match halted.resume(came.clone()) {
+                Step::Over(result) => self.results[number] = result,
+                Step::Waits(halted) => self.wait(number, halted),
+            }
+        }
     }
 }
 
@@ -134,20 +166,12 @@ impl Future for MultiGetAsync {
     type Output = Results;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        while let Some(first) = this.reads.front_mut() {
-            let block = ready!(Pin::new(&mut first.read).poll(context));
-            let waiters = this.reads.pop_front().map(|read| read.waiters).unwrap_or_default();
-            this.taken += 1;
-            for (number, halted) in waiters {
-                let Some(moment) = &this.moment else { continue };
-                let step = moment.resume(halted, block.clone());
-                this.take(number, step);
-            }
+        while let Some(first) = self.waits.front_mut() {
+            let came = ready!(Pin::new(&mut first.wait).poll(context));
+            self.resume(&came);
         }
-        this.moment = None;
-        let results = std::mem::take(&mut this.results);
-        Poll::Ready(in_callers_order(results, &std::mem::take(&mut this.slots)))
+        let results = std::mem::take(&mut self.results);
+        Poll::Ready(in_callers_order(results, &std::mem::take(&mut self.slots)))
     }
 }
 
@@ -157,7 +181,8 @@ impl Db {
     ///
     /// The call itself does what can be done in memory; the blocks that are missing are on their way when it returns, each
     /// once. The number of reads that follow each other is that of the key which lacks most blocks, as in
-    /// [`multi_get`](Self::multi_get).
+    /// [`multi_get`](Self::multi_get). Tables that are not open, and values in blob files, are waited for as by
+    /// [`get_async`](Self::get_async); who polls reads nothing.
     ///
     /// ```
     /// # fn main() -> ferrock::Result<()> {
@@ -189,6 +214,38 @@ impl Db {
     /// The values of many keys of a family, as a future: see [`multi_get_async`](Self::multi_get_async).
     pub fn multi_get_cf_async(&self, family: &ColumnFamily, options: &ReadOptions, keys: &[&[u8]]) -> MultiGetAsync {
         self.core().multi_get_async(&family.data, options, keys)
+    }
+
+    /// The values of many keys, each of the family beside it, in the order of `keys` and all as of one moment, as a future:
+    /// [`multi_get_families`](Self::multi_get_families) for any executor. Costs as
+    /// [`multi_get_async`](Self::multi_get_async); the reads of all families are on their way when the call returns.
+    ///
+    /// ```
+    /// # fn main() -> ferrock::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// # use std::{future::Future, pin::pin, task::{Context, Poll, Waker}};
+    /// # fn block_on<F: Future>(future: F) -> F::Output {
+    /// #     let mut future = pin!(future);
+    /// #     loop {
+    /// #         if let Poll::Ready(out) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) { return out; }
+    /// #     }
+    /// # }
+    /// let users = db.create_column_family("users", ferrock::ColumnFamilyOptions::default())?;
+    /// let orders = db.create_column_family("orders", ferrock::ColumnFamilyOptions::default())?;
+    /// db.put_cf(&users, b"7", b"Ada", &ferrock::WriteOptions::default())?;
+    /// let keys = [(&users, &b"7"[..]), (&orders, b"7")];
+    /// let values = block_on(db.multi_get_families_async(&ferrock::ReadOptions::default(), &keys));
+    /// assert_eq!(values[0].as_ref().unwrap().as_ref().unwrap(), b"Ada");
+    /// assert!(values[1].as_ref().unwrap().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn multi_get_families_async(&self, options: &ReadOptions, keys: &[(&ColumnFamily, &[u8])]) -> MultiGetAsync {
+        let (families, keys): (Vec<&ColumnFamily>, Vec<&[u8]>) = keys.iter().copied().unzip();
+        self.core().multi_get_families_async(&families, options, &keys)
     }
 }
 

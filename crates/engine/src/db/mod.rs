@@ -10,7 +10,8 @@
 //! pause.rs      no jobs for a while                                        approximate.rs sizes by the index
 //! destroy.rs    a database's files, and nothing else                       versions.rs   every version of a key
 //! async_get.rs  a key, as a future                                          async_multi_get.rs many keys, as one
-//! async_scan.rs rows in batches, as futures                                  helpers.rs    threads for these
+//! async_search.rs what waits in both, and goes on                            openings.rs   files being opened for them
+//! async_scan.rs rows in batches, as futures
 //! multi_get.rs  many keys, in rounds of reads                              multi_scan.rs many ranges, planned together
 //! ```
 //!
@@ -27,19 +28,20 @@ mod approximate;
 mod async_get;
 mod async_multi_get;
 mod async_scan;
+mod async_search;
 mod background;
 mod cache_stats;
 mod compact;
 mod destroy;
 mod families;
 mod flush;
-mod helpers;
 mod log_blobs;
 mod manual;
 mod multi_get;
 mod multi_scan;
 mod obsolete;
 mod open;
+mod openings;
 mod options_file;
 mod pause;
 mod properties;
@@ -52,7 +54,7 @@ mod versions;
 mod write;
 
 use crate::background_error::{BackgroundError, Reason};
-use crate::blob::{BlobSource, OwnedBlobView};
+use crate::blob::{BlobFileReader, BlobSource, OwnedBlobView};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::compaction::choice::RunningCompactions;
 use crate::info_log::InfoLog;
@@ -67,12 +69,13 @@ use crate::write::queue::WriteQueue;
 use crate::write::wal::Wal;
 use arc_swap::ArcSwap;
 use ferrock_base::clock::Clock;
-use ferrock_base::thread::Spawner;
+use ferrock_base::thread::{Job, Spawner, ThreadPool};
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, SequenceNumber};
 use ferrock_format::write_batch::WriteBatch;
 use ferrock_memtable::MemTable;
-use ferrock_table::{ReadSample, ReadTier, TableBlockCache};
+use ferrock_table::{ReadSample, ReadTier, TableBlockCache, TableReader};
 use ferrock_vfs::{FileLock, FileSystem, RandomAccessOptions, ReadContext};
+use openings::Openings;
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -148,7 +151,9 @@ pub(crate) struct DbCore {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) spawner: Arc<dyn Spawner>,
     /// Threads for what would block whoever polls a future.
-    pub(crate) helpers: helpers::Helpers,
+    pub(crate) helpers: ThreadPool<Job>,
+    pub(crate) opening_tables: Openings<TableReader>,
+    pub(crate) opening_blob_files: Openings<BlobFileReader>,
     pub(crate) block_cache: Arc<TableBlockCache>,
     pub(crate) open_tables: Arc<OpenTables>,
     /// The open blob files of all families.

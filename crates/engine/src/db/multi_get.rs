@@ -12,10 +12,11 @@
 //! the key with most tables to read takes, not as there are tables. Keys of several column families share the rounds.
 
 use super::DbCore;
-use super::read::{PinnedSlice, search_memtables, table_for_read};
+use super::read::{PinnedSlice, not_open, search_memtables};
+use crate::blob::FetchBlob;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::iterator::range_tombstones::covering_sequence_in_file;
-use crate::options::ReadOptions;
+use crate::options::{ReadOptions, ReadTier};
 use crate::read::{GetContext, MultiGetBatch};
 use crate::super_version::thread_ordinal;
 use crate::table_cache::TableRef;
@@ -35,12 +36,11 @@ impl DbCore {
         data.table_cache.read_sample().note_lookups(thread, keys.len() as u64);
         let sequence = self.sequence_for(options);
         let operator = pinned.options.merge_operator.as_deref();
-        let blobs = self.blob_view(data.id, &pinned.version, options);
-        let mut batch = Batch::new(data.comparator.user(), keys, sequence, operator, Some(&blobs));
+        let mut batch = Batch::new(data.comparator.user(), keys, sequence, operator);
         let search = Search { data, pinned: &pinned, options, table_options: options.for_table(), sequence };
         let (lookups, contexts) = batch.parts();
         self.search_in_rounds(&mut [Family { search, lookups, contexts }]);
-        batch.finish()
+        batch.finish(|key, index| self.blob_view(data.id, &pinned.version, options).fetch(key, index))
     }
 
     /// The values of many keys, each of its own family, in the order of `keys`; all families as of one moment.
@@ -52,26 +52,17 @@ impl DbCore {
     ) -> Results {
         let thread = thread_ordinal();
         let groups = group_by_family(families);
-        // Taken before the pins: whatever is visible at the snapshot is in every pinned state, also when a family changes its
-        // memtable between two pins.
-        let moment = || self.snapshots.take(self.clock.unix_seconds(), || self.visible());
-        let snapshot = options.snapshot.clone().or_else(|| (groups.len() > 1).then(moment));
-        let options = &ReadOptions { snapshot, ..options.clone() };
+        let options = &self.as_of_one_moment(options, groups.len());
         let data = |group: &[usize]| &*families[group[0]].data;
         let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
         // Behind all pins: no family has dropped anything that is visible at this number.
         let sequence = self.sequence_for(options);
-        let views: Vec<_> = groups
-            .iter()
-            .zip(&pins)
-            .map(|(group, pinned)| self.blob_view(data(group).id, &pinned.version, options))
-            .collect();
         let mut batches: Vec<Batch<'_>> = Vec::with_capacity(groups.len());
-        for ((group, pinned), blobs) in groups.iter().zip(&pins).zip(&views) {
+        for (group, pinned) in groups.iter().zip(&pins) {
             data(group).table_cache.read_sample().note_lookups(thread, group.len() as u64);
             let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
             let operator = pinned.options.merge_operator.as_deref();
-            batches.push(Batch::new(data(group).comparator.user(), &own, sequence, operator, Some(blobs)));
+            batches.push(Batch::new(data(group).comparator.user(), &own, sequence, operator));
         }
         let mut searches: Vec<_> = groups
             .iter()
@@ -87,12 +78,23 @@ impl DbCore {
         self.search_in_rounds(&mut searches);
         drop(searches);
         let mut results: Results = keys.iter().map(|_| Ok(None)).collect();
-        for (group, batch) in groups.iter().zip(batches) {
-            for (&index, result) in group.iter().zip(batch.finish()) {
+        for ((group, batch), pinned) in groups.iter().zip(batches).zip(&pins) {
+            let fetch = |key: &_, index: &_| self.blob_view(data(group).id, &pinned.version, options).fetch(key, index);
+            for (&index, result) in group.iter().zip(batch.finish(fetch)) {
                 results[index] = result;
             }
         }
         results
+    }
+
+    /// Options for a read of so many families as of one moment.
+    ///
+    /// To be called before their states are pinned: whatever is visible at the snapshot is in every pinned state, also when a
+    /// family changes its memtable between two pins.
+    pub(super) fn as_of_one_moment(&self, options: &ReadOptions, families: usize) -> ReadOptions {
+        let moment = || self.snapshots.take(self.clock.unix_seconds(), || self.visible());
+        let snapshot = options.snapshot.clone().or_else(|| (families > 1).then(moment));
+        ReadOptions { snapshot, ..options.clone() }
     }
 
     /// Takes every key of every family as far as it goes, reads what they wait for, and so on until none waits.
@@ -103,21 +105,21 @@ impl DbCore {
             for (index, (lookup, context)) in lookups.iter().zip(contexts.iter_mut()).enumerate() {
                 search_memtables(search.pinned, lookup, search.sequence, context);
                 let candidates = search.pinned.version.candidates(lookup);
-                if let Some(stop) = search.go_on(candidates, None, lookup, context) {
+                if let Some(stop) = search.go_on_opening(candidates, None, lookup, context) {
                     stop.wait(&mut round, (number, index));
                 }
             }
         }
         while !round.is_empty() {
             let mut next_round = RoundReads::new(&*self.file_system, table_options);
-            round.run(&mut |(waiter, stop): ((usize, usize), Stop<'f>), block| {
+            round.run(&mut |(waiter, stop): ((usize, usize), AtBlock<'f>), block| {
                 let Family { search, lookups, contexts } = &mut families[waiter.0];
                 let (lookup, context) = (&lookups[waiter.1], &mut contexts[waiter.1]);
-                let Stop { candidates, mut place, .. } = stop;
+                let AtBlock { candidates, mut place, .. } = stop;
                 if let Err(error) = place.lookup.supply(block) {
                     return context.fail(error);
                 }
-                if let Some(stop) = search.go_on(candidates, Some(place), lookup, context) {
+                if let Some(stop) = search.go_on_opening(candidates, Some(place), lookup, context) {
                     stop.wait(&mut next_round, waiter);
                 }
             });
@@ -127,7 +129,7 @@ impl DbCore {
 }
 
 /// Positions of the keys of each family, families in the order in which they are named first.
-fn group_by_family(families: &[&ColumnFamily]) -> Vec<Vec<usize>> {
+pub(super) fn group_by_family(families: &[&ColumnFamily]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (index, family) in families.iter().enumerate() {
         // Handles of one family are of one database, and few families are named in one call.
@@ -162,14 +164,22 @@ pub(super) struct Place<'f> {
     pub(super) lookup: TableLookup,
 }
 
+/// Where a key's search stops.
+pub(super) enum Stop<'f> {
+    /// At a block that is not in memory.
+    Block(AtBlock<'f>),
+    /// Before a table that is not open.
+    Table(Candidates<'f>, &'f Arc<FileMetadata>),
+}
+
 /// Where a key's search stands while it waits for a block.
-pub(super) struct Stop<'f> {
+pub(super) struct AtBlock<'f> {
     pub(super) candidates: Candidates<'f>,
     pub(super) place: Place<'f>,
     pub(super) needed: NeededBlock,
 }
 
-impl<'f> Stop<'f> {
+impl AtBlock<'_> {
     fn wait(self, round: &mut RoundReads<'_, ((usize, usize), Self)>, waiter: (usize, usize)) {
         let (table, needed) = (self.place.table.clone(), self.needed);
         round.add(&table, needed, (waiter, self));
@@ -178,7 +188,7 @@ impl<'f> Stop<'f> {
 
 impl<'f> Search<'f> {
     /// Goes on with a key: in the table where it waited, then in the others. Ends when older tables cannot change the
-    /// result, or at a block that has to be read.
+    /// result, or where something is missing.
     #[inline]
     pub(super) fn go_on(
         &self,
@@ -193,7 +203,10 @@ impl<'f> Search<'f> {
                 None if context.is_done_after_source() => return None,
                 None => {
                     let file = candidates.next()?.1;
-                    Place { file, table: self.enter(file, lookup, context)?, lookup: TableLookup::default() }
+                    match self.data.table_cache.get_ref_if_open(file) {
+                        Some(table) => self.enter(file, table, lookup, context),
+                        None => return self.stop_before(candidates, file, context),
+                    }
                 }
             };
             let outcome =
@@ -202,7 +215,7 @@ impl<'f> Search<'f> {
                 });
             match outcome {
                 Ok(None) => {}
-                Ok(Some(needed)) => return Some(Stop { candidates, place, needed }),
+                Ok(Some(needed)) => return Some(Stop::Block(AtBlock { candidates, place, needed })),
                 Err(error) => {
                     context.fail(error);
                     return None;
@@ -211,27 +224,74 @@ impl<'f> Search<'f> {
         }
     }
 
-    /// The table of a file, after `context` was told of its range tombstones.
+    /// As [`go_on`](Self::go_on), but opens the tables that are not open.
     #[inline]
-    fn enter(
+    fn go_on_opening(
         &self,
-        file: &'f Arc<FileMetadata>,
-        lookup: &LookupKey,
+        candidates: Candidates<'f>,
+        waited_in: Option<Place<'f>>,
+        lookup: &'f LookupKey,
         context: &mut GetContext<'_, BlockPin>,
-    ) -> Option<TableRef<'f>> {
-        match table_for_read(&self.data.table_cache, file, self.options) {
-            Ok(table) => {
-                if let Some(tombstones) = table.range_tombstones() {
-                    let (smallest, largest, key) = (&file.smallest, &file.largest, lookup.user_key());
-                    let covering = covering_sequence_in_file(tombstones, smallest, largest, key, self.sequence);
-                    context.add_covering_tombstone(covering);
+    ) -> Option<AtBlock<'f>> {
+        match self.go_on(candidates, waited_in, lookup, context)? {
+            Stop::Block(stop) => Some(stop),
+            Stop::Table(candidates, file) => self.open_and_go_on(candidates, file, lookup, context),
+        }
+    }
+
+    #[cold]
+    fn open_and_go_on(
+        &self,
+        mut candidates: Candidates<'f>,
+        mut file: &'f Arc<FileMetadata>,
+        lookup: &'f LookupKey,
+        context: &mut GetContext<'_, BlockPin>,
+    ) -> Option<AtBlock<'f>> {
+        loop {
+            let table = match self.data.table_cache.get_ref(file) {
+                Ok(table) => table,
+                Err(error) => {
+                    context.fail(error);
+                    return None;
                 }
-                Some(table)
-            }
-            Err(error) => {
-                context.fail(error);
-                None
+            };
+            let place = self.enter(file, table, lookup, context);
+            match self.go_on(candidates, Some(place), lookup, context)? {
+                Stop::Block(stop) => return Some(stop),
+                Stop::Table(left, next) => (candidates, file) = (left, next),
             }
         }
+    }
+
+    /// The stop before a table that is not open, unless nothing may be read.
+    #[cold]
+    fn stop_before(
+        &self,
+        candidates: Candidates<'f>,
+        file: &'f Arc<FileMetadata>,
+        context: &mut GetContext<'_, BlockPin>,
+    ) -> Option<Stop<'f>> {
+        if self.options.read_tier == ReadTier::BlockCacheOnly {
+            context.fail(not_open());
+            return None;
+        }
+        Some(Stop::Table(candidates, file))
+    }
+
+    /// Enters the table of a file: `context` is told of its range tombstones.
+    #[inline]
+    pub(super) fn enter(
+        &self,
+        file: &'f Arc<FileMetadata>,
+        table: TableRef<'f>,
+        lookup: &LookupKey,
+        context: &mut GetContext<'_, BlockPin>,
+    ) -> Place<'f> {
+        if let Some(tombstones) = table.range_tombstones() {
+            let (smallest, largest, key) = (&file.smallest, &file.largest, lookup.user_key());
+            let covering = covering_sequence_in_file(tombstones, smallest, largest, key, self.sequence);
+            context.add_covering_tombstone(covering);
+        }
+        Place { file, table, lookup: TableLookup::default() }
     }
 }

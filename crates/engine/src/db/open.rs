@@ -11,6 +11,7 @@
 //! obsolete.
 
 use super::log_blobs::LogBlobs;
+use super::openings::{Openings, helper_threads};
 use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
 use super::{Db, DbCore, FamilyState, State};
 use crate::background_error::BackgroundError;
@@ -349,7 +350,9 @@ impl Opener {
             last_stats_dump_us: AtomicU64::new(clock.monotonic_us()),
             clock,
             spawner: components.spawner(),
-            helpers: super::helpers::Helpers::new(components.spawner()),
+            helpers: helper_threads(components.spawner()),
+            opening_tables: Openings::default(),
+            opening_blob_files: Openings::default(),
             block_cache,
             open_tables: Arc::new(OpenTables::new(self.options.max_open_files)),
             blob_source: Arc::new(BlobSource::new(

@@ -64,20 +64,36 @@ impl DbCore {
         options: &ReadOptions,
         key: &[u8],
     ) -> Result<Option<PinnedSlice>> {
+        self.look_up(data, options, key, |pinned, lookup, sequence, mut context| {
+            if !context.is_done()
+                && let Err(error) = search_tables(data, pinned, lookup, sequence, options, &mut context)
+            {
+                context.fail(error);
+            }
+            context.fetch_blob(|index| self.blob_view(data.id, &pinned.version, options).fetch(key, index));
+            context.finish()
+        })
+    }
+
+    /// Looks a key up in the memtables, as of now, and leaves the rest to `go_on`.
+    #[inline]
+    pub(super) fn look_up<R>(
+        &self,
+        data: &ColumnFamilyData,
+        options: &ReadOptions,
+        key: &[u8],
+        go_on: impl FnOnce(&Arc<SuperVersion>, &LookupKey, SequenceNumber, GetContext<'_, BlockPin>) -> R,
+    ) -> R {
         let thread = thread_ordinal();
         let pinned = data.super_version.pin(thread);
         let sequence = self.sequence_for(options);
         let lookup = LookupKey::new(key, sequence);
-        let blobs = self.blob_view(data.id, &pinned.version, options);
-        let mut context = GetContext::new(key, pinned.options.merge_operator.as_deref()).with_blobs(&blobs);
+        let mut context = GetContext::new(key, pinned.options.merge_operator.as_deref());
         search_memtables(&pinned, &lookup, sequence, &mut context);
         if !context.is_done() {
             data.table_cache.read_sample().note_lookups(thread, 1);
-            if let Err(error) = search_tables(data, &pinned, &lookup, sequence, options, &mut context) {
-                context.fail(error);
-            }
         }
-        context.finish()
+        go_on(&pinned, &lookup, sequence, context)
     }
 
     #[inline]
@@ -140,7 +156,8 @@ impl IterSource {
     /// An iterator with the bounds and habits of `options`; `splits_runs` as for [`children`].
     pub(super) fn iter(&self, options: &ReadOptions, splits_runs: bool) -> Iter {
         let (data, pinned) = (&self.data, &self.pinned);
-        let release = Release { core: Weak::clone(&self.core), version: Arc::downgrade(&pinned.version) };
+        let release =
+            Release { core: Weak::clone(&self.core), version: Arc::downgrade(&pinned.version), is_handed_over: false };
         let inner = match children(data, pinned, options, splits_runs) {
             Ok(children) => MergingIterator::new(data.comparator.clone(), children).deferring_reads(),
             Err(error) => return Iter::failed(error),
@@ -252,10 +269,14 @@ pub(super) fn table_for_read<'a>(
 ) -> Result<TableRef<'a>> {
     if options.read_tier == ReadTier::BlockCacheOnly {
         let table = cache.get_if_open(file).map(TableRef::Shared);
-        return table
-            .ok_or_else(|| Error::new(ErrorKind::Incomplete, "the table is not open and the read may not open it"));
+        return table.ok_or_else(not_open);
     }
     cache.get_ref(file)
+}
+
+#[cold]
+pub(super) fn not_open() -> Error {
+    Error::new(ErrorKind::Incomplete, "the table is not open and the read may not open it")
 }
 
 #[inline]
@@ -284,11 +305,20 @@ pub(super) struct IterOwner {
 pub(super) struct Release {
     core: Weak<DbCore>,
     version: Weak<Version>,
+    /// A thread of the database does it: whoever lets go must not block.
+    is_handed_over: bool,
 }
 
 impl Release {
     pub(super) fn new(core: &Arc<DbCore>, version: &Arc<Version>) -> Self {
-        Self { core: Arc::downgrade(core), version: Arc::downgrade(version) }
+        Self { core: Arc::downgrade(core), version: Arc::downgrade(version), is_handed_over: false }
+    }
+
+    /// For what futures let go, on a thread that polls.
+    pub(super) fn handed_over(core: &Arc<DbCore>, version: &Arc<Version>) -> Self {
+        let mut release = Self::new(core, version);
+        release.is_handed_over = true;
+        release
     }
 }
 
@@ -298,7 +328,11 @@ impl Drop for Release {
             && let Some(core) = self.core.upgrade()
             && core.has_zombies.load(Ordering::Acquire)
         {
-            core.delete_obsolete_files();
+            if !self.is_handed_over {
+                return core.delete_obsolete_files();
+            }
+            let with_core = Arc::clone(&core);
+            core.helpers.run(Box::new(move || with_core.delete_obsolete_files()));
         }
     }
 }

@@ -9,14 +9,15 @@
 //! Each source first reports its newest covering range tombstone, then its entries of the key, newest first, until the
 //! context says that it has seen enough. A source is never newer than one before it, so the tombstones collected so far
 //! are all that can hide an entry.
+//!
+//! A value in a blob file ends the search as any other does. The context has its index then, and whoever finishes the lookup
+//! fetches it: at once, or as a future.
 
-use super::merge::{MergeBase, full_merge, visible_value};
+use super::merge::{MergeBase, Visible, full_merge, out_of_reach, visible};
 use super::pinned::{Pin, PinnedValue};
-use crate::blob::FetchBlob;
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::types::{SequenceNumber, ValueType};
 use ferrock_base::{Error, Result};
-use std::borrow::Cow;
 
 /// How far a lookup has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub enum LookupState {
     Merging,
     /// The value is known.
     Found,
+    /// The value, or what lies under the operands, is in a blob file.
+    InBlob,
     /// The newest version is a tombstone.
     Deleted,
     /// The lookup failed.
@@ -38,9 +41,9 @@ pub enum LookupState {
 pub struct GetContext<'a, P: Pin> {
     user_key: &'a [u8],
     merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
-    blobs: Option<&'a dyn FetchBlob>,
     state: LookupState,
     covering: Option<SequenceNumber>,
+    /// In a blob file: its index.
     value: Option<PinnedValue<P>>,
     /// Newest first.
     operands: Vec<PinnedValue<P>>,
@@ -62,7 +65,6 @@ impl<'a, P: Pin> GetContext<'a, P> {
         Self {
             user_key,
             merge_operator,
-            blobs: None,
             state: LookupState::NotFound,
             covering: None,
             value: None,
@@ -71,16 +73,9 @@ impl<'a, P: Pin> GetContext<'a, P> {
         }
     }
 
-    /// Fetches values that are in blob files from `blobs`.
-    #[inline]
-    #[must_use]
-    pub fn with_blobs(self, blobs: &'a dyn FetchBlob) -> Self {
-        Self { blobs: Some(blobs), ..self }
-    }
-
-    /// What was found so far, for a lookup that goes on later. To be called while it is not done.
+    /// What was found so far, for a lookup that goes on later. To be called while it is not done, or waits for a blob.
     pub fn suspend(&mut self) -> Found<P> {
-        debug_assert!(!self.is_done());
+        debug_assert!(!self.is_done() || self.state == LookupState::InBlob);
         self.state = LookupState::NotFound;
         Found { covering: self.covering.take(), operands: std::mem::take(&mut self.operands) }
     }
@@ -94,7 +89,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
     }
 
     /// The key looked up.
-    #[cfg(test)]
+    #[must_use]
     pub fn user_key(&self) -> &'a [u8] {
         self.user_key
     }
@@ -166,16 +161,51 @@ impl<'a, P: Pin> GetContext<'a, P> {
     }
 
     fn add_base(&mut self, value_type: ValueType, value: &[u8], pin: impl FnOnce() -> Option<P>) -> Result<()> {
-        let visible = visible_value(self.user_key, value_type, value, self.blobs)?;
-        if self.state == LookupState::Merging {
-            return self.merge(MergeBase::Value(&visible));
+        match visible(value_type, value)? {
+            Visible::Value(base) if self.state == LookupState::Merging => return self.merge(MergeBase::Value(base)),
+            Visible::Value(value) => {
+                self.value = Some(PinnedValue::new(value, pin()));
+                self.state = LookupState::Found;
+            }
+            Visible::InBlob(index) => {
+                self.value = Some(PinnedValue::new(index, pin()));
+                self.state = LookupState::InBlob;
+            }
         }
-        self.value = Some(match visible {
-            Cow::Borrowed(visible) => PinnedValue::new(visible, pin()),
-            Cow::Owned(fetched) => PinnedValue::Owned(fetched),
-        });
-        self.state = LookupState::Found;
         Ok(())
+    }
+
+    /// The index of the blob that the lookup ended at, until it is [supplied](Self::supply_blob).
+    #[inline]
+    #[must_use]
+    pub fn blob_index(&self) -> Option<&PinnedValue<P>> {
+        self.value.as_ref().filter(|_| self.state == LookupState::InBlob)
+    }
+
+    /// Fetches the blob that the lookup ended at, if it did.
+    #[inline]
+    pub fn fetch_blob(&mut self, fetch: impl FnOnce(&[u8]) -> Result<Vec<u8>>) {
+        if let Some(index) = self.blob_index() {
+            let blob = fetch(index);
+            self.supply_blob(blob);
+        }
+    }
+
+    /// Takes what is behind the index: the value, or what lies under the operands.
+    #[cold]
+    pub fn supply_blob(&mut self, blob: Result<Vec<u8>>) {
+        let merged = match blob {
+            Ok(base) if !self.operands.is_empty() => self.merge(MergeBase::Value(&base)),
+            Ok(value) => {
+                self.value = Some(PinnedValue::Owned(value));
+                self.state = LookupState::Found;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = merged {
+            self.fail(error);
+        }
     }
 
     /// Nothing older counts. Always false: no need to go on.
@@ -202,7 +232,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
     /// The result, after every source was asked or [`is_done`](Self::is_done) said that no more need be.
     ///
     /// # Errors
-    /// What a source reported, or what the merge operator made of the operands.
+    /// What a source reported, or what the merge operator made of the operands; `NotSupported` for a blob that nobody supplied.
     #[inline]
     pub fn finish(mut self) -> Result<Option<PinnedValue<P>>> {
         if self.state == LookupState::Merging {
@@ -210,6 +240,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
         }
         match self.error {
             Some(error) => Err(error),
+            None if self.state == LookupState::InBlob => Err(out_of_reach()),
             None => Ok(self.value),
         }
     }
@@ -218,6 +249,8 @@ impl<'a, P: Pin> GetContext<'a, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blob::FetchBlob;
+    use crate::blob::fake::FakeBlobs;
     use ferrock_base::ErrorKind;
     use ferrock_base::merge::StringAppend;
     use ferrock_base::types::ValueType as T;
@@ -234,6 +267,7 @@ mod tests {
                 break;
             }
         }
+        context.fetch_blob(|index| FakeBlobs.fetch(b"k", index));
         Ok(context.finish()?.map(PinnedValue::into_vec))
     }
 
@@ -265,8 +299,30 @@ mod tests {
     }
 
     #[test]
+    fn a_blob_ends_the_search_and_is_fetched_last() {
+        assert_eq!(value(None, &[(3, T::BlobIndex, b"i"), (2, T::Value, b"q")]).as_deref(), Some("blob of k at i"));
+        let merged = [(4, T::Merge, &b"x"[..]), (3, T::BlobIndex, b"i"), (2, T::Value, b"q")];
+        assert_eq!(value(None, &merged).as_deref(), Some("blob of k at i,x"));
+        assert_eq!(value(Some(3), &merged).as_deref(), Some("blob of k at i,x"), "the tombstone is as old as the blob");
+        assert_eq!(value(Some(4), &merged).as_deref(), Some("x"), "the tombstone hides it, and nothing is fetched");
+        let operator = StringAppend::default();
+        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", Some(&operator));
+        assert!(context.add(SequenceNumber(4), T::Merge, b"x", || None));
+        assert!(!context.add(SequenceNumber(3), T::BlobIndex, b"i", || None));
+        assert_eq!(context.blob_index().map(PinnedValue::as_slice), Some(&b"i"[..]));
+        let found = context.suspend();
+        let mut context = GetContext::new(b"k", Some(&operator as &dyn MergeOperator)).resume(found);
+        context.supply_blob(Ok(b"base".to_vec()));
+        assert_eq!(context.finish().unwrap().unwrap(), b"base,x");
+    }
+
+    #[test]
     fn failures_are_said() {
-        assert_eq!(get(None, &[(3, T::BlobIndex, b"\x01")]).unwrap_err().kind(), ErrorKind::NotSupported);
+        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", None);
+        assert!(!context.add(SequenceNumber(1), T::BlobIndex, b"i", || None));
+        assert_eq!(context.finish().unwrap_err().kind(), ErrorKind::NotSupported, "an index is no value");
+        assert!(get(None, &[(3, T::BlobIndex, b"bad")]).unwrap_err().is_corruption());
+        assert!(get(None, &[(4, T::Merge, b"x"), (3, T::BlobIndex, b"bad")]).unwrap_err().is_corruption());
         assert!(get(None, &[(3, T::ValuePreferredSeqno, b"short")]).unwrap_err().is_corruption());
         assert!(get(None, &[(3, T::WideColumnEntity, b"\xff")]).unwrap_err().is_corruption());
         assert!(get(None, &[(3, T::Noop, b"")]).unwrap_err().is_corruption());

@@ -61,27 +61,47 @@ pub fn full_merge(
     }
 }
 
+/// What a plain read shows of an entry.
+#[derive(Clone, Copy, Debug)]
+pub enum Visible<'v> {
+    /// Part of what is stored.
+    Value(&'v [u8]),
+    /// In a blob file; this is its index.
+    InBlob(&'v [u8]),
+}
+
 /// What a plain read shows of an entry that is neither a tombstone nor an operand. Of an entity that is its default
-/// column, or an empty value when it has none. Borrowed from `stored` unless it lies in a blob file.
+/// column, or an empty value when it has none.
 ///
 /// # Errors
-/// `Corruption` when the bytes are not what the type promises, and what fetching a blob reports.
+/// `Corruption` when the bytes are not what the type promises.
+pub fn visible(value_type: ValueType, stored: &[u8]) -> Result<Visible<'_>> {
+    match value_type {
+        ValueType::Value => Ok(Visible::Value(stored)),
+        ValueType::ValuePreferredSeqno => timed_put_value(stored).map(Visible::Value),
+        ValueType::BlobIndex => Ok(Visible::InBlob(stored)),
+        ValueType::WideColumnEntity => match default_column(stored)? {
+            None => Ok(Visible::Value(&[])),
+            Some(column) if column.is_blob_index => Ok(Visible::InBlob(column.value)),
+            Some(column) => Ok(Visible::Value(column.value)),
+        },
+        other => Err(Error::corruption(format!("entry of unexpected type {other:?}"))),
+    }
+}
+
+/// The same with what is in a blob file fetched.
+///
+/// # Errors
+/// As [`visible`], and what fetching a blob reports.
 pub fn visible_value<'v>(
     key: &[u8],
     value_type: ValueType,
     stored: &'v [u8],
     blobs: Option<&dyn FetchBlob>,
 ) -> Result<Cow<'v, [u8]>> {
-    match value_type {
-        ValueType::Value => Ok(Cow::Borrowed(stored)),
-        ValueType::ValuePreferredSeqno => timed_put_value(stored).map(Cow::Borrowed),
-        ValueType::BlobIndex => fetch(key, stored, blobs).map(Cow::Owned),
-        ValueType::WideColumnEntity => match default_column(stored)? {
-            None => Ok(Cow::Borrowed(&[])),
-            Some(column) if column.is_blob_index => fetch(key, column.value, blobs).map(Cow::Owned),
-            Some(column) => Ok(Cow::Borrowed(column.value)),
-        },
-        other => Err(Error::corruption(format!("entry of unexpected type {other:?}"))),
+    match visible(value_type, stored)? {
+        Visible::Value(value) => Ok(Cow::Borrowed(value)),
+        Visible::InBlob(index) => fetch(key, index, blobs).map(Cow::Owned),
     }
 }
 
@@ -89,8 +109,13 @@ pub fn visible_value<'v>(
 fn fetch(key: &[u8], index: &[u8], blobs: Option<&dyn FetchBlob>) -> Result<Vec<u8>> {
     match blobs {
         Some(blobs) => blobs.fetch(key, index),
-        None => Err(Error::not_supported("value in a blob file, and blob files are out of reach here")),
+        None => Err(out_of_reach()),
     }
+}
+
+#[cold]
+pub(super) fn out_of_reach() -> Error {
+    Error::not_supported("value in a blob file, and blob files are out of reach here")
 }
 
 /// Folds `operands`, oldest first, over the default column of `entity` into a new entity; the other columns stay, those

@@ -8,7 +8,6 @@
 
 use super::get::GetContext;
 use super::pinned::{Pin, PinnedValue};
-use crate::blob::FetchBlob;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::types::SequenceNumber;
@@ -24,14 +23,13 @@ pub struct MultiGetBatch<'a, P: Pin> {
 }
 
 impl<'a, P: Pin> MultiGetBatch<'a, P> {
-    /// Begins the lookup of `keys`, which come in any order, as of `sequence`. Values in blob files come from `blobs`.
+    /// Begins the lookup of `keys`, which come in any order, as of `sequence`.
     #[must_use]
     pub fn new(
         order: &Comparator,
         keys: &[&'a [u8]],
         sequence: SequenceNumber,
         merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
-        blobs: Option<&'a dyn FetchBlob>,
     ) -> Self {
         let mut sorted: Vec<usize> = (0..keys.len()).collect();
         sorted.sort_by(|&a, &b| order.compare(keys[a], keys[b]));
@@ -41,8 +39,7 @@ impl<'a, P: Pin> MultiGetBatch<'a, P> {
         for index in sorted {
             if lookups.last().is_none_or(|last| !order.equal(last.user_key(), keys[index])) {
                 lookups.push(LookupKey::new(keys[index], sequence));
-                let context = GetContext::new(keys[index], merge_operator);
-                contexts.push(blobs.into_iter().fold(context, GetContext::with_blobs));
+                contexts.push(GetContext::new(keys[index], merge_operator));
             }
             slots[index] = lookups.len() - 1;
         }
@@ -59,10 +56,15 @@ impl<'a, P: Pin> MultiGetBatch<'a, P> {
         (self.lookups, self.contexts, self.slots)
     }
 
-    /// The results in the order in which the keys were given.
+    /// The results in the order in which the keys were given. `fetch` is asked for blobs, by key and index.
     #[must_use]
-    pub fn finish(self) -> Vec<Result<Option<PinnedValue<P>>>> {
-        in_callers_order(self.contexts.into_iter().map(GetContext::finish).collect(), &self.slots)
+    pub fn finish(self, fetch: impl Fn(&[u8], &[u8]) -> Result<Vec<u8>>) -> Vec<Result<Option<PinnedValue<P>>>> {
+        let finish = |mut context: GetContext<'_, P>| {
+            let user_key = context.user_key();
+            context.fetch_blob(|index| fetch(user_key, index));
+            context.finish()
+        };
+        in_callers_order(self.contexts.into_iter().map(finish).collect(), &self.slots)
     }
 }
 
@@ -90,7 +92,7 @@ mod tests {
     fn results_come_in_the_callers_order() {
         let keys: [&[u8]; 4] = [b"c", b"a", b"b", b"c"];
         let at = SequenceNumber(9);
-        let mut batch = MultiGetBatch::<Arc<Vec<u8>>>::new(&Comparator::Bytewise, &keys, at, None, None);
+        let mut batch = MultiGetBatch::<Arc<Vec<u8>>>::new(&Comparator::Bytewise, &keys, at, None);
         let (lookups, contexts) = batch.parts();
         assert_eq!(lookups.iter().map(LookupKey::user_key).collect::<Vec<_>>(), [&b"a"[..], b"b", b"c"]);
         for context in contexts {
@@ -100,7 +102,7 @@ mod tests {
             }
         }
         batch.parts().1[1].fail(Error::corruption("block"));
-        let results = batch.finish();
+        let results = batch.finish(|_, _| Err(Error::corruption("there are no blobs")));
         assert_eq!(*results[0].as_ref().unwrap().as_ref().unwrap(), b"c");
         assert_eq!(*results[1].as_ref().unwrap().as_ref().unwrap(), b"a");
         assert!(results[2].as_ref().unwrap_err().is_corruption());

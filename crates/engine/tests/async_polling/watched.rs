@@ -1,0 +1,181 @@
+//! A file system that notices who reads, and holds up those who open files.
+
+use ferrock_base::Result;
+use ferrock_vfs::{
+    FileLock, FileSystem, IoCounters, RandomAccessFile, RandomAccessOptions, ReadLabel, ReadLayer, SequentialFile,
+    SequentialOptions, WritableFile, WritableOptions,
+};
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
+
+thread_local! {
+    static POLLS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what must not block: reads and opens of this thread are noticed meanwhile.
+pub fn polling<R>(action: impl FnOnce() -> R) -> R {
+    let before = POLLS.with(|polls| polls.replace(true));
+    let out = action();
+    POLLS.with(|polls| polls.set(before));
+    out
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// What was done by threads that poll.
+    blocked: Mutex<Vec<String>>,
+    /// Files that were opened for reading, in order.
+    opened: Mutex<Vec<String>>,
+    is_gate_shut: Mutex<bool>,
+    gate_moved: Condvar,
+}
+
+impl Seen {
+    fn note(&self, what: &str, path: &Path) {
+        if POLLS.with(Cell::get) {
+            self.blocked.lock().unwrap().push(format!("{what} {}", path.display()));
+        }
+    }
+}
+
+/// Passes everything on to another file system. Reads of its files take time, wherever the bytes are.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    inner: Arc<dyn FileSystem>,
+    seen: Arc<Seen>,
+}
+
+impl Watched {
+    pub fn new(inner: Arc<dyn FileSystem>) -> Self {
+        Self { inner, seen: Arc::default() }
+    }
+
+    /// What threads that polled did and should not have, since the last call.
+    pub fn take_blocked(&self) -> Vec<String> {
+        std::mem::take(&mut self.seen.blocked.lock().unwrap())
+    }
+
+    /// The names of the files that were opened for reading since the last call.
+    pub fn take_opened(&self) -> Vec<String> {
+        std::mem::take(&mut self.seen.opened.lock().unwrap())
+    }
+
+    /// While it is shut, opening a file for reading takes for ever.
+    pub fn shut_gate(&self, is_shut: bool) {
+        *self.seen.is_gate_shut.lock().unwrap() = is_shut;
+        self.seen.gate_moved.notify_all();
+    }
+}
+
+#[derive(Debug)]
+struct WatchedFile {
+    inner: Arc<dyn RandomAccessFile>,
+    seen: Arc<Seen>,
+}
+
+impl RandomAccessFile for WatchedFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.seen.note("read", self.inner.path());
+        self.inner.read_at(offset, buffer)
+    }
+    fn read_at_as(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
+        self.seen.note("read", self.inner.path());
+        self.inner.read_at_as(offset, buffer, label)
+    }
+    fn read_layer(&self) -> Option<&ReadLayer> {
+        self.inner.read_layer()
+    }
+    fn size(&self) -> u64 {
+        self.inner.size()
+    }
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+    fn prefetch(&self, offset: u64, length_bytes: u64) {
+        self.inner.prefetch(offset, length_bytes);
+    }
+    fn direct_alignment(&self) -> Option<usize> {
+        self.inner.direct_alignment()
+    }
+    fn raw_fd(&self) -> Option<i32> {
+        self.inner.raw_fd()
+    }
+}
+
+impl FileSystem for Watched {
+    fn open_random_access(&self, path: &Path, options: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>> {
+        self.seen.note("opened", path);
+        self.seen.opened.lock().unwrap().push(path.file_name().unwrap().to_string_lossy().into_owned());
+        let mut is_shut = self.seen.is_gate_shut.lock().unwrap();
+        while *is_shut {
+            is_shut = self.seen.gate_moved.wait(is_shut).unwrap();
+        }
+        drop(is_shut);
+        let inner = self.inner.open_random_access(path, options)?;
+        Ok(Arc::new(WatchedFile { inner, seen: Arc::clone(&self.seen) }))
+    }
+    fn open_sequential(&self, path: &Path, options: &SequentialOptions) -> Result<Box<dyn SequentialFile>> {
+        self.seen.note("opened", path);
+        self.inner.open_sequential(path, options)
+    }
+    fn create_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>> {
+        self.inner.create_writable(path, options)
+    }
+    fn reopen_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>> {
+        self.inner.reopen_writable(path, options)
+    }
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        self.inner.remove_file(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.rename(from, to)
+    }
+    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.hard_link(from, to)
+    }
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.inner.exists(path)
+    }
+    fn file_size(&self, path: &Path) -> Result<u64> {
+        self.seen.note("asked for the size of", path);
+        self.inner.file_size(path)
+    }
+    fn modified_unix_seconds(&self, path: &Path) -> Result<u64> {
+        self.inner.modified_unix_seconds(path)
+    }
+    fn truncate(&self, path: &Path, length_bytes: u64) -> Result<()> {
+        self.inner.truncate(path, length_bytes)
+    }
+    fn children(&self, dir: &Path) -> Result<Vec<String>> {
+        self.seen.note("listed", dir);
+        self.inner.children(dir)
+    }
+    fn create_dir_all(&self, dir: &Path) -> Result<()> {
+        self.inner.create_dir_all(dir)
+    }
+    fn remove_dir(&self, dir: &Path) -> Result<()> {
+        self.inner.remove_dir(dir)
+    }
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        self.inner.sync_dir(dir)
+    }
+    fn lock_file(&self, path: &Path) -> Result<Box<dyn FileLock>> {
+        self.inner.lock_file(path)
+    }
+    fn free_space(&self, path: &Path) -> Result<u64> {
+        self.inner.free_space(path)
+    }
+    fn is_read_only(&self, dir: &Path) -> Result<bool> {
+        self.inner.is_read_only(dir)
+    }
+    fn read_layer(&self) -> Option<&ReadLayer> {
+        self.inner.read_layer()
+    }
+    fn counters(&self) -> &IoCounters {
+        self.inner.counters()
+    }
+    fn io_backend(&self) -> &str {
+        self.inner.io_backend()
+    }
+}
