@@ -2,6 +2,8 @@
 
 use super::*;
 use ferrock::{FlushOptions, WriteOptions};
+use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
+use ferrock_base::{Error, ErrorKind, Result as BaseResult};
 
 const KEYS: u64 = 400;
 
@@ -108,5 +110,33 @@ fn tables_that_were_compacted_away_are_opened_for_old_futures_and_then_go() {
         let family = db.default_column_family().unwrap();
         db.put_cf(&family, b"k", b"v", &WriteOptions::default()).unwrap();
         db.flush_cf(&family, &FlushOptions::default()).unwrap();
+    });
+}
+
+/// Has threads for everything but for opening files.
+#[derive(Debug)]
+struct NoOpeners;
+
+impl Spawner for NoOpeners {
+    fn spawn(&self, name: &str, job: Job) -> BaseResult<Box<dyn Join>> {
+        match name {
+            "ferrock-open" => Err(Error::new(ErrorKind::Aborted, "no more threads")),
+            _ => StdSpawner.spawn(name, job),
+        }
+    }
+}
+
+#[test]
+fn without_threads_who_asks_opens_the_tables() {
+    everywhere(|place| {
+        layers(place).close().unwrap();
+        let mut options = db_options(&place.file_system, 1);
+        options.components.spawner = Some(Arc::new(NoOpeners));
+        let (db, families) = Db::open_cf(&place.path, options, vec![("default".to_owned(), family_options())]).unwrap();
+        let keys: Vec<_> = (0..KEYS).step_by(13).map(key).collect();
+        compare("no openers", &db, &families[0], &ReadOptions::default(), &keys);
+        let blocked = place.file_system.take_blocked();
+        assert!(blocked.iter().any(|what| what.starts_with("opened")), "somebody had to: {blocked:?}");
+        assert!(blocked.iter().all(|what| what.ends_with(".sst")), "{blocked:?}");
     });
 }

@@ -41,7 +41,7 @@ fn arrangement(seed: u64) -> ColumnFamilyOptions {
 
 #[test]
 fn random_histories_are_read_without_blocking() {
-    for seed in 0..6 {
+    for seed in 0..5 {
         everywhere(|place| {
             let max_open_files = [-1, 1, 3][(seed % 3) as usize];
             let db = place.open(max_open_files, arrangement(seed));
@@ -49,8 +49,8 @@ fn random_histories_are_read_without_blocking() {
             let snapshots = random_history(&db, &mut random);
             let family = db.default_column_family().unwrap();
             let mut found = 0;
-            for round in 0..4usize {
-                let keys: Vec<_> = (0..100).map(|_| key(random.below(KEYS + 20))).collect();
+            for round in 0..3usize {
+                let keys: Vec<_> = (0..60).map(|_| key(random.below(KEYS + 20))).collect();
                 let snapshot =
                     (round % 2 == 1).then(|| snapshots[random.below(snapshots.len() as u64) as usize].clone());
                 let options = ReadOptions { snapshot, fill_cache: round % 3 != 1, ..ReadOptions::default() };
@@ -58,7 +58,7 @@ fn random_histories_are_read_without_blocking() {
                 let values = compare(&what, &db, &family, &options, &keys);
                 found += values.iter().filter(|value| value.as_ref().unwrap().is_some()).count();
             }
-            assert!(found > 50, "seed {seed} finds {found}");
+            assert!(found > 30, "seed {seed} finds {found}");
         });
     }
 }
