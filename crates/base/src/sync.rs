@@ -20,10 +20,12 @@ mod model {
     pub struct MutexGuard<'a, T>(Option<shuttle::sync::MutexGuard<'a, T>>);
 
     impl<T> Mutex<T> {
+        /// An unlocked one.
         pub fn new(value: T) -> Self {
             Self(shuttle::sync::Mutex::new(value))
         }
 
+        /// Locks it until the guard is dropped.
         pub fn lock(&self) -> MutexGuard<'_, T> {
             MutexGuard(Some(self.0.lock().unwrap_or_else(PoisonError::into_inner)))
         }
@@ -46,6 +48,7 @@ mod model {
     pub struct WaitTimeoutResult;
 
     impl WaitTimeoutResult {
+        /// It did not.
         pub fn timed_out(&self) -> bool {
             false
         }
@@ -56,20 +59,24 @@ mod model {
     pub struct Condvar(shuttle::sync::Condvar);
 
     impl Condvar {
+        /// Waits to be notified.
         pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
             let taken = guard.0.take().expect("not waiting");
             guard.0 = Some(self.0.wait(taken).unwrap_or_else(PoisonError::into_inner));
         }
 
+        /// The same: time is never over.
         pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _time: Duration) -> WaitTimeoutResult {
             self.wait(guard);
             WaitTimeoutResult
         }
 
+        /// Wakes one who waits.
         pub fn notify_one(&self) {
             self.0.notify_one();
         }
 
+        /// Wakes all who wait.
         pub fn notify_all(&self) {
             self.0.notify_all();
         }

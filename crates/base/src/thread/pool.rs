@@ -195,6 +195,8 @@ impl<W: Work> PoolQueue<W> {
 
 #[cfg(all(test, not(shuttle)))]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
     use super::*;
     use crate::clock::{Clock, SystemClock};
     use crate::thread::{Join, StdSpawner};

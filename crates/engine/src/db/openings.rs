@@ -6,9 +6,9 @@
 //!                   +-------> nobody waits any more: nothing is opened
 //! ```
 
+use ferrock_base::sync::Mutex;
 use ferrock_base::thread::{Job, Spawner, ThreadPool};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
@@ -171,8 +171,81 @@ impl<T> Drop for Opening<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, shuttle))]
+mod models {
+    #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+    use super::*;
+    use ferrock_base::thread::Join;
+    use shuttle::thread;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[derive(Debug)]
+    struct ModelSpawner;
+
+    struct ModelJoin(thread::JoinHandle<()>);
+
+    impl Join for ModelJoin {
+        fn join(self: Box<Self>) -> Result<()> {
+            self.0.join().expect("no thread panics");
+            Ok(())
+        }
+    }
+
+    impl Spawner for ModelSpawner {
+        fn spawn(&self, _name: &str, job: Job) -> Result<Box<dyn Join>> {
+            Ok(Box::new(ModelJoin(thread::spawn(job))))
+        }
+    }
+
+    /// Whoever waits gets the file, whoever else gives up, and at the end nothing is left.
+    fn model() {
+        let files = Arc::new(Openings::<u64>::default());
+        let threads = Arc::new(ThreadPool::new(Arc::new(ModelSpawner), "model", 2));
+        let opened = Arc::new(AtomicU64::new(0));
+        let start = |files: &Openings<u64>, threads: &ThreadPool<Job>, opened: &Arc<AtomicU64>| {
+            let opened = Arc::clone(opened);
+            files.start(threads, FileNumber(1), move || Ok(Arc::new(opened.fetch_add(1, Ordering::Relaxed))))
+        };
+        let askers: Vec<_> = (0..3)
+            .map(|number| {
+                let (files, threads, opened) = (Arc::clone(&files), Arc::clone(&threads), Arc::clone(&opened));
+                thread::spawn(move || {
+                    let opening = start(&files, &threads, &opened);
+                    match number {
+                        0 => drop(opening),
+                        _ => drop(shuttle::future::block_on(opening).expect("it can be opened")),
+                    }
+                })
+            })
+            .collect();
+        askers.into_iter().for_each(|asker| asker.join().expect("no asker panics"));
+        // Whatever was given up does not stand in the way.
+        shuttle::future::block_on(start(&files, &threads, &opened)).expect("it can be opened");
+        assert!((1..=4).contains(&opened.load(Ordering::Relaxed)));
+        let queue = threads.queue();
+        drop(threads);
+        while queue.has_threads() {
+            thread::yield_now();
+        }
+        assert!(files.running.lock().is_empty());
+    }
+
+    #[test]
+    fn shuttle_files_are_opened_for_all_who_wait() {
+        shuttle::check_random(model, 5000);
+    }
+
+    #[test]
+    fn shuttle_files_are_opened_for_all_who_wait_with_few_preemptions() {
+        shuttle::check_pct(model, 5000, 3);
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
     use super::*;
     use ferrock_base::thread::{Join, StdSpawner};
     use std::sync::atomic::{AtomicUsize, Ordering};
