@@ -11,7 +11,7 @@
 //!
 //! A [`TableLookup`] is one key's way through one table. It goes on until it has its answer or needs a block that is not
 //! in memory; its owner collects what all lookups need, reads it at once and lets them go on. A block that was read for a
-//! lookup stays with it until it leaves the table, so no lookup needs the same block twice, whatever the cache does.
+//! lookup stays with it until it has no more use for it, so no lookup needs the same block twice, whatever the cache does.
 
 mod block_read;
 mod finish;
