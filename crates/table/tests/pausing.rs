@@ -8,7 +8,6 @@
     reason = "tests fail by panicking"
 )]
 
-#[expect(dead_code, reason = "each test binary uses a part")]
 mod common;
 
 use common::{Entries, comparator_of, open_by_itself, scan};
