@@ -143,8 +143,9 @@ impl State {
 
     /// A request in flight that brings the bytes of a read.
     fn covering(&self, spot: &Spot) -> Option<usize> {
-        let (_, &number) = self.flying.range((spot.file, 0)..=(spot.file, spot.stretch.start)).next_back()?;
-        self.requests.get(number).filter(|request| request.stretch.covers(&spot.stretch)).map(|_| number)
+        let (&(file, _), &number) = self.flying.range(..=(spot.file, spot.stretch.start)).next_back()?;
+        let covers = |request: &&Request| file == spot.file && request.stretch.covers(&spot.stretch);
+        self.requests.get(number).filter(covers).map(|_| number)
     }
 
     pub(super) fn read(&mut self, number: usize) -> Option<&mut Read> {
