@@ -17,7 +17,8 @@ use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
 use ferrock_table::options::{IndexType, PartitionFromLevel};
 use ferrock_vfs::{
-    Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, PosixFileSystem, Trigger,
+    Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, PosixFileSystem,
+    ReadClass, Trigger,
 };
 use std::future::Future;
 use std::path::Path;
@@ -107,6 +108,17 @@ impl Layout {
     }
 
     fn open_with(&self, file_system: Arc<dyn FileSystem>, path: &Path, spawner: Option<Arc<dyn Spawner>>) -> Db {
+        let cache = CacheOptions { capacity_bytes: self.cache_bytes, ..CacheOptions::default() };
+        self.open_cached(file_system, path, spawner, TableBlockCache::new(cache))
+    }
+
+    fn open_cached(
+        &self,
+        file_system: Arc<dyn FileSystem>,
+        path: &Path,
+        spawner: Option<Arc<dyn Spawner>>,
+        cache: Arc<TableBlockCache>,
+    ) -> Db {
         let mut family = ColumnFamilyOptions::default();
         family.compression = CompressionType::NoCompression;
         family.merge_operator = Some(Arc::new(StringAppend::new(",")) as Arc<dyn MergeOperator>);
@@ -126,8 +138,7 @@ impl Layout {
         let mut options = DbOptions::default();
         options.create_if_missing = true;
         options.components.file_system = Some(file_system);
-        let cache = CacheOptions { capacity_bytes: self.cache_bytes, ..CacheOptions::default() };
-        options.components.block_cache = Some(TableBlockCache::new(cache));
+        options.components.block_cache = Some(cache);
         options.components.spawner = spawner;
         options.use_direct_reads = true;
         options.max_open_files = self.max_open_files;
@@ -167,6 +178,8 @@ fn random_options(db: &Db, layout: &Layout, random: &mut Random) -> (ReadOptions
     let limit = if random.below(3) == 0 { random.below(60) as usize } else { usize::MAX };
     if limit < usize::MAX && random.below(2) == 0 {
         options.limit_hint = limit as u64;
+    } else if random.below(3) == 0 {
+        options.limit_hint = 1 + random.below(30);
     }
     options.prefix_same_as_start = layout.has_prefixes && random.below(2) == 0;
     options.total_order_seek = random.below(2) == 0;
@@ -223,7 +236,7 @@ const TABLES_AT_ONCE: u64 = 3;
 /// Requests and bytes that went to the device.
 fn device(file_system: &dyn FileSystem) -> (u64, u64) {
     let counters = file_system.counters().snapshot();
-    let all = ferrock_vfs::ReadClass::ALL.map(|class| counters.class(class));
+    let all = ReadClass::ALL.map(|class| counters.class(class));
     all.iter().fold((0, 0), |sum, class| (sum.0 + class.requests, sum.1 + class.device_bytes))
 }
 
@@ -362,4 +375,148 @@ fn reads_that_fail_fail_the_scan_or_are_made_again() {
         }
         assert!(failed > 0 || layout.cache_bytes > 1 << 20, "seed {seed} {layout:?}");
     }
+}
+
+fn of_class(file_system: &dyn FileSystem, class: ReadClass) -> u64 {
+    file_system.counters().snapshot().class(class).requests
+}
+
+/// Tables of level 0 that follow one another.
+fn tables_in_turn(db: &Db) {
+    for table in 0..8 {
+        for row in 0..200 {
+            db.put(format!("k{table}-{row:04}").as_bytes(), &[b'v'; 100]).unwrap();
+        }
+        db.flush().unwrap();
+    }
+}
+
+fn cost_of_first_row(layout: &Layout, is_async: bool, fill_cache: bool, forget: bool) -> (Rows, u64, u64) {
+    let dir = tempfile::tempdir().unwrap();
+    let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::with_backend(Some("pread")));
+    tables_in_turn(&layout.open(Arc::clone(&file_system), dir.path()));
+    let cache = TableBlockCache::new(CacheOptions { capacity_bytes: layout.cache_bytes, ..CacheOptions::default() });
+    let db = layout.open_cached(Arc::clone(&file_system), dir.path(), None, Arc::clone(&cache));
+    if forget {
+        cache.erase_unreferenced();
+    }
+    let mut options = ReadOptions::default();
+    options.limit_hint = 1;
+    options.fill_cache = fill_cache;
+    let before = (of_class(&*file_system, ReadClass::Data), of_class(&*file_system, ReadClass::Index));
+    let rows = if is_async {
+        scanned(db.scan_async(&options).with_limit(1)).unwrap()
+    } else {
+        iterated(&db, &options, 1).unwrap()
+    };
+    let after = (of_class(&*file_system, ReadClass::Data), of_class(&*file_system, ReadClass::Index));
+    (rows, after.0 - before.0, after.1 - before.1)
+}
+
+fn plain() -> Layout {
+    Layout {
+        is_partitioned: false,
+        caches_index: false,
+        cache_bytes: 10 << 20,
+        max_open_files: -1,
+        has_prefixes: false,
+        block_size: 600,
+    }
+}
+
+#[test]
+fn a_thread_defers_what_iterators_defer() {
+    for (what, layout, fill_cache, forget) in [
+        ("open tables", plain(), true, false),
+        ("tables that are not open", Layout { max_open_files: 1, ..plain() }, true, false),
+        ("the index is not to be kept", Layout { caches_index: true, ..plain() }, false, true),
+    ] {
+        let blocking = cost_of_first_row(&layout, false, fill_cache, forget);
+        let scan = cost_of_first_row(&layout, true, fill_cache, forget);
+        assert!(blocking.0 == scan.0);
+        let requests = |cost: &(Rows, u64, u64)| (cost.1, cost.2);
+        assert_eq!(requests(&scan), requests(&blocking), "{what}: requests for data and index");
+    }
+}
+
+#[test]
+fn a_file_that_a_thread_opens_is_gone_on_in() {
+    let mut costs = Vec::new();
+    for (max_open_files, is_async) in [(-1, false), (-1, true), (1, false), (1, true)] {
+        let layout = Layout { max_open_files, ..plain() };
+        let dir = tempfile::tempdir().unwrap();
+        let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::with_backend(Some("pread")));
+        {
+            let db = layout.open(Arc::clone(&file_system), dir.path());
+            for row in 0..4000 {
+                db.put(format!("k{row:06}").as_bytes(), &[b'v'; 100]).unwrap();
+            }
+            db.flush().unwrap();
+            for row in 0..4000 {
+                db.put(format!("k{row:06}").as_bytes(), &[b'w'; 100]).unwrap();
+            }
+            db.compact_range(None, None).unwrap();
+        }
+        let db = layout.open(Arc::clone(&file_system), dir.path());
+        let mut options = ReadOptions::default();
+        options.adaptive_readahead = true;
+        let before = of_class(&*file_system, ReadClass::Data);
+        let rows = if is_async {
+            scanned(db.scan_async(&options).with_batch_bytes(6000)).unwrap()
+        } else {
+            iterated(&db, &options, usize::MAX).unwrap()
+        };
+        assert_eq!(rows.len(), 4000);
+        costs.push(of_class(&*file_system, ReadClass::Data) - before);
+    }
+    assert_eq!(costs[0], costs[1], "open files");
+    assert_eq!(costs[2], costs[3], "files that are opened by threads");
+}
+
+#[test]
+fn nobody_who_polls_removes_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let inner = Arc::new(PosixFileSystem::with_backend(Some("pread")));
+    let faulty = Arc::new(FaultInjectionFileSystem::new(inner));
+    let db = plain().open(Arc::clone(&faulty) as Arc<dyn FileSystem>, dir.path());
+    tables_in_turn(&db);
+    let mut scan = db.scan_async(&ReadOptions::default()).with_batch_bytes(1);
+    block_on(scan.next_batch()).unwrap().unwrap();
+    db.compact_range(None, None).unwrap();
+    let here = std::thread::current().id();
+    let rule = faulty.add_rule(FaultRule::new(OperationKind::Remove, "*.sst", Fault::Io).on_thread(here));
+    drop(scan);
+    assert_eq!(faulty.remove_rule(rule), Some(0), "files removed by the thread that dropped the scan");
+}
+
+#[test]
+fn a_dropped_scan_leaves_its_thread() {
+    let dir = tempfile::tempdir().unwrap();
+    let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::with_backend(Some("pread")));
+    let layout = Layout { max_open_files: 1, block_size: 4096, ..plain() };
+    {
+        let db = layout.open(Arc::clone(&file_system), dir.path());
+        for row in 0..200_000 {
+            db.put(format!("k{row:06}").as_bytes(), &[b'v'; 100]).unwrap();
+        }
+        db.compact_range(None, None).unwrap();
+    }
+    let db = layout.open(Arc::clone(&file_system), dir.path());
+    let begin = device(&*file_system).1;
+    let mut scan = db.scan_async(&ReadOptions::default()).with_batch_bytes(usize::MAX);
+    let polled = pin!(scan.next_batch()).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending(), "its files are not open");
+    drop(scan);
+    // The helper threads are left to others: what they do next is not behind 23 MB of rows.
+    let read = |file_system: &dyn FileSystem| device(file_system).1 - begin;
+    let mut before = read(&*file_system);
+    for _ in 0..100 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let now = read(&*file_system);
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    assert!(before < 10 << 20, "{before} bytes were read for nobody");
 }

@@ -432,6 +432,13 @@ impl Iter {
         }
     }
 
+    /// What the iterator lets go in the end is cleared away by a thread of the database: who polls must not block.
+    pub(super) fn hand_over_release(&mut self) {
+        if let Some(release) = &mut self._release {
+            release.is_handed_over = true;
+        }
+    }
+
     /// From now on the iterator pauses where it would have to read, going forward, or does not any more.
     pub(super) fn set_pausing(&mut self, pauses: bool) {
         if let Ok(inner) = &mut self.inner {

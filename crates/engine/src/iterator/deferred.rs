@@ -187,7 +187,7 @@ impl DeferredReads {
 
     /// Rounds of reads until no child lacks one that is needed. `winner` is read whatever is known of it.
     #[cold]
-    fn place_lacking<I: TombstoneIterator>(
+    pub(super) fn place_lacking<I: TombstoneIterator>(
         &mut self,
         order: &InternalComparator,
         children: &mut [I],

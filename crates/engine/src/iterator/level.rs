@@ -67,6 +67,8 @@ pub struct LevelIterator<S: LevelSource> {
     order: InternalComparator,
     bounds: Arc<ScanBounds>,
     file: Option<(usize, S::Iter)>,
+    /// The file that the level left for one that is not open.
+    left: Option<(usize, S::Iter)>,
     /// Of the files opened since the last seek, by file index.
     tombstones: Vec<(usize, RangeTombstoneSource)>,
     error: Option<Error>,
@@ -88,7 +90,7 @@ impl<S: LevelSource> LevelIterator<S> {
     /// Iterates over the files of `source`; files wholly outside of `bounds` are not opened.
     #[must_use]
     pub fn new(source: S, order: InternalComparator, bounds: Arc<ScanBounds>) -> Self {
-        Self { source, order, bounds, file: None, tombstones: Vec::new(), error: None, paused: None }
+        Self { source, order, bounds, file: None, left: None, tombstones: Vec::new(), error: None, paused: None }
     }
 
     /// The iterator of the file that the level stands on.
@@ -145,7 +147,7 @@ impl<S: LevelSource> LevelIterator<S> {
         if self.file.as_ref().is_some_and(|(open, _)| *open == index) {
             return true;
         }
-        let previous = self.file.take();
+        let previous = self.file.take().or_else(|| self.left.take());
         match self.source.open(index) {
             Ok(mut opened) => {
                 if let Some((last, iter)) = &previous
@@ -160,6 +162,7 @@ impl<S: LevelSource> LevelIterator<S> {
                 true
             }
             Err(error) => {
+                self.left = previous.filter(|_| error.kind() == ErrorKind::TryAgain);
                 self.error = Some(error);
                 false
             }
@@ -176,6 +179,7 @@ impl<S: LevelSource> LevelIterator<S> {
     /// Begins a seek that ends in the file at `index` or behind it: forgets the tombstones of other files.
     fn restart(&mut self, index: usize) {
         (self.error, self.paused) = (None, None);
+        self.left = None;
         let open = self.file.as_ref().map(|(open, _)| *open);
         self.tombstones.retain(|(file, _)| *file == index && open == Some(index));
     }

@@ -94,6 +94,11 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             return;
         }
         self.error = None;
+        if !self.pausing.is_on
+            && let Some(placing) = self.pausing.placing.take()
+        {
+            return self.place_reading(&placing);
+        }
         let mut reading = std::mem::take(&mut self.pausing.reading);
         if reading.is_empty() {
             reading = self.waiting_children().collect();
@@ -151,6 +156,21 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             self.pausing.placing = Some(placing);
             return self.pause_for(now.into_iter().map(|(child, _)| child).collect());
         }
+        self.end_placing(&placing);
+    }
+
+    /// Goes on with a placement as a merge that does not pause: in the same rounds, and deferring the same reads.
+    fn place_reading(&mut self, placing: &Placing) {
+        let place = placing.place.place();
+        let waiting: Vec<usize> = self.waiting_children().collect();
+        let children = &mut self.children;
+        let lacking = waiting.into_iter().filter_map(|child| Some((child, children[child].plan(place)?))).collect();
+        self.deferred.place_lacking(&self.order, &mut self.children, place, lacking, placing.winner);
+        self.end_placing(placing);
+    }
+
+    fn end_placing(&mut self, placing: &Placing) {
+        let place = placing.place.place();
         let checked = placing
             .promises
             .iter()

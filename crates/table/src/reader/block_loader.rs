@@ -80,7 +80,7 @@ impl BlockLoader {
             return self.load_uncached(handle, role, options, readahead);
         };
         let key = self.cache_key(handle);
-        if !options.fills_cache_with(role) || options.may_read().is_err() {
+        if !options.fills_cache_with(role) || options.reads_memory_only() {
             return match cache.lookup_as(&key, role.entry_role()) {
                 Some(found) => Ok(found),
                 None => self.load_uncached(handle, role, options, readahead),

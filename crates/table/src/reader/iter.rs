@@ -137,10 +137,8 @@ impl TableIter {
 
     fn begin(&mut self, direction: Direction) {
         self.error = None;
-        if self.options.pauses {
-            self.planned = None;
-            self.pausing.forget();
-            self.pausing.carried_blocks = self.carried_blocks;
+        if self.options.pauses || self.is_paused() {
+            self.forget_pause();
         }
         self.direction = direction;
         self.hinted_blocks = self.carried_blocks.take();

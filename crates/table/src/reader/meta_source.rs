@@ -146,7 +146,7 @@ impl Partitions {
         if let Some(block) = slot.get() {
             return Ok(BlockGuard::Borrowed(block));
         }
-        if options.may_read().is_err() {
+        if options.reads_memory_only() {
             return loader.load(handle, role, options, None).map(BlockGuard::Held);
         }
         let context = options.read_context(role.read_class());

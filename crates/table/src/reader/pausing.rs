@@ -49,6 +49,11 @@ pub(super) struct Pausing {
 }
 
 impl Pausing {
+    /// True when the read that the scan lacks was begun before it was needed.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.is_ahead
+    }
+
     /// The scan is placed anew.
     pub(super) fn forget(&mut self) {
         (self.paused, self.started, self.is_ahead) = (None, None, false);
@@ -60,6 +65,16 @@ impl TableIter {
     pub fn set_pausing(&mut self, pauses: bool) {
         self.options.pauses = pauses;
         self.is_planning = pauses;
+    }
+
+    /// The scan is placed anew, by who resumes it or by somebody else.
+    pub(super) fn forget_pause(&mut self) {
+        if self.is_paused() {
+            self.pausing.supplied.clear();
+        }
+        self.planned = None;
+        self.pausing.forget();
+        self.pausing.carried_blocks = self.carried_blocks;
     }
 
     /// True when the scan waits to be resumed.
@@ -83,8 +98,8 @@ impl TableIter {
     /// Goes on after a pause. The scan may be paused again then.
     pub fn resume(&mut self) {
         let Some(paused) = self.pausing.paused.take() else { return };
-        self.pausing.forget();
-        (self.planned, self.error) = (None, None);
+        self.forget_pause();
+        self.error = None;
         if let Some(error) = self.out_of_time.take() {
             return self.fail(error);
         }
@@ -141,6 +156,10 @@ impl TableIter {
         let filter = self.reader.filter.as_ref().filter(|_| target.is_some());
         let of_filter = filter.and_then(|filter| asked.into_iter().find_map(|key| filter.missing_for(loader, key)));
         let Some(needed) = of_filter.or_else(|| self.reader.index.root.missing(loader)) else { return };
+        // What stays nowhere would be read in vain.
+        if !self.options.fills_cache_with(needed.role) && self.reader.kept_slot(needed).is_none() {
+            return;
+        }
         if let Ok(length) = self.reader.needed_length(needed) {
             self.index.reset();
             self.planned = Some(PlannedRead::block(needed, length));
@@ -158,7 +177,7 @@ impl TableIter {
 
     /// Notes what a scan that pauses is supplied with.
     pub(super) fn note_supplied(&mut self, read: &PlannedRead) {
-        if self.options.pauses {
+        if self.options.pauses && !self.pausing.is_ahead {
             self.pausing.supplied.push(read.range.clone());
         }
     }

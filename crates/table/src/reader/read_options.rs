@@ -59,9 +59,14 @@ impl TableReadOptions {
         ReadContext { deadline_us, io_timeout, is_final: true, ..ReadContext::for_class(class) }
     }
 
+    /// True when what is not in memory is not to be read from the file.
+    #[inline]
+    pub(crate) fn reads_memory_only(&self) -> bool {
+        self.pauses || self.read_tier == ReadTier::BlockCacheOnly
+    }
+
     /// # Errors
     /// `Incomplete` or `TryAgain` when the file is not to be read.
-    #[inline]
     pub(crate) fn may_read(&self) -> Result<()> {
         if self.read_tier == ReadTier::BlockCacheOnly {
             return Err(Error::new(ErrorKind::Incomplete, "the block is not in the cache and reads are not allowed"));

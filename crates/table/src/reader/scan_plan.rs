@@ -47,6 +47,7 @@ pub(super) struct PlannedWindow {
     direction: Direction,
     wanted: Range<u64>,
     hinted_blocks: Option<u64>,
+    is_past_hint: bool,
 }
 
 impl PlannedRead {
@@ -141,7 +142,9 @@ impl TableIter {
         let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) => {
-                self.out_of_time = Some(error).filter(|error| error.kind() == ErrorKind::TimedOut);
+                // A read ahead that was late is made anew.
+                let is_final = error.kind() == ErrorKind::TimedOut && !self.pausing.is_ahead();
+                self.out_of_time = Some(error).filter(|_| is_final);
                 return;
             }
         };
@@ -218,8 +221,8 @@ impl TableIter {
             }
             let range = self.window.rest(&wanted, direction);
             self.planned = Some(PlannedRead { range, purpose: Purpose::Data(direction) });
-            let (block, hinted_blocks) = (block.clone(), self.hinted_blocks);
-            self.planned_window = Some(PlannedWindow { block, direction, wanted, hinted_blocks });
+            let (block, hinted_blocks, is_past_hint) = (block.clone(), self.hinted_blocks, self.is_past_hint);
+            self.planned_window = Some(PlannedWindow { block, direction, wanted, hinted_blocks, is_past_hint });
             return Ok(false);
         }
         let file = &self.reader.loader.file;
@@ -242,7 +245,7 @@ impl TableIter {
         let planned = self.planned_window.take()?;
         let is_it = planned.block == *block && planned.direction == self.direction;
         if is_it {
-            self.hinted_blocks = planned.hinted_blocks;
+            (self.hinted_blocks, self.is_past_hint) = (planned.hinted_blocks, planned.is_past_hint);
         }
         is_it.then_some(planned.wanted)
     }

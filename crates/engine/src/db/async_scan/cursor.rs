@@ -19,6 +19,9 @@ use std::task::Context;
 /// Bytes of keys and values after which a batch ends, unless the caller says otherwise.
 const BATCH_BYTES: usize = 64 << 10;
 
+/// After so many bytes who fills a batch on a thread looks whether it is still wanted.
+const BLOCKING_BYTES: usize = 64 << 10;
+
 /// The iterator and the batch that it is filling.
 pub(super) struct Cursor {
     iter: Iter,
@@ -26,6 +29,8 @@ pub(super) struct Cursor {
     /// The row under the iterator is in a batch.
     is_on_taken_row: bool,
     batch: ScanBatch,
+    /// Bytes and rows of the batch before, which this one will be about as large as.
+    expected: (usize, usize),
     pub(super) batch_bytes: usize,
     /// Rows that are wanted still.
     pub(super) rows_left: u64,
@@ -34,11 +39,13 @@ pub(super) struct Cursor {
 impl Cursor {
     pub(super) fn new(mut iter: Iter) -> Self {
         iter.set_pausing(true);
+        iter.hand_over_release();
         Self {
             iter,
             is_placed: false,
             is_on_taken_row: false,
             batch: ScanBatch::default(),
+            expected: (0, 0),
             batch_bytes: BATCH_BYTES,
             rows_left: u64::MAX,
         }
@@ -62,6 +69,9 @@ impl Cursor {
                 }
                 return self.iter.status().map(|()| true);
             }
+            if self.batch.is_empty() {
+                self.batch = ScanBatch::with_capacity(self.expected.0, self.expected.1);
+            }
             self.batch.push(self.iter.key(), self.iter.value());
             self.is_on_taken_row = true;
             self.rows_left -= 1;
@@ -71,22 +81,29 @@ impl Cursor {
         }
     }
 
-    /// Goes on filling where that may block.
-    pub(super) fn fill_blocking(&mut self) -> Result<()> {
+    /// Goes on filling where that may block, as long as somebody waits for it.
+    pub(super) fn fill_blocking(&mut self, is_wanted: impl Fn() -> bool) -> Result<()> {
         self.iter.set_pausing(false);
         self.iter.resume();
-        let filled = self.fill();
+        let (batch_bytes, mut is_full) = (self.batch_bytes, false);
+        while !is_full && is_wanted() {
+            self.batch_bytes = batch_bytes.min(self.batch.bytes.len().saturating_add(BLOCKING_BYTES));
+            if !self.fill()? {
+                // A file system said so, and nobody is left to read for it.
+                return self.iter.status();
+            }
+            is_full = self.batch.bytes.len() >= batch_bytes || !self.is_on_taken_row || self.rows_left == 0;
+        }
+        self.batch_bytes = batch_bytes;
         self.iter.set_pausing(true);
-        filled.map(|_| ())
+        Ok(())
     }
 
-    /// What was filled. The next batch will be about as large.
+    /// What was filled.
     pub(super) fn take_batch(&mut self) -> ScanBatch {
-        let next = match self.rows_left {
-            0 => ScanBatch::default(),
-            _ => ScanBatch::with_capacity(self.batch.bytes.len(), self.batch.ends.len()),
-        };
-        std::mem::replace(&mut self.batch, next)
+        let batch = std::mem::take(&mut self.batch);
+        self.expected = (batch.bytes.len(), batch.len());
+        batch
     }
 
     /// Begins the reads that the paused iterator lacks; `None` when it has to read for itself.

@@ -95,7 +95,9 @@ struct Work {
 impl Work {
     fn perform(mut self) {
         let Some(cursor) = &mut self.cursor else { return };
-        let filled = cursor.fill_blocking();
+        let back = &self.back;
+        // The scan has the other half.
+        let filled = cursor.fill_blocking(|| Arc::strong_count(back) > 1);
         if let Some(cursor) = self.cursor.take() {
             self.finish(filled.map(|()| cursor));
         }

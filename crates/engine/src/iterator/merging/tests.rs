@@ -205,3 +205,55 @@ fn a_lost_child_is_an_error_not_an_end() {
     iter.seek_to_first();
     assert!(iter.status().unwrap_err().is_corruption());
 }
+
+/// A source whose file answers every read with `TryAgain`.
+struct Refusing;
+
+impl InternalIterator for Refusing {
+    fn valid(&self) -> bool {
+        false
+    }
+    fn key(&self) -> &[u8] {
+        &[]
+    }
+    fn value(&self) -> &[u8] {
+        &[]
+    }
+    fn seek_to_first(&mut self) {}
+    fn seek_to_last(&mut self) {}
+    fn seek(&mut self, _: &[u8]) {}
+    fn seek_for_prev(&mut self, _: &[u8]) {}
+    fn next(&mut self) {}
+    fn prev(&mut self) {}
+    fn status(&self) -> Result<()> {
+        Err(Error::new(ferrock_base::ErrorKind::TryAgain, "the device is busy"))
+    }
+}
+
+impl TombstoneIterator for Refusing {
+    fn has_range_tombstones(&self) -> bool {
+        false
+    }
+    fn covering_sequence(&self, _: &[u8], _: SequenceNumber) -> Option<SequenceNumber> {
+        None
+    }
+    fn covered_until(&self, _: &[u8], _: SequenceNumber, _: &mut Vec<u8>) -> bool {
+        false
+    }
+    fn covered_from(&self, _: &[u8], _: SequenceNumber, _: &mut Vec<u8>) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_merge_that_does_not_pause_fails_with_what_its_child_fails_with() {
+    let mut merging = MergingIterator::new(InternalComparator::default(), vec![Refusing]);
+    merging.set_pausing(true);
+    merging.seek_to_first();
+    assert!(merging.is_paused() && merging.lacking_reads().is_empty());
+    // As `Cursor::fill_blocking`.
+    merging.set_pausing(false);
+    merging.resume();
+    assert!(merging.status().is_err());
+    assert!(!merging.is_paused(), "a batch that a thread fills ends without an error where the iterator is paused");
+}

@@ -37,7 +37,7 @@ impl TableReader {
     }
 
     /// Where the table keeps the block itself.
-    fn kept_slot(&self, needed: NeededBlock) -> Option<&OnceLock<BlockRef>> {
+    pub(in crate::reader) fn kept_slot(&self, needed: NeededBlock) -> Option<&OnceLock<BlockRef>> {
         let kept = match needed.role {
             BlockRole::Index => self.index.partitions.as_ref(),
             BlockRole::Filter => self.filter.as_ref().and_then(|filter| filter.partitions()),
