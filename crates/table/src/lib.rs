@@ -24,6 +24,9 @@ pub mod reader;
 /// Property of a table with row bounds: the bytes of its side blocks and their directory, in decimal.
 pub const ROW_BOUNDS_PROPERTY: &[u8] = b"ferrock.row-bounds";
 
+/// Property of a table with row bounds: the most entries that one of its data blocks has, in decimal.
+pub const MAX_BLOCK_ENTRIES_PROPERTY: &[u8] = b"ferrock.max-block-entries";
+
 pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
 pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
 pub use charging::{CacheUsageOptions, ChargeDecision, Charging};

@@ -21,8 +21,8 @@ use ferrock_format::metaindex;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
 use ferrock_table::options::{IndexShorteningMode, IndexType, LargePartitions, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY, TableBuilder, TableBuilderParams,
-    TableReadOptions, TableReader, TableReaderParams,
+    BlockBasedTableOptions, MAX_BLOCK_ENTRIES_PROPERTY, PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY,
+    TableBuilder, TableBuilderParams, TableReadOptions, TableReader, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use proptest::prelude::*;
@@ -83,8 +83,10 @@ fn keys_of(reader: &TableReader, handle: BlockHandle) -> Vec<Vec<u8>> {
 /// Bounds bound, separators separate, `exact` means it.
 fn check_rows(table: &Table, comparator: &Comparator, has_row_bounds: bool) {
     let mut before: Option<Vec<u8>> = None;
+    let mut most_entries = 0;
     for (handle, separator, known) in rows(&table.reader) {
         let keys = keys_of(&table.reader, handle);
+        most_entries = most_entries.max(keys.len());
         let (first, last) = (keys.first().unwrap(), keys.last().unwrap());
         assert_eq!(known.is_some(), has_row_bounds);
         if let Some((bound, is_exact)) = known {
@@ -99,6 +101,9 @@ fn check_rows(table: &Table, comparator: &Comparator, has_row_bounds: bool) {
         assert!(comparator.compare(last, &separator).is_le());
         before = Some(last.clone());
     }
+    let told = table.reader.properties().user_collected.get(MAX_BLOCK_ENTRIES_PROPERTY).cloned();
+    let has_blocks = has_row_bounds && most_entries > 0;
+    assert_eq!(told, has_blocks.then(|| most_entries.to_string().into_bytes()), "entries of the fullest block");
 }
 
 /// A partition of as many blocks as the table says ends on a cut, by its own last key.

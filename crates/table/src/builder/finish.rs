@@ -2,9 +2,9 @@
 
 use super::partition_cut::PartitionCut;
 use super::{TableBuilder, TableSummary};
-use crate::ROW_BOUNDS_PROPERTY;
 use crate::options::BlockBasedTableOptions;
 use crate::partition_promise::PartitionPromise;
+use crate::{MAX_BLOCK_ENTRIES_PROPERTY, ROW_BOUNDS_PROPERTY};
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
 use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
@@ -91,6 +91,8 @@ fn write_index(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHa
     properties.index_size = index.size;
     if let Some(size) = index.row_bounds_size {
         builder.own_properties.insert(ROW_BOUNDS_PROPERTY.to_vec(), size.to_string().into_bytes());
+        let entries = builder.max_block_entries.to_string().into_bytes();
+        builder.own_properties.insert(MAX_BLOCK_ENTRIES_PROPERTY.to_vec(), entries);
     }
     properties.index_partitions = index.partitions;
     properties.num_uniform_blocks = Some(index.uniform_blocks);

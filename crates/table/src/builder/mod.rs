@@ -69,6 +69,9 @@ pub struct TableBuilder {
     partition_cut: Option<PartitionCut>,
     /// One of the two above.
     cuts_specially: bool,
+    /// Entries of the blocks that were ended, and the most of one of them.
+    ended_entries: u64,
+    max_block_entries: u64,
     /// Properties of the user-collected kind that this builder adds.
     own_properties: BTreeMap<Vec<u8>, Vec<u8>>,
     error: Option<Error>,
@@ -104,6 +107,8 @@ impl TableBuilder {
             fits_blocks,
             cuts_specially: fits_blocks || partition_cut.is_some(),
             partition_cut,
+            ended_entries: 0,
+            max_block_entries: 0,
             own_properties: BTreeMap::new(),
             block_size,
             writer,
@@ -267,6 +272,9 @@ impl TableBuilder {
             Some(_) => cut.block_end(),
             None => cut.table_end(),
         });
+        let entries = self.properties.num_entries - self.properties.num_range_deletions;
+        self.max_block_entries = self.max_block_entries.max(entries - self.ended_entries);
+        self.ended_entries = entries;
         self.properties.num_data_blocks += 1;
         self.properties.uncompressed_data_size += block.len() as u64;
         if let Some(buffered) = &mut self.buffered {
