@@ -34,6 +34,7 @@ pub use options::BlockBasedTableOptions;
 pub use partition_promise::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};
 pub use read_sample::{ReadCounts, ReadSample};
 pub use reader::{
-    BlockRead, FooterDetails, LoadedBlock, NeededBlock, PlannedRead, ReadTier, RoundReads, RowsOfBlock, ScanBounds,
-    ScanOutlook, TableIter, TableLookup, TableReadOptions, TableReader, TableReaderParams, TableStatistics,
+    BlockRead, FooterDetails, LimitReads, LoadedBlock, NeededBlock, NextBlock, PlannedRead, ReadTier, RoundReads,
+    RowReach, RowsAhead, RowsOfBlock, ScanBounds, ScanOutlook, TableIter, TableLookup, TableReadOptions, TableReader,
+    TableReaderParams, TableStatistics,
 };

@@ -106,6 +106,20 @@ impl DataBlockCursor {
         self.valid
     }
 
+    /// True on the first entry of the block.
+    #[inline]
+    #[must_use]
+    pub fn is_first(&self, block: &DataBlock) -> bool {
+        self.valid && self.at == block.layout().restart(block.bytes(), 0)
+    }
+
+    /// True on the last entry of the block.
+    #[inline]
+    #[must_use]
+    pub fn is_last(&self, block: &DataBlock) -> bool {
+        self.valid && self.next_at >= block.layout().entries_end
+    }
+
     /// The internal key; empty when not [`valid`](Self::valid).
     #[inline]
     #[must_use]

@@ -273,7 +273,7 @@ impl HeldIndexPosition {
     }
 
     /// The user key of the separator before the current block; `None` for the first block.
-    fn previous_separator<'k>(
+    pub(super) fn previous_separator<'k>(
         &self,
         context: &IndexContext<'_, '_>,
         scratch: &'k mut Vec<u8>,

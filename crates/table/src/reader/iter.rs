@@ -34,7 +34,7 @@ pub struct TableIter {
     pub(super) near: NearPartitions,
     /// The block under the cursor, with its handle: a seek within it loads nothing.
     block: Option<(BlockRef, BlockHandle)>,
-    cursor: DataBlockCursor,
+    pub(super) cursor: DataBlockCursor,
     pub(super) window: Window,
     pub(super) direction: Direction,
     /// Blocks that a limit hint still asks for; `None` when the iterator has read nothing since it was placed.
@@ -45,6 +45,12 @@ pub struct TableIter {
     pub(super) carried_blocks: Option<u64>,
     /// The scan went on behind what the hint asked for.
     pub(super) is_past_hint: bool,
+    /// With an exact limit: blocks that the next read may bring; 0: the limit was passed.
+    pub(super) sure_blocks: u64,
+    /// Planning ended at a partition of the index.
+    pub(super) lacks_index: bool,
+    /// Planning ended at the data block that the index is at.
+    pub(super) awaits_block: bool,
     /// Reads are planned, not made.
     pub(super) is_planning: bool,
     pub(super) planned: Option<PlannedRead>,
@@ -88,6 +94,9 @@ impl TableIter {
             found_blocks: 0,
             carried_blocks: None,
             is_past_hint: false,
+            sure_blocks: 1,
+            lacks_index: false,
+            awaits_block: false,
             is_planning: options.pauses,
             planned: None,
             planned_window: None,
@@ -128,7 +137,7 @@ impl TableIter {
     }
 
     #[inline]
-    fn data(&self) -> Option<&DataBlock> {
+    pub(super) fn data(&self) -> Option<&DataBlock> {
         match &self.block {
             Some((block, _)) => block.data().ok(),
             None => None,
@@ -144,6 +153,7 @@ impl TableIter {
         self.hinted_blocks = self.carried_blocks.take();
         self.is_past_hint = false;
         self.found_blocks = 0;
+        (self.lacks_index, self.awaits_block) = (false, false);
         self.near.restart();
         self.cursor.reset();
     }
@@ -173,12 +183,14 @@ impl TableIter {
         let context = IndexContext { scan: Some(scan), ..self.reader.index_context(&self.options) };
         let moved = self.index.step(|position| step(&context, position));
         self.near = near.into_inner();
+        self.lacks_index = false;
         match moved {
             Ok(()) => self.index.valid(),
             Err(error) => {
                 match self.near.wanted.take() {
                     Some(run) => {
                         self.planned = Some(PlannedRead::index(run));
+                        self.lacks_index = true;
                         self.cursor.reset();
                     }
                     None => self.fail(error),
@@ -196,6 +208,7 @@ impl TableIter {
             }
             let Some(block) = self.find_or_read(handle)? else { return Ok(false) };
             block.data()?;
+            self.awaits_block = false;
             self.block = Some((block, handle));
             self.window.pass(handle.offset..handle.end_with_trailer().unwrap_or(handle.offset));
             Ok(true)

@@ -13,6 +13,7 @@ mod get;
 mod index_reader;
 mod inspect;
 mod iter;
+mod limited;
 mod meta_source;
 mod multi_get;
 mod near_partitions;
@@ -31,9 +32,10 @@ mod window;
 
 pub use contents::FooterDetails;
 pub use iter::TableIter;
+pub use limited::{NextBlock, RowReach, RowsAhead};
 pub use multi_get::{BlockRead, LoadedBlock, NeededBlock, RoundReads, TableLookup};
 pub use outlook::ScanOutlook;
-pub use read_options::{ReadTier, TableReadOptions};
+pub use read_options::{LimitReads, ReadTier, TableReadOptions};
 pub use row_bounds::RowsOfBlock;
 pub use scan_bounds::ScanBounds;
 pub use scan_plan::PlannedRead;
@@ -151,7 +153,9 @@ pub struct TableReader {
     histories: ReadHistories,
     /// The prefix extractor in force, if large partitions end on cuts by it.
     partition_cut: Option<PartitionPromise>,
-    /// That, or row bounds: the table can tell that some keys are absent before it reads a data block.
+    /// The most entries that a data block has, where the table says so and no user key lies in two blocks.
+    max_block_entries: Option<u64>,
+    /// The former, or row bounds: the table can tell that some keys are absent before it reads a data block.
     knows_gaps: bool,
     /// The reader's own memory in the cache's books, as it was when the table was opened. Held, never looked at.
     _charge: Option<Reservation>,

@@ -15,6 +15,7 @@ use super::index_reader::IndexReader;
 use super::placement::Placement;
 use super::row_bounds::SideBlocks;
 use super::{TableReader, TableReaderParams};
+use crate::MAX_BLOCK_ENTRIES_PROPERTY;
 use crate::options::IndexBlockSearchType;
 use crate::partition_promise::PartitionPromise;
 use ferrock_base::hash::hash128;
@@ -90,9 +91,12 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         let extractor = params.prefix_extractor.as_ref();
         FilterReader::open(&loader, &meta, &properties, extractor, &placement)?
     };
+    let separators_part_keys =
+        loader.index_format.key_is_user_key && matches!(params.comparator.user(), Comparator::Bytewise);
     let is_by_bytes = !matches!(params.comparator.user(), Comparator::Custom(_));
     let extractor = params.prefix_extractor.as_ref().filter(|_| is_by_bytes);
     let partition_cut = extractor.and_then(|extractor| PartitionPromise::of(&properties, extractor));
+    let max_block_entries = max_block_entries(&properties).filter(|_| separators_part_keys);
     let knows_gaps = partition_cut.is_some() || !loader.side_blocks.is_empty();
     loader.tail = None;
     let data_end = data_end(&loader, &meta, &properties, &index, [index_handle, footer.metaindex]);
@@ -115,6 +119,7 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         prefix_extractor: params.prefix_extractor,
         data_end,
         histories: Default::default(),
+        max_block_entries,
         knows_gaps,
         partition_cut,
         _charge: None,
@@ -124,6 +129,12 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         reader._charge = Some(charge.map_err(|error| error.context(NO_ROOM))?);
     }
     Ok(Arc::new(reader))
+}
+
+/// The most entries that a data block has, as the table says it.
+fn max_block_entries(properties: &TableProperties) -> Option<u64> {
+    let value = properties.user_collected.get(MAX_BLOCK_ENTRIES_PROPERTY)?;
+    std::str::from_utf8(value).ok()?.parse().ok().filter(|&entries| entries > 0)
 }
 
 /// Where the data blocks end at the latest: no scan reads ahead over it.

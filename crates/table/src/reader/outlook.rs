@@ -43,7 +43,14 @@ impl TableIter {
         let bound = match self.direction {
             Direction::Forward => {
                 let rows = self.index.position().rows(self.reader.loader.comparator.user())?;
-                rows.map(|rows| rows.lower_bound().to_vec())
+                match rows {
+                    Some(rows) => Some(rows.lower_bound().to_vec()),
+                    None if self.bounds.has_exact_limit() => {
+                        let context = self.reader.index_context(&self.options);
+                        self.index.previous_separator(&context, &mut Vec::new())?.map(<[u8]>::to_vec)
+                    }
+                    None => None,
+                }
             }
             Direction::Backward => {
                 let mut separator = Vec::new();

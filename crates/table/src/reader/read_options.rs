@@ -18,6 +18,16 @@ pub enum ReadTier {
     BlockCacheOnly,
 }
 
+/// What a scan with a limit hint spares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LimitReads {
+    /// Requests: the first one brings as many blocks as the rows take on average, and one more.
+    #[default]
+    FewestRequests,
+    /// Bytes: no request brings a block that the rows may not need.
+    FewestBytes,
+}
+
 /// Options of one read of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableReadOptions {

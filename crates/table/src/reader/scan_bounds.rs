@@ -12,6 +12,7 @@
 //! byte, when that is zero. It does not hold where separators carry sequence numbers (older versions of the separator's key
 //! may follow), nor under another order than that of bytes.
 
+use super::read_options::LimitReads;
 use ferrock_base::Comparator;
 use ferrock_base::internal_key::{append_internal_key, user_key};
 use ferrock_base::prefix::PrefixExtractor;
@@ -32,6 +33,7 @@ pub struct ScanBounds {
     lower: Option<BoundKey>,
     upper: Option<BoundKey>,
     limit_hint: u64,
+    limit_reads: LimitReads,
     prefix: Option<Vec<u8>>,
 }
 
@@ -51,6 +53,18 @@ impl ScanBounds {
     pub fn with_limit_hint(mut self, rows: u64) -> Self {
         self.limit_hint = rows;
         self
+    }
+
+    /// The same, with what a limit hint spares.
+    #[must_use]
+    pub fn with_limit_reads(mut self, limit_reads: LimitReads) -> Self {
+        self.limit_reads = limit_reads;
+        self
+    }
+
+    /// True when there is a limit hint, and no block may be read that it does not need.
+    pub(super) fn has_exact_limit(&self) -> bool {
+        self.limit_hint > 0 && self.limit_reads == LimitReads::FewestBytes
     }
 
     /// The same, of a scan that keeps to the keys of a prefix: it ends where these do, if the prefix is a piece of the key and
@@ -103,7 +117,7 @@ impl ScanBounds {
             (Some(own), Some(upper)) => Some(if is_before(&upper, own) { upper } else { own.clone() }),
             (own, upper) => upper.or_else(|| own.clone()),
         };
-        Self { lower: Some(lower), upper, limit_hint: self.limit_hint, prefix: self.prefix.clone() }
+        Self { lower: Some(lower), upper, prefix: self.prefix.clone(), ..*self }
     }
 
     pub(super) fn lower_key(&self) -> Option<&BoundKey> {

@@ -221,6 +221,7 @@ impl TableIter {
             }
             let range = self.window.rest(&wanted, direction);
             self.planned = Some(PlannedRead { range, purpose: Purpose::Data(direction) });
+            self.awaits_block = true;
             let (block, hinted_blocks, is_past_hint) = (block.clone(), self.hinted_blocks, self.is_past_hint);
             self.planned_window = Some(PlannedWindow { block, direction, wanted, hinted_blocks, is_past_hint });
             return Ok(false);
@@ -267,7 +268,7 @@ impl TableIter {
 
     /// Begins to read the window behind the one that the scan is in, where that pays.
     pub(super) fn read_ahead(&mut self) -> Result<()> {
-        if !self.window.may_start_ahead() {
+        if !self.window.may_start_ahead() || self.bounds.has_exact_limit() && !self.is_past_hint {
             return Ok(());
         }
         let (extent, direction) = (self.extent()?, self.direction);
@@ -323,9 +324,14 @@ impl TableIter {
     /// block before to know that the row has no newer version.
     fn limit_end(&mut self) -> Option<u64> {
         let hinted = self.limit_hint_blocks()?;
-        // Those that were found in the cache on the way here have their share of the rows.
-        let blocks = self.hinted_blocks.unwrap_or_else(|| hinted.saturating_sub(self.found_blocks).max(1));
-        let mut left = match blocks.checked_sub(1) {
+        let is_exact = self.bounds.has_exact_limit();
+        let blocks = if is_exact {
+            std::mem::replace(&mut self.sure_blocks, 1)
+        } else {
+            // Those that were found in the cache on the way here have their share of the rows.
+            self.hinted_blocks.unwrap_or_else(|| hinted.saturating_sub(self.found_blocks).max(1))
+        };
+        let left = match blocks.checked_sub(1) {
             Some(left) => left,
             None if self.is_past_hint => return None,
             None => {
@@ -333,6 +339,13 @@ impl TableIter {
                 0
             }
         };
+        let (end, left) = self.end_of_blocks(left)?;
+        self.hinted_blocks = Some(left).filter(|_| !is_exact);
+        Some(end)
+    }
+
+    /// Where `left` blocks behind the current one end, as far as one request and the partition go, and how many are left then.
+    fn end_of_blocks(&self, mut left: u64) -> Option<(u64, u64)> {
         let (leaf, cursor) = self.index.leaf()?;
         let leaf = leaf.index().ok()?;
         let mut at = cursor.clone();
@@ -355,11 +368,11 @@ impl TableIter {
             (last, reached) = (next, reach);
             left -= 1;
         }
-        self.hinted_blocks = Some(left);
-        match self.direction {
-            Direction::Forward => last.end_with_trailer(),
-            Direction::Backward => Some(last.offset),
-        }
+        let end = match self.direction {
+            Direction::Forward => last.end_with_trailer()?,
+            Direction::Backward => last.offset,
+        };
+        Some((end, left))
     }
 
     /// Puts what a limit hint brought beyond its rows into the cache, as the reader who goes on behind the limit is likely to be
@@ -403,6 +416,7 @@ impl TableIter {
         let Some((leaf, cursor)) = self.index.leaf() else { return Ok(range) };
         let leaf = leaf.index()?;
         let goes_back = self.direction == Direction::Backward;
+        let gap_bytes = if self.bounds.has_exact_limit() { 0 } else { self.options.io_gap_bytes as u64 };
         let mut at = cursor.clone();
         let mut missing = block.clone();
         loop {
@@ -420,7 +434,7 @@ impl TableIter {
             let is_outside = if goes_back { end <= range.start } else { handle.offset >= range.end };
             let run =
                 if goes_back { missing.start.saturating_sub(handle.offset) } else { end.saturating_sub(missing.end) };
-            if is_outside || (run >= self.options.io_gap_bytes as u64 && loader.peek(handle).is_some()) {
+            if is_outside || (run >= gap_bytes && loader.peek(handle).is_some()) {
                 break;
             }
             if loader.peek(handle).is_none() {
