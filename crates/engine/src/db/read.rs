@@ -18,7 +18,7 @@ use crate::super_version::thread_ordinal;
 use crate::table_cache::{TableCache, TableRef};
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
-use ferrock_table::{BlockPin, PlannedRead, ReadSample, ScanBounds, TableReadOptions};
+use ferrock_table::{BlockPin, LimitReads, PlannedRead, ReadSample, ScanBounds, TableReadOptions};
 use ferrock_vfs::{ReadBuffer, ReadClass};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -48,7 +48,9 @@ impl ReadOptions {
 
 impl ReadOptions {
     fn scan_bounds(&self) -> ScanBounds {
-        ScanBounds::new(self.lower_bound.clone(), self.upper_bound.clone()).with_limit_hint(self.limit_hint)
+        ScanBounds::new(self.lower_bound.clone(), self.upper_bound.clone())
+            .with_limit_hint(self.limit_hint)
+            .with_limit_reads(self.limit_reads)
     }
 }
 
@@ -170,6 +172,7 @@ impl IterSource {
             prefix_extractor: pinned.options.prefix_extractor.clone(),
             prefix_same_as_start: options.prefix_same_as_start,
             limit_hint: options.limit_hint,
+            limit_reads: options.limit_reads,
             max_sequential_skip_in_iterations: pinned.options.max_sequential_skip_in_iterations,
             max_skippable_internal_keys: options.max_skippable_internal_keys,
             ..DbIteratorOptions::new(data.comparator.user().clone(), self.sequence)
@@ -178,7 +181,7 @@ impl IterSource {
         Iter {
             inner: Ok(DbIterator::new(inner, settings, owner)),
             reads: Some((Arc::clone(data.table_cache.read_sample()), thread_ordinal())),
-            limit_hint: options.limit_hint,
+            limit: (options.limit_hint, options.limit_reads),
             _release: Some(release),
         }
     }
@@ -363,7 +366,7 @@ pub struct Iter {
     inner: Result<DbIterator<Child, IterOwner>>,
     /// Where its positionings are counted, as those of the thread that made it.
     reads: Option<(Arc<ReadSample>, usize)>,
-    limit_hint: u64,
+    limit: (u64, LimitReads),
     /// Behind `inner`: dropped when the version is let go.
     _release: Option<Release>,
 }
@@ -414,7 +417,7 @@ impl Iter {
 
     /// An iterator that has nothing but an error.
     pub(super) fn failed(error: Error) -> Self {
-        Self { inner: Err(error), reads: None, limit_hint: 0, _release: None }
+        Self { inner: Err(error), reads: None, limit: Default::default(), _release: None }
     }
 
     /// For scans of many ranges, which plan their iterators together.
@@ -470,6 +473,14 @@ impl Iter {
         }
     }
 
+    /// For who goes on elsewhere with fewer rows to take than before.
+    pub(crate) fn set_limit_hint(&mut self, rows: u64) {
+        self.limit.0 = rows;
+        if let Ok(inner) = &mut self.inner {
+            inner.set_limit_hint(rows);
+        }
+    }
+
     /// Changes the bounds (user keys; inclusive below, exclusive above) and goes to the first key within them.
     ///
     /// As a new iterator with these bounds, as of the same moment; but what this one has in memory stays of use: partitions of
@@ -494,10 +505,11 @@ impl Iter {
     /// ```
     pub fn fast_forward(&mut self, lower: Option<&[u8]>, upper: Option<&[u8]>) {
         self.note_read();
-        let limit_hint = self.limit_hint;
+        let (limit_hint, limit_reads) = self.limit;
         if let Ok(inner) = &mut self.inner {
             let owned = |key: Option<&[u8]>| key.map(<[u8]>::to_vec);
             let bounds = ScanBounds::new(owned(lower), owned(upper)).with_limit_hint(limit_hint);
+            let bounds = bounds.with_limit_reads(limit_reads);
             inner.fast_forward(lower, upper, &Arc::new(bounds));
         }
     }

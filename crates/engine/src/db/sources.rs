@@ -6,7 +6,10 @@ use crate::table_cache::TableCache;
 use crate::version::{FileMetadata, LevelFiles, Version};
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_memtable::MemTableIter;
-use ferrock_table::{BlockPin, PlannedRead, ReadTier, ScanBounds, ScanOutlook, TableIter, TableReadOptions};
+use ferrock_table::{
+    BlockPin, NextBlock, PlannedRead, ReadTier, RowReach, RowsAhead, ScanBounds, ScanOutlook, TableIter,
+    TableReadOptions,
+};
 use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::ops::Range;
 use std::sync::Arc;
@@ -54,6 +57,18 @@ impl PlannedIterator for TableIter {
     }
     fn resume(&mut self) {
         TableIter::resume(self);
+    }
+    fn next_block(&mut self, is_backward: bool) -> NextBlock {
+        TableIter::next_block(self, is_backward)
+    }
+    fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
+        TableIter::rows_ahead(self, reach)
+    }
+    fn sure_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
+        TableIter::sure_blocks(self, missing, is_needed, others)
+    }
+    fn allow_blocks(&mut self, blocks: u64) {
+        TableIter::allow_blocks(self, blocks);
     }
     fn continue_from(&mut self, previous: &Self) {
         self.continue_readahead(previous);

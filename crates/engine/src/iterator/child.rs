@@ -7,7 +7,7 @@ use crate::read::pinned::PinValue;
 use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
-use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
+use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanOutlook};
 use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl<M: InternalIterator, L: LevelSource> InternalIterator for ChildIterator<M, 
     }
 }
 
-impl<M: InternalIterator, L: LevelSource> TombstoneIterator for ChildIterator<M, L> {
+impl<M: InternalIterator + Clone, L: LevelSource> TombstoneIterator for ChildIterator<M, L> {
     #[inline]
     fn has_range_tombstones(&self) -> bool {
         each!(self, child => child.has_range_tombstones())
@@ -107,6 +107,25 @@ impl<M: InternalIterator, L: LevelSource> TombstoneIterator for ChildIterator<M,
     }
     fn resume(&mut self) {
         each!(self, child => child.resume());
+    }
+    fn next_block(&mut self, is_backward: bool) -> NextBlock {
+        each!(self, child => child.next_block(is_backward))
+    }
+    fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
+        match self {
+            Self::MemTable(child) => child.count_rows_ahead(reach),
+            Self::Table(child) => child.rows_ahead(reach),
+            Self::Level(child) => child.rows_ahead(reach),
+        }
+    }
+    fn sure_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
+        each!(self, child => child.sure_blocks(missing, is_needed, others))
+    }
+    fn allow_blocks(&mut self, blocks: u64) {
+        each!(self, child => child.allow_blocks(blocks));
+    }
+    fn may_delete_in(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> bool {
+        each!(self, child => child.may_delete_in(from, to))
     }
 }
 

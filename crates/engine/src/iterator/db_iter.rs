@@ -5,6 +5,7 @@
 //!             or, for a value in a blob file, ON it                      the key is borrowed, the value saved
 //!             or, after a merge, BEHIND the merged versions              key and value are saved
 //! backward    the inner iterator stands BEFORE every version of the key  key and value are saved
+//!             (what comes before may be unread: `limit.rs`)
 //! ```
 //!
 //! Going forward the newest visible version of a key comes first and decides; going back it comes last, so the
@@ -15,10 +16,11 @@
 
 mod backward;
 mod pausing;
+mod planned;
 
 use self::pausing::{NotNow, Pausing, Search, Stop};
+use super::limit::RowLimit;
 use super::merging::{MergingIterator, TombstoneIterator};
-use super::placing::{ChildRead, Place};
 use crate::blob::FetchBlob;
 use crate::read::merge::{MergeBase, full_merge, visible_value};
 use crate::read::pinned::{PinValue, PinnedValue};
@@ -29,8 +31,7 @@ use ferrock_base::merge::MergeOperator;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_base::{Error, ErrorKind, Result};
-use ferrock_table::{PlannedRead, ScanBounds};
-use ferrock_vfs::ReadBuffer;
+use ferrock_table::{LimitReads, ScanBounds};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -60,6 +61,8 @@ pub struct DbIteratorOptions {
     pub prefix_same_as_start: bool,
     /// Rows after which the reader expects to stop; 0: no expectation.
     pub limit_hint: u64,
+    /// What the expectation spares.
+    pub limit_reads: LimitReads,
     /// Hidden versions of a key that are walked over before the iterator seeks past them.
     pub max_sequential_skip_in_iterations: u64,
     /// Hidden entries that one step may pass over before the iterator gives up with `Incomplete`; 0: no bound.
@@ -80,6 +83,7 @@ impl DbIteratorOptions {
             prefix_extractor: None,
             prefix_same_as_start: false,
             limit_hint: 0,
+            limit_reads: LimitReads::default(),
             max_sequential_skip_in_iterations: 8,
             max_skippable_internal_keys: 0,
         }
@@ -130,7 +134,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     pub fn new(inner: MergingIterator<I>, mut options: DbIteratorOptions, owner: O) -> Self {
         // A seek may land on an entry that is to be skipped, so a step has to be possible after each.
         options.max_sequential_skip_in_iterations = options.max_sequential_skip_in_iterations.max(1);
-        Self {
+        let mut iterator = Self {
             inner,
             options,
             position: Position::Invalid,
@@ -143,7 +147,26 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             target: Vec::new(),
             error: None,
             _owner: owner,
-        }
+        };
+        iterator.limit_inner();
+        iterator
+    }
+
+    /// Tells the inner iterator after how many rows it is expected to stop, if it is to spare bytes.
+    fn limit_inner(&mut self) {
+        let options = &self.options;
+        let is_exact = options.limit_hint > 0 && options.limit_reads == LimitReads::FewestBytes;
+        self.inner.set_limit(is_exact.then(|| RowLimit {
+            rows: options.limit_hint,
+            lower_bound: options.lower_bound.clone(),
+            upper_bound: options.upper_bound.clone(),
+        }));
+    }
+
+    /// From the next placement on, so many rows are expected to be read.
+    pub fn set_limit_hint(&mut self, rows: u64) {
+        self.options.limit_hint = rows;
+        self.limit_inner();
     }
 
     /// True when the iterator is on an entry.
@@ -198,6 +221,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.options.upper_bound = upper.map(<[u8]>::to_vec);
         self.inner.set_bounds(bounds);
         self.is_narrowed = false;
+        self.limit_inner();
         self.seek_to_first();
     }
 
@@ -211,53 +235,6 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.inner.seek_to_first();
         self.find_forward(false);
         self.adopt_prefix();
-    }
-
-    /// Brings one child towards the first key, as far as memory goes; `Some` when it has to read for that. `None` also for a
-    /// child that does not exist.
-    pub fn plan_first(&mut self, child: usize) -> Option<ChildRead> {
-        self.at_first(|inner, place| inner.plan_child(child, place)).flatten()
-    }
-
-    /// Of the reads that children planned towards the first key, those to be made now.
-    pub fn defer_first(&mut self, reads: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
-        self.at_first(|inner, place| inner.defer_children(place, reads)).unwrap_or_default()
-    }
-
-    /// `None` when no key is within the bounds.
-    fn at_first<R>(&mut self, act: impl FnOnce(&mut MergingIterator<I>, Place<'_>) -> R) -> Option<R> {
-        let Some(lower) = &self.options.lower_bound else { return Some(act(&mut self.inner, Place::First)) };
-        if self.is_beyond_upper(lower) {
-            return None;
-        }
-        self.target.clear();
-        append_internal_key(&mut self.target, lower, self.options.snapshot, ValueType::FOR_SEEK);
-        Some(act(&mut self.inner, Place::AtOrAfter(&self.target)))
-    }
-
-    /// Takes what a planned read of a child brought.
-    pub fn supply(&mut self, child: usize, read: &PlannedRead, bytes: Result<ReadBuffer>) {
-        self.inner.supply_child(child, read, bytes);
-    }
-
-    /// Number of children.
-    #[must_use]
-    pub fn child_count(&self) -> usize {
-        self.inner.child_count()
-    }
-
-    /// As [`seek_to_first`](Self::seek_to_first), after every child was planned and lacks nothing.
-    pub fn start_planned(&mut self) {
-        let lower = self.options.lower_bound.take();
-        self.restart(lower.as_deref().and_then(|lower| self.prefix_of(lower)));
-        if !lower.as_deref().is_some_and(|lower| self.is_beyond_upper(lower)) {
-            self.inner.start_planned();
-            self.find_forward(false);
-            if lower.is_none() {
-                self.adopt_prefix();
-            }
-        }
-        self.options.lower_bound = lower;
     }
 
     /// Goes to the last key.
@@ -311,6 +288,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// Goes to the next key.
     #[inline]
     pub fn next(&mut self) {
+        self.inner.note_row();
         match self.position {
             Position::Invalid => {}
             Position::Inner | Position::InnerPart(_) | Position::InnerFetched => {
@@ -329,6 +307,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
 
     /// Goes to the previous key.
     pub fn prev(&mut self) {
+        self.inner.note_row();
         match self.position {
             Position::Invalid => return,
             Position::Inner | Position::InnerPart(_) | Position::InnerFetched | Position::SavedForward => {
@@ -345,6 +324,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.position = Position::Invalid;
         self.error = None;
         self.pausing.clear();
+        self.inner.restart_rows();
         if prefix.is_some() || self.is_narrowed {
             self.limit_children(prefix.as_deref());
         }
@@ -359,7 +339,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         }
         let options = &self.options;
         let bounds = ScanBounds::new(options.lower_bound.clone(), options.upper_bound.clone());
-        let bounds = bounds.with_limit_hint(options.limit_hint);
+        let bounds = bounds.with_limit_hint(options.limit_hint).with_limit_reads(options.limit_reads);
         let bounds = match (prefix, &options.prefix_extractor) {
             (Some(prefix), Some(extractor)) => bounds.within_prefix(extractor, &options.comparator, prefix),
             _ => bounds,

@@ -20,6 +20,7 @@
 //! Where others lack partitions of their index, reads of data that may be deferred wait for them: they go out with the data of
 //! the others, in the same round as without deferring.
 
+use super::limit::{MergePosition, RowLimit};
 use super::merging::TombstoneIterator;
 use super::placing::{ChildRead, KeptPlace, MAX_ROUNDS, Place, read_together};
 use ferrock_base::comparator::InternalComparator;
@@ -44,7 +45,9 @@ struct Lacking {
 /// What a child lacks whose read is deferred.
 #[derive(Debug)]
 struct DeferredChild {
-    read: ChildRead,
+    /// What, and where the child is to be placed with it; `None`: it stands on the entry before, and reads with the next step
+    /// (`limit.rs`).
+    read: Option<(ChildRead, KeptPlace)>,
     /// The internal key by which it is ordered: in the direction of the scan, before all entries of its user key.
     key: Vec<u8>,
 }
@@ -80,15 +83,32 @@ impl Promise {
 pub(super) struct DeferredReads {
     /// Without this nothing is deferred.
     is_enabled: bool,
-    place: KeptPlace,
     /// By child; shorter than the children are many, or empty.
     slots: Vec<Option<DeferredChild>>,
     count: usize,
+    limit: Option<RowLimit>,
+    /// Rows that were shown since the scan was placed.
+    pub(super) rows_shown: u64,
 }
 
 impl DeferredReads {
     pub(super) fn enable(&mut self) {
         self.is_enabled = true;
+    }
+
+    pub(super) fn set_limit(&mut self, limit: Option<RowLimit>) {
+        self.limit = limit;
+        self.rows_shown = 0;
+    }
+
+    #[inline]
+    pub(super) fn has_limit(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    /// Rows that are still to be shown.
+    pub(super) fn rows_missing(&self) -> u64 {
+        self.limit.as_ref().map_or(0, |limit| limit.rows.saturating_sub(self.rows_shown))
     }
 
     #[inline]
@@ -125,7 +145,9 @@ impl DeferredReads {
         place: Place<'_>,
     ) {
         self.clear();
-        if let [child] = children {
+        if let [child] = children
+            && self.limit.is_none()
+        {
             place.apply(child);
             return;
         }
@@ -140,6 +162,26 @@ impl DeferredReads {
         }
     }
 
+    /// Places some children further on, at a target; those that have to read for that wait until the merge comes there.
+    pub(super) fn move_on<I: TombstoneIterator>(
+        &mut self,
+        order: &InternalComparator,
+        children: &mut [I],
+        place: Place<'_>,
+        which: &[usize],
+    ) {
+        for &child in which {
+            self.forget(child);
+            let Some(read) = children[child].plan(place) else { continue };
+            let mut outlook = children[child].outlook(place, Some(&read));
+            if let Some(target) = place.target().map(user_key) {
+                let known = outlook.bound.take().filter(|bound| comes_before(order, place, target, bound));
+                outlook.bound = known.or_else(|| Some(target.to_vec()));
+            }
+            self.push(place, Lacking { child, read, outlook });
+        }
+    }
+
     /// Reads what the deferred child `winner` lacks, with what other deferred children then need.
     ///
     /// # Errors
@@ -150,30 +192,93 @@ impl DeferredReads {
         children: &mut [I],
         winner: usize,
     ) -> Result<()> {
-        let (kept, deferred) = self.take_all();
+        let Some((kept, deferred)) = self.take_with(winner) else { return Ok(()) };
         let (reads, promises): (Vec<_>, Vec<_>) = deferred.into_iter().unzip();
         let lacking = promises.iter().map(|promise| promise.child).zip(reads).collect();
         self.place_lacking(order, children, kept.place(), lacking, Some(winner));
         promises.iter().try_for_each(|promise| promise.check(order, kept.place(), &children[promise.child]))
     }
 
-    /// Takes what is deferred: where the children are to be placed, and what each lacks and promised.
-    pub(super) fn take_all(&mut self) -> (KeptPlace, Vec<(ChildRead, Promise)>) {
-        self.count = 0;
-        let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
-        let entered = slots.filter_map(|(child, slot)| {
-            let DeferredChild { read, key } = slot?;
+    /// Takes what is deferred together with the winner: where the children are to be placed, and what each lacks and promised.
+    pub(super) fn take_with(&mut self, winner: usize) -> Option<(KeptPlace, Vec<(ChildRead, Promise)>)> {
+        let kept = self.slots.get(winner)?.as_ref()?.read.as_ref()?.1.clone();
+        let mut taken = Vec::new();
+        for (child, slot) in self.slots.iter_mut().enumerate() {
+            let is_placed_so = |slot: &mut DeferredChild| slot.read.as_ref().is_some_and(|(_, place)| *place == kept);
+            let Some(DeferredChild { read: Some((read, _)), key }) = slot.take_if(is_placed_so) else { continue };
+            self.count -= 1;
             let file = Arc::clone(&read.file);
-            Some((read, Promise { child, key, file }))
-        });
-        (self.place.clone(), entered.collect())
+            taken.push((read, Promise { child, key, file }));
+        }
+        Some((kept, taken))
+    }
+
+    /// Lets a child wait before its next step, under a user key that none of its next entries comes before. `is_last`: under the
+    /// last entry that the key can have, else under the first.
+    pub(super) fn push_step(&mut self, child: usize, user_key: &[u8], is_last: bool) {
+        let mut key = Vec::with_capacity(user_key.len() + 8);
+        if is_last {
+            append_internal_key(&mut key, user_key, SequenceNumber(0), ValueType::FOR_SEEK_FOR_PREV);
+        } else {
+            append_internal_key(&mut key, user_key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+        }
+        self.put(child, DeferredChild { read: None, key });
+    }
+
+    /// Makes the step that the child waits with; false when it waits with something else.
+    pub(super) fn take_step<I: TombstoneIterator>(
+        &mut self,
+        order: &InternalComparator,
+        children: &mut [I],
+        child: usize,
+        is_backward: bool,
+    ) -> bool {
+        let is_step = |slot: &mut DeferredChild| slot.read.is_none();
+        if self.slots.get_mut(child).and_then(|slot| slot.take_if(is_step)).is_none() {
+            return false;
+        }
+        self.count -= 1;
+        if let Some(limit) = &self.limit {
+            let from = Some(user_key(children[child].key()));
+            let missing = self.rows_missing();
+            let blocks = MergePosition { order, limit, missing, from, is_backward }.sure_blocks(children, child, true);
+            children[child].allow_blocks(blocks);
+        }
+        if is_backward {
+            children[child].prev();
+        } else {
+            children[child].next();
+        }
+        true
+    }
+
+    /// With a limit: makes the reads of data as long as they are needed for certain.
+    fn size_reads<I: TombstoneIterator>(
+        &self,
+        order: &InternalComparator,
+        children: &mut [I],
+        place: Place<'_>,
+        lacking: Reads,
+    ) -> Reads {
+        let Some(limit) = &self.limit else { return lacking };
+        let (missing, from, is_backward) = (self.rows_missing(), place.target().map(user_key), place.is_backward());
+        let position = MergePosition { order, limit, missing, from, is_backward };
+        let size = |(child, read): (usize, ChildRead)| {
+            let blocks = if read.is_of_metadata() { 1 } else { position.sure_blocks(children, child, true) };
+            if blocks < 2 {
+                return Some((child, read));
+            }
+            children[child].allow_blocks(blocks);
+            Some((child, children[child].plan(place)?))
+        };
+        lacking.into_iter().filter_map(size).collect()
     }
 
     /// Of reads that children planned, those to be made now; the others are deferred. For who reads for several iterators.
     pub(super) fn defer<I: TombstoneIterator>(
         &mut self,
         order: &InternalComparator,
-        children: &[I],
+        children: &mut [I],
         place: Place<'_>,
         reads: Vec<(usize, ChildRead)>,
     ) -> Vec<(usize, ChildRead)> {
@@ -182,7 +287,8 @@ impl DeferredReads {
         }
         let lacking = with_outlooks(children, place, reads);
         let lacking = self.defer_unreached(order, children, place, lacking, None);
-        lacking.into_iter().map(|lacking| (lacking.child, lacking.read)).collect()
+        let needed = lacking.into_iter().map(|lacking| (lacking.child, lacking.read)).collect();
+        self.size_reads(order, children, place, needed)
     }
 
     /// Rounds of reads until no child lacks one that is needed. `winner` is read whatever is known of it.
@@ -198,7 +304,9 @@ impl DeferredReads {
         for _ in 0..MAX_ROUNDS {
             let held;
             (lacking, held) = self.choose(order, children, place, lacking, winner);
-            if lacking.len() + held.len() < 2 {
+            lacking = self.size_reads(order, children, place, lacking);
+            // Who is alone reads for itself; but with a limit it may turn out to be able to wait for its next block.
+            if lacking.len() + held.len() < if self.limit.is_some() { 1 } else { 2 } {
                 break;
             }
             for ((index, planned), bytes) in lacking.iter().zip(read_together(&lacking)) {
@@ -267,6 +375,17 @@ impl DeferredReads {
         if !lacking.iter().any(|lacking| may_wait(order, place, lacking)) {
             return lacking;
         }
+        if let Some(limit) = &self.limit {
+            let (missing, from, is_backward) = (self.rows_missing(), place.target().map(user_key), place.is_backward());
+            let position = MergePosition { order, limit, missing, from, is_backward };
+            let (needed, unsure): (Vec<_>, Vec<_>) = lacking.into_iter().partition(|lacking| {
+                Some(lacking.child) == winner
+                    || !may_wait(order, place, lacking)
+                    || position.sure_blocks(children, lacking.child, false) > 0
+            });
+            unsure.into_iter().for_each(|lacking| self.push(place, lacking));
+            return needed;
+        }
         let placed = children.iter().filter(|child| child.valid()).filter_map(|child| child.outlook(place, None).reach);
         let planned = lacking.iter().filter_map(|lacking| lacking.outlook.reach.clone());
         let Some(reach) = placed.chain(planned).reduce(|a, b| if is_before(&b, &a) { b } else { a }) else {
@@ -285,19 +404,20 @@ impl DeferredReads {
     fn push(&mut self, place: Place<'_>, lacking: Lacking) {
         let Some(bound) = lacking.outlook.bound else { return };
         self.forget(lacking.child);
-        if self.is_empty() {
-            self.place = KeptPlace::new(place);
-        }
         let mut key = Vec::with_capacity(bound.len() + 8);
         if place.is_backward() {
             append_internal_key(&mut key, &bound, SequenceNumber(0), ValueType::FOR_SEEK_FOR_PREV);
         } else {
             append_internal_key(&mut key, &bound, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
         }
-        if self.slots.len() <= lacking.child {
-            self.slots.resize_with(lacking.child + 1, || None);
+        self.put(lacking.child, DeferredChild { read: Some((lacking.read, KeptPlace::new(place))), key });
+    }
+
+    fn put(&mut self, child: usize, deferred: DeferredChild) {
+        if self.slots.len() <= child {
+            self.slots.resize_with(child + 1, || None);
         }
-        self.slots[lacking.child] = Some(DeferredChild { read: lacking.read, key });
+        self.slots[child] = Some(deferred);
         self.count += 1;
     }
 }

@@ -19,7 +19,7 @@ use ferrock_base::iterator::InternalIterator;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Error, ErrorKind, Result};
-use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
+use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanOutlook};
 use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -341,6 +341,17 @@ impl<S: LevelSource> LevelIterator<S> {
         behind.checked_sub(1)
     }
 
+    /// The file that follows one in a direction, if its entries may be within the bounds.
+    fn next_file(&self, index: usize, is_backward: bool) -> Option<usize> {
+        let run = self.source.run();
+        if is_backward {
+            let next = index.checked_sub(1)?;
+            return (next >= run.start && !self.is_below_lower(next)).then_some(next);
+        }
+        let next = index + 1;
+        (next < run.end && !self.is_beyond_upper(next)).then_some(next)
+    }
+
     fn enter_for(&mut self, place: Place<'_>) -> bool {
         let index = self.file_of(place);
         self.restart(index.unwrap_or(usize::MAX));
@@ -421,6 +432,53 @@ impl<S: LevelSource> TombstoneIterator for LevelIterator<S> {
         if let Some((_, iter)) = &mut self.file {
             iter.set_bounds(bounds);
         }
+    }
+    fn next_block(&mut self, is_backward: bool) -> NextBlock {
+        let Some((index, iter)) = &mut self.file else { return NextBlock::InMemory };
+        let next = iter.next_block(is_backward);
+        if next != NextBlock::Outside {
+            return next;
+        }
+        let index = *index;
+        match self.next_file(index, is_backward) {
+            // The files of a level may share a user key.
+            Some(next) => {
+                let begin = if is_backward { self.source.largest(next) } else { self.source.smallest(next) };
+                NextBlock::Unread { key: user_key(begin).to_vec(), is_behind: false }
+            }
+            None => NextBlock::Outside,
+        }
+    }
+    fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
+        let Some((index, iter)) = &self.file else {
+            return if self.error.is_some() { RowsAhead::Unknown } else { RowsAhead::AtMostInAll(0) };
+        };
+        let order = self.order.user();
+        let begins_behind = |file: usize| {
+            let begin = if reach.is_backward { self.source.largest(file) } else { self.source.smallest(file) };
+            reach.is_before(order, user_key(begin))
+        };
+        if begins_behind(*index) {
+            return RowsAhead::AtMost(0);
+        }
+        let RowsAhead::AtMostInAll(rows) = iter.rows_ahead(reach) else { return iter.rows_ahead(reach) };
+        match self.next_file(*index, reach.is_backward) {
+            None => RowsAhead::AtMostInAll(rows),
+            Some(next) if begins_behind(next) => RowsAhead::AtMost(rows),
+            Some(_) => RowsAhead::Unknown,
+        }
+    }
+    fn sure_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
+        let Some((_, iter)) = &self.file else { return u64::from(is_needed) };
+        iter.sure_blocks(missing, is_needed, others)
+    }
+    fn allow_blocks(&mut self, blocks: u64) {
+        if let Some((_, iter)) = &mut self.file {
+            iter.allow_blocks(blocks);
+        }
+    }
+    fn may_delete_in(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> bool {
+        self.tombstones.iter().any(|(_, source)| source.overlaps(from, to))
     }
     #[inline]
     fn has_range_tombstones(&self) -> bool {

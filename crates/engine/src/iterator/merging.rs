@@ -25,10 +25,14 @@ use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
-use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
+use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanOutlook};
 use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+/// Entries of a memtable that are counted before a read, where more need not be told apart; going back each is a search.
+const MAX_COUNTED_ROWS: u64 = 256;
+const MAX_COUNTED_BACKWARD: u64 = 32;
 
 /// A source that has range tombstones besides its entries.
 pub trait TombstoneIterator: InternalIterator {
@@ -88,6 +92,35 @@ pub trait TombstoneIterator: InternalIterator {
 
     /// Goes on after a pause.
     fn resume(&mut self) {}
+
+    /// As [`PlannedIterator::next_block`](super::PlannedIterator::next_block).
+    fn next_block(&mut self, is_backward: bool) -> NextBlock {
+        let _ = is_backward;
+        NextBlock::InMemory
+    }
+
+    /// As [`PlannedIterator::rows_ahead`](super::PlannedIterator::rows_ahead).
+    fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
+        let _ = reach;
+        if self.valid() { RowsAhead::Unknown } else { RowsAhead::AtMostInAll(0) }
+    }
+
+    /// As [`PlannedIterator::sure_blocks`](super::PlannedIterator::sure_blocks).
+    fn sure_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
+        let _ = (missing, others);
+        u64::from(is_needed)
+    }
+
+    /// As [`PlannedIterator::allow_blocks`](super::PlannedIterator::allow_blocks).
+    fn allow_blocks(&mut self, blocks: u64) {
+        let _ = blocks;
+    }
+
+    /// True when the source may have range tombstones from one user key to another, both included.
+    fn may_delete_in(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> bool {
+        let _ = (from, to);
+        self.has_range_tombstones()
+    }
 }
 
 /// An iterator over a memtable or a single table together with its range tombstones.
@@ -103,6 +136,28 @@ impl<I> SourceIterator<I> {
     pub fn new(iter: I, order: InternalComparator, tombstones: Option<RangeTombstoneSource>) -> Self {
         let tombstones = tombstones.filter(|source| !source.fragments().is_empty());
         Self { iter, order, tombstones }
+    }
+}
+
+impl<I: InternalIterator + Clone> SourceIterator<I> {
+    /// As [`rows_ahead`](TombstoneIterator::rows_ahead), of a source for which a step costs next to nothing: counted.
+    pub(super) fn count_rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
+        let mut at = self.iter.clone();
+        let most = if reach.is_backward { MAX_COUNTED_BACKWARD } else { MAX_COUNTED_ROWS };
+        for rows in 0..reach.most.min(most) {
+            if !at.valid() {
+                return RowsAhead::AtMostInAll(rows);
+            }
+            if reach.is_before(self.order.user(), user_key(at.key())) {
+                return RowsAhead::AtMost(rows);
+            }
+            if reach.is_backward {
+                at.prev();
+            } else {
+                at.next();
+            }
+        }
+        if reach.most <= most { RowsAhead::AtMost(reach.most) } else { RowsAhead::Unknown }
     }
 }
 
@@ -165,6 +220,18 @@ impl<I: InternalIterator> TombstoneIterator for SourceIterator<I> {
     }
     fn covered_from(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
         self.tombstones.as_ref().is_some_and(|source| source.covered_from(&self.order, key, upper, target))
+    }
+    fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
+        if !self.valid() {
+            RowsAhead::AtMostInAll(0)
+        } else if reach.is_before(self.order.user(), user_key(self.key())) {
+            RowsAhead::AtMost(0)
+        } else {
+            RowsAhead::Unknown
+        }
+    }
+    fn may_delete_in(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> bool {
+        self.tombstones.as_ref().is_some_and(|source| source.overlaps(from, to))
     }
 }
 
@@ -306,12 +373,12 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     /// Leaps, forward, over what range tombstones visible at `upper` delete from the current entry on. False when nothing
     /// moved.
     pub fn skip_covered_forward(&mut self, upper: SequenceNumber) -> bool {
-        self.skip_covered(upper, I::covered_until, Ordering::Less, I::seek)
+        self.skip_covered(upper, I::covered_until, Ordering::Less)
     }
 
     /// The same backward.
     pub fn skip_covered_backward(&mut self, upper: SequenceNumber) -> bool {
-        self.skip_covered(upper, I::covered_from, Ordering::Greater, I::seek_for_prev)
+        self.skip_covered(upper, I::covered_from, Ordering::Greater)
     }
 
     /// Only children older than the tombstone's may leap: what a tombstone's own source or a newer one has in the
@@ -322,23 +389,29 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         upper: SequenceNumber,
         covered: impl Fn(&I, &[u8], SequenceNumber, &mut Vec<u8>) -> bool,
         within: Ordering,
-        seek: impl Fn(&mut I, &[u8]),
     ) -> bool {
         let Some(current) = self.current else { return false };
         let mut target = std::mem::take(&mut self.scratch);
-        let mut moved = false;
+        let mut leaping = Vec::new();
         let key = self.children[current].key();
         if let Some(index) = (0..current).find(|&index| covered(&self.children[index], key, upper, &mut target)) {
-            for (index, child) in self.children.iter_mut().enumerate().skip(index + 1) {
-                let deferred = if self.deferred.is_empty() { None } else { self.deferred.key(index) };
+            leaping.extend((index + 1..self.children.len()).filter(|&older| {
+                let deferred = if self.deferred.is_empty() { None } else { self.deferred.key(older) };
+                let child = &self.children[older];
                 let key = deferred.or_else(|| child.valid().then(|| child.key()));
-                if key.is_some_and(|key| self.order.compare(key, &target) == within) {
-                    seek(child, &target);
-                    self.deferred.forget(index);
-                    moved = true;
-                }
+                key.is_some_and(|key| self.order.compare(key, &target) == within)
+            }));
+        }
+        let place = if within == Ordering::Less { Place::AtOrAfter(&target) } else { Place::AtOrBefore(&target) };
+        if self.deferred.has_limit() && !self.pausing.is_on() {
+            self.deferred.move_on(&self.order, &mut self.children, place, &leaping);
+        } else {
+            for &child in &leaping {
+                place.apply(&mut self.children[child]);
+                self.deferred.forget(child);
             }
         }
+        let moved = !leaping.is_empty();
         self.scratch = target;
         if moved {
             self.rebuild();
@@ -424,6 +497,10 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     #[cold]
     fn enter_deferred_winners(&mut self) {
         while let Some(current) = self.current.filter(|&current| self.deferred.key(current).is_some()) {
+            if self.takes_waiting_step(current) {
+                self.order_children();
+                continue;
+            }
             if self.pausing.is_on() {
                 return self.enter_pausing(current);
             }
@@ -489,16 +566,18 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
     }
 
-    /// Finds the winner after the current child moved.
+    /// Finds the winner after the current child moved; without `ENTERS` a winner whose read is deferred is left so.
     #[inline]
-    fn settle(&mut self, current: usize) {
+    fn settle<const ENTERS: bool>(&mut self, current: usize) {
         let child = &self.children[current];
         self.tombstones |= child.has_range_tombstones();
         if !child.valid() {
             match child.status() {
                 Ok(()) => {
                     self.pop_winner();
-                    self.enter_deferred();
+                    if ENTERS {
+                        self.enter_deferred();
+                    }
                 }
                 Err(error) => self.stop(error),
             }
@@ -518,7 +597,9 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.heap[0] = entry;
         self.sift_down(0);
         self.current = Some(runner_up.child);
-        self.enter_deferred();
+        if ENTERS {
+            self.enter_deferred();
+        }
     }
 
     /// A key left the shared prefix: shortens it to what is still shared. The order of the heap does not change.
@@ -581,7 +662,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
 
     /// Of reads that children planned, those to be made now. The others are made when the merge comes to the child.
     pub fn defer_children(&mut self, place: Place<'_>, reads: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
-        self.deferred.defer(&self.order, &self.children, place, reads)
+        self.deferred.defer(&self.order, &mut self.children, place, reads)
     }
 
     /// Takes what a planned read of a child brought.
@@ -650,8 +731,11 @@ impl<I: TombstoneIterator> InternalIterator for MergingIterator<I> {
     fn next(&mut self) {
         let Some(current) = self.current else { return };
         if self.direction == Direction::Forward {
+            if self.deferred.has_limit() && self.defers_step(current) {
+                return self.enter_deferred();
+            }
             self.children[current].next();
-            self.settle(current);
+            self.settle::<true>(current);
         } else {
             self.turn(current);
             self.children[current].next();
@@ -662,8 +746,11 @@ impl<I: TombstoneIterator> InternalIterator for MergingIterator<I> {
     fn prev(&mut self) {
         let Some(current) = self.current else { return };
         if self.direction == Direction::Backward {
+            if self.deferred.has_limit() && self.defers_step(current) {
+                return self.enter_deferred();
+            }
             self.children[current].prev();
-            self.settle(current);
+            self.settle::<true>(current);
         } else if self.pausing.is_on() {
             self.fail(Error::invalid_argument("an iterator that pauses for reads goes forward only"));
         } else {
@@ -677,5 +764,6 @@ impl<I: TombstoneIterator> InternalIterator for MergingIterator<I> {
     }
 }
 
+mod limited;
 #[cfg(test)]
 mod tests;

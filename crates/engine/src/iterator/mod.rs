@@ -14,6 +14,7 @@ pub mod child;
 pub mod db_iter;
 mod deferred;
 pub mod level;
+mod limit;
 pub mod merging;
 mod pausing;
 pub mod placing;

@@ -130,7 +130,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
 
     /// Places what was deferred, as the merge came to `winner`.
     pub(super) fn enter_pausing(&mut self, winner: usize) {
-        let (place, deferred) = self.deferred.take_all();
+        let Some((place, deferred)) = self.deferred.take_with(winner) else { return };
         let promises: Vec<Promise> = deferred.into_iter().map(|(_, promise)| promise).collect();
         for promise in &promises {
             let child = &mut self.children[promise.child];

@@ -12,7 +12,7 @@
 
 use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
-use ferrock_table::{PlannedRead, ScanBounds, ScanOutlook};
+use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanOutlook};
 use ferrock_vfs::{AsyncRead, FileSystem, RandomAccessFile, RangeRead, ReadBuffer, ReadClass, ReadContext};
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl<'a> Place<'a> {
 }
 
 /// A [`Place`] that borrows nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeptPlace {
     target: Option<Vec<u8>>,
     is_backward: bool,
@@ -148,6 +148,30 @@ pub trait PlannedIterator: InternalIterator {
 
     /// Goes on after a pause. The iterator may be paused again then.
     fn resume(&mut self) {}
+
+    /// What the next step in a direction needs.
+    fn next_block(&mut self, is_backward: bool) -> NextBlock {
+        let _ = is_backward;
+        NextBlock::InMemory
+    }
+
+    /// How many rows there can be from where the iterator is, placed or with a planned read, to a key.
+    fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
+        let _ = reach;
+        if self.valid() { RowsAhead::Unknown } else { RowsAhead::AtMostInAll(0) }
+    }
+
+    /// Blocks that are sure to be needed for `missing` rows, from the one on that has to be read next, when `others` tells how
+    /// many rows come from elsewhere up to a key. `is_needed`: the first one is.
+    fn sure_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
+        let _ = (missing, others);
+        u64::from(is_needed)
+    }
+
+    /// The next read is of so many blocks; 0: as if there were no limit.
+    fn allow_blocks(&mut self, blocks: u64) {
+        let _ = blocks;
+    }
 
     /// Goes on reading ahead as another iterator did, which came to the end of the file before.
     fn continue_from(&mut self, previous: &Self)

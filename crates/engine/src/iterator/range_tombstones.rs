@@ -81,6 +81,14 @@ impl RangeTombstoneSource {
         self.limit.as_deref()
     }
 
+    /// True when there may be tombstones from one user key to another, both included; `None`: from the start, to the end.
+    #[must_use]
+    pub fn overlaps(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> bool {
+        let first = from.map_or(0, |from| self.fragments.first_ending_after(from));
+        let order = self.fragments.comparator();
+        self.fragments.get(first).is_some_and(|first| to.is_none_or(|to| order.compare(first.start, to).is_le()))
+    }
+
     fn contains(&self, order: &InternalComparator, key: &[u8]) -> bool {
         self.smallest.as_ref().is_none_or(|smallest| order.compare(smallest, key).is_le())
             && self.limit.as_ref().is_none_or(|limit| order.compare(key, limit).is_lt())

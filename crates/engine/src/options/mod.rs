@@ -26,7 +26,7 @@ pub use ferrock_format::filter::FilterPolicy;
 pub use ferrock_format::log::WalRecoveryMode;
 pub use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, TableBlockCache};
 pub use operation::{
-    BottommostLevelCompaction, CompactRangeOptions, FlushOptions, ReadOptions, ReadTier, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, FlushOptions, LimitReads, ReadOptions, ReadTier, WriteOptions,
 };
 pub use passthrough::{
     COLUMN_FAMILY_OPTIONS as COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS as DB_OPTIONS_WITHOUT_EFFECT,

@@ -1,7 +1,7 @@
 //! Options of single operations.
 
 use crate::snapshot::Snapshot;
-pub use ferrock_table::ReadTier;
+pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;
 
 /// How to read.
@@ -37,6 +37,11 @@ pub struct ReadOptions {
     /// Rows after which the reader of an iterator expects to stop, so that it reads no more than these need; 0: no
     /// expectation. A wrong one costs reads, never rows.
     pub limit_hint: u64,
+    /// What `limit_hint` spares. `FewestRequests` (default): the first request brings as many blocks as the rows take on
+    /// average, and one more. `FewestBytes`: no request brings a block that the rows may not need, so where rows differ in
+    /// size, or several tables have some, there are more requests, and shorter ones. Tables say how many rows their blocks have at most
+    /// when they are written with `row_bounds`; others are then read block by block.
+    pub limit_reads: LimitReads,
     /// Bytes between two pieces of a file that are read over, rather than in another request (default 16 KiB).
     pub io_gap_bytes: usize,
     /// When the answer is no longer of use, as the time since 1970; zero: never. A read that would have to ask a file
@@ -68,6 +73,7 @@ impl Default for ReadOptions {
             prefix_same_as_start: false,
             readahead_size: 0,
             limit_hint: 0,
+            limit_reads: LimitReads::FewestRequests,
             io_gap_bytes: 16 << 10,
             deadline: Duration::ZERO,
             io_timeout: Duration::ZERO,

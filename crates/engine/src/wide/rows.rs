@@ -201,6 +201,9 @@ impl Rows {
             Some(iter) => iter,
             None => iter.insert(core.db.iter_cf(&core.family, &bounded(&self.options, None, self.rows_left))),
         };
+        if self.rows_left != u64::MAX {
+            iter.set_limit_hint(self.rows_left);
+        }
         iter.fast_forward(Some(&range.lower), range.upper.as_deref());
         iter.status().inspect_err(|_| self.is_at_end = true)?;
         (self.is_placed, self.is_at_end) = (iter.valid(), !iter.valid());

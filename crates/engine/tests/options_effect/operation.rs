@@ -3,7 +3,7 @@
 use crate::Effect::{self, Elsewhere, Shown};
 use crate::setup::{DIRECTORY, Setup, flush_range, force_compaction, key, number, put, wait_until};
 use crate::table::reads_of_a_scan_with;
-use ferrock::options::{BottommostLevelCompaction, FilterPolicy, PrefixExtractor};
+use ferrock::options::{BottommostLevelCompaction, FilterPolicy, LimitReads, PrefixExtractor};
 use ferrock::{CompactRangeOptions, Db, ErrorKind, FlushOptions, ReadOptions, WriteOptions};
 use ferrock_vfs::{FileSystem, write_file_synced};
 use std::path::Path;
@@ -26,6 +26,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ReadOptions.prefix_same_as_start", Elsewhere(API, "prefix_seeks_and_total_order")),
     ("ReadOptions.readahead_size", Shown(readahead_size)),
     ("ReadOptions.limit_hint", Shown(limit_hint)),
+    ("ReadOptions.limit_reads", Shown(limit_reads)),
     ("ReadOptions.io_gap_bytes", Shown(io_gap_bytes)),
     ("ReadOptions.deadline", Elsewhere(DEADLINES, "a_passed_deadline_asks_no_file")),
     ("ReadOptions.io_timeout", Elsewhere(DEADLINES, "a_slow_file_times_out")),
@@ -148,6 +149,30 @@ fn limit_hint() {
     let [felt, told] = [0, 1000]
         .map(|limit_hint| reads_by_row(&setup, &db, &ReadOptions { limit_hint, ..ReadOptions::default() })[999]);
     assert!(felt > 2 && told == 1, "{felt}, {told}");
+}
+
+/// Bytes or requests, where some rows are longer than others.
+fn limit_reads() {
+    let setup = Setup::new().set("no_block_cache", "true").set("row_bounds", "true");
+    let db = setup.open();
+    for number in 0..2000 {
+        let length = [200, 10, 3000, 3000][number as usize / 500];
+        db.put(key(number).as_bytes(), &vec![b'v'; length]).unwrap();
+    }
+    db.flush().unwrap();
+    let [few_requests, few_bytes] = [LimitReads::FewestRequests, LimitReads::FewestBytes].map(|limit_reads| {
+        let options = ReadOptions { limit_hint: 100, limit_reads, ..ReadOptions::default() };
+        let read = || setup.memory.counters().snapshot().all_classes();
+        let (mut iter, before) = (db.iter(&options), read());
+        iter.seek_to_first();
+        for _ in 1..100 {
+            iter.next();
+        }
+        assert_eq!(iter.key(), key(99).as_bytes());
+        read().since(before)
+    });
+    assert!(few_requests.requests < few_bytes.requests, "{few_requests:?}, {few_bytes:?}");
+    assert!(few_requests.device_bytes > few_bytes.device_bytes, "{few_requests:?}, {few_bytes:?}");
 }
 
 /// Cached blocks within a range are read over, or around.

@@ -13,6 +13,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     pub(super) fn find_backward(&mut self) {
         self.position = Position::Invalid;
         let (mut dead, mut hidden) = (0u32, 0u64);
+        self.inner.read_unread();
         while self.inner.valid() {
             let parsed = match ParsedInternalKey::parse(self.inner.key()) {
                 Ok(parsed) => parsed,
@@ -39,6 +40,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                     if self.gives_up_after(hidden) {
                         return;
                     }
+                    self.inner.read_unread();
                 }
                 Err(error) => return self.fail(error),
             }
@@ -53,7 +55,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         // to be what the key's value is made of.
         let mut base: Option<ValueType> = None;
         let mut walked = 0;
-        while self.inner.valid() {
+        while self.inner.valid() && !self.inner.is_unread() {
             let parsed = ParsedInternalKey::parse(self.inner.key())?;
             if !self.is_saved_key(parsed.user_key) {
                 break;
@@ -80,7 +82,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                     self.saved_value.extend_from_slice(self.inner.value());
                 }
             }
-            self.inner.prev();
+            self.inner.prev_version(&self.saved_key);
         }
         self.inner.status()?;
         if let Some(value_type) = base.filter(|value_type| *value_type != ValueType::Value) {

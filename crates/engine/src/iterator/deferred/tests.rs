@@ -13,8 +13,8 @@ use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::{Result, SequenceNumber, ValueType};
 use ferrock_table::options::{IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, ScanBounds, TableBuilder, TableBuilderParams, TableIter, TableReadOptions, TableReader,
-    TableReaderParams,
+    BlockBasedTableOptions, LimitReads, ScanBounds, TableBuilder, TableBuilderParams, TableIter, TableReadOptions,
+    TableReader, TableReaderParams,
 };
 use ferrock_vfs::{
     Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, RandomAccessOptions,
@@ -160,7 +160,9 @@ impl Tables {
 }
 
 fn bounds_of(options: &DbIteratorOptions) -> ScanBounds {
-    ScanBounds::new(options.lower_bound.clone(), options.upper_bound.clone()).with_limit_hint(options.limit_hint)
+    ScanBounds::new(options.lower_bound.clone(), options.upper_bound.clone())
+        .with_limit_hint(options.limit_hint)
+        .with_limit_reads(options.limit_reads)
 }
 
 fn options(snapshot: u64) -> DbIteratorOptions {
@@ -319,7 +321,7 @@ impl Naive {
     }
 }
 
-fn apply(scan: &mut Scan, step: &Move, limit_hint: u64) {
+fn apply(scan: &mut Scan, step: &Move, (limit_hint, limit_reads): (u64, LimitReads)) {
     match step {
         Move::First => scan.seek_to_first(),
         Move::Last => scan.seek_to_last(),
@@ -330,6 +332,7 @@ fn apply(scan: &mut Scan, step: &Move, limit_hint: u64) {
         Move::FastForward(lower, upper) => {
             let (lower, upper) = (lower.map(key_bytes), upper.map(key_bytes));
             let bounds = ScanBounds::new(lower.clone(), upper.clone()).with_limit_hint(limit_hint);
+            let bounds = bounds.with_limit_reads(limit_reads);
             scan.fast_forward(lower.as_deref(), upper.as_deref(), &Arc::new(bounds));
         }
     }
@@ -377,16 +380,17 @@ proptest! {
         form in forms(),
         bounds in (prop::option::of(any::<u8>()), prop::option::of(any::<u8>())),
         limit_hint in prop_oneof![Just(0u64), Just(1), 2u64..20],
+        limit_reads in prop_oneof![Just(LimitReads::FewestRequests), Just(LimitReads::FewestBytes)],
         snapshot in snapshots(),
         moves in prop::collection::vec(moves(), 1..14),
     ) {
         let case = Case::new(form, &pieces, has_memtable);
-        let settings = settings(bounds, limit_hint, snapshot);
+        let settings = DbIteratorOptions { limit_reads, ..settings(bounds, limit_hint, snapshot) };
         let mut scan = case.deferring.scan(true, settings.clone());
         let state = case.history.state_at(snapshot);
         let mut naive = Naive { state, lower: settings.lower_bound, upper: settings.upper_bound, at: None };
         for step in &moves {
-            apply(&mut scan, step, limit_hint);
+            apply(&mut scan, step, (limit_hint, limit_reads));
             apply_naive(&mut naive, step);
             scan.status().unwrap();
             prop_assert_eq!(scan.valid().then(|| scan.key().to_vec()), naive.at.clone(), "{:?}", step);
@@ -408,12 +412,13 @@ proptest! {
     ) {
         let case = Case::new(form, &pieces, has_memtable);
         let settings = settings(bounds, limit_hint, snapshot);
+        let limit = (limit_hint, settings.limit_reads);
         let (before, before_plain) = (case.deferring.reads(), case.plain.reads());
         let mut scan = case.deferring.scan(true, settings.clone());
         let mut plain = case.plain.scan(false, settings);
         let step = if matches!(place, Move::First | Move::Seek(_)) { Move::Next(1) } else { Move::Prev(1) };
-        apply(&mut scan, &place, limit_hint);
-        apply(&mut plain, &place, limit_hint);
+        apply(&mut scan, &place, limit);
+        apply(&mut plain, &place, limit);
         loop {
             prop_assert_eq!((plain.key(), plain.value()), (scan.key(), scan.value()));
             let (now, now_plain) = (case.deferring.reads(), case.plain.reads());
@@ -422,8 +427,8 @@ proptest! {
             if !scan.valid() {
                 break;
             }
-            apply(&mut scan, &step, limit_hint);
-            apply(&mut plain, &step, limit_hint);
+            apply(&mut scan, &step, limit);
+            apply(&mut plain, &step, limit);
         }
     }
 }
@@ -452,15 +457,15 @@ fn reads_of(
     rows: usize,
 ) -> (usize, u64, u64, u64) {
     let (before, batches) = (tables.reads(), tables.file_system.counters().snapshot().batches);
-    let limit_hint = settings.limit_hint;
+    let limit = (settings.limit_hint, settings.limit_reads);
     let mut scan = tables.scan(is_deferring, settings);
     let step = if matches!(place, Move::First | Move::Seek(_)) { Move::Next(1) } else { Move::Prev(1) };
-    apply(&mut scan, place, limit_hint);
+    apply(&mut scan, place, limit);
     let mut shown = 0;
     while scan.valid() && shown < rows {
         shown += 1;
         if shown < rows {
-            apply(&mut scan, &step, limit_hint);
+            apply(&mut scan, &step, limit);
         }
     }
     scan.status().unwrap();

@@ -1,0 +1,59 @@
+//! Iterators that are placed by who reads for several of them together.
+
+use super::DbIterator;
+use crate::iterator::merging::{MergingIterator, TombstoneIterator};
+use crate::iterator::placing::{ChildRead, Place};
+use ferrock_base::Result;
+use ferrock_base::internal_key::append_internal_key;
+use ferrock_base::types::ValueType;
+use ferrock_table::PlannedRead;
+use ferrock_vfs::ReadBuffer;
+
+impl<I: TombstoneIterator, O> DbIterator<I, O> {
+    /// Brings one child towards the first key, as far as memory goes; `Some` when it has to read for that. `None` also for a
+    /// child that does not exist.
+    pub fn plan_first(&mut self, child: usize) -> Option<ChildRead> {
+        self.at_first(|inner, place| inner.plan_child(child, place)).flatten()
+    }
+
+    /// Of the reads that children planned towards the first key, those to be made now.
+    pub fn defer_first(&mut self, reads: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
+        self.at_first(|inner, place| inner.defer_children(place, reads)).unwrap_or_default()
+    }
+
+    /// `None` when no key is within the bounds.
+    fn at_first<R>(&mut self, act: impl FnOnce(&mut MergingIterator<I>, Place<'_>) -> R) -> Option<R> {
+        let Some(lower) = &self.options.lower_bound else { return Some(act(&mut self.inner, Place::First)) };
+        if self.is_beyond_upper(lower) {
+            return None;
+        }
+        self.target.clear();
+        append_internal_key(&mut self.target, lower, self.options.snapshot, ValueType::FOR_SEEK);
+        Some(act(&mut self.inner, Place::AtOrAfter(&self.target)))
+    }
+
+    /// Takes what a planned read of a child brought.
+    pub fn supply(&mut self, child: usize, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        self.inner.supply_child(child, read, bytes);
+    }
+
+    /// Number of children.
+    #[must_use]
+    pub fn child_count(&self) -> usize {
+        self.inner.child_count()
+    }
+
+    /// As [`seek_to_first`](Self::seek_to_first), after every child was planned and lacks nothing.
+    pub fn start_planned(&mut self) {
+        let lower = self.options.lower_bound.take();
+        self.restart(lower.as_deref().and_then(|lower| self.prefix_of(lower)));
+        if !lower.as_deref().is_some_and(|lower| self.is_beyond_upper(lower)) {
+            self.inner.start_planned();
+            self.find_forward(false);
+            if lower.is_none() {
+                self.adopt_prefix();
+            }
+        }
+        self.options.lower_bound = lower;
+    }
+}

@@ -1,0 +1,86 @@
+//! A merge that stops after so many rows, and reads no block that these do not need.
+//!
+//! ```text
+//! child 0   |--a--b--c--|-- next block --|      after c: read when the merge comes to it, not when c is passed
+//! child 1        |--b2--|--------- d --|        d comes before the next block of child 0: shown without a read
+//! ```
+//!
+//! - A child that has passed the last entry of its block waits in the heap under a key that its next block does not begin
+//!   before (`deferred.rs` holds it), and reads when it comes out on top. So blocks are read in the order in which the merge needs them.
+//! - A read brings as many blocks as are needed for certain: those before whose first row fewer rows can come, of all children
+//!   together, than are still missing. It is counted anew at each read, so that rows which turned out to be deleted are made up for.
+//! - Blocks that a range tombstone of a newer child may delete are not needed for certain.
+//!
+//! Going back, a row is complete when the entry before it is known to be of another key: a child that waits under another key
+//! is not read for that ([`MergingIterator::prev_version`]).
+
+use super::merging::TombstoneIterator;
+use ferrock_base::comparator::InternalComparator;
+use ferrock_table::{RowReach, RowsAhead};
+
+/// The limit of a scan, and its bounds.
+#[derive(Clone, Debug, Default)]
+pub struct RowLimit {
+    /// Rows that the reader takes.
+    pub rows: u64,
+    /// First user key that is shown.
+    pub lower_bound: Option<Vec<u8>>,
+    /// First user key that is no longer shown.
+    pub upper_bound: Option<Vec<u8>>,
+}
+
+/// Where a merge is, for who counts the rows ahead of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MergePosition<'a> {
+    pub(super) order: &'a InternalComparator,
+    pub(super) limit: &'a RowLimit,
+    /// Rows that are still to be shown.
+    pub(super) missing: u64,
+    /// The user key that the merge has come to.
+    pub(super) from: Option<&'a [u8]>,
+    pub(super) is_backward: bool,
+}
+
+impl MergePosition<'_> {
+    /// Blocks that a child is sure to need from the one on that it has to read next. `is_needed`: that one is.
+    pub(super) fn sure_blocks<I: TombstoneIterator>(&self, children: &[I], child: usize, is_needed: bool) -> u64 {
+        let mut others = |key: &[u8]| self.rows_of_others(children, child, key);
+        children[child].sure_blocks(self.missing, is_needed, &mut others)
+    }
+
+    /// The most rows that the other children can show up to a key; `None` where they might delete what the child has there.
+    fn rows_of_others<I: TombstoneIterator>(&self, children: &[I], child: usize, key: &[u8]) -> Option<u64> {
+        let reach = self.reach(key);
+        let (from, to) = if self.is_backward { (Some(reach.key), self.from) } else { (self.from, Some(reach.key)) };
+        if children[..child].iter().any(|newer| newer.has_range_tombstones() && newer.may_delete_in(from, to)) {
+            return None;
+        }
+        let mut rows = 0u64;
+        for (index, other) in children.iter().enumerate() {
+            if index == child {
+                continue;
+            }
+            rows = rows.saturating_add(match other.rows_ahead(&reach) {
+                RowsAhead::Unknown => return None,
+                RowsAhead::AtMost(rows) | RowsAhead::AtMostInAll(rows) => rows,
+            });
+            if rows >= self.missing {
+                break;
+            }
+        }
+        Some(rows)
+    }
+
+    /// Up to the key, but not beyond the bounds.
+    fn reach<'k>(&'k self, key: &'k [u8]) -> RowReach<'k> {
+        let (order, is_backward, most) = (self.order.user(), self.is_backward, self.missing);
+        let reach = RowReach { key, is_exclusive: false, is_backward, most };
+        match (&self.limit.lower_bound, &self.limit.upper_bound) {
+            (Some(lower), _) if is_backward && order.compare(key, lower).is_lt() => RowReach { key: lower, ..reach },
+            (_, Some(upper)) if !is_backward && order.compare(key, upper).is_ge() => {
+                RowReach { key: upper, is_exclusive: true, ..reach }
+            }
+            _ => reach,
+        }
+    }
+}
