@@ -7,8 +7,8 @@
     reason = "tests fail by panicking"
 )]
 
-use ferrock::options::{CompressionType, MergeOperator};
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, ScanRange, WriteOptions};
+use ferrock::options::{CompressionType, LimitReads, MergeOperator};
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, MultiScan, ReadOptions, ScanRange, WriteOptions};
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
 use ferrock_cache::CacheOptions;
@@ -44,7 +44,10 @@ fn key(number: u64) -> Vec<u8> {
 }
 
 fn together(db: &Db, options: &ReadOptions, ranges: &[ScanRange], memory: usize) -> Vec<Row> {
-    let mut scan = db.multi_scan(options, ranges).with_memory_limit(memory);
+    all_rows(db.multi_scan(options, ranges).with_memory_limit(memory))
+}
+
+fn all_rows(mut scan: MultiScan) -> Vec<Row> {
     let mut rows = Vec::new();
     while let Some(row) = scan.next_row() {
         let row = row.unwrap();
@@ -54,17 +57,25 @@ fn together(db: &Db, options: &ReadOptions, ranges: &[ScanRange], memory: usize)
     rows
 }
 
-fn one_by_one(db: &Db, options: &ReadOptions, ranges: &[ScanRange]) -> Vec<Row> {
+fn one_by_one(db: &Db, options: &ReadOptions, ranges: &[ScanRange], is_backward: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     for (index, range) in ranges.iter().enumerate() {
         let ScanRange { lower, upper, limit } = range.clone();
         let options = ReadOptions { lower_bound: lower, upper_bound: upper, ..options.clone() };
         let mut iter = db.iter(&options);
-        iter.seek_to_first();
+        if is_backward {
+            iter.seek_to_last()
+        } else {
+            iter.seek_to_first()
+        }
         let mut count = 0;
         while iter.valid() && (limit == 0 || count < limit) {
             rows.push((index, iter.key().to_vec(), iter.value().to_vec()));
-            iter.next();
+            if is_backward {
+                iter.prev()
+            } else {
+                iter.next()
+            }
             count += 1;
         }
         iter.status().unwrap();
@@ -127,6 +138,7 @@ fn check_one_database(file_system: Arc<dyn FileSystem>, directory: &Path, seed: 
         family.table.cache_index_and_filter_blocks = true;
     }
     family.table.no_block_cache = seed.is_multiple_of(3);
+    family.table.row_bounds = seed % 4 < 2;
     let mut options = options_on(file_system);
     let capacity_bytes = if seed % 4 == 1 { 4 << 10 } else { 1 << 20 };
     options.components.block_cache = Some(TableBlockCache::new(CacheOptions { capacity_bytes, ..Default::default() }));
@@ -141,12 +153,15 @@ fn check_one_database(file_system: Arc<dyn FileSystem>, directory: &Path, seed: 
                 .then(|| snapshots[random.below(snapshots.len() as u64) as usize].clone()),
             fill_cache: round % 5 != 1,
             io_gap_bytes: [0, 700, 16 << 10][round % 3],
+            limit_reads: [LimitReads::FewestRequests, LimitReads::FewestBytes][round / 2 % 2],
             ..ReadOptions::default()
         };
         let memory = [0, 2000, 8 << 20][(round / 3) % 3];
         let rows = together(&db, &options, &ranges, memory);
         shown += rows.len();
-        assert!(rows == one_by_one(&db, &options, &ranges), "seed {seed}, round {round}: {ranges:?}");
+        assert!(rows == one_by_one(&db, &options, &ranges, false), "seed {seed}, round {round}: {ranges:?}");
+        let rows = all_rows(db.multi_scan(&options, &ranges).with_memory_limit(memory).reverse());
+        assert!(rows == one_by_one(&db, &options, &ranges, true), "seed {seed}, round {round}, backward: {ranges:?}");
     }
     assert!(shown > 1000, "seed {seed} shows {shown}");
 }
@@ -224,6 +239,9 @@ fn near_bounds_are_read_in_one_batch() {
     assert_eq!((batches, requests), (1, tables), "one request for each table of each range, all together");
     assert!((17..20).contains(&tables), "some range lies over the end of a table, most do not: {tables}");
     assert!(bytes < 16 * 6 * 600, "{bytes} bytes");
+    let backward = || rows = all_rows(db.multi_scan(&exact, &ranges).reverse()).len();
+    assert_eq!(asked(&file_system, backward), (1, tables, bytes), "backward the same");
+    assert_eq!(rows, 16 * 20);
     // The same with a limit in place of the bound.
     let open: Vec<ScanRange> =
         ranges.iter().map(|range| ScanRange { upper: None, ..range.clone() }.with_limit(20)).collect();

@@ -72,6 +72,7 @@ struct PlannedRange {
     /// Rows that may still be shown.
     rows_left: u64,
     has_started: bool,
+    is_backward: bool,
 }
 
 /// Shows the rows of many ranges, range by range in the order in which they were given, as of one moment. Made by
@@ -81,6 +82,7 @@ pub struct MultiScan {
     ranges: Vec<ScanRange>,
     next_range: usize,
     max_planned_bytes: usize,
+    is_backward: bool,
     options: ReadOptions,
     source: Result<IterSource>,
 }
@@ -98,6 +100,7 @@ impl MultiScan {
             ranges: ranges.to_vec(),
             next_range: 0,
             max_planned_bytes: DEFAULT_PLANNED_BYTES,
+            is_backward: false,
             options: options.clone(),
             source,
         }
@@ -107,6 +110,13 @@ impl MultiScan {
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: usize) -> Self {
         self.max_planned_bytes = bytes;
+        self
+    }
+
+    /// The last row of each range first; the ranges themselves in the same order. Before the first row is asked for.
+    #[must_use]
+    pub fn reverse(mut self) -> Self {
+        self.is_backward = true;
         self
     }
 
@@ -211,7 +221,7 @@ impl MultiScan {
             Err(error) => Iter::failed(error.clone()),
         };
         let rows_left = if limit == 0 { u64::MAX } else { limit };
-        PlannedRange { index, iter, lacks: false, rows_left, has_started: false }
+        PlannedRange { index, iter, lacks: false, rows_left, has_started: false, is_backward: self.is_backward }
     }
 }
 
@@ -221,13 +231,14 @@ impl PlannedRange {
     }
 
     fn plan(&mut self, child: usize) -> Option<ChildRead> {
-        self.iter.planned()?.plan_first(child)
+        self.iter.planned()?.plan_start(child, self.is_backward)
     }
 
     /// Of reads that children planned, those to be made with those of other ranges.
     fn defer(&mut self, planned: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
+        let is_backward = self.is_backward;
         match self.iter.planned() {
-            Some(iter) => iter.defer_first(planned),
+            Some(iter) => iter.defer_start(planned, is_backward),
             None => planned,
         }
     }
@@ -237,11 +248,13 @@ impl PlannedRange {
         if self.rows_left == 0 {
             return Ok(false);
         }
-        if self.has_started {
-            self.iter.next();
-        } else {
+        if !self.has_started {
             self.has_started = true;
-            self.iter.start_planned(self.lacks);
+            self.iter.start_planned(self.is_backward, self.lacks);
+        } else if self.is_backward {
+            self.iter.prev();
+        } else {
+            self.iter.next();
         }
         self.iter.status()?;
         self.rows_left -= 1;

@@ -425,13 +425,16 @@ impl Iter {
         self.inner.as_mut().ok()
     }
 
-    /// Goes to the first key within the bounds after all children were planned; some of them may lack what they read.
-    pub(super) fn start_planned(&mut self, lacks: bool) {
+    /// Goes to the first key within the bounds, or the last one, after all children were planned; some of them may lack what
+    /// they read.
+    pub(super) fn start_planned(&mut self, is_backward: bool, lacks: bool) {
         self.note_read();
-        match &mut self.inner {
-            Ok(inner) if lacks => inner.seek_to_first(),
-            Ok(inner) => inner.start_planned(),
-            Err(_) => {}
+        match (&mut self.inner, is_backward) {
+            (Ok(inner), false) if lacks => inner.seek_to_first(),
+            (Ok(inner), false) => inner.start_planned(),
+            (Ok(inner), true) if lacks => inner.seek_to_last(),
+            (Ok(inner), true) => inner.start_planned_backward(),
+            (Err(_), _) => {}
         }
     }
 

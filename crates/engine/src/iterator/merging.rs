@@ -678,10 +678,10 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.children.len()
     }
 
-    /// Begins going forward from where the children were planned.
-    pub fn start_planned(&mut self) {
+    /// Begins from where the children were planned.
+    pub fn start_planned(&mut self, is_backward: bool) {
         self.error = None;
-        self.direction = Direction::Forward;
+        self.direction = if is_backward { Direction::Backward } else { Direction::Forward };
         self.rebuild();
     }
 

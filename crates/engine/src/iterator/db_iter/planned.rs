@@ -5,24 +5,34 @@ use crate::iterator::merging::{MergingIterator, TombstoneIterator};
 use crate::iterator::placing::{ChildRead, Place};
 use ferrock_base::Result;
 use ferrock_base::internal_key::append_internal_key;
-use ferrock_base::types::ValueType;
+use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
 use ferrock_table::PlannedRead;
 use ferrock_vfs::ReadBuffer;
 
 impl<I: TombstoneIterator, O> DbIterator<I, O> {
-    /// Brings one child towards the first key, as far as memory goes; `Some` when it has to read for that. `None` also for a
-    /// child that does not exist.
-    pub fn plan_first(&mut self, child: usize) -> Option<ChildRead> {
-        self.at_first(|inner, place| inner.plan_child(child, place)).flatten()
+    /// Brings one child towards the first key, or the last one, as far as memory goes; `Some` when it has to read for that.
+    /// `None` also for a child that does not exist.
+    pub fn plan_start(&mut self, child: usize, is_backward: bool) -> Option<ChildRead> {
+        self.at_start(is_backward, |inner, place| inner.plan_child(child, place)).flatten()
     }
 
-    /// Of the reads that children planned towards the first key, those to be made now.
-    pub fn defer_first(&mut self, reads: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
-        self.at_first(|inner, place| inner.defer_children(place, reads)).unwrap_or_default()
+    /// Of the reads that children planned towards the start, those to be made now.
+    pub fn defer_start(&mut self, reads: Vec<(usize, ChildRead)>, is_backward: bool) -> Vec<(usize, ChildRead)> {
+        self.at_start(is_backward, |inner, place| inner.defer_children(place, reads)).unwrap_or_default()
     }
 
     /// `None` when no key is within the bounds.
-    fn at_first<R>(&mut self, act: impl FnOnce(&mut MergingIterator<I>, Place<'_>) -> R) -> Option<R> {
+    fn at_start<R>(
+        &mut self,
+        is_backward: bool,
+        act: impl FnOnce(&mut MergingIterator<I>, Place<'_>) -> R,
+    ) -> Option<R> {
+        if is_backward {
+            let Some(upper) = &self.options.upper_bound else { return Some(act(&mut self.inner, Place::Last)) };
+            self.target.clear();
+            append_internal_key(&mut self.target, upper, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+            return Some(act(&mut self.inner, Place::AtOrBefore(&self.target)));
+        }
         let Some(lower) = &self.options.lower_bound else { return Some(act(&mut self.inner, Place::First)) };
         if self.is_beyond_upper(lower) {
             return None;
@@ -43,12 +53,20 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.inner.child_count()
     }
 
+    /// As [`seek_to_last`](Self::seek_to_last), after every child was planned and lacks nothing.
+    pub fn start_planned_backward(&mut self) {
+        self.restart(None);
+        self.inner.start_planned(true);
+        self.find_backward();
+        self.adopt_prefix();
+    }
+
     /// As [`seek_to_first`](Self::seek_to_first), after every child was planned and lacks nothing.
     pub fn start_planned(&mut self) {
         let lower = self.options.lower_bound.take();
         self.restart(lower.as_deref().and_then(|lower| self.prefix_of(lower)));
         if !lower.as_deref().is_some_and(|lower| self.is_beyond_upper(lower)) {
-            self.inner.start_planned();
+            self.inner.start_planned(false);
             self.find_forward(false);
             if lower.is_none() {
                 self.adopt_prefix();
