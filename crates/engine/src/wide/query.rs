@@ -3,6 +3,7 @@
 use super::rows::Rows;
 use super::table::Table;
 use super::tuple::{KeyTuple, RowRange};
+use crate::options::{LimitReads, ReadOptions};
 use ferrock_base::coding::put_length_prefixed;
 use ferrock_base::hash::hash128;
 use ferrock_base::{Error, Result};
@@ -62,6 +63,7 @@ pub struct Query<'t> {
     ranges: Vec<KeyRange>,
     is_reverse: bool,
     limit: u64,
+    limit_reads: LimitReads,
     token: Option<Vec<u8>>,
     /// Of what was said so far.
     error: Option<Error>,
@@ -69,7 +71,17 @@ pub struct Query<'t> {
 
 impl<'t> Query<'t> {
     pub(super) fn new(table: &'t Table, prefix: Vec<u8>, from: usize, error: Option<Error>) -> Self {
-        Self { table, prefix, from, ranges: Vec::new(), is_reverse: false, limit: 0, token: None, error }
+        Self {
+            table,
+            prefix,
+            from,
+            ranges: Vec::new(),
+            is_reverse: false,
+            limit: 0,
+            limit_reads: LimitReads::FewestBytes,
+            token: None,
+            error,
+        }
     }
 
     /// Only the rows of a range. Said more than once, the rows of each range, in the order in which they are said; where
@@ -98,9 +110,21 @@ impl<'t> Query<'t> {
         self
     }
 
-    /// So many rows at most, of all ranges together; 0: all. No block is read that these rows do not need.
+    /// So many rows at most, of all ranges together; 0: all.
+    ///
+    /// **Cost:** no block is read that these rows do not need. Where all rows take about the same room, that is one
+    /// request, and mostly a second one for the last block; where they differ, or lie in several tables, there are more,
+    /// since none brings a block that may turn out not to be needed. [`fewest_requests`](Self::fewest_requests) is the other way.
     pub fn limit(mut self, rows: u64) -> Self {
         self.limit = rows;
+        self
+    }
+
+    /// With a limit: fewer requests, and mostly one, at the price of bytes that the rows may not need. The first request brings as
+    /// many blocks as so many rows take on average, and one more; of several ranges, that of each. For devices and networks
+    /// on which a request takes longer than some blocks.
+    pub fn fewest_requests(mut self) -> Self {
+        self.limit_reads = LimitReads::FewestRequests;
         self
     }
 
@@ -169,7 +193,7 @@ impl<'t> Query<'t> {
         };
         let ranges = ranges.into_iter().enumerate().skip(first).filter(|(_, range)| !range.is_empty()).collect();
         let rows_left = if self.limit == 0 { u64::MAX } else { self.limit };
-        let options = self.table.read_options();
+        let options = &ReadOptions { limit_reads: self.limit_reads, ..self.table.read_options().clone() };
         let order = (self.is_reverse, rows_left);
         Ok(Rows::new(Arc::clone(core), options, ranges, order, query, (self.prefix, self.from)))
     }

@@ -5,7 +5,7 @@ use super::row::{Row, RowView};
 use super::table::Core;
 use super::tuple::RowRange;
 use crate::db::{Iter, MultiScan, PinnedSlice, ScanRange};
-use crate::options::ReadOptions;
+use crate::options::{LimitReads, ReadOptions};
 use crate::read::PinnedValue;
 use ferrock_base::Result;
 use ferrock_format::wide::PageToken;
@@ -34,6 +34,7 @@ pub struct Rows {
     /// Ranges to come, each with its index.
     ranges: VecDeque<(usize, KeyRange)>,
     is_reverse: bool,
+    /// `u64::MAX`: without limit.
     rows_left: u64,
     /// A row is being shown.
     is_on_row: bool,
@@ -66,11 +67,15 @@ impl Rows {
         (prefix, from): (Vec<u8>, usize),
     ) -> Self {
         let mut options = options.clone();
-        let source = if ranges.len() > 1 && !is_reverse && rows_left == u64::MAX {
+        // With a limit no range but the first is sure to be needed.
+        let is_sure = rows_left == u64::MAX || options.limit_reads == LimitReads::FewestRequests;
+        let source = if ranges.len() > 1 && is_sure {
+            let limit = if rows_left == u64::MAX { 0 } else { rows_left };
             let indexes = ranges.iter().map(|(index, _)| *index).collect();
-            let scan_range = |(_, KeyRange { lower, upper })| ScanRange { lower: Some(lower), upper, limit: 0 };
+            let scan_range = |(_, KeyRange { lower, upper })| ScanRange { lower: Some(lower), upper, limit };
             let ranges: Vec<ScanRange> = ranges.drain(..).map(scan_range).collect();
             let scan = core.db.multi_scan_cf(&core.family, &options, &ranges);
+            let scan = if is_reverse { scan.reverse() } else { scan };
             Source::Together { scan, indexes, range: 0, key: Vec::new(), value: Vec::new() }
         } else {
             if ranges.len() > 1 && options.snapshot.is_none() {
@@ -105,7 +110,9 @@ impl Rows {
         }
         match self.advance() {
             Ok(true) => {
-                self.rows_left -= 1;
+                if self.rows_left != u64::MAX {
+                    self.rows_left -= 1;
+                }
                 self.is_on_row = true;
                 Ok(self.current())
             }

@@ -304,7 +304,8 @@ impl Table {
         Self { write_options: options, ..self.clone() }
     }
 
-    /// A handle that reads with these options: at a snapshot, say. Bounds and limit hint are those of each query, not these.
+    /// A handle that reads with these options: at a snapshot, say. Bounds, limit hint and what that spares are those
+    /// of each query, not these.
     #[must_use]
     pub fn with_read_options(&self, options: ReadOptions) -> Self {
         Self { read_options: options, ..self.clone() }

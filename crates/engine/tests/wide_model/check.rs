@@ -93,9 +93,11 @@ impl Checker<'_> {
         let limit = 1 + self.random.below(9);
         let first = &expected[..expected.len().min(limit as usize)];
         compare_with(&collect(query.clone().limit(limit).iter().unwrap()), first, "with a limit");
+        let few = query.clone().limit(limit).fewest_requests();
+        compare_with(&collect(few.iter().unwrap()), first, "with a limit, in few requests");
         if !is_reverse && ranges.len() < 2 {
             // On to another range, from wherever the rows are.
-            let mut rows = query.clone().iter().unwrap();
+            let mut rows = query.clone().limit(if self.random.one_in(2) { 1 << 20 } else { 0 }).iter().unwrap();
             for _ in 0..self.random.below(4) {
                 rows.next_row().unwrap();
             }
@@ -118,6 +120,9 @@ impl Checker<'_> {
             let mut page = query.clone().limit(1 + self.random.below(7));
             if self.random.one_in(8) {
                 page = page.limit(0);
+            }
+            if self.random.one_in(3) {
+                page = page.fewest_requests();
             }
             if let Some(token) = &token {
                 page = page.page(token);
