@@ -8,7 +8,7 @@
     reason = "tests fail by panicking"
 )]
 
-use ferrock::options::{CompressionType, FilterPolicy, MergeOperator, PrefixExtractor};
+use ferrock::options::{CompressionType, FilterPolicy, LimitReads, MergeOperator, PrefixExtractor};
 use ferrock::{AsyncScan, ColumnFamilyOptions, Db, DbOptions, ErrorKind, ReadOptions};
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
@@ -123,6 +123,7 @@ impl Layout {
         family.compression = CompressionType::NoCompression;
         family.merge_operator = Some(Arc::new(StringAppend::new(",")) as Arc<dyn MergeOperator>);
         family.table.block_size = self.block_size;
+        family.table.row_bounds = self.block_size == 600;
         family.filter_policy = FilterPolicy::bloom(10.0);
         family.target_file_size_base = 20_000;
         family.disable_auto_compactions = true;
@@ -221,7 +222,8 @@ fn scans_find_what_iterators_find_however_tables_lie() {
             let db = layout.open(Arc::clone(&file_system), dir.path());
             fill(&db, &mut random);
             for _ in 0..60 {
-                let wanted = random_options(&db, &layout, &mut random);
+                let mut wanted = random_options(&db, &layout, &mut random);
+                wanted.0.limit_reads = [LimitReads::FewestRequests, LimitReads::FewestBytes][random.below(2) as usize];
                 let rows = iterated(&db, &wanted.0, wanted.1).unwrap();
                 let scan = scan_of(&db, &wanted, &mut random);
                 assert!(scanned(scan).unwrap() == rows, "seed {seed} {layout:?} {wanted:?}");

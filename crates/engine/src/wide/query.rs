@@ -169,8 +169,8 @@ impl<'t> Query<'t> {
     ///
     /// **Cost:** one read for each table that has rows of the range, as long as the range takes up to 256 KiB; none where
     /// filter, index or row bounds say that there are none: for an absent partition, up to the filter's false positives
-    /// (1 %). With a limit, the blocks of so many rows. Several ranges without limit, forwards, are read together: one
-    /// batch for all.
+    /// (1 %). With a limit, see [`limit`](Self::limit). Several ranges are read together, one batch for all; with a limit one
+    /// after the other, unless [`fewest_requests`](Self::fewest_requests) was said.
     ///
     /// # Errors
     /// `Invalid argument` for what was said wrongly, and for a page token that is damaged or of another query.
