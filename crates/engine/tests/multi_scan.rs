@@ -7,7 +7,7 @@
     reason = "tests fail by panicking"
 )]
 
-use ferrock::options::{CompressionType, LimitReads, MergeOperator};
+use ferrock::options::{CompressionType, LimitReads, MergeOperator, PrefixExtractor};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, MultiScan, ReadOptions, ScanRange, WriteOptions};
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
@@ -139,6 +139,8 @@ fn check_one_database(file_system: Arc<dyn FileSystem>, directory: &Path, seed: 
     }
     family.table.no_block_cache = seed.is_multiple_of(3);
     family.table.row_bounds = seed % 4 < 2;
+    // A hundred keys each.
+    family.prefix_extractor = Some(PrefixExtractor::Fixed(7)).filter(|_| seed % 5 < 3);
     let mut options = options_on(file_system);
     let capacity_bytes = if seed % 4 == 1 { 4 << 10 } else { 1 << 20 };
     options.components.block_cache = Some(TableBlockCache::new(CacheOptions { capacity_bytes, ..Default::default() }));
@@ -152,6 +154,7 @@ fn check_one_database(file_system: Arc<dyn FileSystem>, directory: &Path, seed: 
             snapshot: (!snapshots.is_empty() && round % 2 == 0)
                 .then(|| snapshots[random.below(snapshots.len() as u64) as usize].clone()),
             fill_cache: round % 5 != 1,
+            prefix_same_as_start: round % 4 == 1,
             io_gap_bytes: [0, 700, 16 << 10][round % 3],
             limit_reads: [LimitReads::FewestRequests, LimitReads::FewestBytes][round / 2 % 2],
             ..ReadOptions::default()

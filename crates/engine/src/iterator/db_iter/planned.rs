@@ -13,7 +13,19 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// Brings one child towards the first key, or the last one, as far as memory goes; `Some` when it has to read for that.
     /// `None` also for a child that does not exist.
     pub fn plan_start(&mut self, child: usize, is_backward: bool) -> Option<ChildRead> {
+        if !is_backward && child == 0 {
+            self.narrow_to_start();
+        }
         self.at_start(is_backward, |inner, place| inner.plan_child(child, place)).flatten()
+    }
+
+    /// Limits the children to the prefix of the first key before they are placed: afterwards they would have to be placed anew.
+    fn narrow_to_start(&mut self) {
+        let prefix = self.options.lower_bound.as_deref().and_then(|lower| self.prefix_of(lower));
+        if prefix.is_some() && !(self.is_narrowed && self.prefix == prefix) {
+            self.limit_children(prefix.as_deref());
+            self.prefix = prefix;
+        }
     }
 
     /// Of the reads that children planned towards the start, those to be made now.
