@@ -9,8 +9,8 @@ use ferrock_cache::{BlockCache, CacheOptions};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, ScanBounds, TableBuilder, TableBuilderParams, TableIter, TableReadOptions, TableReader,
-    TableReaderParams,
+    BlockBasedTableOptions, LimitReads, ScanBounds, TableBuilder, TableBuilderParams, TableIter, TableReadOptions,
+    TableReader, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadClass, WritableOptions};
 use proptest::prelude::*;
@@ -281,7 +281,9 @@ proptest! {
             {
                 std::mem::swap(&mut lower, &mut upper);
             }
-            let bounds = Arc::new(ScanBounds::new(lower.clone(), upper.clone()).with_limit_hint(limit));
+            let limit_reads = if start.1 % 2 == 0 { LimitReads::FewestBytes } else { LimitReads::FewestRequests };
+            let bounds = ScanBounds::new(lower.clone(), upper.clone()).with_limit_hint(limit);
+            let bounds = Arc::new(bounds.with_limit_reads(limit_reads));
             if is_new {
                 iter = table.reader.iter_within(table.options(), bounds);
             } else {
