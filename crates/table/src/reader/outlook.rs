@@ -47,7 +47,12 @@ impl TableIter {
                     Some(rows) => Some(rows.lower_bound().to_vec()),
                     None if self.bounds.has_exact_limit() => {
                         let context = self.reader.index_context(&self.options);
-                        self.index.previous_separator(&context, &mut Vec::new())?.map(<[u8]>::to_vec)
+                        let before = self.index.previous_separator(&context, &mut Vec::new())?.map(<[u8]>::to_vec);
+                        // The key behind the separator, where no row of the block has the separator itself.
+                        before.map(|mut key| {
+                            key.extend(context.separators_are_exact().then_some(0));
+                            key
+                        })
                     }
                     None => None,
                 }

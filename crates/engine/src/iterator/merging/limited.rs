@@ -48,7 +48,10 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
         let waiting = self.current.and_then(|current| self.deferred.key(current));
         if waiting.is_some_and(|waiting| self.order.user().compare(user_key(waiting), key).is_eq()) {
+            // The row itself is no longer missing.
+            self.deferred.rows_shown += 1;
             self.enter_deferred();
+            self.deferred.rows_shown -= 1;
         }
     }
 
