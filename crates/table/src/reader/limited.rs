@@ -217,10 +217,12 @@ impl TableIter {
         };
         let Ok(leaf) = leaf.index() else { return RowsAhead::Unknown };
         let mut at = cursor.clone();
+        let (mut rows, mut separator) = (0u64, Vec::new());
         if is_placed && self.is_at_block_end() {
+            // The row that the scan stands on may not have been shown.
+            rows = 1;
             self.step_index(&mut at, leaf);
         }
-        let (mut rows, mut separator) = (0u64, Vec::new());
         while at.valid() {
             at.key_into(leaf, &mut separator);
             truncate_to_user_key(&mut separator, self.reader.loader.index_format.key_is_user_key);
