@@ -299,7 +299,7 @@ impl DeferredReads {
         children: &mut [I],
         place: Place<'_>,
         mut lacking: Vec<(usize, ChildRead)>,
-        winner: Option<usize>,
+        mut winner: Option<usize>,
     ) {
         for _ in 0..MAX_ROUNDS {
             let held;
@@ -311,6 +311,10 @@ impl DeferredReads {
             }
             for ((index, planned), bytes) in lacking.iter().zip(read_together(&lacking)) {
                 children[*index].supply(&planned.read, bytes);
+            }
+            if self.limit.is_some() {
+                // What it came for was read; the block behind it may wait like any other.
+                winner = None;
             }
             let round = std::mem::replace(&mut lacking, held);
             for (index, _) in round {
