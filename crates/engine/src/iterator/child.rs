@@ -1,8 +1,8 @@
 //! The kinds of children a merging iterator has, as one type without virtual calls.
 
 use super::level::{LevelIterator, LevelSource};
-use super::merging::{SourceIterator, TombstoneIterator};
 use super::placing::{ChildRead, Place};
+use super::source::{SourceIterator, TombstoneIterator};
 use crate::read::pinned::PinValue;
 use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;

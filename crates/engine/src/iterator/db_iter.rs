@@ -20,7 +20,8 @@ mod planned;
 
 use self::pausing::{NotNow, Pausing, Search, Stop};
 use super::limit::RowLimit;
-use super::merging::{MergingIterator, TombstoneIterator};
+use super::merging::MergingIterator;
+use super::source::TombstoneIterator;
 use crate::blob::FetchBlob;
 use crate::read::merge::{MergeBase, full_merge, visible_value};
 use crate::read::pinned::{PinValue, PinnedValue};

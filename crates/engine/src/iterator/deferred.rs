@@ -21,8 +21,8 @@
 //! the others, in the same round as without deferring.
 
 use super::limit::{MergePosition, RowLimit};
-use super::merging::TombstoneIterator;
 use super::placing::{ChildRead, KeptPlace, MAX_ROUNDS, Place, read_together};
+use super::source::TombstoneIterator;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::{append_internal_key, user_key};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};

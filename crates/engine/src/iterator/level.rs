@@ -10,9 +10,9 @@
 //! of deeper levels. So a file is never skipped without being opened, even when it holds nothing but tombstones,
 //! unless it lies outside the bounds.
 
-use super::merging::TombstoneIterator;
 use super::placing::{ChildRead, KeptPlace, Place, PlannedIterator};
 use super::range_tombstones::RangeTombstoneSource;
+use super::source::TombstoneIterator;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;

@@ -14,7 +14,7 @@
 //! Going back, a row is complete when the entry before it is known to be of another key: a child that waits under another key
 //! is not read for that ([`MergingIterator::prev_version`]).
 
-use super::merging::TombstoneIterator;
+use super::source::TombstoneIterator;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_table::{RowReach, RowsAhead};
 

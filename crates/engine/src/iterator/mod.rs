@@ -19,14 +19,16 @@ pub mod merging;
 mod pausing;
 pub mod placing;
 pub mod range_tombstones;
+pub mod source;
 
 pub use child::ChildIterator;
 pub use db_iter::{DbIterator, DbIteratorOptions};
 pub use level::{LevelIterator, LevelSource, OpenedTable};
-pub use merging::{MergingIterator, SourceIterator};
+pub use merging::MergingIterator;
 pub use pausing::LackingRead;
 pub use placing::{ChildRead, Place, PlannedIterator};
 pub use range_tombstones::RangeTombstoneSource;
+pub use source::SourceIterator;
 
 #[cfg(test)]
 pub(crate) mod model;

@@ -2,8 +2,8 @@
 
 use super::child::ChildIterator;
 use super::level::{LevelSource, OpenedTable};
-use super::merging::SourceIterator;
 use super::range_tombstones::RangeTombstoneSource;
+use super::source::SourceIterator;
 use ferrock_base::Result;
 use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::internal_key::make_internal_key;

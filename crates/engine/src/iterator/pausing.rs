@@ -13,8 +13,9 @@
 //! reads may be deferred or be needed for it. Merges pause going forward only.
 
 use super::deferred::Promise;
-use super::merging::{MergingIterator, TombstoneIterator};
+use super::merging::MergingIterator;
 use super::placing::{ChildRead, KeptPlace, Place};
+use super::source::TombstoneIterator;
 use ferrock_base::{Error, ErrorKind};
 use ferrock_vfs::AsyncRead;
 

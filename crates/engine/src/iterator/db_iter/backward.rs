@@ -1,7 +1,7 @@
 //! Going back: the versions of a key come oldest first, so they are folded on the way.
 
 use super::{COVERED_BEFORE_LEAP, DbIterator, Position, merge_operands};
-use crate::iterator::merging::TombstoneIterator;
+use crate::iterator::source::TombstoneIterator;
 use crate::read::merge::{MergeBase, visible_value};
 use ferrock_base::Result;
 use ferrock_base::internal_key::ParsedInternalKey;

@@ -14,7 +14,7 @@
 use super::DbIterator;
 use crate::blob::FetchBlob;
 use crate::iterator::LackingRead;
-use crate::iterator::merging::TombstoneIterator;
+use crate::iterator::source::TombstoneIterator;
 use ferrock_base::types::ValueType;
 use ferrock_base::{Error, ErrorKind, Result};
 

@@ -1,8 +1,9 @@
 //! Iterators that are placed by who reads for several of them together.
 
 use super::DbIterator;
-use crate::iterator::merging::{MergingIterator, TombstoneIterator};
+use crate::iterator::merging::MergingIterator;
 use crate::iterator::placing::{ChildRead, Place};
+use crate::iterator::source::TombstoneIterator;
 use ferrock_base::Result;
 use ferrock_base::internal_key::append_internal_key;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};

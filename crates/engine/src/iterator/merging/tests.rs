@@ -1,5 +1,6 @@
 use super::super::model::{History, children};
 use super::*;
+use crate::iterator::SourceIterator;
 use ferrock_base::comparator::CustomComparator;
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::iterator::{EmptyIterator, VecIterator};

@@ -1,9 +1,9 @@
 //! Single behaviours, by example.
 
 use super::super::super::level::{LevelIterator, LevelSource, OpenedTable};
-use super::super::super::merging::SourceIterator;
 use super::super::super::model::fragmented;
 use super::super::super::range_tombstones::RangeTombstoneSource;
+use super::super::super::source::SourceIterator;
 use super::*;
 use crate::blob::fake::FakeBlobs;
 use crate::read::pinned::Pin;
