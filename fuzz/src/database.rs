@@ -7,7 +7,7 @@
 //! ```
 
 use crate::{repair, split_selector};
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions};
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, ReadOptions};
 use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{InternalIterator, LookupKey, MAX_SEQUENCE_NUMBER};
@@ -18,8 +18,11 @@ use ferrock_format::write_batch::{Record, WriteBatchRef};
 use ferrock_table::{TableBlockCache, TableReadOptions, TableReader, TableReaderParams};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use std::collections::HashSet;
+use std::future::Future;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 /// The database that `manifest` and `wal` put one changed file into.
 const BASE: &[u8] = include_bytes!("../seeds/db_open/small");
@@ -117,7 +120,9 @@ fn open_and_read(files: &[(String, Vec<u8>)], selector: u8) {
 fn single_deleted_keys(files: &[(String, Vec<u8>)]) -> HashSet<Vec<u8>> {
     let mut keys = HashSet::new();
     for (name, bytes) in files {
-        let Some(log) = file_name::parse(name).filter(|parsed| parsed.kind == file_name::FileKind::Log) else { continue };
+        let Some(log) = file_name::parse(name).filter(|parsed| parsed.kind == file_name::FileKind::Log) else {
+            continue;
+        };
         let mode = WalRecoveryMode::SkipAnyCorruptedRecords;
         let mut reader = LogReader::new(SliceSource(bytes), log.number, mode).with_record_limit(1 << 20);
         let mut scratch = Vec::new();
@@ -157,6 +162,10 @@ fn read_everything(db: &Db, family: &ferrock::ColumnFamily) -> ferrock::Result<E
         iter.next();
     }
     iter.status()?;
+    match scan_as_futures(db, family) {
+        Ok(scanned) => assert_eq!(entries, scanned, "a scan as futures shows something else"),
+        Err(error) => assert_ne!(error.kind(), ErrorKind::TryAgain, "{error}"),
+    }
     let mut backward = 0;
     iter.seek_to_last();
     while iter.valid() && backward <= entries.len() {
@@ -168,6 +177,27 @@ fn read_everything(db: &Db, family: &ferrock::ColumnFamily) -> ferrock::Result<E
         let _ = db.get_cf(family, &ReadOptions::default(), key);
     }
     Ok(entries)
+}
+
+fn scan_as_futures(db: &Db, family: &ferrock::ColumnFamily) -> ferrock::Result<Entries> {
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut scan = db.scan_cf_async(family, &ReadOptions::default()).with_batch_bytes(500);
+    let mut entries = Entries::new();
+    loop {
+        match pin!(scan.next_batch()).poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(batch) => match batch? {
+                Some(batch) => entries.extend(batch.rows().map(|(key, value)| (key.to_vec(), value.to_vec()))),
+                None => return Ok(entries),
+            },
+            Poll::Pending => std::thread::park(),
+        }
+    }
 }
 
 /// A whole directory. Logs and MANIFEST get right checksums unless the selector says otherwise.
