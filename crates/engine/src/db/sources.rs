@@ -37,8 +37,8 @@ impl PlannedIterator for TableIter {
         }?;
         Some(child_read(self, read))
     }
-    fn outlook(&self, planned: Option<&PlannedRead>) -> ScanOutlook {
-        TableIter::outlook(self, planned)
+    fn outlook(&self, _: Place<'_>, planned: Option<&ChildRead>) -> ScanOutlook {
+        TableIter::outlook(self, planned.map(|planned| &planned.read))
     }
     fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         TableIter::supply(self, read, bytes);

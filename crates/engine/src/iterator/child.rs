@@ -1,7 +1,7 @@
 //! The kinds of children a merging iterator has, as one type without virtual calls.
 
 use super::level::{LevelIterator, LevelSource};
-use super::placing::{ChildRead, Place};
+use super::placing::{ChildRead, Place, PlannedIterator};
 use super::source::{SourceIterator, TombstoneIterator};
 use crate::read::pinned::PinValue;
 use ferrock_base::Result;
@@ -70,20 +70,7 @@ impl<M: InternalIterator, L: LevelSource> InternalIterator for ChildIterator<M, 
     }
 }
 
-impl<M: InternalIterator + Clone, L: LevelSource> TombstoneIterator for ChildIterator<M, L> {
-    #[inline]
-    fn has_range_tombstones(&self) -> bool {
-        each!(self, child => child.has_range_tombstones())
-    }
-    fn covering_sequence(&self, key: &[u8], upper: SequenceNumber) -> Option<SequenceNumber> {
-        each!(self, child => child.covering_sequence(key, upper))
-    }
-    fn covered_until(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
-        each!(self, child => child.covered_until(key, upper, target))
-    }
-    fn covered_from(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
-        each!(self, child => child.covered_from(key, upper, target))
-    }
+impl<M: InternalIterator + Clone, L: LevelSource> PlannedIterator for ChildIterator<M, L> {
     fn plan(&mut self, place: Place<'_>) -> Option<ChildRead> {
         each!(self, child => child.plan(place))
     }
@@ -123,6 +110,22 @@ impl<M: InternalIterator + Clone, L: LevelSource> TombstoneIterator for ChildIte
     }
     fn allow_blocks(&mut self, blocks: u64) {
         each!(self, child => child.allow_blocks(blocks));
+    }
+}
+
+impl<M: InternalIterator + Clone, L: LevelSource> TombstoneIterator for ChildIterator<M, L> {
+    #[inline]
+    fn has_range_tombstones(&self) -> bool {
+        each!(self, child => child.has_range_tombstones())
+    }
+    fn covering_sequence(&self, key: &[u8], upper: SequenceNumber) -> Option<SequenceNumber> {
+        each!(self, child => child.covering_sequence(key, upper))
+    }
+    fn covered_until(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
+        each!(self, child => child.covered_until(key, upper, target))
+    }
+    fn covered_from(&self, key: &[u8], upper: SequenceNumber, target: &mut Vec<u8>) -> bool {
+        each!(self, child => child.covered_from(key, upper, target))
     }
     fn may_delete_in(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> bool {
         each!(self, child => child.may_delete_in(from, to))

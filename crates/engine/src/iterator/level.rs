@@ -379,7 +379,7 @@ impl<S: LevelSource> LevelIterator<S> {
     }
 }
 
-impl<S: LevelSource> TombstoneIterator for LevelIterator<S> {
+impl<S: LevelSource> PlannedIterator for LevelIterator<S> {
     fn plan(&mut self, place: Place<'_>) -> Option<ChildRead> {
         if !self.enter_for(place) {
             return None;
@@ -392,7 +392,7 @@ impl<S: LevelSource> TombstoneIterator for LevelIterator<S> {
     }
     fn outlook(&self, place: Place<'_>, planned: Option<&ChildRead>) -> ScanOutlook {
         let Some((index, iter)) = &self.file else { return ScanOutlook::default() };
-        let mut outlook = iter.outlook(planned.map(|planned| &planned.read));
+        let mut outlook = iter.outlook(place, planned);
         // What its file knows, and what the level does: the nearer to the entries of the two.
         let (own, farther) = if place.is_backward() {
             (user_key(self.source.largest(*index)), Ordering::Less)
@@ -477,6 +477,9 @@ impl<S: LevelSource> TombstoneIterator for LevelIterator<S> {
             iter.allow_blocks(blocks);
         }
     }
+}
+
+impl<S: LevelSource> TombstoneIterator for LevelIterator<S> {
     fn may_delete_in(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> bool {
         self.tombstones.iter().any(|(_, source)| source.overlaps(from, to))
     }

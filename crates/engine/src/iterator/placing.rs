@@ -103,7 +103,9 @@ impl ChildRead {
     }
 }
 
-/// An iterator whose reads can be made together with those of others.
+/// An iterator whose reads can be made together with those of others, or by somebody else: it says what it would have to read for a
+/// placement (`deferred.rs`), what is known ahead of that (`limit.rs`), and pauses instead of reading (`pausing.rs`). One that
+/// reads nothing is just placed, and never pauses.
 pub trait PlannedIterator: InternalIterator {
     /// Places the iterator; `Some` when it would have to read for that, and is not placed.
     fn plan(&mut self, place: Place<'_>) -> Option<ChildRead>
@@ -115,8 +117,8 @@ pub trait PlannedIterator: InternalIterator {
     }
 
     /// What is known of the entries ahead after the iterator was placed, or planned a read instead.
-    fn outlook(&self, planned: Option<&PlannedRead>) -> ScanOutlook {
-        let _ = planned;
+    fn outlook(&self, place: Place<'_>, planned: Option<&ChildRead>) -> ScanOutlook {
+        let _ = (place, planned);
         ScanOutlook::default()
     }
 

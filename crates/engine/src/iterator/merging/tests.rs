@@ -1,6 +1,6 @@
 use super::super::model::{History, children};
 use super::*;
-use crate::iterator::SourceIterator;
+use crate::iterator::{PlannedIterator, SourceIterator};
 use ferrock_base::comparator::CustomComparator;
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::iterator::{EmptyIterator, VecIterator};
@@ -230,6 +230,8 @@ impl InternalIterator for Refusing {
         Err(Error::new(ferrock_base::ErrorKind::TryAgain, "the device is busy"))
     }
 }
+
+impl PlannedIterator for Refusing {}
 
 impl TombstoneIterator for Refusing {
     fn has_range_tombstones(&self) -> bool {
