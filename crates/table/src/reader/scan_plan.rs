@@ -16,7 +16,7 @@ use super::near_partitions::PartitionRun;
 use super::read_options::ReadTier;
 use super::window::{Ahead, Direction};
 use crate::blocks::{BlockRef, BlockRole};
-use ferrock_base::{Error, ErrorKind, InternalIterator, Result};
+use ferrock_base::{ErrorKind, InternalIterator, Result};
 use ferrock_format::handle::BlockHandle;
 use ferrock_vfs::{RandomAccessFile, ReadBuffer, ReadClass, ReadContext};
 use std::ops::Range;
@@ -177,7 +177,7 @@ impl TableIter {
             return Ok(Some(block));
         }
         if self.options.read_tier == ReadTier::BlockCacheOnly {
-            return Err(Error::new(ErrorKind::Incomplete, "the block is not in the cache and reads are not allowed"));
+            return self.options.may_read().map(|()| None);
         }
         let length = self.reader.loader.stored_length(handle)?;
         let range = handle.offset..handle.offset + length as u64;

@@ -8,7 +8,7 @@
 //! A lookup stops at each block that is not in memory, as at its first, and at index partitions between them.
 
 use super::NeededBlock;
-use super::plan::{OwnBlocks, may_read};
+use super::plan::OwnBlocks;
 use crate::blocks::{BlockRole, PinnedBlock};
 use crate::reader::get::Outcome;
 use crate::reader::index_reader::{OwnedPosition, Sought};
@@ -52,13 +52,13 @@ impl TableReader {
                     Sought::Absent => break,
                     Sought::Found(handle) => *further.handle.insert(handle),
                     Sought::Missing(needed) => {
-                        may_read(options)?;
+                        options.may_read()?;
                         return Ok(Some(needed));
                     }
                 },
             };
             let Some(block) = own.get(handle).cloned().or_else(|| self.loader.cached(handle)) else {
-                may_read(options)?;
+                options.may_read()?;
                 return Ok(Some(NeededBlock { handle, role: BlockRole::Data }));
             };
             let outcome = self.search_block(&block, handle.offset, target, false, &mut |key, value, pinned| {

@@ -9,7 +9,7 @@ use crate::reader::get::Outcome;
 use crate::reader::index_reader::{IndexPosition, Sought};
 use crate::reader::meta_source::Resident;
 use crate::reader::{ReadTier, TableReadOptions, TableReader};
-use ferrock_base::{Error, ErrorKind, LookupKey, ParsedInternalKey, Result};
+use ferrock_base::{ErrorKind, LookupKey, ParsedInternalKey, Result};
 use ferrock_format::handle::BlockHandle;
 
 /// A block that a lookup waits for.
@@ -152,7 +152,7 @@ impl TableReader {
         let context = self.index_context(options);
         let missing = context.seek_resident(&mut position, target, own).map_err(|error| self.loader.in_file(error))?;
         if let Some(needed) = missing {
-            may_read(options)?;
+            options.may_read()?;
             return Ok(Sought::Missing(needed));
         }
         if !position.valid() {
@@ -186,7 +186,7 @@ impl TableReader {
                 let found = self.loader.cache.as_ref();
                 let found = found.and_then(|cache| cache.lookup_as(&self.loader.cache_key(handle), role));
                 let Some(found) = found else {
-                    may_read(options)?;
+                    options.may_read()?;
                     return Ok(Some(NeededBlock { handle, role: BlockRole::Data }));
                 };
                 cached = found;
@@ -210,16 +210,6 @@ impl TableReader {
                 self.note_lookup(was_found);
                 Ok(None)
             }
-        }
-    }
-}
-
-#[inline]
-pub(super) fn may_read(options: &TableReadOptions) -> Result<()> {
-    match options.read_tier {
-        ReadTier::All => Ok(()),
-        ReadTier::BlockCacheOnly => {
-            Err(Error::new(ErrorKind::Incomplete, "the block is not in the cache and reads are not allowed"))
         }
     }
 }
