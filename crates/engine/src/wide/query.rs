@@ -193,7 +193,7 @@ impl<'t> Query<'t> {
         };
         let ranges = ranges.into_iter().enumerate().skip(first).filter(|(_, range)| !range.is_empty()).collect();
         let rows_left = if self.limit == 0 { u64::MAX } else { self.limit };
-        let options = &ReadOptions { limit_reads: self.limit_reads, ..self.table.read_options().clone() };
+        let options = ReadOptions { limit_reads: self.limit_reads, ..self.table.read_options().clone() };
         let order = (self.is_reverse, rows_left);
         Ok(Rows::new(Arc::clone(core), options, ranges, order, query, (self.prefix, self.from)))
     }

@@ -60,13 +60,12 @@ impl fmt::Debug for Rows {
 impl Rows {
     pub(super) fn new(
         core: Arc<Core>,
-        options: &ReadOptions,
+        mut options: ReadOptions,
         mut ranges: VecDeque<(usize, KeyRange)>,
         (is_reverse, rows_left): (bool, u64),
         query: u64,
         (prefix, from): (Vec<u8>, usize),
     ) -> Self {
-        let mut options = options.clone();
         // With a limit no range but the first is sure to be needed.
         let is_sure = rows_left == u64::MAX || options.limit_reads == LimitReads::FewestRequests;
         let source = if ranges.len() > 1 && is_sure {
