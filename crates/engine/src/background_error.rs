@@ -1,14 +1,17 @@
 //! Background-error states: when the database stops accepting writes, and how it goes
 //! on.
 //!
-//! | where it failed         | out of space      | other I/O, retryable | corruption | log sync or append | MANIFEST |
-//! |-------------------------|-------------------|----------------------|------------|--------------------|----------|
-//! | severity                | soft: `resume`    | soft: `resume`       | hard       | hard: `resume`     | hard: `resume` |
+//! | what failed                       | severity                        |
+//! |-----------------------------------|---------------------------------|
+//! | flush, compaction: I/O, no space, memory limit | soft: `resume`     |
+//! | append to or sync of the log      | hard: `resume` begins a new one |
+//! | any write of the MANIFEST         | hard: `resume` begins a new one |
+//! | insert into a memtable            | fatal: half a batch is in it    |
+//! | anything that is corrupt          | fatal                           |
 //!
-//! Every state stops writes and keeps reads going. `resume` leaves the soft and the
-//! resumable hard states: it begins a new log and a new MANIFEST, flushes what is in
-//! memory, and only when all of that worked are writes accepted again. Corruption stays
-//! until the database is reopened: writing on would bury it.
+//! Every state stops writes and keeps reads going. `resume` (`db/resume.rs`) leaves the
+//! soft and the hard states. A fatal one stays until the database is reopened: writing on
+//! would bury the damage.
 //!
 //! The first error stands until a more severe one comes.
 
@@ -20,8 +23,10 @@ pub(crate) enum Reason {
     Flush,
     Compaction,
     Manifest,
-    /// Append to or sync of the log, or the insert that followed it.
+    /// Append to or sync of the log.
     Write,
+    /// The insert that followed it.
+    MemTable,
 }
 
 /// How bad it is.
@@ -38,7 +43,7 @@ pub(crate) enum Severity {
 /// The severity of an error that ended background work or a write.
 pub(crate) fn severity(reason: Reason, kind: ErrorKind) -> Severity {
     match (reason, kind) {
-        (_, ErrorKind::Corruption) => Severity::Fatal,
+        (_, ErrorKind::Corruption) | (Reason::MemTable, _) => Severity::Fatal,
         (Reason::Manifest | Reason::Write, _) => Severity::Hard,
         (Reason::Flush | Reason::Compaction, ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::MemoryLimit) => {
             Severity::Soft

@@ -2,7 +2,6 @@
 
 use super::open::new_family_state;
 use super::{Db, DbCore};
-use crate::background_error::Reason;
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
 use crate::options::{ColumnFamilyOptions, WriteOptions};
 use ferrock_base::{Error, ErrorKind, Result};
@@ -163,7 +162,8 @@ impl DbCore {
         // Alone in the write queue, so that the log number named is that of the log in use.
         self.exclusively(|core| {
             let log_number = core.wal.lock().current_number();
-            let id = core.versions.create_column_family(name, Arc::clone(&options), log_number)?;
+            let created = core.versions.create_column_family(name, Arc::clone(&options), log_number);
+            let id = core.check_manifest(created)?;
             let version = core.versions.current(id).ok_or_else(|| Error::corruption("a new column family is gone"))?;
             let data = {
                 let table_cache = core.new_table_cache(&options);
@@ -176,11 +176,6 @@ impl DbCore {
             core.families.store(Arc::new(families));
             Ok(data)
         })?
-        .inspect_err(|error: &Error| {
-            if matches!(error.kind(), ErrorKind::Io | ErrorKind::NoSpace) {
-                self.set_background_error(Reason::Manifest, error);
-            }
-        })
     }
 
     fn drop_family(self: &Arc<Self>, data: &Arc<ColumnFamilyData>) -> Result<()> {
@@ -191,7 +186,7 @@ impl DbCore {
                     format!("column family {} was dropped", data.name),
                 ));
             }
-            core.versions.drop_column_family(data.id)?;
+            core.check_manifest(core.versions.drop_column_family(data.id))?;
             let mut state = core.state.lock();
             data.is_dropped.store(true, Ordering::Release);
             state.families.remove(&data.id);
@@ -201,7 +196,8 @@ impl DbCore {
             core.controller.remove(data.id);
             core.changed.notify_all();
             // The family may have been the one that held back the logs.
-            let released = core.release_logs(&mut state)?;
+            // The drop is durable whatever becomes of that: a MANIFEST that fails here stops writes, and `resume` looks again.
+            let released = core.release_logs(&mut state).unwrap_or_default();
             drop(state);
             core.delete_logs(&released);
             Ok(())

@@ -108,7 +108,7 @@ impl DbCore {
         Ok(Some(self.note_flush(&data, file, memtables.len(), elapsed)))
     }
 
-    fn retire_memtables(&self, state: &mut State, id: u32, count: usize) {
+    pub(super) fn retire_memtables(&self, state: &mut State, id: u32, count: usize) {
         let version = self.versions.current(id);
         if let Some(family) = state.families.get_mut(&id) {
             family.immutable.drain(..count);
@@ -118,7 +118,13 @@ impl DbCore {
         }
     }
 
-    fn note_flush(&self, data: &ColumnFamilyData, file: Option<NewFile>, memtables: usize, us: u64) -> FlushEvent {
+    pub(super) fn note_flush(
+        &self,
+        data: &ColumnFamilyData,
+        file: Option<NewFile>,
+        memtables: usize,
+        us: u64,
+    ) -> FlushEvent {
         let size_bytes = file.as_ref().map_or(0, |file| file.size_bytes);
         Statistics::add(&self.statistics.flushes, 1);
         Statistics::add(&self.statistics.flush_bytes, size_bytes);
@@ -338,7 +344,7 @@ impl DbCore {
 
 pub(crate) struct WrittenTables {
     pub(crate) files: Vec<NewFile>,
-    numbers: Vec<FileNumber>,
+    pub(super) numbers: Vec<FileNumber>,
     /// References into blob files that the tables have.
     pub(crate) blobs: BlobFlow,
 }

@@ -1,4 +1,4 @@
-//! What callers ask for by hand: flush, compact_range, resume.
+//! What callers ask for by hand: flush, compact_range.
 
 use super::compact::CompactionJob;
 use super::{Db, DbCore};
@@ -9,7 +9,6 @@ use crate::options::{BottommostLevelCompaction, CompactRangeOptions, FlushOption
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A live table, for people and programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,8 +67,9 @@ impl Db {
         core.compact_range(&family.data, begin, end, options)
     }
 
-    /// Leaves the background-error state: begins a new log and a new MANIFEST, flushes what is in memory, and accepts
-    /// writes again when all of that worked. Without an error it does nothing.
+    /// Leaves the background-error state: begins a new log, flushes what is in memory, makes all old logs needless in one
+    /// change of the MANIFEST (a new one when the old one failed), and accepts writes again when all of that worked.
+    /// Writes that failed are then gone for good, also after a crash. Without an error it does nothing.
     ///
     /// # Errors
     /// The error that stands, when it is of a kind that only reopening cures or its cause is still there.
@@ -321,68 +321,5 @@ impl DbCore {
             self.install_super_version(family, self.versions.current(data.id));
         }
         Ok(())
-    }
-
-    fn resume(self: &Arc<Self>) -> Result<()> {
-        self.exclusively(|core| {
-            let mut state = core.state.lock();
-            if state.error.standing().is_none() {
-                return Ok(());
-            }
-            if !state.error.is_resumable() {
-                return state.error.check();
-            }
-            // Jobs that run may still fail with the old cause: they end first.
-            while state.running_flushes > 0 || state.running_compactions > 0 {
-                core.changed.wait(&mut state);
-            }
-            let standing = state.error.clone();
-            state.error.clear();
-            drop(state);
-            let result = core.recover_from_error();
-            let mut state = core.state.lock();
-            if let Err(error) = result {
-                if state.error.standing().is_none() {
-                    state.error = standing;
-                }
-                core.has_background_error.store(true, Ordering::Release);
-                return Err(error);
-            }
-            core.has_background_error.store(false, Ordering::Release);
-            core.info_log.info(|| "writes are accepted again".to_owned());
-            core.schedule(&mut state);
-            core.changed.notify_all();
-            Ok(())
-        })??;
-        self.listeners.iter().for_each(|listener| listener.on_error_recovery_completed());
-        Ok(())
-    }
-
-    /// New log, new MANIFEST, everything in memory to tables. The caller leads the write queue.
-    fn recover_from_error(self: &Arc<Self>) -> Result<()> {
-        let mut state = self.state.lock();
-        let number = self.versions.new_file_number();
-        self.wal.lock().switch(number)?;
-        let ids: Vec<u32> = state.families.keys().copied().collect();
-        self.switch_memtables(&mut state, &ids)?;
-        // An edit that says nothing proves that the MANIFEST can be written.
-        self.versions.log_and_apply(vec![VersionEdit::for_column_family(0)])?;
-        let mut targets = Vec::new();
-        for (id, family) in &mut state.families {
-            family.is_flush_requested = !family.immutable.is_empty();
-            targets.push((*id, family.switched_count));
-        }
-        self.schedule(&mut state);
-        loop {
-            if let Some(error) = state.error.standing() {
-                return Err(error.clone());
-            }
-            let is_done =
-                |(id, target): &(u32, u64)| state.families.get(id).is_none_or(|family| family.flushed_count >= *target);
-            if targets.iter().all(is_done) {
-                return Ok(());
-            }
-            self.changed.wait(&mut state);
-        }
     }
 }

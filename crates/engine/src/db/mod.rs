@@ -4,7 +4,8 @@
 //! open.rs       directory -> locks, MANIFEST, logs, OPTIONS -> DbCore      recovery.rs   logs -> memtables -> tables
 //! write.rs      batch -> queue -> log -> memtable                          room.rs       full memtables, new logs
 //! read.rs       key -> memtables -> tables; iterators                      flush.rs      immutable memtables -> level 0
-//! compact.rs    choice -> job -> new tables                                manual.rs     flush, compact_range, resume
+//! compact.rs    choice -> job -> new tables                                manual.rs     flush, compact_range
+//! resume.rs     background errors, and the way back to writing
 //! background.rs which job runs when                                        obsolete.rs   files nobody needs
 //! families.rs   create, drop, list                                         properties.rs what a person may ask
 //! pause.rs      no jobs for a while                                        approximate.rs sizes by the index
@@ -47,6 +48,7 @@ mod pause;
 mod properties;
 mod read;
 mod recovery;
+mod resume;
 mod room;
 mod sources;
 mod table_output;
@@ -203,30 +205,6 @@ impl DbCore {
             return Err(Error::new(ErrorKind::ShutdownInProgress, "the database is closed"));
         }
         Ok(())
-    }
-
-    /// Enters, or deepens, the background-error state. The caller must not hold `state`.
-    pub(crate) fn set_background_error(&self, reason: Reason, error: &Error) {
-        let has_changed = self.note_background_error(&mut self.state.lock(), reason, error);
-        if has_changed {
-            self.listeners.iter().for_each(|listener| listener.on_background_error(error));
-        }
-    }
-
-    /// As [`set_background_error`](Self::set_background_error); the listeners are the caller's business.
-    pub(crate) fn set_background_error_locked(&self, state: &mut State, reason: Reason, error: &Error) {
-        self.note_background_error(state, reason, error);
-    }
-
-    /// Returns true when the state changed.
-    fn note_background_error(&self, state: &mut State, reason: Reason, error: &Error) -> bool {
-        let has_changed = state.error.set(reason, error);
-        if has_changed {
-            self.has_background_error.store(true, Ordering::Release);
-            self.info_log.error(|| format!("writes stop after a failed {reason:?}: {error}"));
-        }
-        self.changed.notify_all();
-        has_changed
     }
 
     /// The cache through which the tables of a family are opened.

@@ -200,7 +200,7 @@ impl DbCore {
             } else {
                 self.insert_alone(&families, &request, &members, options.ignore_missing_column_families)
             };
-            verdict = verdict.inspect_err(|error| self.set_background_error(Reason::Write, error));
+            verdict = verdict.inspect_err(|error| self.set_background_error(Reason::MemTable, error));
             timer.lap(&statistics.memtable_us);
         }
         if verdict.is_ok() {

@@ -257,6 +257,17 @@ impl Wal {
         result
     }
 
+    /// Proves that the current log takes records and can be synced, by the follow record that the batch at `next` would
+    /// come behind.
+    pub(crate) fn prove(&mut self, next: SequenceNumber) -> Result<()> {
+        let last_logged = self.last_logged;
+        let Some(log) = &mut self.current else { return Err(no_log()) };
+        log.check()?;
+        log.is_synced = false;
+        log.writer.encode_record(&[&follow_record(next, last_logged)?], &mut log.pending);
+        self.sync()
+    }
+
     /// Hands everything to the operating system.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.current.as_mut().map_or(Ok(()), OpenLog::flush)

@@ -13,5 +13,6 @@ mod mounts;
 mod no_space;
 mod opening;
 mod random;
+mod resume;
 mod rig;
 mod sync;

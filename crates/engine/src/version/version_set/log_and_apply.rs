@@ -31,13 +31,13 @@ impl VersionSet {
 
     /// As [`log_and_apply`](Self::log_and_apply), with all edits or none surviving a crash. Families must not be added
     /// or dropped this way.
-    #[cfg(test)]
     pub fn log_and_apply_atomic(&self, mut edits: Vec<VersionEdit>) -> Result<()> {
         if edits.iter().any(VersionEdit::is_column_family_manipulation) {
             return Err(Error::invalid_argument("a column family cannot be added or dropped in an atomic group"));
         }
         let count = u32::try_from(edits.len()).map_err(|_| Error::invalid_argument("too many edits in a group"))?;
-        for (edit, remaining) in edits.iter_mut().zip((0..count).rev()) {
+        // One record is atomic by itself.
+        for (edit, remaining) in edits.iter_mut().zip((0..count).rev()).filter(|_| count > 1) {
             edit.remaining_in_group = Some(remaining);
         }
         self.log_and_apply_change(edits, None)
@@ -58,6 +58,7 @@ impl VersionSet {
             manifest.writer = None;
             let mut state = self.state.lock();
             state.pending_manifest_number = None;
+            state.is_uncertain = true;
             for edit in &edits {
                 state.uncertain_files.extend(edit.new_files.iter().map(|file| file.number));
                 state.uncertain_files.extend(edit.blob_file_additions.iter().map(|file| file.number));
@@ -171,6 +172,7 @@ impl VersionSet {
         state.pending_manifest_number = None;
         // The new MANIFEST says what counts; what the lost one may have said does not matter any more.
         state.uncertain_files.clear();
+        state.is_uncertain = false;
         Ok(())
     }
 

@@ -79,6 +79,8 @@ struct State {
     pending_manifest_number: Option<FileNumber>,
     /// Every version that a reader may still hold.
     versions: Vec<Weak<Version>>,
+    /// A write failed since the last new MANIFEST: a crash may leave its records or not.
+    is_uncertain: bool,
     /// Tables and blob files of changes whose write failed.
     uncertain_files: HashSet<FileNumber>,
 }
@@ -184,6 +186,13 @@ impl VersionSet {
     #[must_use]
     pub fn pending_manifest_number(&self) -> Option<FileNumber> {
         self.state.lock().pending_manifest_number
+    }
+
+    /// True from a failed write to the MANIFEST until a new one is in force: a crash may leave the failed change or not,
+    /// so nothing that depends on either may be acknowledged.
+    #[must_use]
+    pub fn is_uncertain(&self) -> bool {
+        self.state.lock().is_uncertain
     }
 
     /// Path of the MANIFEST that CURRENT points to.
