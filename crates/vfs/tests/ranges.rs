@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::pattern;
+use common::{forget_pages, on_a_thread_that_ends, pattern};
 use ferrock_base::ErrorKind;
 use ferrock_vfs::{
     FileSystem, PoolLimits, PosixFileSystem, RandomAccessFile, RandomAccessOptions, RangeRead, ReadClass, ReadContext,
@@ -117,6 +117,25 @@ fn requests_are_counted_once_on_both_backends() {
     });
 }
 
+/// The kernel ends a buffered read on the thread that submitted it, and fails it when that thread has ended.
+#[test]
+fn reads_outlive_the_threads_that_began_them() {
+    let bytes = pattern(16 << 20, 11);
+    everywhere(&bytes, |file_system, file, way| {
+        let timed = ReadContext { io_timeout: Duration::from_secs(600), ..ReadContext::default() };
+        for (round, context) in (0..40u64).zip([ReadContext::default(), timed].into_iter().cycle()) {
+            forget_pages(file.path());
+            let places = [0, 1, 2].map(|part| (((round * 7919 + part * 1300) % 4000) * 4096, 8192usize));
+            let begin = || places.map(|(offset, length)| file_system.start_read(file, offset, length, &context));
+            for (pending, range) in on_a_thread_that_ends(begin).into_iter().zip(places) {
+                let read = pending.wait().unwrap_or_else(|error| panic!("{way}: {range:?}: {error}"));
+                assert!(read.bytes() == expected(&bytes, range), "{way}: {range:?}");
+            }
+        }
+        assert_eq!(file_system.read_layer().unwrap().pool().usage().in_use_bytes, 0, "{way}");
+    });
+}
+
 #[test]
 fn many_threads_share_the_reads_in_flight() {
     let bytes = pattern(1_000_000, 7);
@@ -130,7 +149,12 @@ fn many_threads_share_the_reads_in_flight() {
                     for step in 0..300u64 {
                         let offset = (thread * 7919 + step * 3571) % 990_000;
                         let length = 1 + ((step * 977) % 60_000) as usize;
-                        held.push(((offset, length), file_system.start_read(file, offset, length, context)));
+                        if step % 16 == thread {
+                            forget_pages(file.path());
+                        }
+                        let begin = || file_system.start_read(file, offset, length, context);
+                        let pending = if step % 4 == 1 { on_a_thread_that_ends(begin) } else { begin() };
+                        held.push(((offset, length), pending));
                         if held.len() > 5 {
                             let (range, pending) = held.remove((step % 5) as usize);
                             if step % 3 == 0 {

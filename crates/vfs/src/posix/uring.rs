@@ -2,13 +2,12 @@
 //!
 //! Rings are pooled: a batch takes one (or makes one) and gives it back, so that no two threads share a ring and idle
 //! threads hold none. A batch longer than the queue is fed through it as completions free slots; a short read is
-//! submitted again for its rest.
+//! submitted again for its rest. A read that fails is made once more without the ring, and has the outcome of that.
 //!
 //! The kernel writes to the caller's buffers until a completion says otherwise. So no path leaves
 //! [`Batch::run`] while a submitted read has not completed, whatever went wrong.
 
 use std::io;
-use std::path::Path;
 
 use io_uring::{IoUring, opcode, types};
 use parking_lot::Mutex;
@@ -17,7 +16,7 @@ use super::read::{device_bytes, is_addressable, is_aligned};
 use crate::aligned::AlignedBuffer;
 use crate::counters::IoCounters;
 use crate::file_system::ReadRequest;
-use crate::util::io_error;
+use crate::ranges::ReadLabel;
 
 pub(super) const QUEUE_DEPTH: u32 = 64;
 const MAX_IDLE_RINGS: usize = 16;
@@ -54,8 +53,8 @@ impl RingPool {
         let mut calls = 0;
         let outcome = Batch { ring: &mut ring, parts: &mut parts, next: 0, again: Vec::new() }.run(&mut calls);
         outcome?;
-        match parts[0].outcome {
-            Ok(4) => Ok(Self { idle: Mutex::new(vec![ring]) }),
+        match &parts[0] {
+            Part { complete: true, filled: 4, .. } => Ok(Self { idle: Mutex::new(vec![ring]) }),
             _ => Err(io::Error::other("a read through a ring failed")),
         }
     }
@@ -102,20 +101,18 @@ impl RingPool {
         for (index, outcome) in finished {
             let read = &mut reads[index];
             read.result = match outcome {
-                Some(Ok(count)) => {
+                Some(count) => {
                     counters.read(count as u64, 0);
                     Ok(count)
                 }
-                Some(Err(error)) => Err(read_error(read.file.path(), read.offset, error)),
-                None => read.file.read_at_as(read.offset, read.buffer, read.label),
+                None => {
+                    let label = ReadLabel { asked_bytes: 0, ..read.label };
+                    read.file.read_at_as(read.offset, read.buffer, label)
+                }
             };
         }
         counters.ring_calls(calls);
     }
-}
-
-pub(super) fn read_error(path: &Path, offset: u64, error: io::Error) -> ferrock_base::Error {
-    io_error("read", path, error).at_offset(offset)
 }
 
 /// One request on its way through the ring.
@@ -130,7 +127,7 @@ struct Part<'b> {
     /// What a read that did not meet the end of the file is a multiple of.
     unit: usize,
     filled: usize,
-    outcome: io::Result<usize>,
+    /// All of it was read, or as much as the file has.
     complete: bool,
 }
 
@@ -139,8 +136,7 @@ impl<'b> Part<'b> {
     fn new(index: usize, fd: i32, offset: u64, buffer: &'b mut [u8], unit: Option<usize>) -> Self {
         let needs_bounce = unit.is_some_and(|unit| !is_aligned(offset, buffer, unit));
         let unit = unit.unwrap_or(1);
-        let mut part =
-            Part { index, fd, offset, buffer, bounce: None, unit, filled: 0, outcome: Ok(0), complete: false };
+        let mut part = Part { index, fd, offset, buffer, bounce: None, unit, filled: 0, complete: false };
         if needs_bounce {
             let lead = (offset % unit as u64) as usize;
             let length = (lead + part.buffer.len()).next_multiple_of(unit);
@@ -166,39 +162,28 @@ impl<'b> Part<'b> {
 
     /// Takes a completion; true when the rest must be submitted again.
     fn completed(&mut self, result: i32) -> bool {
-        if result < 0 {
-            let error = io::Error::from_raw_os_error(-result);
-            if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) {
-                return true;
-            }
-            self.outcome = Err(error);
-            self.complete = true;
-            return false;
-        }
-        let count = result as usize;
+        // What failed is read without the ring.
+        let Ok(count) = usize::try_from(result) else { return false };
         self.filled += count;
         let unit = self.unit;
-        if count == 0 || !count.is_multiple_of(unit) || self.filled >= self.destination().len() {
-            self.outcome = Ok(self.filled);
-            self.complete = true;
-        }
+        self.complete = count == 0 || !count.is_multiple_of(unit) || self.filled >= self.destination().len();
         !self.complete
     }
 
-    /// The request's index and outcome; `None` when the ring broke before it completed.
-    fn finish(self) -> (usize, Option<io::Result<usize>>) {
+    /// The request's index and how much was read; `None` when it failed, or the ring broke before it completed.
+    fn finish(self) -> (usize, Option<usize>) {
         if !self.complete {
             return (self.index, None);
         }
-        let outcome = self.outcome.map(|count| match &self.bounce {
-            None => count,
+        let useful = match &self.bounce {
+            None => self.filled,
             Some((bounce, lead)) => {
-                let useful = count.saturating_sub(*lead).min(self.buffer.len());
+                let useful = self.filled.saturating_sub(*lead).min(self.buffer.len());
                 self.buffer[..useful].copy_from_slice(&bounce.bytes()[*lead..lead + useful]);
                 useful
             }
-        });
-        (self.index, Some(outcome))
+        };
+        (self.index, Some(useful))
     }
 }
 

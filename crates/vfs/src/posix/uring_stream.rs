@@ -6,14 +6,13 @@
 //! dropped waits for all of them first; nothing is submitted after a ring has failed.
 
 use std::collections::VecDeque;
-use std::io;
 use std::sync::Arc;
 
 use ferrock_base::Result;
 use io_uring::{IoUring, opcode, types};
 
 use super::read::{device_bytes, is_addressable};
-use super::uring::{MAX_FRUITLESS_SUBMITS, MAX_READ_BYTES, QUEUE_DEPTH, RingPool, is_transient, read_error};
+use super::uring::{MAX_FRUITLESS_SUBMITS, MAX_READ_BYTES, QUEUE_DEPTH, RingPool, is_transient};
 use crate::file_system::RandomAccessFile;
 use crate::ranges::{PooledMemory, ReadClass, ReadContext, ReadLabel, ReadLayer, Watch, start_watch};
 use crate::read_stream::{AddedRead, ReadStream};
@@ -33,7 +32,8 @@ struct Slot {
     unit: usize,
     memory: PooledMemory,
     filled: usize,
-    outcome: io::Result<()>,
+    /// The ring refused it: it is read without.
+    has_failed: bool,
 }
 
 impl Slot {
@@ -48,7 +48,7 @@ impl Slot {
         layer.counters().device_request(label, device_bytes(read.offset, read.length, alignment));
         let AddedRead { ref file, offset, length, class, tag } = *read;
         let read = AddedRead { file: Arc::clone(file), offset, length, class, tag };
-        Ok(Self { read, fd, start: offset - lead as u64, span, unit, memory, filled: 0, outcome: Ok(()) })
+        Ok(Self { read, fd, start: offset - lead as u64, span, unit, memory, filled: 0, has_failed: false })
     }
 
     fn entry(&mut self, number: usize) -> io_uring::squeue::Entry {
@@ -61,12 +61,8 @@ impl Slot {
     /// Takes a completion; true when the rest must be submitted again.
     fn goes_on(&mut self, result: i32) -> bool {
         let Ok(count) = usize::try_from(result) else {
-            let error = io::Error::from_raw_os_error(-result);
-            let is_refused = matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock);
-            if !is_refused {
-                self.outcome = Err(error);
-            }
-            return is_refused;
+            self.has_failed = true;
+            return false;
         };
         self.filled += count;
         count > 0 && count.is_multiple_of(self.unit) && self.filled < self.span
@@ -210,22 +206,18 @@ impl<'f> RingStream<'f> {
         self.free.push(number);
         self.in_flight_bytes -= slot.span;
         let read = &slot.read;
-        let is_late = match &self.watch {
-            Some(Ok(watch)) => watch.check().err(),
-            _ => None,
-        };
-        let outcome = match (slot.outcome.as_ref(), is_late) {
-            (_, Some(late)) => Err(late.in_file(read.file.path()).at_offset(read.offset)),
-            (Ok(()), None) => {
-                self.layer.counters().read(slot.bytes().len() as u64, 0);
-                Ok(slot.bytes())
-            }
-            (Err(error), None) => {
-                let error = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
-                Err(read_error(read.file.path(), read.offset, error))
-            }
-        };
-        on_read(read.tag, outcome);
+        if let Some(Ok(watch)) = &self.watch
+            && let Err(late) = watch.check()
+        {
+            return on_read(read.tag, Err(late.in_file(read.file.path()).at_offset(read.offset)));
+        }
+        if slot.has_failed {
+            let Slot { read, memory, .. } = slot;
+            drop(memory);
+            return read.perform(&self.context, on_read);
+        }
+        self.layer.counters().read(slot.bytes().len() as u64, 0);
+        on_read(read.tag, Ok(slot.bytes()));
     }
 
     /// Reads that the ring had and cannot do any more, when nothing is in flight.

@@ -77,11 +77,6 @@ impl Future for AsyncRead {
                     Poll::Ready(Outcome::Landed(came)) => Poll::Ready(Ok(came.slice_up_to(read.offset, read.length))),
                     Poll::Ready(Outcome::Late) => Poll::Ready(Err(read.located(layer::took_too_long()))),
                     Poll::Ready(Outcome::Refused(error)) => Poll::Ready(Err(read.located(error))),
-                    Poll::Ready(Outcome::Failed(error)) => {
-                        let error = std::io::Error::from_raw_os_error(-error);
-                        let error = crate::util::io_error("read", read.file.path(), error);
-                        Poll::Ready(Err(error.at_offset(read.offset)))
-                    }
                 },
             };
             if polled.is_ready() {

@@ -126,7 +126,11 @@ impl RingRead {
     }
 }
 
-/// Turns what a ring said into outcomes. What it did not read, or not whole, is read without it.
+/// Turns the results of a ring into outcomes. What it did not read, or not whole, is read once more without it.
+///
+/// An error of a ring is never handed on: it is about a request, and may say nothing of the file. The kernel ends a buffered
+/// read on the thread that submitted it; when that thread has ended, the read has EFAULT or ECANCELED. The outcome of the
+/// read without the ring is final, so a device that fails is asked twice at most.
 pub(crate) fn settle<F: RandomAccessFile + ?Sized>(
     file: &F,
     run: &Run,
@@ -146,27 +150,17 @@ pub(crate) fn settle<F: RandomAccessFile + ?Sized>(
                 }
                 Ok(present)
             }
-            Some(error) if error < 0 && !is_passing(error) => {
-                let error = std::io::Error::from_raw_os_error(-error);
-                Err(crate::util::io_error("read", file.path(), error).at_offset(offset))
-            }
             _ => {
                 let label = ReadLabel { class: context.class, asked_bytes: 0 };
-                file.read_at_as(offset, &mut memory.bytes_mut()[start..start + length], label)
+                layer::start_watch(file.read_layer(), context)
+                    .map_err(|late| late.in_file(file.path()).at_offset(offset))
+                    .and_then(|_| file.read_at_as(offset, &mut memory.bytes_mut()[start..start + length], label))
             }
         };
         settled.push(Piece { place: start..start + length, outcome });
         start += length;
     }
     (memory, settled)
-}
-
-/// Errors that say nothing about the bytes: the read was interrupted, or cancelled with the thread that began it.
-pub(super) fn is_passing(error: i32) -> bool {
-    use std::io::ErrorKind::{Interrupted, WouldBlock};
-    const CANCELLED: i32 = 125;
-    let kind = std::io::Error::from_raw_os_error(-error).kind();
-    matches!(kind, Interrupted | WouldBlock) || -error == CANCELLED
 }
 
 /// [`FileSystem::start_read`](crate::FileSystem::start_read).

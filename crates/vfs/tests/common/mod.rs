@@ -1,5 +1,8 @@
 //! What the integration tests share.
 #![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
+
+use std::path::Path;
 
 use ferrock_vfs::{FileSystem, PosixFileSystem};
 
@@ -23,4 +26,17 @@ pub fn io_uring_works() -> bool {
         println!("this machine allows no io_uring: the pread backend is tested alone");
     }
     works
+}
+
+/// Takes a file's pages out of the page cache, so that buffered reads of it wait for the device.
+pub fn forget_pages(path: &Path) {
+    let file = std::fs::File::open(path).unwrap();
+    file.sync_all().unwrap();
+    #[cfg(target_os = "linux")]
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+}
+
+/// What `begin` returns, from a thread that has ended.
+pub fn on_a_thread_that_ends<T: Send>(begin: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(begin).join().unwrap())
 }

@@ -32,7 +32,9 @@
 //!
 //! Whoever starts a read hands it to the kernel himself when few are in flight; otherwise the thread does, with those of
 //! others, by the call that it sleeps in. So a single read is on its way at once, and of ten thousand most are submitted by
-//! the dozen. The kernel ends a read on the thread that submitted it, which is why the thread should submit most.
+//! the dozen. The kernel ends a read on the thread that submitted it, which is why the thread should submit most. When that
+//! thread has ended, its buffered reads fail (EFAULT, ECANCELED), also those that it submitted for others. So an error of the
+//! ring is never handed on: the read is made again without the ring, and has the outcome of that.
 //!
 //! The queues of the ring are touched under the lock alone; the kernel is entered without it. Wakers are called, and whatever
 //! somebody else's code may follow is dropped, without it as well ([`Later`]).
@@ -81,11 +83,9 @@ pub(crate) struct Asked {
 pub(crate) enum Outcome {
     /// All bytes that were asked for, among others.
     Landed(ReadBuffer),
-    /// An error number, below zero.
-    Failed(i32),
     /// The time was over first.
     Late,
-    /// It is to be read without the ring, which does not work any more, or brought too little, or was interrupted.
+    /// It is to be read without the ring, which does not work any more, or brought too little, or failed.
     WithoutRing,
     /// There is no memory for it.
     Refused(Error),

@@ -21,7 +21,6 @@ use crate::counters::IoCounters;
 use crate::file_system::RandomAccessFile;
 use crate::ranges::buffer::ReadBuffer;
 use crate::ranges::context::{ReadContext, ReadLabel};
-use crate::ranges::pending::is_passing;
 use crate::ranges::plan::Stretch;
 use crate::ranges::pool::PooledMemory;
 
@@ -297,9 +296,8 @@ impl State {
                 read.place = Place::Waiting;
                 again.push(&mut self.links, reader);
                 continue;
-            } else if result < 0 && !is_passing(result) {
-                Outcome::Failed(result)
             } else {
+                // Whether it failed or came short: an error is about the request, which ends with the thread that submitted it.
                 Outcome::WithoutRing
             };
             self.end(reader, outcome, later);
