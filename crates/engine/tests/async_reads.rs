@@ -142,11 +142,28 @@ fn cache_of(capacity_bytes: usize) -> Arc<TableBlockCache> {
 }
 
 fn open(file_system: Arc<dyn FileSystem>, path: &Path, family: ColumnFamilyOptions, cache_bytes: usize) -> Db {
+    open_reading(Reading::Direct, file_system, path, family, cache_bytes)
+}
+
+/// How tables are read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Reading {
+    Direct,
+    Buffered,
+}
+
+fn open_reading(
+    reading: Reading,
+    file_system: Arc<dyn FileSystem>,
+    path: &Path,
+    family: ColumnFamilyOptions,
+    cache_bytes: usize,
+) -> Db {
     let mut options = DbOptions::default();
     options.create_if_missing = true;
     options.components.file_system = Some(file_system);
     options.components.block_cache = Some(cache_of(cache_bytes));
-    options.use_direct_reads = true;
+    options.use_direct_reads = reading == Reading::Direct;
     Db::open_cf(path, options, vec![("default".to_owned(), family)]).unwrap().0
 }
 
@@ -209,13 +226,30 @@ fn assert_nothing_in_use(file_system: &dyn FileSystem) {
     panic!("{} bytes are still in use", in_use(file_system));
 }
 
+/// Takes the tables of a database, which are synced, out of the page cache, so that buffered reads of them wait for the device.
+fn forget_pages(db: &Db) {
+    let Ok(entries) = std::fs::read_dir(db.path()) else { return };
+    for entry in entries {
+        let Ok(file) = std::fs::File::open(entry.unwrap().path()) else { continue };
+        #[cfg(target_os = "linux")]
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
+}
+
+/// What `begin` returns, from a thread that has ended.
+fn on_a_thread_that_ends<T: Send>(begin: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(begin).join().unwrap())
+}
+
 /// Runs `test` with every file system and layout of tables, with a cache for a few blocks.
 fn everywhere(test: impl Fn(&Db, &Arc<dyn FileSystem>)) {
     for layout in [family_options, || partitioned(family_options())] {
-        for (name, file_system) in file_systems() {
+        let direct = file_systems().into_iter().map(|(name, file_system)| (name, file_system, Reading::Direct));
+        let buffered = file_systems().into_iter().skip(1).map(|(name, files)| (name, files, Reading::Buffered));
+        for (name, file_system, reading) in direct.chain(buffered) {
             let dir = tempfile::tempdir().unwrap();
             let path = if name == "memory" { Path::new("/db") } else { dir.path() };
-            let db = open(Arc::clone(&file_system), path, layout(), 20_000);
+            let db = open_reading(reading, Arc::clone(&file_system), path, layout(), 20_000);
             fill(&db);
             test(&db, &file_system);
             drop(db);
@@ -498,6 +532,13 @@ mod executors {
 enum Step {
     Get(u64),
     MultiGet(u64, u64),
+    /// The same, begun by a thread that ends.
+    GetAway(u64),
+    MultiGetAway(u64, u64),
+    /// Polled by a thread that ends.
+    PollAway(usize),
+    /// The page cache has nothing of the tables from now on.
+    Forget,
     Poll(usize),
     Drop(usize),
     Finish(usize),
@@ -508,9 +549,13 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0..KEYS).prop_map(Step::Get),
         1 => (0..KEYS, 1u64..60).prop_map(|(first, count)| Step::MultiGet(first, count)),
+        2 => (0..KEYS).prop_map(Step::GetAway),
+        1 => (0..KEYS, 1u64..60).prop_map(|(first, count)| Step::MultiGetAway(first, count)),
         3 => any::<usize>().prop_map(Step::Poll),
+        1 => any::<usize>().prop_map(Step::PollAway),
         2 => any::<usize>().prop_map(Step::Drop),
         1 => any::<usize>().prop_map(Step::Finish),
+        1 => Just(Step::Forget),
         1 => Just(Step::Sleep),
     ]
 }
@@ -546,6 +591,17 @@ fn futures_are_dropped_at_any_stage() {
                 match step {
                     Step::Get(number) => reads.push(read(db, vec![number], false)),
                     Step::MultiGet(first, count) => reads.push(read(db, (first..first + count).collect(), true)),
+                    Step::GetAway(number) => reads.push(on_a_thread_that_ends(|| read(db, vec![number], false))),
+                    Step::MultiGetAway(first, count) => {
+                        reads.push(on_a_thread_that_ends(|| read(db, (first..first + count).collect(), true)));
+                    }
+                    Step::Forget => forget_pages(db),
+                    Step::PollAway(number) => if let Some(at) = pick(number, reads.len())
+                        && let Some(found) = on_a_thread_that_ends(|| poll_once(&mut reads[at].1))
+                    {
+                        check(&reads[at].0, found);
+                        drop(reads.swap_remove(at));
+                    },
                     Step::Poll(number) => if let Some(at) = pick(number, reads.len())
                         && let Some(found) = poll_once(&mut reads[at].1)
                     {

@@ -73,6 +73,52 @@ fn iterated(db: &Db, options: &ReadOptions, limit: usize) -> Result<Rows, ferroc
     iter.status().map(|()| rows)
 }
 
+/// Takes the tables of a directory, which are synced, out of the page cache, so that buffered reads of them wait for the device.
+fn forget_pages(dir: &Path) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let Ok(file) = std::fs::File::open(entry.unwrap().path()) else { continue };
+        #[cfg(target_os = "linux")]
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
+}
+
+/// What `step` returns, from a thread that has ended; buffered reads that it begins of a database wait for the device.
+fn on_a_thread_that_ends<T: Send>(db: &Db, step: impl FnOnce() -> T + Send) -> T {
+    forget_pages(db.path());
+    std::thread::scope(|scope| scope.spawn(step).join().unwrap())
+}
+
+/// [`scanned`], some of whose polls are made by threads that end.
+fn scanned_away(db: &Db, mut scan: AsyncScan, random: &mut Random) -> Result<Rows, ferrock::Error> {
+    let mut rows = Vec::new();
+    let poll_once = |scan: &mut AsyncScan| match pin!(scan.next_batch()).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(batch) => Some(batch),
+        Poll::Pending => None,
+    };
+    loop {
+        let polled = if random.below(3) == 0 { None } else { on_a_thread_that_ends(db, || poll_once(&mut scan)) };
+        let Some(batch) = polled.unwrap_or_else(|| block_on(scan.next_batch()))? else { return Ok(rows) };
+        rows.extend(batch.rows().map(|(key, value)| (key.to_vec(), value.to_vec())));
+    }
+}
+
+/// [`iterated`], where now and then a thread that ends places the iterator or moves it on.
+fn iterated_away(db: &Db, options: &ReadOptions, limit: usize, random: &mut Random) -> Result<Rows, ferrock::Error> {
+    let mut iter = db.iter(options);
+    let mut rows = Vec::new();
+    if limit > 0 {
+        on_a_thread_that_ends(db, || iter.seek_to_first());
+    }
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value().to_vec()));
+        if rows.len() == limit {
+            break;
+        }
+        if random.below(50) == 0 { on_a_thread_that_ends(db, || iter.next()) } else { iter.next() }
+    }
+    iter.status().map(|()| rows)
+}
+
 const KEYS: u64 = 1500;
 
 fn key(number: u64) -> Vec<u8> {
@@ -89,6 +135,7 @@ struct Layout {
     max_open_files: i32,
     has_prefixes: bool,
     block_size: u64,
+    is_direct: bool,
 }
 
 impl Layout {
@@ -100,6 +147,7 @@ impl Layout {
             max_open_files: [-1, -1, 1, 3][random.below(4) as usize],
             has_prefixes: random.below(2) == 0,
             block_size: [200, 600, 4096][random.below(3) as usize],
+            is_direct: random.below(2) == 0,
         }
     }
 
@@ -141,7 +189,7 @@ impl Layout {
         options.components.file_system = Some(file_system);
         options.components.block_cache = Some(cache);
         options.components.spawner = spawner;
-        options.use_direct_reads = true;
+        options.use_direct_reads = self.is_direct;
         options.max_open_files = self.max_open_files;
         Db::open_cf(path, options, vec![("default".to_owned(), family)]).unwrap().0
     }
@@ -221,12 +269,24 @@ fn scans_find_what_iterators_find_however_tables_lie() {
             let dir = tempfile::tempdir().unwrap();
             let db = layout.open(Arc::clone(&file_system), dir.path());
             fill(&db, &mut random);
-            for _ in 0..60 {
+            for round in 0..60 {
                 let mut wanted = random_options(&db, &layout, &mut random);
                 wanted.0.limit_reads = [LimitReads::FewestRequests, LimitReads::FewestBytes][random.below(2) as usize];
                 let rows = iterated(&db, &wanted.0, wanted.1).unwrap();
                 let scan = scan_of(&db, &wanted, &mut random);
                 assert!(scanned(scan).unwrap() == rows, "seed {seed} {layout:?} {wanted:?}");
+                if round % 6 > 0 {
+                    continue;
+                }
+                // The same from thread to thread, each of which ends with reads in flight.
+                let name = |error: ferrock::Error| panic!("seed {seed} {layout:?} {wanted:?}: {error}");
+                let scan = scan_of(&db, &wanted, &mut random).with_batch_bytes(2000);
+                assert!(
+                    scanned_away(&db, scan, &mut random).unwrap_or_else(name) == rows,
+                    "seed {seed} {layout:?} {wanted:?}"
+                );
+                let iterated = iterated_away(&db, &wanted.0, wanted.1, &mut random).unwrap_or_else(name);
+                assert!(iterated == rows, "seed {seed} {layout:?} {wanted:?}");
             }
         }
     }
@@ -246,7 +306,7 @@ fn device(file_system: &dyn FileSystem) -> (u64, u64) {
 fn scans_read_what_iterators_read() {
     for seed in seeds() {
         let mut random = Random::new(seed);
-        let mut layout = Layout { max_open_files: -1, ..Layout::random(&mut random) };
+        let mut layout = Layout { max_open_files: -1, is_direct: true, ..Layout::random(&mut random) };
         // An index that is to be in the cache and has no room there is read again and again, by whoever.
         layout.caches_index &= layout.cache_bytes >= 20_000;
         let dir = tempfile::tempdir().unwrap();
@@ -423,6 +483,7 @@ fn plain() -> Layout {
         max_open_files: -1,
         has_prefixes: false,
         block_size: 600,
+        is_direct: true,
     }
 }
 
