@@ -11,6 +11,7 @@ mod info_log;
 mod iterator;
 mod listener;
 pub mod options;
+mod places;
 mod read;
 mod snapshot;
 mod statistics;

@@ -6,6 +6,7 @@
 use super::Db;
 use super::open::file_system_of;
 use crate::options::DbOptions;
+use crate::places::is_same;
 use ferrock_base::{Error, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_vfs::FileSystem;
@@ -16,7 +17,8 @@ const ARCHIVE: &str = "archive";
 
 impl Db {
     /// Removes a database that nobody has open. Files that are not a database's stay, and with them the directory.
-    /// Where there is nothing, nothing is done.
+    /// Where there is nothing, nothing is done. Logs in another directory go when `options` names it as `wal_dir`; one that
+    /// only the OPTIONS file names is left alone, as it may be that of the database of which this one is a copy.
     ///
     /// # Errors
     /// `Resource busy` when it is open, `IO error` for the first file that cannot be removed; the others go all the same.
@@ -36,8 +38,12 @@ impl Db {
                 note(&mut first_error, file_system.remove_file(&path.join(name)));
             }
         }
-        if names.iter().any(|name| name == ARCHIVE) {
-            note(&mut first_error, destroy_archive(&*file_system, &path.join(ARCHIVE)));
+        note(&mut first_error, destroy_files_in(&*file_system, &path.join(ARCHIVE), &[FileKind::Log]));
+        let logs = Path::new(&options.wal_dir);
+        if !options.wal_dir.is_empty() && !is_same(logs, path) {
+            for directory in [&logs.join(ARCHIVE), logs] {
+                note(&mut first_error, destroy_files_in(&*file_system, directory, &[FileKind::Log]));
+            }
         }
         drop(lock);
         note(&mut first_error, file_system.remove_file(&lock_path));
@@ -52,13 +58,14 @@ impl Db {
     }
 }
 
-fn destroy_archive(file_system: &dyn FileSystem, archive: &Path) -> Result<()> {
-    for name in file_system.children(archive)? {
-        if file_name::parse(&name).is_some_and(|name| name.kind == FileKind::Log) {
-            file_system.remove_file(&archive.join(name))?;
+/// Removes the files of some kinds from a directory, and the directory when it is empty then.
+fn destroy_files_in(file_system: &dyn FileSystem, directory: &Path, kinds: &[FileKind]) -> Result<()> {
+    for name in file_system.children(directory)? {
+        if file_name::parse(&name).is_some_and(|name| kinds.contains(&name.kind)) {
+            file_system.remove_file(&directory.join(name))?;
         }
     }
-    if file_system.children(archive)?.is_empty() { file_system.remove_dir(archive) } else { Ok(()) }
+    if file_system.children(directory)?.is_empty() { file_system.remove_dir(directory) } else { Ok(()) }
 }
 
 fn note(first_error: &mut Option<Error>, result: Result<()>) {

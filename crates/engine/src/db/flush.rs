@@ -297,14 +297,30 @@ impl DbCore {
     }
 
     pub(crate) fn delete_logs(&self, numbers: &[FileNumber]) {
+        if numbers.is_empty() || !self.keeps_newest_log() {
+            return;
+        }
         for number in numbers {
-            let path = self.path.join(ferrock_format::file_name::log(*number));
+            let path = self.places.log(*number);
             if let Err(error) = self.file_system.remove_file(&path)
                 && !error.is_not_found()
             {
                 self.info_log.warn(|| format!("removing an obsolete log: {error}"));
             }
         }
+    }
+
+    /// Makes the name of the log in use durable, where logs have a directory of their own: one without any log counts as
+    /// a volume that is not mounted when the database is opened.
+    pub(crate) fn keeps_newest_log(&self) -> bool {
+        if !self.places.has_separate_logs() {
+            return true;
+        }
+        let result = self.wal.lock().sync_directory();
+        if let Err(error) = &result {
+            self.info_log.warn(|| format!("obsolete logs stay, the directory of the logs cannot be synced: {error}"));
+        }
+        result.is_ok()
     }
 
     /// Switches the memtables of `ids` and, when `wait`, returns when what they held is in tables.

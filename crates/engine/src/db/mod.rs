@@ -10,6 +10,7 @@
 //! families.rs   create, drop, list                                         properties.rs what a person may ask
 //! pause.rs      no jobs for a while                                        approximate.rs sizes by the index
 //! destroy.rs    a database's files, and nothing else                       versions.rs   every version of a key
+//! log_directory.rs where the logs of an open are
 //! async_get.rs  a key, as a future                                          async_multi_get.rs many keys, as one
 //! async_search.rs what waits in both, and goes on                            openings.rs   files being opened for them
 //! async_scan.rs rows in batches, as futures
@@ -37,6 +38,7 @@ mod destroy;
 mod families;
 mod flush;
 mod log_blobs;
+mod log_directory;
 mod manual;
 mod multi_get;
 mod multi_scan;
@@ -62,6 +64,7 @@ use crate::compaction::choice::RunningCompactions;
 use crate::info_log::InfoLog;
 use crate::listener::EventListener;
 use crate::options::{ColumnFamilyOptions, DbOptions, ReadOptions, WriteOptions};
+use crate::places::FilePlaces;
 use crate::snapshot::{Snapshot, SnapshotList};
 use crate::statistics::Statistics;
 use crate::table_cache::{MutableTableCacheParams, OpenTables, TableCache, TableCacheParams};
@@ -147,6 +150,7 @@ pub(crate) struct State {
 /// Everything an open database is made of.
 pub(crate) struct DbCore {
     pub(crate) path: PathBuf,
+    pub(crate) places: Arc<FilePlaces>,
     pub(crate) options: ArcSwap<DbOptions>,
     pub(crate) is_read_only: bool,
     pub(crate) file_system: Arc<dyn FileSystem>,

@@ -9,6 +9,7 @@ use crate::blob::closed_file;
 use crate::version::obsolete::{NeededFiles, obsolete_files};
 use ferrock_base::FileNumber;
 use ferrock_format::file_name::{self, FileKind};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 impl DbCore {
@@ -44,22 +45,33 @@ impl DbCore {
     pub(super) fn delete_unneeded_files(&self) {
         // What is needed is taken before the directory is listed: a file made in between is newer.
         let needed = self.needed_files();
-        let listing = match self.file_system.children(&self.path) {
+        if self.places.has_separate_logs() {
+            self.delete_unneeded_in(self.places.log_directory(), &needed, |kind| kind == FileKind::Log);
+        }
+        self.delete_unneeded_in(&self.path, &needed, |_| true);
+    }
+
+    /// Removes the files of some kinds that are not needed from one directory of the database.
+    fn delete_unneeded_in(&self, directory: &Path, needed: &NeededFiles, is_here: impl Fn(FileKind) -> bool) {
+        let listing = match self.file_system.children(directory) {
             Ok(listing) => listing,
             Err(error) => return self.info_log.warn(|| format!("listing obsolete files: {error}")),
         };
-        for name in obsolete_files(&listing, &needed) {
-            let parsed = file_name::parse(name);
-            match parsed.map(|parsed| (parsed.kind, parsed.number)) {
-                Some((FileKind::Table, number)) => self.open_tables.evict(number),
+        for name in obsolete_files(&listing, needed) {
+            let Some(parsed) = file_name::parse(name).filter(|parsed| is_here(parsed.kind)) else { continue };
+            if parsed.kind == FileKind::Log && !self.keeps_newest_log() {
+                continue;
+            }
+            match (parsed.kind, parsed.number) {
+                (FileKind::Table, number) => self.open_tables.evict(number),
                 // Its writer crashed before it could record the file, and tables or logs may refer to it.
-                Some((FileKind::Blob, number)) if closed_file(&*self.file_system, &self.path, number).is_none() => {
+                (FileKind::Blob, number) if closed_file(&*self.file_system, directory, number).is_none() => {
                     continue;
                 }
-                Some((FileKind::Blob, number)) => self.blob_source.evict(number),
+                (FileKind::Blob, number) => self.blob_source.evict(number),
                 _ => {}
             }
-            match self.file_system.remove_file(&self.path.join(name)) {
+            match self.file_system.remove_file(&directory.join(name)) {
                 Ok(()) => self.info_log.info(|| format!("removed {name}")),
                 Err(error) if error.is_not_found() => {}
                 Err(error) => self.info_log.warn(|| format!("removing {name}: {error}")),

@@ -11,6 +11,7 @@
 //! obsolete.
 
 use super::log_blobs::LogBlobs;
+use super::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
 use super::openings::{Openings, helper_threads};
 use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
 use super::{Db, DbCore, FamilyState, State};
@@ -20,6 +21,7 @@ use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::compaction::choice::RunningCompactions;
 use crate::info_log::{InfoLog, InfoLogOptions};
 use crate::options::{ColumnFamilyOptions, DbOptions, load_latest};
+use crate::places::{FilePlaces, is_same};
 use crate::snapshot::SnapshotList;
 use crate::statistics::Statistics;
 use crate::table_cache::{OpenTables, TableCache, open_all};
@@ -39,7 +41,7 @@ use ferrock_table::TableBlockCache;
 use ferrock_vfs::{FileLock, FileSystem, WritableOptions, WritePurpose, read_file, write_file_atomically};
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -72,31 +74,32 @@ impl Db {
         options: DbOptions,
         families: Vec<ColumnFamilyDescriptor>,
     ) -> Result<(Self, Vec<ColumnFamily>)> {
-        Opener::new(path.as_ref(), options, families, Vec::new())?.open()
+        Opener::new(path.as_ref(), options, families, Vec::new(), WalDirFrom::Caller)?.open()
     }
 
     /// Opens an existing database with the options that its own OPTIONS file has. What that file asks for and cannot be
-    /// had is in [`option_notes`](Self::option_notes).
+    /// had is in [`option_notes`](Self::option_notes). A `wal_dir` in `base` stands before that of the file.
     pub fn open_with_latest_options(path: impl AsRef<Path>, base: DbOptions) -> Result<(Self, Vec<ColumnFamily>)> {
+        let wal_dir_from = wal_dir_from(&base);
         let (options, families, notes) = latest_options(path.as_ref(), base)?;
-        Opener::new(path.as_ref(), options, families, notes)?.open()
+        Opener::new(path.as_ref(), options, families, notes, wal_dir_from)?.open()
     }
 
     /// Opens a database for reading. Nothing is written, not even a lock: it works on a read-only mount, and beside a
     /// process that has the database open, whose later writes are not seen. Without `families` all of them are opened
-    /// with the options of the directory's OPTIONS file; of the database's own options the recovery mode and the
-    /// components are then taken from `options`.
+    /// with the options of the directory's OPTIONS file; of the database's own options the recovery mode, a `wal_dir` and
+    /// the components are then taken from `options`.
     pub fn open_read_only(
         path: impl AsRef<Path>,
         options: DbOptions,
         families: Option<Vec<ColumnFamilyDescriptor>>,
     ) -> Result<(Self, Vec<ColumnFamily>)> {
         let path = path.as_ref();
-        let (options, families, notes) = match families {
-            Some(families) => (options, families, Vec::new()),
-            None => latest_options(path, options)?,
+        let (from, (options, families, notes)) = match families {
+            Some(families) => (WalDirFrom::Caller, (options, families, Vec::new())),
+            None => (wal_dir_from(&options), latest_options(path, options)?),
         };
-        Opener::new(path, options, families, notes)?.open_read_only()
+        Opener::new(path, options, families, notes, from)?.open_read_only()
     }
 
     /// Names of the column families of a database, in the order of their ids.
@@ -114,7 +117,12 @@ pub(super) fn file_system_of(options: &DbOptions) -> Result<Arc<dyn FileSystem>>
     }
 }
 
-/// The directory's own options, with the recovery mode and the components of `base`, for every family that exists.
+fn wal_dir_from(base: &DbOptions) -> WalDirFrom {
+    if base.wal_dir.is_empty() { WalDirFrom::OptionsFile } else { WalDirFrom::Caller }
+}
+
+/// The directory's own options, with the recovery mode, the `wal_dir` if there is one, and the components of `base`, for
+/// every family that exists.
 fn latest_options(path: &Path, base: DbOptions) -> Result<(DbOptions, Vec<ColumnFamilyDescriptor>, Vec<String>)> {
     let file_system = file_system_of(&base)?;
     let existing = version_set::list_column_families(&*file_system, path)?;
@@ -129,6 +137,9 @@ fn latest_options(path: &Path, base: DbOptions) -> Result<(DbOptions, Vec<Column
     let mut options = loaded.db;
     options.components = base.components.clone();
     options.wal_recovery_mode = base.wal_recovery_mode;
+    if wal_dir_from(&base) == WalDirFrom::Caller {
+        options.settings.wal_dir = base.settings.wal_dir;
+    }
     options.create_if_missing = false;
     options.error_if_exists = false;
     let mut families = Vec::new();
@@ -149,26 +160,37 @@ fn latest_options(path: &Path, base: DbOptions) -> Result<(DbOptions, Vec<Column
 
 /// An open on its way.
 struct Opener {
-    path: std::path::PathBuf,
+    path: PathBuf,
     options: DbOptions,
     families: Vec<ColumnFamilyDescriptor>,
     notes: Vec<String>,
+    wal_dir_from: WalDirFrom,
     file_system: Arc<dyn FileSystem>,
 }
 
 impl Opener {
-    fn new(path: &Path, options: DbOptions, families: Vec<ColumnFamilyDescriptor>, notes: Vec<String>) -> Result<Self> {
+    fn new(
+        path: &Path,
+        options: DbOptions,
+        families: Vec<ColumnFamilyDescriptor>,
+        notes: Vec<String>,
+        wal_dir_from: WalDirFrom,
+    ) -> Result<Self> {
         check_options(&options, &families)?;
         let file_system = file_system_of(&options)?;
         let families = families.into_iter().map(|(name, options)| (name, options.sanitized())).collect();
-        Ok(Self { path: path.to_path_buf(), options, families, notes, file_system })
+        Ok(Self { path: path.to_path_buf(), options, families, notes, wal_dir_from, file_system })
     }
 
-    fn open_read_only(self) -> Result<(Db, Vec<ColumnFamily>)> {
+    fn open_read_only(mut self) -> Result<(Db, Vec<ColumnFamily>)> {
         let info_log = InfoLog::none(Arc::clone(&self.file_system), self.options.components.clock());
         let versions = self.recover_versions(&self.families_to_open(), RecoverMode::ReadOnly)?;
+        let logs = self.find_logs(&versions, &info_log)?;
+        if !self.file_system.exists(&logs)? {
+            return Err(Error::invalid_argument("wal_dir not found").in_file(logs));
+        }
         let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
-        let core = self.assemble(versions, info_log, None, true);
+        let core = self.assemble(versions, logs, info_log, None, true);
         core.open_tables()?;
         let recovered = core.read_logs(|_| Ok(()))?;
         if let Some(last) = recovered.last_sequence {
@@ -199,7 +221,7 @@ impl Opener {
     }
 
     fn open_locked(&mut self, info_log: &Arc<InfoLog>, lock: Box<dyn FileLock>) -> Result<(Db, Vec<ColumnFamily>)> {
-        self.create_or_check()?;
+        let is_new = self.create_or_check()?;
         let existing = version_set::list_column_families(&*self.file_system, &self.path)?;
         let missing: Vec<ColumnFamilyDescriptor> = self
             .families
@@ -218,8 +240,12 @@ impl Opener {
         let mut to_open = self.families_to_open();
         to_open.retain(|family| !missing.iter().any(|(name, _)| *name == family.name));
         let versions = self.recover_versions(&to_open, RecoverMode::ReadWrite)?;
+        let logs = if is_new { self.new_log_directory() } else { self.find_logs(&versions, info_log)? };
+        if !self.file_system.exists(&logs)? {
+            self.create_directory(&logs)?;
+        }
         self.reconcile_identity(&versions)?;
-        let core = self.assemble(versions, Arc::clone(info_log), Some(lock), false);
+        let core = self.assemble(versions, logs, Arc::clone(info_log), Some(lock), false);
         core.open_tables()?;
         core.recover_and_begin()?;
         for (name, options) in missing {
@@ -243,15 +269,15 @@ impl Opener {
         // Refused here, the open leaves nothing behind. What the answer is under the lock counts.
         self.check_existence()?;
         if !self.file_system.exists(&self.path)? {
-            self.create_directory()?;
+            self.create_directory(&self.path)?;
         }
         self.file_system.lock_file(&self.path.join(file_name::LOCK))
     }
 
-    /// Creates the directory, with its missing parents, durably: each is an entry of the one above.
-    fn create_directory(&self) -> Result<()> {
+    /// Creates a directory, with its missing parents, durably: each is an entry of the one above.
+    fn create_directory(&self, path: &Path) -> Result<()> {
         let mut parents = Vec::new();
-        let mut directory = self.path.as_path();
+        let mut directory = path;
         loop {
             let parent =
                 directory.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
@@ -262,7 +288,7 @@ impl Opener {
             }
             directory = parent;
         }
-        self.file_system.create_dir_all(&self.path)?;
+        self.file_system.create_dir_all(path)?;
         parents.into_iter().rev().try_for_each(|parent| self.file_system.sync_dir(parent))
     }
 
@@ -278,12 +304,41 @@ impl Opener {
         }
     }
 
-    fn create_or_check(&self) -> Result<()> {
+    /// Creates the database unless it exists; true when it did not.
+    fn create_or_check(&self) -> Result<bool> {
         if self.check_existence()? {
-            return Ok(());
+            return Ok(false);
+        }
+        let logs = self.new_log_directory();
+        if !is_same(&logs, &self.path) {
+            log_directory::check_is_unused(&*self.file_system, &logs)?;
         }
         let id = self.new_identity();
-        VersionSet::create(&*self.file_system, &self.path, Some(&id))
+        VersionSet::create(&*self.file_system, &self.path, Some(&id))?;
+        Ok(true)
+    }
+
+    /// Where the logs of a database that is made now will be.
+    fn new_log_directory(&self) -> PathBuf {
+        if self.options.wal_dir.is_empty() { self.path.clone() } else { PathBuf::from(&self.options.wal_dir) }
+    }
+
+    /// Where the logs of a database that exists are. The options name it from then on.
+    fn find_logs(&mut self, versions: &VersionSet, info_log: &InfoLog) -> Result<PathBuf> {
+        let request = LogDirectoryRequest {
+            file_system: &*self.file_system,
+            database: &self.path,
+            wal_dir: &self.options.wal_dir,
+            wal_dir_from: self.wal_dir_from,
+            min_log_number: versions.min_log_number_to_keep().max(versions.min_log_number_of_families()),
+            mode: self.options.wal_recovery_mode,
+        };
+        let LogDirectory { path, notes } = request.choose()?;
+        notes.iter().for_each(|note| info_log.warn(|| note.clone()));
+        self.notes.extend(notes);
+        let is_own = is_same(&path, &self.path);
+        self.options.wal_dir = if is_own { String::new() } else { path.to_string_lossy().into_owned() };
+        Ok(path)
     }
 
     fn new_identity(&self) -> String {
@@ -323,6 +378,7 @@ impl Opener {
     fn assemble(
         &self,
         versions: VersionSet,
+        logs: PathBuf,
         info_log: Arc<InfoLog>,
         lock: Option<Box<dyn FileLock>>,
         is_read_only: bool,
@@ -343,8 +399,10 @@ impl Opener {
             bytes_per_sync: self.options.wal_bytes_per_sync,
             expected_bytes: self.families.first().map_or(0, |(_, options)| options.write_buffer_size as u64 * 11 / 10),
         };
+        let places = Arc::new(FilePlaces::new(self.path.clone(), logs));
         let core = Arc::new(DbCore {
             path: self.path.clone(),
+            places: Arc::clone(&places),
             is_read_only,
             file_system: Arc::clone(&self.file_system),
             last_stats_dump_us: AtomicU64::new(clock.monotonic_us()),
@@ -367,7 +425,7 @@ impl Opener {
             session_id: unique_id::encode_session_id(random.next_u64(), random.next_u64()),
             versions,
             queue: WriteQueue::new(),
-            wal: Mutex::new(Wal::new(Arc::clone(&self.file_system), self.path.clone(), wal_options)),
+            wal: Mutex::new(Wal::new(Arc::clone(&self.file_system), places, wal_options)),
             installs: Mutex::new(()),
             options_file: Mutex::new(()),
             state: Mutex::new(State {
@@ -517,7 +575,7 @@ impl DbCore {
         }
         let recovery = LogRecovery {
             file_system: &*self.file_system,
-            directory: &self.path,
+            directory: self.places.log_directory(),
             mode: options.wal_recovery_mode,
             paranoid: options.paranoid_checks,
             min_log_number: self.versions.min_log_number_to_keep().max(self.versions.min_log_number_of_families()),
@@ -531,8 +589,10 @@ impl DbCore {
         let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
         let mut blobs = self.find_log_blobs()?;
         let recovered = self.read_logs(|data| self.flush_recovered(data, &mut edits, &mut blobs))?;
-        let keeps_memtables =
-            edits.is_empty() && self.options.load().avoid_flush_during_recovery && !blobs.is_any_closed();
+        let keeps_memtables = edits.is_empty()
+            && !recovered.logs.is_empty()
+            && self.options.load().avoid_flush_during_recovery
+            && !blobs.is_any_closed();
         if !keeps_memtables {
             for data in self.families.load().iter() {
                 self.flush_recovered(data, &mut edits, &mut blobs)?;
@@ -555,7 +615,7 @@ impl DbCore {
         if keeps_memtables {
             for &(number, size_bytes) in &recovered.logs {
                 // What the process before did not sync would be missing below what this one syncs.
-                let path = self.path.join(file_name::log(number));
+                let path = self.places.log(number);
                 self.file_system.reopen_writable(&path, &WritableOptions::for_purpose(WritePurpose::Log))?.sync()?;
                 wal.keep_recovered(LiveLog { number, size_bytes });
             }
@@ -568,6 +628,10 @@ impl DbCore {
             wal.append(first, 0, &[&WriteBatch::encode_header(first, 0)])?;
             wal.sync()?;
         }
+        if self.places.has_separate_logs() {
+            // Before the OPTIONS file names the directory: one without any log is taken for one that is not mounted.
+            wal.sync_directory()?;
+        }
         Ok(())
     }
 
@@ -577,7 +641,7 @@ impl DbCore {
         mut flushed: BTreeMap<u32, VersionEdit>,
         keeps_memtables: bool,
     ) -> Result<()> {
-        let newest = recovered.logs.last().map(|(number, _)| *number);
+        let newest = recovered.logs.last().map(|(number, _)| *number).or_else(|| self.newest_log_elsewhere());
         let mut edits = Vec::new();
         for view in self.versions.families() {
             let mut edit = flushed.remove(&view.id).unwrap_or_else(|| VersionEdit::for_column_family(view.id));
@@ -615,6 +679,13 @@ impl DbCore {
             }
         }
         Ok(())
+    }
+
+    /// The number below that of the log just begun, where a database that exists had no log to read. Its logs may be empty
+    /// ones in another directory, and must not count there as needed for ever.
+    fn newest_log_elsewhere(&self) -> Option<FileNumber> {
+        let needed = self.versions.min_log_number_to_keep().max(self.versions.min_log_number_of_families());
+        (needed > FileNumber(0)).then(|| FileNumber(self.wal.lock().current_number().0.saturating_sub(1)))
     }
 
     /// Writes the memtable of a family to a table and begins a new one. The table counts when the edits are applied.

@@ -46,6 +46,9 @@ option_table! {
         /// Bytes of log over all column families after which the families that hold back the oldest log are flushed.
         /// 0: four times what all write buffers may hold.
         mutable max_total_wal_size: u64 = 0;
+        /// Directory of the log; empty: that of the database. It is created when it is missing. An open that would leave
+        /// logs unread in the place that the OPTIONS file names is refused.
+        fixed wal_dir: String = String::new();
         /// What damage in the log is accepted at open.
         fixed wal_recovery_mode: WalRecoveryMode = WalRecoveryMode::PointInTimeRecovery;
         /// The log stays in the process until `flush_wal`; a process that dies loses it.

@@ -18,13 +18,12 @@
 //!   later unsynced write and loses an earlier one would leave a hole that looks like nothing: recovery would go on
 //!   behind it. Log data means nothing to other readers.
 
+use crate::places::FilePlaces;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
-use ferrock_format::file_name;
 use ferrock_format::log::{HeaderFamily, LogWriter};
 use ferrock_format::write_batch::{Record, WriteBatch, WriteBatchRef};
 use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
 use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What the log data of a follow record begins with; eight bytes of sequence number come behind it.
@@ -123,7 +122,7 @@ pub(crate) struct LiveLog {
 #[derive(Debug)]
 pub(crate) struct Wal {
     file_system: Arc<dyn FileSystem>,
-    directory: PathBuf,
+    places: Arc<FilePlaces>,
     options: WalOptions,
     current: Option<OpenLog>,
     /// Switched away from, not durable yet; oldest first.
@@ -138,10 +137,10 @@ pub(crate) struct Wal {
 }
 
 impl Wal {
-    pub(crate) fn new(file_system: Arc<dyn FileSystem>, directory: PathBuf, options: WalOptions) -> Self {
+    pub(crate) fn new(file_system: Arc<dyn FileSystem>, places: Arc<FilePlaces>, options: WalOptions) -> Self {
         Self {
             file_system,
-            directory,
+            places,
             options,
             current: None,
             unsynced: VecDeque::new(),
@@ -195,7 +194,7 @@ impl Wal {
 
     /// Goes on in a new log.
     pub(crate) fn switch(&mut self, number: FileNumber) -> Result<()> {
-        let path = self.directory.join(file_name::log(number));
+        let path = self.places.log(number);
         let options = WritableOptions {
             purpose: WritePurpose::Log,
             direct: false,
@@ -296,9 +295,10 @@ impl Wal {
         self.sync_directory()
     }
 
-    fn sync_directory(&mut self) -> Result<()> {
+    /// Makes the names of the logs durable.
+    pub(crate) fn sync_directory(&mut self) -> Result<()> {
         if !self.is_directory_synced {
-            self.file_system.sync_dir(&self.directory)?;
+            self.file_system.sync_dir(self.places.log_directory())?;
             self.is_directory_synced = true;
         }
         Ok(())

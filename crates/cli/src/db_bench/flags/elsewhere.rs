@@ -125,7 +125,6 @@ pub(super) const REFUSED: &[Row] = &[
     refused("use_uint64_comparator", Bool, "false", COMPARATOR),
     refused("user_timestamp_size", Integer, "0", COMPARATOR),
     refused("value_size_distribution_type", Text, "fixed", "values have one size, value_size"),
-    refused("wal_dir", Text, "", "the log lies in the directory of the database"),
     refused("writes_before_delete_range", Integer, "0", "no benchmark deletes ranges"),
     refused("writes_per_range_tombstone", Integer, "0", "no benchmark deletes ranges"),
     refused("blob_cache_numshardbits", Integer, "6", BLOB_FILES),
