@@ -1,5 +1,6 @@
 //! Creating, dropping and listing column families.
 
+use super::flush::LogChange;
 use super::open::new_family_state;
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
@@ -186,7 +187,10 @@ impl DbCore {
                     format!("column family {} was dropped", data.name),
                 ));
             }
-            core.check_manifest(core.versions.drop_column_family(data.id))?;
+            // The family may be the one that holds back the logs.
+            let installs = core.installs.lock();
+            let release = core.log_release(&core.state.lock(), Some(LogChange::Drop { id: data.id }));
+            core.check_manifest(core.versions.drop_column_family(data.id, release))?;
             let mut state = core.state.lock();
             data.is_dropped.store(true, Ordering::Release);
             state.families.remove(&data.id);
@@ -195,10 +199,9 @@ impl DbCore {
             core.families.store(Arc::new(families));
             core.controller.remove(data.id);
             core.changed.notify_all();
-            // The family may have been the one that held back the logs.
-            // The drop is durable whatever becomes of that: a MANIFEST that fails here stops writes, and `resume` looks again.
-            let released = core.release_logs(&mut state).unwrap_or_default();
+            let released = core.wal.lock().release_before(core.versions.min_log_number_to_keep());
             drop(state);
+            drop(installs);
             core.delete_logs(&released);
             Ok(())
         })?

@@ -3,6 +3,11 @@
 //! Order matters for what a crash leaves. Before the table counts, the logs that were
 //! switched away from are synced when there is more than one family: a table of this
 //! family must not survive with records that came after lost records of another one.
+//!
+//! A flush is one VersionEdit: the table, the family's log number, the oldest log that is still needed, and a last sequence
+//! number that covers every log let go. The table alone does not cover them: the newest numbers of a log may be in no
+//! table (a put and a single delete that met, an empty range deletion, a family dropped since), and the log behind it
+//! says that they were written. A crash between two records would leave a log that recovery skips and misses.
 
 use super::sources::Child;
 use super::table_output::{OutputPlan, TableOutput};
@@ -17,7 +22,7 @@ use crate::compaction::iterator::{
 use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
 use crate::listener::FlushEvent;
 use crate::statistics::Statistics;
-use crate::version::FileMetadata;
+use crate::version::{FileMetadata, LogRelease};
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
@@ -82,11 +87,18 @@ impl DbCore {
         if self.families.load().len() > 1 {
             // The log's lock is given up before the state's is taken.
             let synced = self.wal.lock().sync_closed();
-            synced.inspect_err(|error| self.set_background_error(Reason::Write, error))?;
+            if let Err(error) = synced {
+                self.set_background_error(Reason::Write, &error);
+                self.discard_outputs(&output.numbers);
+                return Err(error);
+            }
         }
-        let edit =
+        let mut edit =
             VersionEdit { log_number: Some(log_number), new_files: output.files, ..VersionEdit::for_column_family(id) };
+        // Of two flushes at once, the second finds out which logs are needed after the first.
         let installs = self.installs.lock();
+        self.log_release(&self.state.lock(), Some(LogChange::Flush { id, memtables: memtables.len() }))
+            .add_to(&mut edit);
         let applied = self.versions.log_and_apply(vec![edit]);
         let mut state = self.state.lock();
         output.numbers.iter().for_each(|number| {
@@ -100,7 +112,7 @@ impl DbCore {
         }
         self.retire_memtables(&mut state, id, memtables.len());
         drop(installs);
-        let released = self.release_logs(&mut state)?;
+        let released = self.wal.lock().release_before(self.versions.min_log_number_to_keep());
         drop(state);
         self.open_new_tables(&data, file.as_slice().iter().map(|file| file.number));
         self.delete_logs(&released);
@@ -266,34 +278,43 @@ impl DbCore {
         }
     }
 
-    /// Lets go of the logs that no family needs any more, in the MANIFEST first.
+    /// Which logs no family needs any more once `change` is done.
+    pub(crate) fn log_release(&self, state: &State, change: Option<LogChange>) -> LogRelease {
+        let needed = state.families.values().filter_map(|family| {
+            let id = family.data.id;
+            match change {
+                Some(LogChange::Drop { id: dropped }) if dropped == id => None,
+                Some(LogChange::Flush { id: flushed, memtables }) if flushed == id && memtables > 0 => {
+                    let last = family.immutable.get(memtables - 1).map(|last| last.log_number_after);
+                    if family.immutable.len() > memtables { last } else { Some(family.memtable_log_number) }
+                }
+                _ if family.immutable.is_empty() => Some(family.memtable_log_number),
+                _ => Some(self.versions.family(id).map_or(FileNumber(0), |family| family.log_number)),
+            }
+        });
+        match needed.min().filter(|needed| *needed > self.versions.min_log_number_to_keep()) {
+            Some(needed) => {
+                LogRelease { min_log_number_to_keep: Some(needed), last_sequence: self.wal.lock().began_after(needed) }
+            }
+            None => LogRelease::default(),
+        }
+    }
+
+    /// Lets go of the logs that no family needs any more, in the MANIFEST first. For when no change of the tree does:
+    /// every memtable is empty, and the logs hold nothing that a flush would write.
     pub(crate) fn release_logs(&self, state: &mut State) -> Result<Vec<FileNumber>> {
-        let needed = state
-            .families
-            .values()
-            .map(|family| {
-                let oldest = family.immutable.front().map(|_| self.family_log_number(family.data.id));
-                oldest.unwrap_or(family.memtable_log_number)
-            })
-            .min();
-        let Some(needed) = needed.filter(|needed| *needed > self.versions.min_log_number_to_keep()) else {
+        if self.wal.lock().older_count() == 0 {
             return Ok(Vec::new());
-        };
-        // Recovery must not miss what the released logs held, not even when it was of a family that is dropped.
-        let edit = VersionEdit {
-            min_log_number_to_keep: Some(needed),
-            last_sequence: self.wal.lock().began_after(needed),
-            ..VersionEdit::for_column_family(0)
-        };
+        }
+        let release = self.log_release(state, None);
+        let Some(needed) = release.min_log_number_to_keep else { return Ok(Vec::new()) };
+        let mut edit = VersionEdit::for_column_family(0);
+        release.add_to(&mut edit);
         if let Err(error) = self.versions.log_and_apply(vec![edit]) {
             self.set_background_error_locked(state, Reason::Manifest, &error);
             return Err(error);
         }
         Ok(self.wal.lock().release_before(needed))
-    }
-
-    fn family_log_number(&self, id: u32) -> FileNumber {
-        self.versions.family(id).map_or(FileNumber(u64::MAX), |family| family.log_number)
     }
 
     pub(crate) fn delete_logs(&self, numbers: &[FileNumber]) {
@@ -325,10 +346,11 @@ impl DbCore {
 
     /// Switches the memtables of `ids` and, when `wait`, returns when what they held is in tables.
     pub(crate) fn flush_families(self: &Arc<Self>, ids: &[u32], wait: bool) -> Result<()> {
-        let targets = self.exclusively(|core| -> Result<Vec<(u32, u64)>> {
+        let (targets, released) = self.exclusively(|core| -> Result<(Vec<(u32, u64)>, Vec<FileNumber>)> {
             let mut state = core.state.lock();
             state.error.check()?;
             core.switch_memtables(&mut state, ids)?;
+            let released = core.release_logs(&mut state)?;
             let mut targets = Vec::new();
             for id in ids {
                 if let Some(family) = state.families.get_mut(id) {
@@ -337,8 +359,9 @@ impl DbCore {
                 }
             }
             core.schedule(&mut state);
-            Ok(targets)
+            Ok((targets, released))
         })??;
+        self.delete_logs(&released);
         if !wait {
             return Ok(());
         }
@@ -356,6 +379,15 @@ impl DbCore {
             self.changed.wait(&mut state);
         }
     }
+}
+
+/// A change of the tree that may let logs go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LogChange {
+    /// The oldest `memtables` immutable memtables of a family become a table.
+    Flush { id: u32, memtables: usize },
+    /// A family goes.
+    Drop { id: u32 },
 }
 
 pub(crate) struct WrittenTables {

@@ -34,4 +34,4 @@ pub use lookup::Candidates;
 pub use overlap::KeyNotBeyondLevel;
 pub(crate) use version::total_size_bytes;
 pub use version::{LevelFiles, Version};
-pub use version_set::{FamilyToOpen, VersionSet};
+pub use version_set::{FamilyToOpen, LogRelease, VersionSet};

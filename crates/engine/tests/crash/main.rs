@@ -3,6 +3,7 @@
 //! ```text
 //! workload.rs   what the database is asked to do, and what it acknowledged
 //! points.rs     a clone of the files at every operation, opened and compared with the history
+//! one_record.rs what a flush or a drop lets go of, and a crash or a full disk in its middle
 //! killed.rs     a process that dies by SIGKILL while it appends to its log
 //! ```
 //!
@@ -12,5 +13,6 @@
 
 #[cfg(unix)]
 mod killed;
+mod one_record;
 mod points;
 mod workload;

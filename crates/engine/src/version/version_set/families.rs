@@ -1,7 +1,7 @@
 //! Looking at, creating and dropping column families.
 
-use super::VersionSet;
 use super::family::{Family, FamilyView};
+use super::{LogRelease, VersionSet};
 use crate::options::ColumnFamilyOptions;
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
@@ -87,16 +87,19 @@ impl VersionSet {
         Ok(id)
     }
 
-    /// Drops a family, durably. Its tables are deleted once nobody reads them.
-    pub fn drop_column_family(&self, id: u32) -> Result<()> {
+    /// Drops a family, durably. Its tables are deleted once no reader holds them. `release` is what no other family needs:
+    /// a record of its own for that could be lost behind this one, and this one alone already lets the logs go that
+    /// only the dropped family held back.
+    pub fn drop_column_family(&self, id: u32, release: LogRelease) -> Result<()> {
         if id == 0 {
             return Err(Error::invalid_argument("the default column family cannot be dropped"));
         }
-        let edit = VersionEdit {
+        let mut edit = VersionEdit {
             column_family_change: Some(ColumnFamilyChange::Drop),
             max_column_family: Some(self.max_column_family()),
             ..VersionEdit::for_column_family(id)
         };
+        release.add_to(&mut edit);
         self.log_and_apply(vec![edit])
     }
 }

@@ -7,7 +7,7 @@ use super::snapshot_records::snapshot_records;
 use super::{Manifest, VersionSet, current};
 use crate::options::ColumnFamilyOptions;
 use crate::version::{Version, VersionBuilder};
-use ferrock_base::{Error, FileNumber, Result};
+use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::{ColumnFamilyChange, VersionEdit};
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ impl VersionSet {
         }
         let mut manifest = self.manifest.lock();
         let versions = self.build_versions(&edits)?;
-        self.complete_edits(&mut edits);
+        let last_sequence = self.complete_edits(&mut edits);
         if let Err(error) = self.write(&mut manifest, &mut edits) {
             manifest.writer = None;
             let mut state = self.state.lock();
@@ -65,6 +65,8 @@ impl VersionSet {
             }
             return Err(error.context("the MANIFEST could not be written"));
         }
+        // Not before the record is durable: a later record must not vouch for sequence numbers that this one lost.
+        self.advance_last_sequence(last_sequence);
         self.install(&edits, versions, added_family);
         Ok(())
     }
@@ -91,25 +93,33 @@ impl VersionSet {
         Ok(versions)
     }
 
-    /// Fills in what every record carries.
+    /// Fills in what every record carries. Returns the last sequence number that the edits lead to.
     ///
     /// A database that tracks WALs must learn that they are gone before they are: RocksDB refuses one whose MANIFEST
-    /// lists a WAL that is not there. An edit that changes the tree cannot say it, so another one follows.
-    fn complete_edits(&self, edits: &mut Vec<VersionEdit>) {
-        let has_tracked_wals = !self.state.lock().tracked_wals.is_empty();
-        let gone = edits.iter().filter(|edit| changes_tree(edit)).filter_map(|edit| edit.min_log_number_to_keep).max();
-        if has_tracked_wals && gone.is_some() {
-            edits.push(VersionEdit { min_log_number_to_keep: gone, ..VersionEdit::default() });
+    /// lists a WAL that is not there. RocksDB takes from a record that says so nothing but the scalars of the whole
+    /// database, so it is a record of its own. It comes last: the records before it are whole without it, because the
+    /// WALs are removed only when all of them are durable.
+    fn complete_edits(&self, edits: &mut Vec<VersionEdit>) -> SequenceNumber {
+        let (has_tracked_wals, kept_from) = {
+            let state = self.state.lock();
+            (!state.tracked_wals.is_empty(), state.min_log_number_to_keep)
+        };
+        for edit in edits.iter_mut() {
+            // Readers of a MANIFEST take the last one that is said.
+            edit.min_log_number_to_keep = edit.min_log_number_to_keep.map(|number| number.max(kept_from));
         }
+        let gone = edits.iter().filter_map(|edit| edit.min_log_number_to_keep).max();
+        if has_tracked_wals && gone.is_some() {
+            edits.push(VersionEdit { min_log_number_to_keep: gone, wal_deletion: gone, ..VersionEdit::default() });
+        }
+        let mut last_sequence = self.last_sequence();
         for edit in edits {
             let newest = edit.new_files.iter().map(|file| file.largest_seqno).max();
-            self.advance_last_sequence(newest.max(edit.last_sequence).unwrap_or_default());
-            edit.last_sequence = Some(self.last_sequence());
+            last_sequence = last_sequence.max(newest.max(edit.last_sequence).unwrap_or_default());
+            edit.last_sequence = Some(last_sequence);
             edit.prev_log_number = Some(FileNumber(0));
-            if has_tracked_wals && !changes_tree(edit) && !edit.is_wal_manipulation() {
-                edit.wal_deletion = edit.min_log_number_to_keep;
-            }
         }
+        last_sequence
     }
 
     fn write(&self, manifest: &mut Manifest, edits: &mut [VersionEdit]) -> Result<()> {

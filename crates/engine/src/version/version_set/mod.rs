@@ -93,6 +93,27 @@ struct Manifest {
     last_compacted_size_bytes: u64,
 }
 
+/// Logs that a change of the tree lets go.
+///
+/// It goes into the same record as the change. Recovery skips a log as soon as no family's log number reaches back to it,
+/// and the log behind it says up to which sequence number logs were written before: the record that moves the log number,
+/// or drops the family that held it back, must therefore vouch for those numbers, in a table or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogRelease {
+    /// The oldest log that is still needed; `None` when no further log goes.
+    pub min_log_number_to_keep: Option<FileNumber>,
+    /// Where the logs before that one end.
+    pub last_sequence: Option<SequenceNumber>,
+}
+
+impl LogRelease {
+    /// Makes a record say it.
+    pub fn add_to(self, edit: &mut VersionEdit) {
+        edit.min_log_number_to_keep = self.min_log_number_to_keep;
+        edit.last_sequence = edit.last_sequence.max(self.last_sequence);
+    }
+}
+
 /// Files that somebody needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LiveFiles {

@@ -187,9 +187,15 @@ fn families_come_and_go_and_ids_stay_unique() {
     let file = new_file(&version_set, 0, "a..b", 1);
     version_set.log_and_apply(vec![adding(one, file.clone())]).unwrap();
     let reader = version_set.current(one).unwrap();
-    version_set.drop_column_family(one).unwrap();
-    assert_eq!(version_set.drop_column_family(0).unwrap_err().kind(), ErrorKind::InvalidArgument);
-    assert_eq!(version_set.drop_column_family(one).unwrap_err().kind(), ErrorKind::ColumnFamilyDropped);
+    version_set.drop_column_family(one, LogRelease::default()).unwrap();
+    assert_eq!(
+        version_set.drop_column_family(0, LogRelease::default()).unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(
+        version_set.drop_column_family(one, LogRelease::default()).unwrap_err().kind(),
+        ErrorKind::ColumnFamilyDropped
+    );
     let late = adding(one, new_file(&version_set, 0, "c..d", 1));
     assert_eq!(version_set.log_and_apply(vec![late]).unwrap_err().kind(), ErrorKind::ColumnFamilyDropped);
 
@@ -415,4 +421,20 @@ fn options_take_effect_on_the_version() {
     version_set.set_options(0, Arc::new(changed)).unwrap();
     let version = version_set.current(0).unwrap();
     assert_eq!((version.base_level(), version.targets().max_bytes(1)), (1, 77));
+}
+
+#[test]
+fn a_record_that_was_not_written_vouches_for_no_sequence_numbers() {
+    let files = new_database();
+    let faults = FaultInjectionFileSystem::new(Arc::clone(&files));
+    let faulty: Arc<dyn FileSystem> = Arc::new(faults.clone());
+    let version_set = open(&faulty, &["default"]).unwrap();
+    version_set.log_and_apply(vec![VersionEdit::for_column_family(0)]).unwrap();
+    faults.add_rule(FaultRule::new(OperationKind::Append, "MANIFEST-*", Fault::NoSpace).when(Trigger::Nth(1)));
+    let lost = VersionEdit { last_sequence: Some(SequenceNumber(100)), ..VersionEdit::for_column_family(0) };
+    version_set.log_and_apply(vec![lost]).unwrap_err();
+    faults.clear_rules();
+    version_set.log_and_apply(vec![VersionEdit::for_column_family(0)]).unwrap();
+    assert_eq!(version_set.last_sequence(), SequenceNumber(0));
+    assert_eq!(open(&files, &["default"]).unwrap().last_sequence(), SequenceNumber(0));
 }
