@@ -23,14 +23,18 @@
 //! assert!(!options.set("no_such_option", "1").unwrap());
 //! options.block_size = 0;
 //! assert_eq!(options.violations()[0].to_string(), "block_size = 0 is out of 1..=4294967296");
+//! let adjusted = options.bring_into_bounds();
+//! assert_eq!(adjusted[0].to_string(), "block_size = 0 is out of 1..=4294967296; 1 is used");
 //! ```
 //!
-//! A row is `mutability name [as "file name"]: type = default [, range];`. Mutability is
+//! A row is `mutability name [as "file name"]: type = default [, range [=> instead]];`. A value out of its range is
+//! brought to the nearer end of it, or to `instead`. Mutability is
 //! `fixed` (set at open) or `mutable` (also by `set_options`); `own_fixed` and
 //! `own_mutable` are options that RocksDB does not have: they are written as comment
 //! lines, which RocksDB skips.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// A value that has a text form in an OPTIONS file.
 pub trait OptionValue: Sized + Clone + PartialEq {
@@ -40,10 +44,11 @@ pub trait OptionValue: Sized + Clone + PartialEq {
     fn format_option(&self) -> String;
 }
 
-/// Reads an integer with an optional `k`, `m`, `g` or `t` (times 1024) at its end.
+/// Reads an integer with an optional `k`, `m`, `g` or `t` (times 1024) at its end, which a `B` may follow.
 #[must_use]
 pub fn parse_integer(text: &str) -> Option<i128> {
     let text = text.trim();
+    let text = text.strip_suffix(['b', 'B']).unwrap_or(text);
     let (digits, shift) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 10),
         b'm' | b'M' => (&text[..text.len() - 1], 20),
@@ -169,6 +174,42 @@ impl fmt::Display for Violation {
     }
 }
 
+/// A value that was out of its bounds, and the one that is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adjustment {
+    /// What was wrong.
+    pub violation: Violation,
+    /// The value now.
+    pub used: String,
+}
+
+impl Adjustment {
+    /// An option whose value was `value` and is `used` now.
+    #[must_use]
+    pub fn new(name: &str, value: impl fmt::Display, bound: String, used: impl fmt::Display) -> Self {
+        let violation = Violation { name: name.to_owned(), value: value.to_string(), bound };
+        Self { violation, used: used.to_string() }
+    }
+}
+
+impl fmt::Display for Adjustment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {} is used", self.violation, self.used)
+    }
+}
+
+/// The end of `range` nearer to a value that is out of it; `None` for a value within, and for one that has no order.
+#[must_use]
+pub fn nearer_end<T: PartialOrd + Clone>(value: &T, range: &RangeInclusive<T>) -> Option<T> {
+    if value < range.start() {
+        Some(range.start().clone())
+    } else if value > range.end() {
+        Some(range.end().clone())
+    } else {
+        None
+    }
+}
+
 /// Makes a settings struct out of a table. See the [module](self) for the form of a row.
 #[macro_export]
 macro_rules! option_table {
@@ -177,7 +218,8 @@ macro_rules! option_table {
         $visibility:vis struct $name:ident {
             $(
                 $(#[doc = $doc:literal])+
-                $word:ident $field:ident $(as $file_name:literal)? : $ty:ty = $default:expr $(, $range:expr)? ;
+                $word:ident $field:ident $(as $file_name:literal)? : $ty:ty = $default:expr
+                    $(, $range:expr $(=> $instead:expr)?)? ;
             )*
         }
     ) => {
@@ -254,8 +296,32 @@ macro_rules! option_table {
                 )*
                 violations
             }
+
+            /// Brings every value that is out of its bounds to the nearest good one, and tells which. What has no order
+            /// (a number that is none) stays, and stays a violation.
+            pub fn bring_into_bounds(&mut self) -> Vec<$crate::option_table::Adjustment> {
+                #[allow(unused_mut)]
+                let mut adjusted = Vec::new();
+                $(
+                let name = $crate::option_table!(@name $field $($file_name)?);
+                let _ = name;
+                $(
+                    let range: std::ops::RangeInclusive<$ty> = $range;
+                    if let Some(nearest) = $crate::option_table::nearer_end(&self.$field, &range) {
+                        let text = <$ty as $crate::option_table::OptionValue>::format_option;
+                        let used: $ty = $crate::option_table!(@instead nearest $($instead)?);
+                        let bound = format!("out of {range:?}");
+                        let (value, new) = (text(&self.$field), text(&used));
+                        adjusted.push($crate::option_table::Adjustment::new(name, value, bound, new));
+                        self.$field = used;
+                    }
+                )?)*
+                adjusted
+            }
         }
     };
+    (@instead $nearest:ident $instead:expr) => {{ let _ = $nearest; $instead }};
+    (@instead $nearest:ident) => { $nearest };
     (@name $field:ident $file_name:literal) => { $file_name };
     (@name $field:ident) => { stringify!($field) };
 }
@@ -319,6 +385,8 @@ mod tests {
             fixed levels: Vec<u64> = vec![1, 2];
             /// Ours alone.
             own_mutable depth: f64 = 0.5, 0.0..=1.0;
+            /// A percentage.
+            fixed percent: i32 = 10, 0..=100 => 7;
             /// Named otherwise in the file.
             fixed wal_limit as "WAL_size_limit_MB": u64 = 0;
         }
@@ -342,8 +410,30 @@ mod tests {
     }
 
     #[test]
+    fn values_out_of_bounds_are_brought_to_the_nearest_good_one() {
+        let mut sample = Sample { count: 0, depth: 2.0, percent: 101, ..Sample::default() };
+        let notes: Vec<String> = sample.bring_into_bounds().iter().map(ToString::to_string).collect();
+        let expected = [
+            "count = 0 is out of 1..=10; 1 is used",
+            "depth = 2.000000 is out of 0.0..=1.0; 1.000000 is used",
+            "percent = 101 is out of 0..=100; 7 is used",
+        ];
+        assert_eq!(notes, expected);
+        assert_eq!((sample.count, sample.depth, sample.percent), (1, 1.0, 7));
+        assert!(sample.violations().is_empty() && sample.bring_into_bounds().is_empty());
+        sample.depth = f64::NAN;
+        assert!(sample.bring_into_bounds().is_empty(), "there is no nearest");
+        assert_eq!(sample.violations().len(), 1);
+    }
+
+    #[test]
     fn integers_take_binary_suffixes() {
         assert_eq!(parse_integer("64m"), Some(64 << 20));
+        assert_eq!(parse_integer("64MB"), Some(64 << 20));
+        assert_eq!(parse_integer("3Gb"), Some(3 << 30));
+        assert_eq!(parse_integer("2TB"), Some(2 << 40));
+        assert_eq!(parse_integer("100B"), Some(100));
+        assert_eq!((parse_integer("B"), parse_integer("MB"), parse_integer("64BB")), (None, None, None));
         assert_eq!(parse_integer("18446744073709551615"), Some(i128::from(u64::MAX)));
         assert_eq!(parse_integer(""), None);
         assert_eq!(u64::parse_option("18446744073709551615k"), None);

@@ -99,7 +99,7 @@ impl FromC<u64> for Duration {
 }
 
 /// Functions that set one field of a handle to a value that needs no check of its own: bounds are the option table's,
-/// and looked at when the database opens.
+/// and values are brought into them when the database opens.
 macro_rules! c_setters {
     (for $handle:ty: $( $(#[doc = $doc:literal])+ fn $name:ident ( $ty:ty ) => $($field:ident).+; )*) => {
         c_functions! {$(

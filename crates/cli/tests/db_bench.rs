@@ -230,7 +230,7 @@ fn what_is_not_understood_or_not_here_is_refused_before_anything_happens() {
         (&["--row_cache_size=100"], "Not implemented: --row_cache_size=100"),
         (&["--benchmarks=mergerandom"], "needs --merge_operator"),
         (&["--threads=0"], "less than 1"),
-        (&["--write_buffer_size=1"], "write_buffer_size = 1 is out of"),
+        (&["--format_version=99"], "format_version = 99 is out of"),
         (&["--readonly"], "--readonly needs --use_existing_db"),
     ] {
         let output = bench(path, arguments);
@@ -240,6 +240,8 @@ fn what_is_not_understood_or_not_here_is_refused_before_anything_happens() {
     }
     let text = printed(&bench(path, &["--num=10", "--benchmarks=fillseq", "--soft_rate_limit=2"]));
     assert!(text.contains("NOTE: --soft_rate_limit is ignored: "), "{text}");
+    let text = printed(&bench(path, &["--num=10", "--benchmarks=fillseq", "--write_buffer_size=1"]));
+    assert!(text.contains("NOTE: column family default: write_buffer_size = 1 is out of"), "{text}");
     let help = Command::new(env!("CARGO_BIN_EXE_db_bench")).arg("--help").output().unwrap();
     assert!(printed(&help).contains("--write_buffer_size"));
 }

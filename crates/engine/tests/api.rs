@@ -557,22 +557,80 @@ fn families() {
 }
 
 #[test]
-fn options_are_checked_all_at_once() {
-    let mut options = options_on(&MemoryFileSystem::new());
+fn values_out_of_bounds_are_adjusted_noted_and_logged() {
+    let file_system = MemoryFileSystem::new();
+    let mut options = options_on(&file_system);
     options.max_background_jobs = 0;
     options.max_open_files = -7;
+    options.passthrough.set(ferrock::options::DB_OPTIONS_WITHOUT_EFFECT, "use_fsync", "true").unwrap();
     let mut family = ColumnFamilyOptions::default();
     family.num_levels = 0;
+    family.write_buffer_size = 16_384;
     family.table.block_size = 0;
+    let families = vec![("default".to_owned(), family.clone())];
+    let (db, _) = Db::open_cf("/db", options, families).unwrap();
+    put_letters(&db);
+    assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"1"[..]));
+    let noted = |text: &str| db.option_notes().iter().filter(|note| note.contains(text)).count();
+    for text in [
+        "database: max_background_jobs = 0 is out of 1..=1024; 1 is used",
+        "database: max_open_files = -7 is out of -1..=2147483647; 20 is used",
+        "database: use_fsync = true has no effect",
+        "column family default: num_levels = 0 is out of 1..=64; 2 is used",
+        "column family default: write_buffer_size = 16384 is out of",
+        "column family default: block_size = 0 is out of",
+    ] {
+        assert_eq!(noted(text), 1, "{text}: {:#?}", db.option_notes());
+    }
+    // A family that is created later, and options that change: the last note of each counts.
+    db.create_column_family("later", family).unwrap();
+    let default = db.default_column_family().unwrap();
+    db.set_options_cf(&default, &[("write_buffer_size", "1"), ("level0_stop_writes_trigger", "3")]).unwrap();
+    db.set_db_options(&[("max_background_jobs", "-3"), ("max_background_flushes", "2")]).unwrap();
+    for text in [
+        "column family later: num_levels = 0",
+        "column family default: write_buffer_size = 1 is out of",
+        "column family default: level0_stop_writes_trigger = 3 is below",
+        "database: max_background_jobs = -3",
+        "database: max_background_flushes = 2 has no effect",
+    ] {
+        assert_eq!(noted(text), 1, "{text}: {:#?}", db.option_notes());
+    }
+    assert_eq!((noted("write_buffer_size = 16384"), noted("max_background_jobs = 0")), (1, 0), "later has the first");
+    db.set_db_options(&[("max_background_jobs", "3")]).unwrap();
+    db.set_options_cf(&default, &[("block_based_table_factory", "{block_size=8K;}")]).unwrap();
+    assert_eq!((noted("max_background_jobs"), noted("default: block_size")), (0, 0));
+    db.drop_column_family(&db.column_family("later").unwrap()).unwrap();
+    assert_eq!(noted("column family later"), 0);
+    let log = String::from_utf8(read_file(&file_system, Path::new("/db/LOG")).unwrap()).unwrap();
+    for text in ["max_open_files = -7", "use_fsync = true", "write_buffer_size = 16384", "write_buffer_size = 1 is"] {
+        assert!(log.contains(text), "{text}: {log}");
+    }
+    db.close().unwrap();
+    let names = file_system.children(Path::new("/db")).unwrap();
+    let newest = names.iter().rfind(|name| name.starts_with("OPTIONS-")).unwrap();
+    let written = String::from_utf8(read_file(&file_system, &Path::new("/db").join(newest)).unwrap()).unwrap();
+    for kept in ["use_fsync=true", "max_background_flushes=2", "block_size=8192", "max_open_files=20"] {
+        assert!(written.contains(kept), "{kept}");
+    }
+}
+
+#[test]
+fn options_that_mean_nothing_are_refused_all_at_once() {
+    let mut options = options_on(&MemoryFileSystem::new());
+    options.keep_log_file_num = 0;
+    let mut family = ColumnFamilyOptions::default();
+    family.max_bytes_for_level_multiplier = f64::NAN;
+    family.table.format_version = 99;
     let error = Db::open_cf("/db", options, vec![("default".to_owned(), family)]).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    for name in ["max_background_jobs", "max_open_files", "num_levels", "block_size"] {
+    for name in ["keep_log_file_num", "max_bytes_for_level_multiplier", "format_version = 99"] {
         assert!(error.to_string().contains(name), "{name}: {error}");
     }
     let db = open();
     let default = db.default_column_family().unwrap();
     let error =
-        db.set_options_cf(&default, &[("num_levels", "3"), ("no_such", "1"), ("write_buffer_size", "1")]).unwrap_err();
+        db.set_options_cf(&default, &[("num_levels", "3"), ("no_such", "1"), ("write_buffer_size", "x")]).unwrap_err();
     for name in ["num_levels", "no_such", "write_buffer_size"] {
         assert!(error.to_string().contains(name), "{name}: {error}");
     }

@@ -12,7 +12,7 @@ mod large_partitions;
 pub use large_partitions::LargePartitions;
 
 use ferrock_base::checksum::ChecksumType;
-use ferrock_base::option_table::OptionValue;
+use ferrock_base::option_table::{OptionValue, Violation};
 use ferrock_base::{option_enum, option_table};
 use ferrock_format::footer::{LATEST_FORMAT_VERSION, OLDEST_WRITTEN_FORMAT_VERSION};
 
@@ -226,7 +226,7 @@ option_table! {
         /// Bytes of a data block before compression.
         mutable block_size: u64 = 4096, 1..=(1 << 31);
         /// Percent of the block size by which a block may stay smaller, so that the next entry does not exceed it.
-        mutable block_size_deviation: i32 = 10, 0..=100;
+        mutable block_size_deviation: i32 = 10, 0..=100 => 0;
         /// Entries between restarts of data blocks.
         mutable block_restart_interval: i32 = 16, 1..=i32::MAX;
         /// Entries between restarts of index blocks.
@@ -319,6 +319,20 @@ impl std::fmt::Display for UnsupportedOption {
 }
 
 impl BlockBasedTableOptions {
+    /// Values for which there is no nearest one: a later format, and a block whose size its 32-bit offsets cannot hold.
+    #[must_use]
+    pub fn meaningless(&self) -> Vec<Violation> {
+        let is_unknown_format = self.format_version > LATEST_FORMAT_VERSION;
+        let is_beyond_offsets = self.block_size > u64::from(u32::MAX);
+        let mut all = self.violations();
+        all.retain(|violation| match &violation.name[..] {
+            "format_version" => is_unknown_format,
+            "block_size" => is_beyond_offsets,
+            _ => false,
+        });
+        all
+    }
+
     /// Values that ask for something that is not built yet. An engine logs them when they come from an OPTIONS file and
     /// refuses them when its caller set them.
     #[must_use]
@@ -386,5 +400,20 @@ mod tests {
         assert_eq!(options.metadata_cache_options.partition_pinning, PinningTier::All);
         options.format_version = 1;
         assert_eq!(options.violations().len(), 1);
+    }
+
+    #[test]
+    fn a_later_format_is_not_brought_to_a_known_one() {
+        let names = |options: &BlockBasedTableOptions| -> Vec<String> {
+            options.meaningless().into_iter().map(|violation| violation.name).collect()
+        };
+        let mut options =
+            BlockBasedTableOptions { format_version: 1, block_size: 0, ..BlockBasedTableOptions::default() };
+        assert_eq!(names(&options), Vec::<String>::new());
+        options.bring_into_bounds();
+        assert_eq!((options.format_version, options.block_size), (OLDEST_WRITTEN_FORMAT_VERSION, 1));
+        options.format_version = LATEST_FORMAT_VERSION + 1;
+        options.block_size = 1 << 32;
+        assert_eq!(names(&options), ["format_version", "block_size"]);
     }
 }

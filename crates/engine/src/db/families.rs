@@ -4,8 +4,9 @@ use super::flush::LogChange;
 use super::open::new_family_state;
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
-use crate::options::{ColumnFamilyOptions, WriteOptions};
+use crate::options::{ColumnFamilyOptions, DbOptions, WriteOptions, notes_of};
 use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_format::options_file::value::parse_struct;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -13,7 +14,9 @@ impl Db {
     /// Creates a column family, durably.
     ///
     /// # Errors
-    /// `Invalid argument` when it exists, its name is empty, or an option is out of its bounds.
+    /// `Invalid argument` when it exists, its name is empty, or an option means nothing; `Not implemented` for a value
+    /// that asks for what is not built. A number that is only out of its bounds is brought to the nearest good one, which
+    /// [`option_notes`](Self::option_notes) tells.
     pub fn create_column_family(&self, name: &str, options: ColumnFamilyOptions) -> Result<ColumnFamily> {
         let core = self.core();
         core.check_open()?;
@@ -24,7 +27,13 @@ impl Db {
         if let Some(first) = options.unsupported().first() {
             return Err(Error::not_supported(format!("column family {name}: {first}")));
         }
-        let data = core.create_family(name, options.sanitized())?;
+        let families = [(name.to_owned(), options)];
+        let mut notes = notes_of(&DbOptions::default(), &families);
+        let [(_, mut options)] = families;
+        let place = format!("column family {name}");
+        notes.extend(options.settle().iter().map(|adjustment| format!("{place}: {adjustment}")));
+        let data = core.create_family(name, options)?;
+        core.replace_option_notes(&place, &[""], notes);
         core.write_options_file()?;
         Ok(ColumnFamily { data })
     }
@@ -35,6 +44,7 @@ impl Db {
         let core = self.core();
         core.check_open()?;
         core.drop_family(&family.data)?;
+        core.replace_option_notes(&format!("column family {}", family.name()), &[""], Vec::new());
         core.write_options_file()?;
         core.delete_obsolete_files();
         Ok(())
@@ -65,10 +75,11 @@ impl Db {
     }
 
     /// Changes options that are mutable while the database is open, and writes a new OPTIONS file. What says how tables
-    /// are read counts for those that are opened from then on.
+    /// are read counts for those that are opened from then on. A number that is out of its bounds is brought to the nearest
+    /// good one, which [`option_notes`](Self::option_notes) tells.
     ///
     /// # Errors
-    /// `Invalid argument` names every option that does not exist, is fixed, or is out of its bounds, `Not implemented` a
+    /// `Invalid argument` names every option that does not exist, is fixed, or means nothing, `Not implemented` a
     /// value that asks for what is not built; then none changes.
     pub fn set_options_cf(&self, family: &ColumnFamily, changes: &[(&str, &str)]) -> Result<()> {
         let core = self.core();
@@ -79,8 +90,10 @@ impl Db {
         let mut options = (*before).clone();
         let mut problems = Vec::new();
         for (name, value) in changes {
-            if let Err(error) = options.set_mutable(name, value) {
-                problems.push(error.message().to_owned());
+            match options.set_mutable(name, value) {
+                Err(error) if error.kind() == ErrorKind::NotSupported => return Err(error),
+                Err(error) => problems.push(error.message().to_owned()),
+                Ok(()) => {}
             }
         }
         problems.extend(options.violations().iter().map(ToString::to_string));
@@ -92,8 +105,15 @@ impl Db {
         if let Some(first) = options.unsupported().iter().find(|value| !known.contains(value)) {
             return Err(Error::not_supported(format!("column family {}: {first}", family.name())));
         }
-        let options = Arc::new(options.sanitized());
+        let place = format!("column family {}", family.name());
+        let mut notes = Vec::new();
+        notes.extend(options.settle().iter().map(|adjustment| format!("{place}: {adjustment}")));
+        let named = [(family.name().to_owned(), options)];
+        notes.extend(notes_of(&DbOptions::default(), &named));
+        let [(_, options)] = named;
+        let options = Arc::new(options);
         core.versions.set_options(family.id(), Arc::clone(&options))?;
+        core.replace_option_notes(&place, &changed_names(changes), notes);
         family.data.table_cache.set_mutable(core.mutable_table_cache_params(&options));
         family.data.options.store(options);
         let mut state = core.state.lock();
@@ -108,7 +128,8 @@ impl Db {
         core.write_options_file()
     }
 
-    /// Changes options of the whole database that are mutable while it is open, and writes a new OPTIONS file.
+    /// Changes options of the whole database that are mutable while it is open, and writes a new OPTIONS file. Bounds and
+    /// errors are as for [`set_options_cf`](Self::set_options_cf).
     pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
         let core = self.core();
         core.check_open()?;
@@ -116,22 +137,20 @@ impl Db {
         let mut options = (*core.options.load_full()).clone();
         let mut problems = Vec::new();
         for (name, value) in changes {
-            match crate::options::DbSettings::TABLE.iter().find(|info| info.name == *name) {
-                None => problems.push(format!("no database option is called {name}")),
-                Some(info) if !info.flags.is_mutable => {
-                    problems.push(format!("option {name} cannot change while the database is open"));
-                }
-                Some(_) => {
-                    if let Err(error) = options.settings.set(name, value) {
-                        problems.push(error.message().to_owned());
-                    }
-                }
+            match options.set_mutable(name, value) {
+                Err(error) if error.kind() == ErrorKind::NotSupported => return Err(error),
+                Err(error) => problems.push(error.message().to_owned()),
+                Ok(()) => {}
             }
         }
         problems.extend(options.violations().iter().map(ToString::to_string));
         if !problems.is_empty() {
             return Err(Error::invalid_argument(problems.join("; ")));
         }
+        let mut notes: Vec<String> =
+            options.adjust().iter().map(|adjustment| format!("database: {adjustment}")).collect();
+        notes.extend(notes_of(&options, &[]));
+        core.replace_option_notes("database", &changed_names(changes), notes);
         core.info_log.set_level(options.info_log_level);
         core.controller.set_max_rate(options.delayed_write_rate);
         let options = Arc::new(options);
@@ -153,7 +172,27 @@ impl Db {
     }
 }
 
+/// The names of options that a call changes, those in the braces of a nested text too.
+fn changed_names<'a>(changes: &[(&'a str, &'a str)]) -> Vec<&'a str> {
+    let nested = changes.iter().filter_map(|(_, value)| parse_struct(value).ok()).flatten();
+    changes.iter().copied().chain(nested).map(|(name, _)| name).collect()
+}
+
 impl DbCore {
+    /// Forgets what was noted of options whose names begin like one of `names`, in `place`, and notes and logs what is new.
+    fn replace_option_notes(&self, place: &str, names: &[&str], notes: Vec<String>) {
+        let begins = |name: &&str| if name.is_empty() { format!("{place}: ") } else { format!("{place}: {name} = ") };
+        let old: Vec<String> = names.iter().map(begins).collect();
+        let mut all = self.option_notes.lock();
+        all.retain(|note| !old.iter().any(|begin| note.starts_with(begin)));
+        let new: Vec<String> = notes.into_iter().filter(|note| !all.contains(note)).collect();
+        new.iter().for_each(|note| self.info_log.warn(|| format!("options: {note}")));
+        // Of an option that another one's change adjusts, the last note stays.
+        let name_of = |note: &str| note.split_once(" = ").map(|(name, _)| format!("{name} = "));
+        all.retain(|note| !new.iter().filter_map(|new| name_of(new)).any(|begin| note.starts_with(&begin)));
+        all.extend(new);
+    }
+
     pub(crate) fn create_family(
         self: &Arc<Self>,
         name: &str,

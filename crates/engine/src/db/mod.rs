@@ -196,7 +196,7 @@ pub(crate) struct DbCore {
     pub(crate) statistics: Statistics,
     /// When statistics were last dumped into the LOG, in monotonic microseconds.
     pub(crate) last_stats_dump_us: AtomicU64,
-    pub(crate) option_notes: Vec<String>,
+    pub(crate) option_notes: Mutex<Vec<String>>,
     lock: Mutex<Option<Box<dyn FileLock>>>,
 }
 
@@ -338,11 +338,12 @@ impl Db {
         self.core().visible()
     }
 
-    /// Settings that do not do what they do in RocksDB: those of the OPTIONS file that could not be taken over as they
-    /// are, and compaction styles that have no automatic compaction here.
+    /// Settings that do not do what was asked for: values that were out of their bounds and what is used instead, hints
+    /// without effect here, what an OPTIONS file has and could not be taken over as it is, and compaction styles that have
+    /// no automatic compaction here. Of an option that is set again and again, the last note stays.
     #[must_use]
-    pub fn option_notes(&self) -> &[String] {
-        &self.core().option_notes
+    pub fn option_notes(&self) -> Vec<String> {
+        self.core().option_notes.lock().clone()
     }
 
     /// A state of the whole database that stays readable until the last clone of the snapshot goes.

@@ -171,14 +171,22 @@ struct Opener {
 impl Opener {
     fn new(
         path: &Path,
-        options: DbOptions,
-        families: Vec<ColumnFamilyDescriptor>,
-        notes: Vec<String>,
+        mut options: DbOptions,
+        mut families: Vec<ColumnFamilyDescriptor>,
+        mut notes: Vec<String>,
         wal_dir_from: WalDirFrom,
     ) -> Result<Self> {
         check_options(&options, &families)?;
         let file_system = file_system_of(&options)?;
-        let families = families.into_iter().map(|(name, options)| (name, options.sanitized())).collect();
+        for note in crate::options::notes_of(&options, &families) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes.extend(options.adjust().iter().map(|adjustment| format!("database: {adjustment}")));
+        for (name, family) in &mut families {
+            notes.extend(family.settle().iter().map(|adjustment| format!("column family {name}: {adjustment}")));
+        }
         Ok(Self { path: path.to_path_buf(), options, families, notes, wal_dir_from, file_system })
     }
 
@@ -451,7 +459,7 @@ impl Opener {
             is_closing: AtomicBool::new(false),
             has_unlogged_writes: AtomicBool::new(false),
             statistics: Statistics::default(),
-            option_notes: self.notes.clone(),
+            option_notes: Mutex::new(self.notes.clone()),
             lock: Mutex::new(lock),
             options: ArcSwap::from_pointee(self.options.clone()),
         });
@@ -478,7 +486,7 @@ fn does_not_exist(path: &Path) -> Error {
     Error::invalid_argument(format!("{} does not exist (create_if_missing is false)", path.display()))
 }
 
-/// Every option out of its bounds, in one error.
+/// Every option that means nothing, in one error.
 fn check_options(options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Result<()> {
     let mut problems: Vec<String> = options.violations().iter().map(ToString::to_string).collect();
     let mut names = BTreeSet::new();

@@ -131,7 +131,7 @@ impl DbCore {
             "block-cache-entry-stats" | "fast-block-cache-entry-stats" => {
                 Some(super::cache_stats::text(self.block_cache_of(&pinned.options)))
             }
-            "ferrock.options-without-effect" | "options-without-effect" => Some(self.option_notes.join("\n")),
+            "ferrock.options-without-effect" | "options-without-effect" => Some(self.option_notes.lock().join("\n")),
             "ferrock.data-block-index" => Some(match pinned.options.table.data_block_index_type {
                 DataBlockIndexType::Auto => data.hash_index_choice.last().to_string(),
                 fixed => format!("{}: as the option says", fixed.format_option()),

@@ -149,7 +149,7 @@ option_table! {
         /// Bytes of a memtable after which it is flushed.
         mutable write_buffer_size: usize = 64 << 20, (64 << 10)..=(64 << 30);
         /// Memtables that may exist at once; writers stop when one more is needed.
-        mutable max_write_buffer_number: i32 = 2, 1..=i32::MAX;
+        mutable max_write_buffer_number: i32 = 2, 2..=i32::MAX;
         /// Full memtables that are flushed into one file together.
         fixed min_write_buffer_number_to_merge: i32 = 1, 1..=i32::MAX;
         /// Bytes that a memtable takes from the allocator at a time, rounded up to 4 KiB; only its first block is always
@@ -157,7 +157,7 @@ option_table! {
         /// 0: an eighth of `write_buffer_size`, at most 1 MiB.
         mutable arena_block_size: usize = 0;
         /// Share of the write buffer for a Bloom filter over the memtable; 0: none.
-        mutable memtable_prefix_bloom_size_ratio: f64 = 0.0, 0.0..=1.0;
+        mutable memtable_prefix_bloom_size_ratio: f64 = 0.0, 0.0..=0.25;
         /// The memtable's filter also holds whole keys.
         mutable memtable_whole_key_filtering: bool = false;
         /// Levels of the tree.
@@ -262,11 +262,16 @@ impl DerefMut for ColumnFamilyOptions {
 }
 
 impl ColumnFamilyOptions {
-    /// Every value out of its bounds, alone or against the others.
+    /// Every value that means nothing, alone or with the others. A number that is only out of its bounds is none of them:
+    /// it is brought to the nearest good one when the family is opened.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
-        let mut violations = self.settings.violations();
-        violations.extend(self.table.violations());
+        let (mut settings, mut table) = (self.settings.clone(), self.table.clone());
+        settings.bring_into_bounds();
+        table.bring_into_bounds();
+        let mut violations = settings.violations();
+        violations.extend(table.violations());
+        violations.extend(self.table.meaningless());
         let charged = self.cache_usage.enabled();
         if self.table.no_block_cache && !charged.is_empty() {
             violations.push(Violation {
@@ -276,16 +281,6 @@ impl ColumnFamilyOptions {
             });
         }
         let settings = &self.settings;
-        if settings.level0_stop_writes_trigger < settings.level0_file_num_compaction_trigger {
-            violations.push(Violation {
-                name: "level0_stop_writes_trigger".to_owned(),
-                value: settings.level0_stop_writes_trigger.to_string(),
-                bound: format!(
-                    "below level0_file_num_compaction_trigger = {}",
-                    settings.level0_file_num_compaction_trigger
-                ),
-            });
-        }
         for kind in std::iter::once(settings.compression)
             .chain(settings.compression_per_level.iter().copied())
             .chain(settings.bottommost_compression.0)
@@ -344,57 +339,6 @@ impl ColumnFamilyOptions {
         all
     }
 
-    /// Sets a mutable option of the family or of its tables from its text.
-    pub(crate) fn set_mutable(&mut self, name: &str, value: &str) -> ferrock_base::Result<()> {
-        let own = ColumnFamilySettings::TABLE.iter().find(|info| info.name == name);
-        let table = BlockBasedTableOptions::TABLE.iter().find(|info| info.name == name);
-        let (is_mutable, is_table) = match (own, table) {
-            (Some(info), _) => (info.flags.is_mutable, false),
-            (None, Some(info)) => (info.flags.is_mutable, true),
-            (None, None) => {
-                return Err(ferrock_base::Error::invalid_argument(format!("no column family option is called {name}")));
-            }
-        };
-        if !is_mutable {
-            return Err(ferrock_base::Error::invalid_argument(format!(
-                "option {name} cannot change while the database is open"
-            )));
-        }
-        if is_table { self.table.set(name, value).map(drop) } else { self.settings.set(name, value).map(drop) }
-    }
-
-    /// Brings options into the relations that the engine relies on, as RocksDB does at open.
-    #[must_use]
-    pub(crate) fn sanitized(mut self) -> Self {
-        let s = &mut self.settings;
-        s.max_write_buffer_number = s.max_write_buffer_number.max(2);
-        s.min_write_buffer_number_to_merge =
-            s.min_write_buffer_number_to_merge.min(s.max_write_buffer_number - 1).max(1);
-        if s.compaction_style == CompactionStyle::Level {
-            s.num_levels = s.num_levels.max(2);
-        } else {
-            s.level_compaction_dynamic_level_bytes = false;
-        }
-        if s.level0_slowdown_writes_trigger >= 0 {
-            s.level0_slowdown_writes_trigger =
-                s.level0_slowdown_writes_trigger.max(s.level0_file_num_compaction_trigger);
-            s.level0_stop_writes_trigger = s.level0_stop_writes_trigger.max(s.level0_slowdown_writes_trigger);
-        }
-        if s.hard_pending_compaction_bytes_limit > 0 && s.soft_pending_compaction_bytes_limit > 0 {
-            s.soft_pending_compaction_bytes_limit =
-                s.soft_pending_compaction_bytes_limit.min(s.hard_pending_compaction_bytes_limit);
-        }
-        if s.max_compaction_bytes == 0 {
-            s.max_compaction_bytes = s.target_file_size_base.saturating_mul(25);
-        }
-        if s.arena_block_size == 0 {
-            s.arena_block_size = (s.write_buffer_size / 8).min(1 << 20);
-        }
-        s.arena_block_size = s.arena_block_size.checked_next_multiple_of(4 << 10).unwrap_or(s.arena_block_size);
-        s.memtable_prefix_bloom_size_ratio = s.memtable_prefix_bloom_size_ratio.min(0.25);
-        self
-    }
-
     /// Compression of a table written to `level`. `base_level` is the first level below 0 that holds data.
     #[must_use]
     pub(crate) fn compression_for(
@@ -441,33 +385,6 @@ mod tests {
         assert_eq!(CompressionSettings::parse_option("{}").unwrap(), CompressionSettings::default());
         assert_eq!(CompressionSettings::parse_option("1:2:3:4:5:6:true:8"), None);
         assert!(CompressionSettings::default().format_option().contains("level=32767"));
-    }
-
-    #[test]
-    fn every_violation_is_reported_at_once() {
-        let mut options = ColumnFamilyOptions::default();
-        options.write_buffer_size = 1;
-        options.num_levels = 0;
-        options.level0_stop_writes_trigger = 2;
-        let names: Vec<String> = options.violations().into_iter().map(|violation| violation.name).collect();
-        assert_eq!(names, ["write_buffer_size", "num_levels", "level0_stop_writes_trigger"]);
-    }
-
-    #[test]
-    fn arena_blocks_have_their_default_and_whole_pages() {
-        let sanitized = |write_buffer_size, arena_block_size| {
-            let mut options = ColumnFamilyOptions::default();
-            options.write_buffer_size = write_buffer_size;
-            options.arena_block_size = arena_block_size;
-            options.sanitized().arena_block_size
-        };
-        assert_eq!(sanitized(64 << 20, 0), 1 << 20, "capped");
-        assert_eq!(sanitized(4 << 20, 0), 512 << 10, "an eighth of the buffer");
-        assert_eq!(sanitized(100_000, 0), 16 << 10, "rounded up");
-        assert_eq!(sanitized(64 << 20, 5000), 8 << 10);
-        assert_eq!(sanitized(64 << 20, 1), 4 << 10);
-        assert_eq!(sanitized(64 << 20, 3 << 20), 3 << 20);
-        assert_eq!(sanitized(64 << 20, usize::MAX), usize::MAX, "no overflow");
     }
 
     #[test]

@@ -26,6 +26,9 @@ option_enum! {
     }
 }
 
+/// Table files kept open when the bound that was set means nothing; RocksDB keeps at least so many.
+const LEAST_BOUND_OF_OPEN_FILES: i32 = 20;
+
 option_table! {
     /// Settings of a whole database.
     pub struct DbSettings {
@@ -38,7 +41,7 @@ option_table! {
         /// Refuse to go on after the first sign of damage: in recovery, and in background work.
         fixed paranoid_checks: bool = true;
         /// Table files kept open; -1 keeps all. A small number bounds descriptors and memory and opens tables on demand.
-        fixed max_open_files: i32 = -1, -1..=i32::MAX;
+        fixed max_open_files: i32 = -1, -1..=i32::MAX => LEAST_BOUND_OF_OPEN_FILES;
         /// Threads that open tables when the database opens.
         fixed max_file_opening_threads: i32 = 16, 1..=1024;
         /// Flushes and compactions at once; a quarter of them (at least one) flush.
@@ -135,10 +138,21 @@ impl DerefMut for DbOptions {
 }
 
 impl DbOptions {
-    /// Every value out of its bounds.
+    /// Every value that means nothing. A number that is only out of its bounds is none of them: it is brought to the nearest
+    /// good one when the database is opened.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
-        self.settings.violations()
+        let mut settings = self.settings.clone();
+        settings.bring_into_bounds();
+        let mut violations = settings.violations();
+        if self.settings.keep_log_file_num == 0 {
+            violations.push(Violation {
+                name: "keep_log_file_num".to_owned(),
+                value: "0".to_owned(),
+                bound: "not a number of files: keep at least the LOG that is being written".to_owned(),
+            });
+        }
+        violations
     }
 
     /// Bytes of LOG after which a new one is begun.

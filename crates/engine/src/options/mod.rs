@@ -1,6 +1,7 @@
 //! Options: settings (serialisable, from option tables), components (not), and the
 //! OPTIONS file that keeps the settings.
 
+mod adjust;
 mod column_family;
 mod components;
 mod db;
@@ -32,5 +33,6 @@ pub use passthrough::{
     COLUMN_FAMILY_OPTIONS as COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS as DB_OPTIONS_WITHOUT_EFFECT,
     DefaultText, Passthrough,
 };
+pub(crate) use persist::notes_of;
 pub use persist::{LoadedOptions, from_file, load_latest, to_file};
 pub use text::apply_text;

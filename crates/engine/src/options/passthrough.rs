@@ -2,11 +2,18 @@
 //!
 //! They are kept, so that a directory's OPTIONS file survives a visit by this engine:
 //! a value read from a foreign file is written back. A value other than the default is
-//! said in the LOG and in the property `ferrock.options-without-effect`. A caller who
-//! *sets* one to something else than its default is told `Not implemented`.
+//! said in the LOG and in the property `ferrock.options-without-effect`. What a caller *sets* depends on the option:
+//!
+//! - a [hint](HINTS) changes how fast or in how many pieces the work is done, and neither what is stored nor what a
+//!   caller relies on. It is kept and said like a value of a file.
+//! - every other one is refused as `Not implemented` unless it is the default: a caller that asks for an atomic flush or
+//!   for checksums of files must not believe to have them.
 
-use ferrock_base::option_table::OptionValue;
+use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::{Error, Result};
+use ferrock_format::compression::CompressionType;
+use ferrock_format::options_file::canonical_name;
+use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
 use std::collections::BTreeMap;
 
 /// Name and default text, as RocksDB 11.8 writes them.
@@ -145,6 +152,181 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
 /// Options of block-based tables without effect.
 pub const TABLE_OPTIONS: &[DefaultText] = &[];
 
+/// Options whose other values are accepted from a caller, too, and do nothing: they say how much of something to do at
+/// once, when, or with what precautions, or weaken a guarantee that is kept here in any case.
+const HINTS: &[&str] = &[
+    "allow_data_in_errors",
+    "async_wal_precreate",
+    "avoid_unnecessary_blocking_io",
+    "background_close_inactive_wals",
+    "blob_compaction_readahead_size",
+    "blob_compression_opts",
+    "blob_compression_type",
+    "blob_direct_write_partitions",
+    "blob_file_size",
+    "blob_file_starting_level",
+    "blob_garbage_collection_age_cutoff",
+    "blob_garbage_collection_force_threshold",
+    "bloom_locality",
+    "bottommost_file_compaction_delay",
+    "compaction_options_fifo",
+    "compaction_options_universal",
+    "compaction_verify_record_count",
+    "db_host_id",
+    "default_temperature",
+    "default_write_temperature",
+    "delete_obsolete_files_period_micros",
+    "dump_malloc_stats",
+    "enable_pipelined_write",
+    "enable_thread_tracking",
+    "enable_write_thread_adaptive_yield",
+    "enforce_single_del_contracts",
+    "enforce_write_buffer_manager_during_recovery",
+    "experimental_mempurge_threshold",
+    "fast_sst_open",
+    "flush_verify_memtable_count",
+    "follower_catchup_retry_count",
+    "follower_catchup_retry_wait_ms",
+    "follower_refresh_catchup_period_ms",
+    "inplace_update_num_locks",
+    "inplace_update_support",
+    "is_fd_close_on_exec",
+    "last_level_temperature",
+    "log_file_time_to_roll",
+    "log_readahead_size",
+    "lowest_used_cache_tier",
+    "manifest_preallocation_size",
+    "max_background_compactions",
+    "max_background_flushes",
+    "max_compaction_trigger_wakeup_seconds",
+    "max_subcompactions",
+    "max_successive_merges",
+    "max_write_buffer_size_to_maintain",
+    "memtable_avg_op_scan_flush_trigger",
+    "memtable_batch_lookup_optimization",
+    "memtable_factory",
+    "memtable_huge_page_size",
+    "memtable_insert_with_hint_prefix_extractor",
+    "memtable_max_range_deletions",
+    "memtable_op_scan_flush_trigger",
+    "metadata_write_temperature",
+    "min_blob_size",
+    "min_tombstones_for_range_conversion",
+    "open_files_async",
+    "optimize_manifest_for_recovery",
+    "prefix_seek_opt_in_only",
+    "prepopulate_blob_cache",
+    "read_io_executor_threads",
+    "read_triggered_compaction_threshold",
+    "recycle_log_file_num",
+    "report_bg_io_stats",
+    "reuse_manifest_on_open",
+    "sample_for_compression",
+    "skip_stats_update_on_db_open",
+    "stats_history_buffer_size",
+    "stats_persist_period_sec",
+    "strict_bytes_per_sync",
+    "strict_max_successive_merges",
+    "table_cache_numshardbits",
+    "target_file_size_is_upper_bound",
+    "uncache_aggressiveness",
+    "unordered_write",
+    "use_adaptive_mutex",
+    "use_direct_io_for_compaction_reads",
+    "use_fsync",
+    "wal_write_temperature",
+    "write_thread_max_yield_usec",
+    "write_thread_slow_yield_usec",
+];
+
+/// Options of the tables above that RocksDB lets change while a database is open.
+const MUTABLE: &[&str] = &[
+    "blob_compaction_readahead_size",
+    "blob_compression_opts",
+    "blob_compression_type",
+    "blob_file_size",
+    "blob_file_starting_level",
+    "blob_garbage_collection_age_cutoff",
+    "blob_garbage_collection_force_threshold",
+    "block_protection_bytes_per_key",
+    "bottommost_file_compaction_delay",
+    "compaction_options_fifo",
+    "compaction_options_universal",
+    "compression_manager",
+    "default_write_temperature",
+    "delete_obsolete_files_period_micros",
+    "enable_blob_files",
+    "enable_blob_garbage_collection",
+    "experimental_mempurge_threshold",
+    "fast_sst_open",
+    "inplace_update_num_locks",
+    "last_level_temperature",
+    "manifest_preallocation_size",
+    "max_background_compactions",
+    "max_background_flushes",
+    "max_compaction_trigger_wakeup_seconds",
+    "max_subcompactions",
+    "max_successive_merges",
+    "memtable_avg_op_scan_flush_trigger",
+    "memtable_huge_page_size",
+    "memtable_max_range_deletions",
+    "memtable_op_scan_flush_trigger",
+    "memtable_protection_bytes_per_key",
+    "memtable_verify_per_key_checksum_on_seek",
+    "min_blob_size",
+    "min_tombstones_for_range_conversion",
+    "optimize_manifest_for_recovery",
+    "paranoid_file_checks",
+    "paranoid_memory_checks",
+    "preclude_last_level_data_seconds",
+    "prepopulate_blob_cache",
+    "preserve_internal_time_seconds",
+    "read_triggered_compaction_threshold",
+    "report_bg_io_stats",
+    "sample_for_compression",
+    "stats_history_buffer_size",
+    "stats_persist_period_sec",
+    "strict_bytes_per_sync",
+    "strict_max_successive_merges",
+    "target_file_size_is_upper_bound",
+    "uncache_aggressiveness",
+    "verify_manifest_content_on_close",
+    "verify_output_flags",
+];
+
+/// Options that RocksDB takes as text and never writes into an OPTIONS file; here only their defaults have a meaning.
+pub(crate) const NEVER_WRITTEN: &[DefaultText] = &[
+    ("blob_cache", "nullptr"),
+    ("block_cache_compressed", "nullptr"),
+    ("compaction_service", "nullptr"),
+    ("daily_offpeak_time_utc", ""),
+    ("env", "nullptr"),
+    ("info_log", "nullptr"),
+    ("persistent_cache", "nullptr"),
+    ("rate_limiter", "nullptr"),
+    ("rate_limiter_bytes_per_sec", "0"),
+    ("row_cache", "nullptr"),
+    ("sst_file_manager", "nullptr"),
+    ("statistics", "nullptr"),
+    ("table_properties_collectors", ""),
+    ("write_buffer_manager", "nullptr"),
+];
+
+const TEMPERATURES: &[&str] = &["kUnknown", "kHot", "kWarm", "kCool", "kCold", "kIce"];
+
+/// Names of the memtables that RocksDB has, and of its skip list among them.
+const MEMTABLES: &[&str] = &[
+    "SkipListFactory",
+    "skip_list",
+    "VectorRepFactory",
+    "vector",
+    "HashSkipListRepFactory",
+    "prefix_hash",
+    "HashLinkListRepFactory",
+    "hash_linkedlist",
+];
+const SKIP_LISTS: &[&str] = &["SkipListFactory", "skip_list"];
+
 /// Defaults as later releases write them, with fields that 7.8 does not know.
 const LATER_DEFAULTS: &[DefaultText] = &[
     (
@@ -231,7 +413,7 @@ impl Passthrough {
     /// Keeps what an OPTIONS file says; also names that no table lists.
     pub fn keep(&mut self, table: &[DefaultText], name: &str, text: &str) {
         let default = table.iter().find(|(known, _)| *known == name).map(|(_, default)| *default);
-        if default == Some(text.trim()) || LATER_DEFAULTS.contains(&(name, text.trim())) {
+        if default.is_some_and(|default| is_default(name, text.trim(), default)) {
             self.values.remove(name);
         } else {
             self.values.insert(name.to_owned(), text.trim().to_owned());
@@ -239,15 +421,44 @@ impl Passthrough {
     }
 
     /// Takes a value that a caller sets. `Ok(false)`: no option has that name.
+    ///
+    /// # Errors
+    /// `Invalid argument` for a text that is no value of the option, `Not implemented` for one that asks for what is not
+    /// built and is no mere hint.
     pub fn set(&mut self, table: &[DefaultText], name: &str, text: &str) -> Result<bool> {
+        let name = canonical_name(name);
         let Some((_, default)) = table.iter().find(|(known, _)| *known == name) else { return Ok(false) };
-        let is_same_boolean =
-            || bool::parse_option(default).is_some_and(|value| bool::parse_option(text) == Some(value));
-        if *default == text.trim() || is_same_boolean() {
+        let text = text.trim();
+        if is_default(name, text, default) {
             self.values.remove(name);
             return Ok(true);
         }
-        Err(Error::not_supported(format!("option {name} = {text}: only its default {default} works")))
+        if !is_value(name, text, default) {
+            return Err(Error::invalid_argument(format!(
+                "option {name}: {text:?} is no value of it; its default is {default}"
+            )));
+        }
+        if HINTS.binary_search(&name).is_err() {
+            return Err(Error::not_supported(format!(
+                "option {name} = {text} is not built yet: only its default {default} works, so leave the option out"
+            )));
+        }
+        let is_bare_struct = default.starts_with('{') && !text.starts_with('{');
+        let text = if is_bare_struct { format!("{{{text}}}") } else { text.to_owned() };
+        self.values.insert(name.to_owned(), text);
+        Ok(true)
+    }
+
+    /// Takes a value that a caller sets while the database is open. `Ok(false)`: no option has that name.
+    ///
+    /// # Errors
+    /// As for [`set`](Self::set), and `Invalid argument` for an option that is fixed.
+    pub(crate) fn set_mutable(&mut self, table: &[DefaultText], name: &str, text: &str) -> Result<bool> {
+        let known = canonical_name(name);
+        if table.iter().any(|(row, _)| *row == known) && MUTABLE.binary_search(&known).is_err() {
+            return Err(Error::invalid_argument(format!("option {name} cannot change while the database is open")));
+        }
+        self.set(table, name, text)
     }
 
     /// The text of an option without effect.
@@ -268,16 +479,107 @@ impl Passthrough {
     }
 }
 
+/// True for a text that says the same as the default of an option.
+fn is_default(name: &str, text: &str, default: &str) -> bool {
+    let is_same = |text: &str, default: &str| {
+        let is_null = default == NULL_OBJECT && text.is_empty();
+        is_null || text == default || (default.starts_with('{') && is_part_of(text, default))
+    };
+    let is_same_value = || match default {
+        "true" | "false" => bool::parse_option(text) == bool::parse_option(default),
+        _ if default.parse::<i64>().is_ok() => parse_integer(text) == parse_integer(default),
+        _ => default.parse::<f64>().is_ok_and(|value| f64::parse_option(text) == Some(value)),
+    };
+    is_same(text, default)
+        || is_same_value()
+        || LATER_DEFAULTS.iter().any(|(known, later)| *known == name && is_same(text, later))
+        || (name == "memtable_factory"
+            && SKIP_LISTS.contains(&text.trim_matches(['{', '}', ';']).trim_start_matches("id=")))
+}
+
+/// True when every field of a struct has the value that it has in another one.
+fn is_part_of(text: &str, whole: &str) -> bool {
+    let (Ok(fields), Ok(whole)) = (parse_struct(text), parse_struct(whole)) else { return false };
+    fields.iter().all(|field| whole.contains(field))
+}
+
+/// True for a text that is of the kind of the default of an option: a number for a number, a known name for a name.
+fn is_value(name: &str, text: &str, default: &str) -> bool {
+    let is_one_of = |names: &[&str]| names.contains(&text);
+    match name {
+        "memtable_factory" => {
+            let text = text.strip_prefix('{').unwrap_or(text);
+            let id = text.strip_prefix("id=").unwrap_or(text).split([':', ';', '}']).next().unwrap_or_default();
+            MEMTABLES.contains(&id.trim())
+        }
+        "lowest_used_cache_tier" => is_one_of(&["kVolatileTier", "kVolatileCompressedTier", "kNonVolatileBlockTier"]),
+        "prepopulate_blob_cache" => is_one_of(&["kDisable", "kFlushOnly"]),
+        "blob_compression_type" | "wal_compression" => CompressionType::parse_option(text).is_some(),
+        _ if name.ends_with("_temperature") => is_one_of(TEMPERATURES),
+        _ if default.starts_with('{') => parse_struct(text).is_ok(),
+        _ if bool::parse_option(default).is_some() && default.len() > 1 => bool::parse_option(text).is_some(),
+        _ if default.parse::<i64>().is_ok() => parse_integer(text).is_some(),
+        _ if default.parse::<f64>().is_ok() => f64::parse_option(text).is_some(),
+        _ => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn newer_names_are_sorted_for_the_search() {
-        assert!(NEWER_THAN_7_8.is_sorted());
+        assert!(NEWER_THAN_7_8.is_sorted() && HINTS.is_sorted() && MUTABLE.is_sorted());
+        for name in HINTS.iter().chain(MUTABLE) {
+            let mut rows = DB_OPTIONS.iter().chain(COLUMN_FAMILY_OPTIONS);
+            assert!(rows.any(|(known, _)| known == name), "{name} is no option without effect");
+        }
         assert!(is_left_out("fast_sst_open", "false", "false"));
         assert!(!is_left_out("fast_sst_open", "true", "false"));
         assert!(!is_left_out("atomic_flush", "false", "false"));
+    }
+
+    #[test]
+    fn a_hint_is_kept_and_what_a_caller_would_rely_on_is_refused() {
+        let mut kept = Passthrough::default();
+        for (name, text) in [
+            ("use_fsync", "true"),
+            ("max_background_compactions", "4"),
+            ("table_cache_numshardbits", "4"),
+            ("delete_obsolete_files_period_micros", "0"),
+            ("enable_pipelined_write", "1"),
+            ("lowest_used_cache_tier", "kVolatileTier"),
+        ] {
+            assert!(kept.set(DB_OPTIONS, name, text).unwrap(), "{name}");
+            assert_eq!(kept.get(DB_OPTIONS, name).as_deref(), Some(text));
+        }
+        assert!(kept.set(COLUMN_FAMILY_OPTIONS, "compaction_options_fifo", "max_table_files_size=5;").unwrap());
+        assert_eq!(
+            kept.get(COLUMN_FAMILY_OPTIONS, "compaction_options_fifo").as_deref(),
+            Some("{max_table_files_size=5;}")
+        );
+        assert!(kept.set(COLUMN_FAMILY_OPTIONS, "memtable_factory", "vector:10").unwrap());
+        assert!(kept.set(COLUMN_FAMILY_OPTIONS, "memtable_factory", "skip_list").unwrap());
+        assert!(kept.set(DB_OPTIONS, "use_fsync", "0").unwrap());
+        assert_eq!(kept.iter().count(), 6, "back at their defaults: {kept:?}");
+        for (name, text) in [
+            ("use_fsync", "perhaps"),
+            ("max_background_compactions", "many"),
+            ("metadata_write_temperature", "kLukewarm"),
+            ("WAL_ttl_seconds", "x"),
+        ] {
+            let error = kept.set(DB_OPTIONS, name, text).unwrap_err();
+            assert_eq!(error.kind(), ferrock_base::ErrorKind::InvalidArgument, "{error}");
+        }
+        for (name, text) in [("two_write_queues", "true"), ("allow_mmap_writes", "true"), ("WAL_ttl_seconds", "9")] {
+            let error = kept.set(DB_OPTIONS, name, text).unwrap_err();
+            assert_eq!(error.kind(), ferrock_base::ErrorKind::NotSupported, "{error}");
+        }
+        assert!(kept.set(COLUMN_FAMILY_OPTIONS, "memtable_factory", "mine").is_err());
+        assert!(kept.set_mutable(DB_OPTIONS, "max_background_compactions", "8").unwrap());
+        assert!(kept.set_mutable(DB_OPTIONS, "use_fsync", "true").is_err());
+        assert!(!kept.set_mutable(DB_OPTIONS, "no_such_option", "true").unwrap());
     }
 
     #[test]

@@ -83,10 +83,7 @@ pub fn from_file(file: &OptionsFile) -> LoadedOptions {
             },
         );
     }
-    for violation in loaded.db.settings.violations() {
-        notes.push(format!("database: {violation}; the default is used"));
-        reset(super::DbSettings::TABLE, &violation.name, |name, text| loaded.db.settings.set(name, text));
-    }
+    notes.extend(loaded.db.adjust().iter().map(|adjustment| format!("database: {adjustment}")));
     report(notes, "database", OptionScope::Db, &loaded.db.passthrough, passthrough::DB_OPTIONS);
     for section in &file.column_families {
         let options = family_from(section, notes);
@@ -137,18 +134,28 @@ fn take(
     }
 }
 
-fn reset(table: &[OptionInfo], name: &str, set: impl FnOnce(&str, &str) -> Result<bool>) {
-    if let Some(info) = table.iter().find(|info| info.name == name) {
-        let _ = set(name, &(info.default_text)());
-    }
-}
-
 fn report(notes: &mut Vec<String>, place: &str, scope: OptionScope, kept: &Passthrough, table: &[DefaultText]) {
     let is_said = |name: &str| is_deprecated(scope, name) || COMPONENTS.contains(&name);
     for (name, value) in kept.iter().filter(|(name, _)| !is_said(name)) {
         let known = if table.iter().any(|(known, _)| *known == name) { "has no effect" } else { "is not known" };
         notes.push(format!("{place}: {name} = {value} {known}; it is kept in the OPTIONS file"));
     }
+}
+
+/// What is to be said of options that a database or a family is opened with, beside adjustments: values without effect,
+/// and, where they come from a file, what is replaced by its nearest form.
+pub(crate) fn notes_of(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    report(&mut notes, "database", OptionScope::Db, &db.passthrough, passthrough::DB_OPTIONS);
+    for (name, options) in families {
+        let place = format!("column family {name}");
+        let table = passthrough::COLUMN_FAMILY_OPTIONS;
+        report(&mut notes, &place, OptionScope::ColumnFamily, &options.passthrough, table);
+        if options.is_from_file {
+            notes.extend(options.unsupported().iter().map(|option| format!("{place}: {option}")));
+        }
+    }
+    notes
 }
 
 fn family_from(section: &ColumnFamilySection, notes: &mut Vec<String>) -> ColumnFamilyOptions {
@@ -171,14 +178,12 @@ fn family_from(section: &ColumnFamilySection, notes: &mut Vec<String>) -> Column
             },
         );
     }
-    for violation in options.settings.violations() {
-        notes.push(format!("{place}: {violation}; the default is used"));
-        reset(super::ColumnFamilySettings::TABLE, &violation.name, |name, text| options.settings.set(name, text));
-    }
-    report(notes, &place, OptionScope::ColumnFamily, &options.passthrough, passthrough::COLUMN_FAMILY_OPTIONS);
     if let Some(table) = &section.table {
         take_table(&mut options, table, notes, &place);
     }
+    notes.extend(options.adjust().iter().map(|adjustment| format!("{place}: {adjustment}")));
+    report(notes, &place, OptionScope::ColumnFamily, &options.passthrough, passthrough::COLUMN_FAMILY_OPTIONS);
+    notes.extend(options.unsupported().iter().map(|option| format!("{place}: {option}")));
     options
 }
 
@@ -244,11 +249,6 @@ fn take_table(options: &mut ColumnFamilyOptions, section: &TableSection, notes: 
             },
         );
     }
-    for violation in options.table.violations() {
-        notes.push(format!("{place}: {violation}; the default is used"));
-        reset(BlockBasedTableOptions::TABLE, &violation.name, |name, text| options.table.set(name, text));
-    }
-    notes.extend(options.unsupported().iter().map(|option| format!("{place}: {option}")));
 }
 
 /// The OPTIONS file of a database.
@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(loaded.unknown, ["tomorrow"]);
         assert_eq!(loaded.db.max_background_jobs, 2);
         let family = loaded.column_family("default").unwrap();
-        assert_eq!(family.num_levels, 7);
+        assert_eq!(family.num_levels, 2, "the nearest for levels");
         let back = to_file(&loaded.db, &loaded.column_families).format().unwrap();
         for kept in
             ["# ferrock: tomorrow=1", "recycle_log_file_num=3", "merge_operator=MyOwn", "enable_blob_files=true"]

@@ -1,25 +1,27 @@
 //! Options from one line of text, as command lines and bindings give them:
 //! `write_buffer_size=8m;compression=kZSTD;block_based_table_factory={block_size=16k;filter_policy=bloomfilter:10};`
 //!
-//! Here the caller speaks, not a file: a name that nobody knows is an error, and so is asking for what is not built.
+//! Here the caller speaks, not a file: an unknown name is an error, and so is asking for what is not built. Hints without
+//! effect are kept ([`passthrough`]), and numbers out of their bounds are adjusted when the text is used.
 
-use super::passthrough;
-use super::{ColumnFamilyOptions, DbOptions};
+use super::passthrough::{self, Passthrough};
+use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings};
 use ferrock_base::merge;
 use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{Comparator, Error, Result, compaction_filter};
 use ferrock_cache::CacheOptions;
 use ferrock_format::filter::FilterPolicy;
-use ferrock_format::options_file::value::parse_struct;
+use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
 use ferrock_format::options_file::{OptionScope, is_deprecated};
-use ferrock_table::TableBlockCache;
+use ferrock_table::{BlockBasedTableOptions, TableBlockCache};
 
-/// Changes options of a database and of a column family by a text. Retired names are accepted and do nothing.
+/// Changes options of a database and of a column family by a text. Retired names are accepted and do nothing; hints that
+/// have no effect here are kept and noted when a database is opened.
 ///
 /// # Errors
 /// `Invalid argument` for a text that is no list of `name=value`, a name that is no option's, and a value that is not one
-/// of its option; `Not implemented` for a value that asks for what is not built. Then the options may have changed in part.
+/// of its option; `Not implemented` for a value that asks for what is not built and is no mere hint. Then the options may have changed in part.
 ///
 /// ```
 /// let (mut db, mut family) = (ferrock::DbOptions::default(), ferrock::ColumnFamilyOptions::default());
@@ -31,19 +33,16 @@ pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &s
     // What an OPTIONS file asked for stays; only what is new here is refused.
     let known = if family.is_from_file { family.unsupported() } else { Vec::new() };
     for (name, value) in parse_struct(text)? {
-        if name == "block_based_table_factory" {
-            apply_table_text(family, value)?;
-            continue;
-        }
         let is_known = set_component(family, name, value)?
             || db.settings.set(name, value)?
             || family.settings.set(name, value)?
             || db.passthrough.set(passthrough::DB_OPTIONS, name, value)?
             || family.passthrough.set(passthrough::COLUMN_FAMILY_OPTIONS, name, value)?
+            || Passthrough::default().set(passthrough::NEVER_WRITTEN, name, value)?
             || is_deprecated(OptionScope::Db, name)
             || is_deprecated(OptionScope::ColumnFamily, name);
         if !is_known {
-            return Err(Error::invalid_argument(format!("Extra option not recognized: {name}")));
+            return Err(not_recognized(name));
         }
     }
     match family.unsupported().into_iter().find(|value| !known.contains(value)) {
@@ -52,25 +51,100 @@ pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &s
     }
 }
 
+fn not_recognized(name: &str) -> Error {
+    Error::invalid_argument(format!("Extra option not recognized: {name}"))
+}
+
 /// Changes the options of a family's tables.
 fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
     for (name, value) in parse_struct(text)? {
         match name {
             "filter_policy" => family.filter_policy = FilterPolicy::parse(value)?,
+            "block_cache" if matches!(value, "" | NULL_OBJECT) => family.block_cache = None,
             "block_cache" => {
                 family.block_cache = Some(TableBlockCache::new(cache_options(value)?));
             }
             _ => {
                 let is_known = family.table.set(name, value)?
                     || family.passthrough.set(passthrough::TABLE_OPTIONS, name, value)?
+                    || Passthrough::default().set(passthrough::NEVER_WRITTEN, name, value)?
                     || is_deprecated(OptionScope::BlockBasedTable, name);
                 if !is_known {
-                    return Err(Error::invalid_argument(format!("Extra option not recognized: {name}")));
+                    return Err(not_recognized(name));
                 }
             }
         }
     }
     Ok(())
+}
+
+/// Which tables a family writes, as `BlockBasedTable` or as `{id=BlockBasedTable;block_size=8k;...}`.
+fn set_table_factory(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
+    const BUILT: &str = "BlockBasedTable";
+    let Some(rest) = text.trim().trim_start_matches('{').strip_prefix("id=") else {
+        return if text == BUILT { Ok(()) } else { Err(no_such_table(text)) };
+    };
+    let (id, options) = rest.trim_end_matches('}').split_once(';').unwrap_or((rest, ""));
+    if id.trim() == BUILT { apply_table_text(family, options) } else { Err(no_such_table(id)) }
+}
+
+fn no_such_table(name: &str) -> Error {
+    Error::not_supported(format!("table_factory = {name} is not built yet; leave it out, or at BlockBasedTable"))
+}
+
+/// What a change of an open family's options asks for that its tables do not have.
+enum NotMutable<'a> {
+    Unknown(&'a str),
+    Fixed(&'a str),
+}
+
+impl From<NotMutable<'_>> for Error {
+    fn from(what: NotMutable<'_>) -> Self {
+        Self::invalid_argument(match what {
+            NotMutable::Unknown(name) => format!("no column family option is called {name}"),
+            NotMutable::Fixed(name) => format!("option {name} cannot change while the database is open"),
+        })
+    }
+}
+
+impl DbOptions {
+    /// Sets an option that may change while the database is open from its text.
+    pub(crate) fn set_mutable(&mut self, name: &str, value: &str) -> Result<()> {
+        match DbSettings::TABLE.iter().find(|info| info.name == name) {
+            Some(info) if !info.flags.is_mutable => Err(NotMutable::Fixed(name).into()),
+            Some(_) => self.settings.set(name, value).map(drop),
+            None if self.passthrough.set_mutable(passthrough::DB_OPTIONS, name, value)? => Ok(()),
+            None if is_deprecated(OptionScope::Db, name) => Ok(()),
+            None => Err(Error::invalid_argument(format!("no database option is called {name}"))),
+        }
+    }
+}
+
+impl ColumnFamilyOptions {
+    /// Sets an option of the family or of its tables that may change while the database is open from its text.
+    pub(crate) fn set_mutable(&mut self, name: &str, value: &str) -> Result<()> {
+        if name == "block_based_table_factory" {
+            return parse_struct(value)?
+                .into_iter()
+                .try_for_each(|(name, value)| self.set_mutable_of_table(name, value));
+        }
+        match ColumnFamilySettings::TABLE.iter().find(|info| info.name == name) {
+            Some(info) if !info.flags.is_mutable => Err(NotMutable::Fixed(name).into()),
+            Some(_) => self.settings.set(name, value).map(drop),
+            None if self.passthrough.set_mutable(passthrough::COLUMN_FAMILY_OPTIONS, name, value)? => Ok(()),
+            None if is_deprecated(OptionScope::ColumnFamily, name) => Ok(()),
+            None => self.set_mutable_of_table(name, value),
+        }
+    }
+
+    fn set_mutable_of_table(&mut self, name: &str, value: &str) -> Result<()> {
+        match BlockBasedTableOptions::TABLE.iter().find(|info| info.name == name) {
+            Some(info) if !info.flags.is_mutable => Err(NotMutable::Fixed(name).into()),
+            Some(_) => self.table.set(name, value).map(drop),
+            None if is_deprecated(OptionScope::BlockBasedTable, name) => Ok(()),
+            None => Err(NotMutable::Unknown(name).into()),
+        }
+    }
 }
 
 /// Options of a cache: a size, or a list of RocksDB's names and our `fail_when_full`.
@@ -125,15 +199,12 @@ fn set_component(family: &mut ColumnFamilyOptions, name: &str, value: &str) -> R
         "prefix_extractor" => family.prefix_extractor = PrefixExtractor::built_in(value)?,
         "compaction_filter" => {
             family.compaction_filter = compaction_filter::built_in(value);
-            if family.compaction_filter.is_none() && !matches!(value, "" | "nullptr") {
+            if family.compaction_filter.is_none() && !matches!(value, "" | NULL_OBJECT) {
                 return Err(Error::not_supported(format!("compaction filter {value} is not built in")));
             }
         }
-        "table_factory" => {
-            if value != "BlockBasedTable" {
-                return Err(Error::not_supported(format!("table_factory = {value} is not built yet")));
-            }
-        }
+        "table_factory" => set_table_factory(family, value)?,
+        "block_based_table_factory" => apply_table_text(family, value)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -143,6 +214,7 @@ fn set_component(family: &mut ColumnFamilyOptions, name: &str, value: &str) -> R
 mod tests {
     use super::*;
     use ferrock_base::ErrorKind;
+    use ferrock_format::options_file::{OptionsFile, Section};
 
     fn apply(text: &str) -> Result<(DbOptions, ColumnFamilyOptions)> {
         let (mut db, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
@@ -203,6 +275,79 @@ mod tests {
         assert!(error.to_string().contains("index_type"), "{error}");
     }
 
+    /// What RocksDB 11.8.1 writes for a database that was opened with default options.
+    const DEFAULTS: &str = include_str!("../../tests/testdata/OPTIONS-rocksdb-11.8.1");
+
+    #[test]
+    fn every_default_of_rocksdb_is_accepted_alone_and_changes_nothing() {
+        let file = OptionsFile::parse(DEFAULTS.as_bytes()).unwrap();
+        let loaded = crate::options::from_file(&file);
+        assert_eq!((&loaded.notes[..], &loaded.unknown[..]), (&[] as &[String], &[] as &[String]));
+        let family_section = &file.column_families[0];
+        let table = family_section.table.as_ref().unwrap();
+        let lines = |section: &Section| -> Vec<(String, String)> {
+            section.statements.iter().map(|row| (row.name.clone(), row.value.clone())).collect()
+        };
+        let own = lines(&file.db).into_iter().chain(lines(&family_section.options));
+        let own = own.map(|(name, value)| format!("{name}={value}"));
+        let nested = lines(&table.options).into_iter();
+        let nested = nested.map(|(name, value)| format!("block_based_table_factory={{{name}={value}}}"));
+        let mut count = 0;
+        for text in own.chain(nested) {
+            let (db, mut family) = apply(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            count += 1;
+            let (mut default_db, mut default_family) = (DbOptions::default(), ColumnFamilyOptions::default());
+            // Two that say what follows from the others at open, or of the program that wrote the file.
+            default_db.create_if_missing = db.create_if_missing;
+            family.settle();
+            default_family.settle();
+            assert_eq!(db.settings, default_db.settings, "{text}");
+            assert_eq!((&family.settings, &family.table), (&default_family.settings, &default_family.table), "{text}");
+            assert_eq!((db.passthrough.iter().count(), family.passthrough.iter().count()), (0, 0), "{text}");
+        }
+        assert_eq!(count, 227, "options in the file");
+    }
+
+    #[test]
+    fn defaults_are_accepted_in_the_other_forms_that_rocksdb_takes() {
+        for text in [
+            "memtable_factory=skip_list",
+            "memtable={id=skip_list}",
+            "memtable_factory={id=SkipListFactory;}",
+            "statistics=nullptr",
+            "row_cache=nullptr;env=nullptr;rate_limiter_bytes_per_sec=0;daily_offpeak_time_utc=",
+            "write_buffer_size=64MB;target_file_size_base=64m;max_bytes_for_level_base=256MB;blob_file_size=256M",
+            "max_manifest_file_size=1G;soft_pending_compaction_bytes_limit=64GB",
+            "compaction_options_fifo={max_table_files_size=1073741824;allow_compaction=false;age_for_warm=0;}",
+            "{table_factory=BlockBasedTable}",
+            "table_factory={id=BlockBasedTable;block_size=4K;}",
+            "block_based_table_factory={block_cache=nullptr;persistent_cache=nullptr;filter_policy=nullptr;\
+             metadata_cache_options={unpartitioned_pinning=kFallback;partition_pinning=kFallback;}}",
+            "compression_opts={level=32767;max_dict_bytes=0;};bottommost_compression=kDisableCompressionOption",
+            "compression_per_level={};bottommost_compression_opts=-14:32767:0:0",
+            "table_properties_collectors={};prefix_extractor=nullptr;memtable_insert_with_hint_prefix_extractor=nullptr",
+            "max_write_buffer_size_to_maintain=0;max_write_buffer_number_to_maintain=0",
+            "memtable_veirfy_per_key_checksum_on_seek=false",
+        ] {
+            let (db, family) = apply(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(
+                (db.settings, family.settings),
+                (DbSettings::default(), ColumnFamilySettings::default()),
+                "{text}"
+            );
+            assert_eq!((db.passthrough.iter().count(), family.passthrough.iter().count()), (0, 0), "{text}");
+        }
+        let (_, family) = apply("table_factory={id=BlockBasedTable;block_size=8K;}").unwrap();
+        assert_eq!(family.table.block_size, 8192);
+    }
+
+    #[test]
+    fn hints_are_accepted_and_kept() {
+        let (db, family) = apply("use_fsync=true; max_background_flushes=3; bloom_locality=1").unwrap();
+        assert_eq!(db.passthrough.iter().collect::<Vec<_>>(), [("max_background_flushes", "3"), ("use_fsync", "true")]);
+        assert_eq!(family.passthrough.iter().collect::<Vec<_>>(), [("bloom_locality", "1")]);
+    }
+
     #[test]
     fn what_cannot_be_had_is_an_error_of_its_kind() {
         use ErrorKind::{InvalidArgument, NotSupported};
@@ -218,6 +363,13 @@ mod tests {
             ("block_based_table_factory={index_type=kHashSearch}", NotSupported, "index_type"),
             ("table_factory=PlainTable", NotSupported, "PlainTable"),
             ("compaction_filter=Mine", NotSupported, "Mine"),
+            ("table_factory={id=PlainTable;}", NotSupported, "PlainTable"),
+            ("two_write_queues=true", NotSupported, "two_write_queues"),
+            ("allow_mmap_writes=true", NotSupported, "allow_mmap_writes"),
+            ("persist_user_defined_timestamps=false", NotSupported, "persist_user_defined_timestamps"),
+            ("statistics=mine", NotSupported, "statistics"),
+            ("use_fsync=perhaps", InvalidArgument, "perhaps"),
+            ("max_background_compactions=some", InvalidArgument, "some"),
         ] {
             let error = apply(text).unwrap_err();
             assert_eq!(error.kind(), kind, "{text}: {error}");

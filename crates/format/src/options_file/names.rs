@@ -64,8 +64,10 @@ const BLOCK_BASED_TABLE: &[&str] = &[
 ];
 
 /// Names under which an option was also written, and its name.
-const ALIASES: &[(&str, &str)] =
-    &[("memtable_veirfy_per_key_checksum_on_seek", "memtable_verify_per_key_checksum_on_seek")];
+const ALIASES: &[(&str, &str)] = &[
+    ("memtable", "memtable_factory"),
+    ("memtable_veirfy_per_key_checksum_on_seek", "memtable_verify_per_key_checksum_on_seek"),
+];
 
 /// True for a retired name, which is accepted whatever its value and then ignored.
 #[must_use]
