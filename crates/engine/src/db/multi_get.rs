@@ -200,9 +200,8 @@ impl<'f> Search<'f> {
         loop {
             let mut place = match waited_in.take() {
                 Some(waited_in) => waited_in,
-                None if context.is_done_after_source() => return None,
                 None => {
-                    let file = candidates.next()?.1;
+                    let file = context.next_file(&mut candidates)?;
                     match self.data.table_cache.get_ref_if_open(file) {
                         Some(table) => self.enter(file, table, lookup, context),
                         None => return self.stop_before(candidates, file, context),

@@ -197,7 +197,8 @@ fn search_tables(
 ) -> Result<()> {
     let table_options = options.for_table();
     let mut candidates = pinned.version.candidates_of(lookup);
-    for (_, file) in candidates.find() {
+    let candidates = candidates.find();
+    while let Some(file) = context.next_file(candidates) {
         let table = table_for_read(&data.table_cache, file, options)?;
         if let Some(tombstones) = table.range_tombstones() {
             let (smallest, largest) = (&file.smallest, &file.largest);
@@ -207,9 +208,6 @@ fn search_tables(
         table.get(&table_options, lookup, &mut |entry, value, block| {
             context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
         })?;
-        if context.is_done_after_source() {
-            return Ok(());
-        }
     }
     Ok(())
 }

@@ -198,8 +198,9 @@ impl RangeTombstoneSource {
 
 /// The newest tombstone of a table that a point lookup of `user_key` at `upper` must respect.
 ///
-/// By user key: the versions of one user key never part company in a compaction, so the finer truncation of iterators
-/// can make no difference here.
+/// By user key, not by internal keys as iterators truncate: where the versions of the key go on in the next file of the
+/// level, that file has the same tombstone, as long as this one has. All files of a level that share a user key are
+/// compacted together.
 #[must_use]
 pub fn covering_sequence_in_file(
     fragments: &FragmentedRangeTombstones,

@@ -7,17 +7,23 @@
 //! ```
 //!
 //! Each source first reports its newest covering range tombstone, then its entries of the key, newest first, until the
-//! context says that it has seen enough. A source is never newer than one before it, so the tombstones collected so far
-//! are all that can hide an entry.
+//! context says that it has seen enough. No entry of the key in a source is newer than one in a source before it, so the
+//! tombstones collected so far are all that can hide an entry.
+//!
+//! A source is a memtable or a file. A covering tombstone is older than what comes behind it in two cases only: entries
+//! of the same source, and entries of the files with which the key goes on in the same level. Other sources behind it are
+//! older in whole, so only such files are still asked: [`Candidates::next_newer_than`](crate::version::Candidates::next_newer_than).
 //!
 //! A value in a blob file ends the search as any other does. The context has its index then, and whoever finishes the lookup
 //! fetches it: at once, or as a future.
 
 use super::merge::{MergeBase, Visible, full_merge, out_of_reach, visible};
 use super::pinned::{Pin, PinnedValue};
+use crate::version::{Candidates, FileMetadata};
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::types::{SequenceNumber, ValueType};
 use ferrock_base::{Error, Result};
+use std::sync::Arc;
 
 /// How far a lookup has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,12 +107,18 @@ impl<'a, P: Pin> GetContext<'a, P> {
         !matches!(self.state, LookupState::NotFound | LookupState::Merging)
     }
 
-    /// True when, after a source was asked in full, the older ones need not be: a range tombstone over the key hides all
-    /// that they can have.
+    /// The next file to ask, after a memtable or file was asked in full. Behind a range tombstone over the key that is
+    /// only one that can have newer entries than the tombstone.
     #[inline]
     #[must_use]
-    pub fn is_done_after_source(&self) -> bool {
-        self.is_done() || self.covering.is_some()
+    pub fn next_file<'v>(&self, candidates: &mut Candidates<'v>) -> Option<&'v Arc<FileMetadata>> {
+        if self.is_done() {
+            return None;
+        }
+        match self.covering {
+            None => candidates.next().map(|(_, file)| file),
+            Some(covering) => candidates.next_newer_than(covering),
+        }
     }
 
     /// Takes note of the newest range tombstone of the next source over the key (visible to the reader, truncated to
@@ -255,7 +267,6 @@ mod tests {
     use ferrock_base::merge::StringAppend;
     use ferrock_base::types::ValueType as T;
     use ferrock_format::wide_column::encode_entity;
-    use std::sync::Arc;
 
     fn get(covering: Option<u64>, entries: &[(u64, T, &[u8])]) -> Result<Option<Vec<u8>>> {
         let operator = StringAppend::default();
@@ -332,14 +343,15 @@ mod tests {
     }
 
     #[test]
-    fn a_covering_tombstone_ends_the_search_after_its_source() {
+    fn a_covering_tombstone_hides_what_is_older_than_itself() {
         let operator = StringAppend::default();
         let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", Some(&operator));
         context.add_covering_tombstone(Some(SequenceNumber(5)));
         assert!(!context.is_done(), "the source's own entries may be newer");
         assert!(context.add(SequenceNumber(7), T::Merge, b"x", || None));
-        assert!(context.is_done_after_source());
-        assert_eq!(context.finish().unwrap().unwrap(), b"x");
+        assert!(context.add(SequenceNumber(6), T::Merge, b"w", || None), "the next file of the level may be newer");
+        assert!(!context.add(SequenceNumber(4), T::Value, b"v", || None));
+        assert_eq!(context.finish().unwrap().unwrap(), b"w,x");
     }
 
     #[test]

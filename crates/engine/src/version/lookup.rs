@@ -6,7 +6,7 @@
 use super::file_index::Found;
 use super::overlap::ends_before;
 use super::{FileMetadata, Version};
-use ferrock_base::Comparator;
+use ferrock_base::{Comparator, SequenceNumber};
 use ferrock_base::internal_key::LookupKey;
 use std::ops::Range;
 use std::sync::Arc;
@@ -141,6 +141,20 @@ impl<'a> Iterator for Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
+    /// The next candidate with which the key goes on in the level of the last one, if that can have entries newer than
+    /// `covering`: the newest range tombstone over the key in the candidates so far.
+    ///
+    /// All others are older in whole. The sources of level 0 and the levels are each older than the one before, for one
+    /// key and tombstones over it alike: a compaction takes all files of a level that share a user key, and a file's
+    /// tombstones count only between its boundaries. Within a level the tombstone lies in each of the files that the key
+    /// is spread over, beside entries that are newer than it.
+    #[inline]
+    #[must_use]
+    pub fn next_newer_than(&mut self, covering: SequenceNumber) -> Option<&'a Arc<FileMetadata>> {
+        let Aside::Run { files, .. } = &mut self.aside else { return None };
+        files.find(|file| file.largest_seqno > covering)
+    }
+
     /// Does what there is to do before the next level. Apart from `next`, which so needs no registers of its own.
     #[cold]
     fn next_aside(&mut self) -> Option<(usize, &'a Arc<FileMetadata>)> {
