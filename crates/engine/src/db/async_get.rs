@@ -29,7 +29,7 @@ impl DbCore {
         key: &[u8],
     ) -> GetAsync {
         self.look_up(data, options, key, |pinned, lookup, sequence, mut context| {
-            let stop = if context.is_done() {
+            let stop = if !context.needs_tables() {
                 None
             } else {
                 let table_options = options.for_table();

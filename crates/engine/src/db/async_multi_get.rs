@@ -112,17 +112,20 @@ impl MultiGetAsync {
         sequence: SequenceNumber,
         keys: &[&[u8]],
     ) -> Vec<usize> {
-        data.table_cache.read_sample().note_lookups(thread_ordinal(), keys.len() as u64);
         let operator = pinned.options.merge_operator.as_deref();
         let batch = MultiGetBatch::<BlockPin>::new(data.comparator.user(), keys, sequence, operator);
         let search = Search { data, pinned, options, table_options: options.for_table(), sequence };
         let (lookups, contexts, mut slots) = batch.into_parts();
         let first = self.results.len();
         self.results.reserve(lookups.len());
-        let mut moment: Option<Arc<Moment>> = None;
+        let (mut moment, mut asking): (Option<Arc<Moment>>, u64) = (None, 0);
         for (number, (lookup, mut context)) in lookups.into_iter().zip(contexts).enumerate() {
-            search_memtables(pinned, &lookup, sequence, &mut context);
-            let stop = search.go_on(pinned.version.candidates(&lookup), None, &lookup, &mut context);
+            let stop = if search_memtables(pinned, &lookup, sequence, &mut context) {
+                asking += 1;
+                search.go_on(pinned.version.candidates(&lookup), None, &lookup, &mut context)
+            } else {
+                None
+            };
             let moment = || {
                 let make = || Arc::new(Moment::new(core, data, pinned, options, sequence));
                 Arc::clone(moment.get_or_insert_with(make))
@@ -135,6 +138,7 @@ impl MultiGetAsync {
                 }
             }
         }
+        data.table_cache.read_sample().note_lookups(thread_ordinal(), asking);
         slots.iter_mut().for_each(|slot| *slot += first);
         slots
     }

@@ -33,13 +33,12 @@ impl DbCore {
     pub(crate) fn multi_get(&self, data: &ColumnFamilyData, options: &ReadOptions, keys: &[&[u8]]) -> Results {
         let thread = thread_ordinal();
         let pinned = data.super_version.pin(thread);
-        data.table_cache.read_sample().note_lookups(thread, keys.len() as u64);
         let sequence = self.sequence_for(options);
         let operator = pinned.options.merge_operator.as_deref();
         let mut batch = Batch::new(data.comparator.user(), keys, sequence, operator);
         let search = Search { data, pinned: &pinned, options, table_options: options.for_table(), sequence };
         let (lookups, contexts) = batch.parts();
-        self.search_in_rounds(&mut [Family { search, lookups, contexts }]);
+        self.search_in_rounds(thread, &mut [Family { search, lookups, contexts }]);
         batch.finish(|key, index| self.blob_view(data.id, &pinned.version, options).fetch(key, index))
     }
 
@@ -59,7 +58,6 @@ impl DbCore {
         let sequence = self.sequence_for(options);
         let mut batches: Vec<Batch<'_>> = Vec::with_capacity(groups.len());
         for (group, pinned) in groups.iter().zip(&pins) {
-            data(group).table_cache.read_sample().note_lookups(thread, group.len() as u64);
             let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
             let operator = pinned.options.merge_operator.as_deref();
             batches.push(Batch::new(data(group).comparator.user(), &own, sequence, operator));
@@ -75,7 +73,7 @@ impl DbCore {
                 Family { search, lookups, contexts }
             })
             .collect();
-        self.search_in_rounds(&mut searches);
+        self.search_in_rounds(thread, &mut searches);
         drop(searches);
         let mut results: Results = keys.iter().map(|_| Ok(None)).collect();
         for ((group, batch), pinned) in groups.iter().zip(batches).zip(&pins) {
@@ -98,17 +96,22 @@ impl DbCore {
     }
 
     /// Takes every key of every family as far as it goes, reads what they wait for, and so on until none waits.
-    fn search_in_rounds<'f>(&self, families: &mut [Family<'f, '_, '_>]) {
+    fn search_in_rounds<'f>(&self, thread: usize, families: &mut [Family<'f, '_, '_>]) {
         let Some(table_options) = families.first().map(|family| family.search.table_options) else { return };
         let mut round = RoundReads::new(&*self.file_system, table_options);
         for (number, Family { search, lookups, contexts }) in families.iter_mut().enumerate() {
+            let mut asking = 0;
             for (index, (lookup, context)) in lookups.iter().zip(contexts.iter_mut()).enumerate() {
-                search_memtables(search.pinned, lookup, search.sequence, context);
+                if !search_memtables(search.pinned, lookup, search.sequence, context) {
+                    continue;
+                }
+                asking += 1;
                 let candidates = search.pinned.version.candidates(lookup);
                 if let Some(stop) = search.go_on_opening(candidates, None, lookup, context) {
                     stop.wait(&mut round, (number, index));
                 }
             }
+            search.data.table_cache.read_sample().note_lookups(thread, asking);
         }
         while !round.is_empty() {
             let mut next_round = RoundReads::new(&*self.file_system, table_options);

@@ -67,7 +67,7 @@ impl DbCore {
         key: &[u8],
     ) -> Result<Option<PinnedSlice>> {
         self.look_up(data, options, key, |pinned, lookup, sequence, mut context| {
-            if !context.is_done()
+            if context.needs_tables()
                 && let Err(error) = search_tables(data, pinned, lookup, sequence, options, &mut context)
             {
                 context.fail(error);
@@ -91,8 +91,7 @@ impl DbCore {
         let sequence = self.sequence_for(options);
         let lookup = LookupKey::new(key, sequence);
         let mut context = GetContext::new(key, pinned.options.merge_operator.as_deref());
-        search_memtables(&pinned, &lookup, sequence, &mut context);
-        if !context.is_done() {
+        if search_memtables(&pinned, &lookup, sequence, &mut context) {
             data.table_cache.read_sample().note_lookups(thread, 1);
         }
         go_on(&pinned, &lookup, sequence, context)
@@ -280,20 +279,23 @@ pub(super) fn not_open() -> Error {
     Error::new(ErrorKind::Incomplete, "the table is not open and the read may not open it")
 }
 
+/// Looks a key up in the memtables. True when tables are to be asked: such a lookup, and no other, is one that the family
+/// counts, in whichever call it is ([`ReadSample`]), as the counts decide how tables are written.
 #[inline]
 pub(super) fn search_memtables(
     pinned: &SuperVersion,
     lookup: &LookupKey,
     sequence: SequenceNumber,
     context: &mut GetContext<'_, BlockPin>,
-) {
+) -> bool {
     for memtable in std::iter::once(&pinned.memtable).chain(&pinned.immutable) {
         context.add_covering_tombstone(memtable.max_covering_tombstone(lookup.user_key(), sequence));
         memtable.get(lookup, |sequence, value_type, value| context.add(sequence, value_type, value, || None));
         if context.is_done() {
-            return;
+            return false;
         }
     }
+    context.needs_tables()
 }
 
 /// What an iterator keeps alive: memtables, tables, and the snapshot it reads at.
@@ -680,7 +682,43 @@ const _: fn() = || {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::DbOptions;
+    use ferrock_vfs::MemoryFileSystem;
     use std::time::Duration;
+
+    /// Hash indexes of tables are chosen by these counts.
+    #[test]
+    fn a_lookup_counts_when_it_comes_to_tables_whichever_call_it_is_in() {
+        let mut options = DbOptions::default();
+        options.create_if_missing = true;
+        options.components.file_system = Some(Arc::new(MemoryFileSystem::new()));
+        let db = Db::open("/db", options).unwrap();
+        for key in [b"a", b"b", b"c"] {
+            db.put(key, b"in a table").unwrap();
+        }
+        db.flush().unwrap();
+        db.put(b"a", b"in the memtable").unwrap();
+        db.delete_range(b"b", b"c").unwrap();
+        let (data, family) = (db.core().default_family().unwrap(), db.column_family("default").unwrap());
+        let lookups = || data.table_cache.read_sample().counts().lookups;
+        let options = ReadOptions::default();
+        for (keys, expected) in [([b"a", b"b"], 0), ([b"a", b"c"], 1), ([b"c", b"d"], 2)] {
+            let keys = keys.map(|key| &key[..]);
+            let count = |read: &mut dyn FnMut()| {
+                let before = lookups();
+                read();
+                lookups() - before
+            };
+            let counted = [
+                count(&mut || keys.iter().for_each(|key| drop(db.get(key).unwrap()))),
+                count(&mut || keys.iter().for_each(|key| drop(db.get_async(&options, key)))),
+                count(&mut || drop(db.multi_get(&keys))),
+                count(&mut || drop(db.multi_get_families(&options, &keys.map(|key| (&family, key))))),
+                count(&mut || drop(db.multi_get_async(&options, &keys))),
+            ];
+            assert_eq!(counted, [expected; 5], "{keys:?}");
+        }
+    }
 
     #[test]
     fn what_tables_read_by() {

@@ -107,6 +107,13 @@ impl<'a, P: Pin> GetContext<'a, P> {
         !matches!(self.state, LookupState::NotFound | LookupState::Merging)
     }
 
+    /// True when, after the memtables, tables are to be asked.
+    #[inline]
+    #[must_use]
+    pub fn needs_tables(&self) -> bool {
+        !self.is_done() && self.covering.is_none()
+    }
+
     /// The next file to ask, after a memtable or file was asked in full. Behind a range tombstone over the key that is
     /// only one that can have newer entries than the tombstone.
     #[inline]
