@@ -274,13 +274,15 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
     /// Notices a new user key and checks the order of the input. True for the first entry of a key.
     fn begin_entry(&mut self) -> Result<bool> {
         let key = self.input.key();
-        let order = self.options.comparator.user().compare(user_key(key), &self.current_user_key);
+        // Before the first key there is nothing to compare with: comparators are given keys only.
+        let is_first = self.last_trailer.is_none() && !self.has_current_user_key;
+        let order = (!is_first).then(|| self.options.comparator.user().compare(user_key(key), &self.current_user_key));
         if let Some(last) = self.last_trailer {
             // An equal trailer comes again only where an entry is looked at a second time after its predecessor.
             let ascends = match order {
-                Ordering::Greater => true,
-                Ordering::Equal => trailer(key) < last,
-                Ordering::Less => false,
+                None | Some(Ordering::Greater) => true,
+                Some(Ordering::Equal) => trailer(key) < last,
+                Some(Ordering::Less) => false,
             };
             if !ascends {
                 return Err(Error::corruption(format!(
@@ -292,7 +294,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
                 )));
             }
         }
-        if self.has_current_user_key && order == Ordering::Equal {
+        if self.has_current_user_key && order == Some(Ordering::Equal) {
             return Ok(false);
         }
         self.current_user_key.clear();
