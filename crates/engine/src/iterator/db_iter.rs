@@ -252,14 +252,15 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.adopt_prefix();
     }
 
-    /// Goes to the first key at or after `target`.
+    /// Goes to the first key at or after `target`. The prefix to keep to is that of `target`, also where the lower bound is
+    /// behind it.
     pub fn seek(&mut self, target: &[u8]) {
+        let prefix = self.prefix_of(target);
         let order = &self.options.comparator;
         let clamped = self.options.lower_bound.as_deref().filter(|lower| order.compare(target, lower).is_lt());
         let target = clamped.unwrap_or(target);
         self.target.clear();
         append_internal_key(&mut self.target, target, self.options.snapshot, ValueType::FOR_SEEK);
-        let prefix = self.prefix_of(target);
         if self.is_beyond_upper(target) {
             self.restart(prefix);
             return;

@@ -205,6 +205,27 @@ fn an_iterator_stays_in_the_prefix_it_started_in() {
 }
 
 #[test]
+fn the_prefix_of_a_target_below_the_lower_bound_is_that_of_the_target() {
+    let list = ["aa1", "ab1", "ab2", "ac1"].map(|key| (key, 1, PUT, &b"v"[..]));
+    let prefixed = DbIteratorOptions {
+        prefix_extractor: Some(PrefixExtractor::Fixed(2)),
+        prefix_same_as_start: true,
+        lower_bound: Some(b"ab1".to_vec()),
+        ..options(9)
+    };
+    let mut iter = over(&list, prefixed);
+    iter.seek(b"aa0");
+    assert!(!iter.valid() && iter.status().is_ok());
+    iter.seek(b"ab0");
+    assert_eq!(keys(&mut iter), "ab1 ab2");
+    iter.seek_to_first();
+    assert_eq!(keys(&mut iter), "ab1 ab2");
+    // A target without prefix sets no bound.
+    iter.seek(b"a");
+    assert_eq!(keys(&mut iter), "ab1 ab2 ac1");
+}
+
+#[test]
 fn other_orders_and_bounds() {
     let list = ["a", "b", "c", "d"].map(|key| (key, 1, PUT, &b"v"[..]));
     let reverse = DbIteratorOptions {
