@@ -17,6 +17,12 @@
 //!
 //! A child that turns out to have an entry before that key (a MANIFEST with wrong bounds) is damage: the scan ends with an error.
 //!
+//! Why a merge always comes to an entry, or to its end, whatever the caches keep: a child that comes out on top is read, in at
+//! most [`MAX_ROUNDS`] rounds and then by itself, so that it is placed; or, with a limit, it waits again, but only under a key
+//! that is strictly behind the one that it waited under before. The other children that are planned with it wait again under the
+//! same key or one behind it, never under one before: what was known of a child is not forgotten with the index partition that
+//! told it (`waited`). Tables have finitely many such keys, so each child comes out on top finitely many times before it is placed.
+//!
 //! Where others lack partitions of their index, reads of data that may be deferred wait for them: they go out with the data of
 //! the others, in the same round as without deferring.
 
@@ -78,6 +84,20 @@ impl Promise {
     }
 }
 
+/// The child that a merge came to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Winner {
+    child: usize,
+    /// It may wait again, under a key behind the one that it waited under; otherwise it is read whatever is known of it.
+    may_wait_further: bool,
+}
+
+impl Winner {
+    pub(super) fn new(child: usize) -> Self {
+        Self { child, may_wait_further: false }
+    }
+}
+
 /// Places children, deferring what need not be read, and holds what is deferred.
 #[derive(Debug, Default)]
 pub(super) struct DeferredReads {
@@ -86,6 +106,8 @@ pub(super) struct DeferredReads {
     /// By child; shorter than the children are many, or empty.
     slots: Vec<Option<DeferredChild>>,
     count: usize,
+    /// By child: the last placement that it waited in, and the key that it waited under when the merge came to it.
+    waited: Vec<Option<(KeptPlace, Vec<u8>)>>,
     limit: Option<RowLimit>,
     /// Rows that were shown since the scan was placed.
     pub(super) rows_shown: u64,
@@ -124,6 +146,7 @@ impl DeferredReads {
 
     #[inline]
     pub(super) fn clear(&mut self) {
+        self.waited.clear();
         if self.count > 0 {
             self.count = 0;
             self.slots.clear();
@@ -178,7 +201,7 @@ impl DeferredReads {
                 let known = outlook.bound.take().filter(|bound| comes_before(order, place, target, bound));
                 outlook.bound = known.or_else(|| Some(target.to_vec()));
             }
-            self.push(place, Lacking { child, read, outlook });
+            self.push(order, place, Lacking { child, read, outlook });
         }
     }
 
@@ -195,7 +218,7 @@ impl DeferredReads {
         let Some((kept, deferred)) = self.take_with(winner) else { return Ok(()) };
         let (reads, promises): (Vec<_>, Vec<_>) = deferred.into_iter().unzip();
         let lacking = promises.iter().map(|promise| promise.child).zip(reads).collect();
-        self.place_lacking(order, children, kept.place(), lacking, Some(winner));
+        self.place_lacking(order, children, kept.place(), lacking, Some(Winner::new(winner)));
         promises.iter().try_for_each(|promise| promise.check(order, kept.place(), &children[promise.child]))
     }
 
@@ -207,6 +230,10 @@ impl DeferredReads {
             let is_placed_so = |slot: &mut DeferredChild| slot.read.as_ref().is_some_and(|(_, place)| *place == kept);
             let Some(DeferredChild { read: Some((read, _)), key }) = slot.take_if(is_placed_so) else { continue };
             self.count -= 1;
+            if self.waited.len() <= child {
+                self.waited.resize_with(child + 1, || None);
+            }
+            self.waited[child] = Some((kept.clone(), key.clone()));
             let file = Arc::clone(&read.file);
             taken.push((read, Promise { child, key, file }));
         }
@@ -299,7 +326,7 @@ impl DeferredReads {
         children: &mut [I],
         place: Place<'_>,
         mut lacking: Vec<(usize, ChildRead)>,
-        mut winner: Option<usize>,
+        mut winner: Option<Winner>,
     ) {
         for _ in 0..MAX_ROUNDS {
             let held;
@@ -312,9 +339,9 @@ impl DeferredReads {
             for ((index, planned), bytes) in lacking.iter().zip(read_together(&lacking)) {
                 children[*index].supply(&planned.read, bytes);
             }
-            if self.limit.is_some() {
-                // What it came for was read; the block behind it may wait like any other.
-                winner = None;
+            if let Some(winner) = &mut winner {
+                // What it came for was read; with a limit the block behind it may wait.
+                winner.may_wait_further = self.limit.is_some();
             }
             let round = std::mem::replace(&mut lacking, held);
             for (index, _) in round {
@@ -333,7 +360,7 @@ impl DeferredReads {
         children: &[I],
         place: Place<'_>,
         lacking: Reads,
-        winner: Option<usize>,
+        winner: Option<Winner>,
     ) -> (Reads, Reads) {
         if !self.is_enabled {
             return (lacking, Vec::new());
@@ -351,16 +378,17 @@ impl DeferredReads {
         children: &[I],
         place: Place<'_>,
         lacking: Vec<Lacking>,
-        winner: Option<usize>,
+        winner: Option<Winner>,
     ) -> Vec<Lacking> {
         let is_before = |a: &[u8], b: &[u8]| comes_before(order, place, a, b);
         let in_memory = children.iter().filter(|child| child.valid()).map(|child| user_key(child.key()));
         let Some(first) = in_memory.reduce(|a, b| if is_before(b, a) { b } else { a }) else { return lacking };
         let are_behind = lacking.iter().all(|lacking| {
-            Some(lacking.child) != winner && lacking.outlook.bound.as_ref().is_some_and(|bound| is_before(first, bound))
+            !self.holds(order, place, winner, lacking)
+                && lacking.outlook.bound.as_ref().is_some_and(|bound| is_before(first, bound))
         });
         if are_behind {
-            lacking.into_iter().for_each(|lacking| self.push(place, lacking));
+            lacking.into_iter().for_each(|lacking| self.push(order, place, lacking));
             return Vec::new();
         }
         lacking
@@ -373,7 +401,7 @@ impl DeferredReads {
         children: &[I],
         place: Place<'_>,
         lacking: Vec<Lacking>,
-        winner: Option<usize>,
+        winner: Option<Winner>,
     ) -> Vec<Lacking> {
         let is_before = |a: &[u8], b: &[u8]| comes_before(order, place, a, b);
         if !lacking.iter().any(|lacking| may_wait(order, place, lacking)) {
@@ -383,11 +411,11 @@ impl DeferredReads {
             let (missing, from, is_backward) = (self.rows_missing(), place.target().map(user_key), place.is_backward());
             let position = MergePosition { order, limit, missing, from, is_backward };
             let (needed, unsure): (Vec<_>, Vec<_>) = lacking.into_iter().partition(|lacking| {
-                Some(lacking.child) == winner
+                self.holds(order, place, winner, lacking)
                     || !may_wait(order, place, lacking)
                     || position.sure_blocks(children, lacking.child, false) > 0
             });
-            unsure.into_iter().for_each(|lacking| self.push(place, lacking));
+            unsure.into_iter().for_each(|lacking| self.push(order, place, lacking));
             return needed;
         }
         let placed = children.iter().filter(|child| child.valid()).filter_map(|child| child.outlook(place, None).reach);
@@ -396,17 +424,43 @@ impl DeferredReads {
             return lacking;
         };
         let is_needed = |lacking: &Lacking| {
-            Some(lacking.child) == winner
+            self.holds(order, place, winner, lacking)
                 || !may_wait(order, place, lacking)
                 || lacking.outlook.bound.as_ref().is_none_or(|bound| !is_before(&reach, bound))
         };
         let (needed, unreached): (Vec<_>, Vec<_>) = lacking.into_iter().partition(is_needed);
-        unreached.into_iter().for_each(|lacking| self.push(place, lacking));
+        unreached.into_iter().for_each(|lacking| self.push(order, place, lacking));
         needed
     }
 
-    fn push(&mut self, place: Place<'_>, lacking: Lacking) {
-        let Some(bound) = lacking.outlook.bound else { return };
+    /// True for a winner that is not to wait again.
+    fn holds(&self, order: &InternalComparator, place: Place<'_>, winner: Option<Winner>, lacking: &Lacking) -> bool {
+        let Some(winner) = winner.filter(|winner| winner.child == lacking.child) else { return false };
+        let is_further = || {
+            let waited = self.waited_under(lacking.child, place).map(user_key);
+            lacking
+                .outlook
+                .bound
+                .as_ref()
+                .is_some_and(|bound| waited.is_some_and(|waited| comes_before(order, place, waited, bound)))
+        };
+        !(winner.may_wait_further && is_further())
+    }
+
+    /// The key that a child waited under on its way to a place.
+    fn waited_under(&self, child: usize, place: Place<'_>) -> Option<&[u8]> {
+        let (kept, key) = self.waited.get(child)?.as_ref()?;
+        (kept.place() == place).then_some(&key[..])
+    }
+
+    /// Lets a child wait under the first key that it can have; not under one before that which it waited under already.
+    fn push(&mut self, order: &InternalComparator, place: Place<'_>, mut lacking: Lacking) {
+        let Some(mut bound) = lacking.outlook.bound.take() else { return };
+        if let Some(waited) = self.waited_under(lacking.child, place).map(user_key)
+            && comes_before(order, place, &bound, waited)
+        {
+            bound = waited.to_vec();
+        }
         self.forget(lacking.child);
         let mut key = Vec::with_capacity(bound.len() + 8);
         if place.is_backward() {

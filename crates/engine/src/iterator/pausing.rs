@@ -9,10 +9,13 @@
 //! A paused merge is not valid, and its status is `TryAgain`. When `lacking_reads` is empty a child has to read for itself: then
 //! [`set_pausing(false)`](MergingIterator::set_pausing) and [`resume`](MergingIterator::resume), where that may block.
 //!
+//! A merge goes on after each pause: a child that lacks again what it was supplied with since it paused says that it has to read
+//! for itself (`TableIter::lack`), and a child that the merge came to is not deferred again before it is placed.
+//!
 //! Where the children stand says where the merge does, so nothing is kept of a step. Of a placement it is where to, as further
 //! reads may be deferred or be needed for it. Merges pause going forward only.
 
-use super::deferred::Promise;
+use super::deferred::{Promise, Winner};
 use super::merging::MergingIterator;
 use super::placing::{ChildRead, KeptPlace, Place};
 use super::source::TombstoneIterator;
@@ -152,7 +155,8 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             return self.pause_for(Vec::new());
         };
         let place = placing.place.place();
-        let (now, _) = self.deferred.choose(&self.order, &self.children, place, lacking, placing.winner);
+        let (now, _) =
+            self.deferred.choose(&self.order, &self.children, place, lacking, placing.winner.map(Winner::new));
         if !now.is_empty() {
             self.pausing.placing = Some(placing);
             return self.pause_for(now.into_iter().map(|(child, _)| child).collect());
@@ -166,7 +170,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         let waiting: Vec<usize> = self.waiting_children().collect();
         let children = &mut self.children;
         let lacking = waiting.into_iter().filter_map(|child| Some((child, children[child].plan(place)?))).collect();
-        self.deferred.place_lacking(&self.order, &mut self.children, place, lacking, placing.winner);
+        self.deferred.place_lacking(&self.order, &mut self.children, place, lacking, placing.winner.map(Winner::new));
         self.end_placing(placing);
     }
 

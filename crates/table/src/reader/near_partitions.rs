@@ -6,6 +6,11 @@
 //! crossing                          ^^^^^^^           on the way over: one, then ever more, up to 64 KiB
 //! ```
 //!
+//! A placement of a scan that plans its reads is begun anew after each of them, so what it has read must be there until it does
+//! without it, whatever the cache keeps: at the border of two partitions a scan that goes back needs both. Held are the
+//! partitions of the last two reads, and those that the scan came by between them. So of the partitions that a placement
+//! passes, one after the other, each read adds the first that is missing, and those before it stay.
+//!
 //! A scan with both bounds needs every partition between them, so they cost no request that it would not make anyway. A scan
 //! that may stop early reads one partition when it begins.
 
@@ -69,7 +74,7 @@ fn end_of(context: &IndexContext<'_, '_>, handle: BlockHandle) -> Option<u64> {
 /// What one iterator holds of the index.
 #[derive(Debug, Default)]
 pub(crate) struct NearPartitions {
-    held: Vec<(u64, BlockRef)>,
+    held: Vec<HeldPartition>,
     crossing_bytes: u64,
     /// Reads are recorded in `wanted` instead of being made.
     pub(crate) is_planning: bool,
@@ -77,9 +82,29 @@ pub(crate) struct NearPartitions {
     pub(crate) wanted: Option<PartitionRun>,
 }
 
+#[derive(Debug)]
+struct HeldPartition {
+    offset: u64,
+    block: BlockRef,
+    /// It came with the last read, or the scan came by it since.
+    is_needed: bool,
+}
+
 impl NearPartitions {
-    fn find(&self, handle: BlockHandle) -> Option<&BlockRef> {
-        self.held.iter().find(|held| held.0 == handle.offset).map(|held| &held.1)
+    fn find(&mut self, handle: BlockHandle) -> Option<BlockRef> {
+        let held = self.held.iter_mut().find(|held| held.offset == handle.offset)?;
+        held.is_needed = true;
+        Some(held.block.clone())
+    }
+
+    /// Lets go of what the scan does without.
+    fn let_go(&mut self) {
+        self.held.retain_mut(|held| std::mem::take(&mut held.is_needed));
+    }
+
+    fn hold(&mut self, handle: BlockHandle, block: BlockRef) {
+        self.held.retain(|held| held.offset != handle.offset);
+        self.held.push(HeldPartition { offset: handle.offset, block, is_needed: true });
     }
 
     /// Forgets how far the scan has come.
@@ -97,7 +122,7 @@ impl NearPartitions {
         bytes: &[u8],
     ) {
         let start = run.range().start;
-        self.held.clear();
+        self.let_go();
         for &handle in &run.handles {
             let decoded = context.loader.index_extent(handle).and_then(|length| {
                 let from = usize::try_from(handle.offset - start).unwrap_or(usize::MAX);
@@ -110,7 +135,7 @@ impl NearPartitions {
             if let Ok(block) = decoded
                 && let Ok(block) = partitions.keep(context.loader, handle, block, context.options)
             {
-                self.held.push((handle.offset, block));
+                self.hold(handle, block);
             }
         }
     }
@@ -135,8 +160,8 @@ impl IndexScan<'_> {
         step: Step,
     ) -> Result<BlockGuard<'a>> {
         let handle = top.1.entry(top.0).handle;
-        if let Some(block) = self.near.borrow().find(handle) {
-            return Ok(BlockGuard::Held(block.clone()));
+        if let Some(block) = self.near.borrow_mut().find(handle) {
+            return Ok(BlockGuard::Held(block));
         }
         if let Some(block) = partitions.resident(context.loader, handle) {
             return Ok(block);
@@ -151,7 +176,7 @@ impl IndexScan<'_> {
             if run.handles.len() > 1 {
                 self.read_run(&mut near, context, partitions, &run);
                 if let Some(block) = near.find(handle) {
-                    return Ok(BlockGuard::Held(block.clone()));
+                    return Ok(BlockGuard::Held(block));
                 }
             }
         }
