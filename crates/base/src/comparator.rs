@@ -30,7 +30,9 @@ pub trait CustomComparator: Send + Sync {
     fn find_short_successor(&self, key: &mut Vec<u8>) {
         let _ = key;
     }
-    /// True when two keys of different bytes may compare equal: hash structures over key bytes are then off.
+    /// True, as it is by default in RocksDB, when two keys of different bytes may compare equal. What hashes bytes is then
+    /// off: filters of whole keys and of prefixes, in tables and memtables, and the hash indexes of data blocks. They are
+    /// neither written nor, in tables that have them, asked. A comparator that says `false` gets them.
     fn can_keys_with_different_bytes_be_equal(&self) -> bool {
         true
     }

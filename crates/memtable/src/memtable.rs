@@ -62,10 +62,10 @@ struct Filter {
 impl Filter {
     /// The filter that `options` ask for, if it could ever say no.
     fn new(options: &MemTableOptions) -> Option<Self> {
-        // Equal keys of different bytes have different hashes: such an order cannot use whole keys.
-        let whole_key =
-            options.whole_key_filtering && !options.comparator.user().can_keys_with_different_bytes_be_equal();
-        let wanted = options.prefix_bloom_bits > 0 && (whole_key || options.prefix_extractor.is_some());
+        // Equal keys of different bytes have different hashes, and so may their prefixes.
+        let by_bytes = !options.comparator.user().can_keys_with_different_bytes_be_equal();
+        let whole_key = options.whole_key_filtering;
+        let wanted = by_bytes && options.prefix_bloom_bits > 0 && (whole_key || options.prefix_extractor.is_some());
         wanted.then(|| Self {
             bloom: ConcurrentBloom::new(options.prefix_bloom_bits),
             prefix_extractor: options.prefix_extractor.clone(),

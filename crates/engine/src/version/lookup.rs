@@ -6,8 +6,8 @@
 use super::file_index::Found;
 use super::overlap::ends_before;
 use super::{FileMetadata, Version};
-use ferrock_base::{Comparator, SequenceNumber};
 use ferrock_base::internal_key::LookupKey;
+use ferrock_base::{Comparator, SequenceNumber};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -288,10 +288,12 @@ impl DataBlockCursor {
     /// Goes to the first entry at or after `target` if the block has an entry of its user key at or after it. Otherwise
     /// to any entry of a larger user key, or behind the end, if the key may only be in the next block.
     ///
-    /// Asks the hash index where there is one; then only one restart interval is read.
+    /// Asks the hash index where there is one; then only one restart interval is read. The index is of bytes: it says
+    /// nothing under a comparator for which keys of other bytes may be equal.
     pub fn seek_for_get(&mut self, block: &DataBlock, comparator: &InternalComparator, target: &[u8]) {
         let layout = block.layout();
-        let Some(hash_index) = layout.hash_index.filter(|_| layout.restart_count > 0) else {
+        let by_bytes = !comparator.user().can_keys_with_different_bytes_be_equal();
+        let Some(hash_index) = layout.hash_index.filter(|_| by_bytes && layout.restart_count > 0) else {
             return self.seek(block, comparator, target);
         };
         let last = layout.restart_count - 1;

@@ -66,9 +66,10 @@ pub(super) struct WrittenFilter {
 }
 
 impl FilterBlocks {
-    /// `None` for a table without filter.
+    /// `None` for a table without filter. A filter hashes bytes, so that it says nothing where keys of other bytes may be
+    /// equal.
     pub(super) fn new(params: &TableBuilderParams) -> Option<Self> {
-        if !params.build_filter {
+        if !params.build_filter || params.comparator.user().can_keys_with_different_bytes_be_equal() {
             return None;
         }
         let options = &params.options;

@@ -56,7 +56,8 @@ pub(crate) struct FilterReader {
 }
 
 impl FilterReader {
-    /// Opens the filter that the metaindex names; `None` when there is none, or none that may be asked anything.
+    /// Opens the filter that the metaindex names; `None` when there is none, or none that may be asked anything. Nothing may
+    /// be asked where keys of other bytes than those in the filter may be equal to them, whoever wrote it.
     pub(crate) fn open(
         loader: &BlockLoader,
         handles_in_file: &MetaBlockHandles,
@@ -70,7 +71,8 @@ impl FilterReader {
                 properties.filter_has_prefixes() && extractor.name() == properties.prefix_extractor_name
             })
             .cloned();
-        if !has_whole_keys && prefix_extractor.is_none() {
+        let by_bytes = !loader.comparator.user().can_keys_with_different_bytes_be_equal();
+        if !by_bytes || !has_whole_keys && prefix_extractor.is_none() {
             return Ok(None);
         }
         let blocks = if let Some(handle) = handles_in_file.full_filter {
