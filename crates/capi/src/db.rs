@@ -162,11 +162,7 @@ fn lock_error(error: Error) -> Error {
     if error.kind() != ErrorKind::Busy {
         return error;
     }
-    let own = Error::new(ErrorKind::Io, format!("While lock file: {}", error.message()));
-    match error.file() {
-        Some(file) => own.in_file(file),
-        None => own,
-    }
+    Error::new(ErrorKind::Io, error.message())
 }
 
 /// For a reader that wants everything to be in tables.

@@ -4,11 +4,12 @@ use crate::cache::rocksdb_cache_t;
 use crate::column_family::free_texts;
 use crate::error::null_handle;
 use crate::handle::{borrow, give, take};
-use crate::memory::{self, array, new_array, new_text};
+use crate::memory::{self, array, new_array, new_text, put};
 use crate::options::rocksdb_options_t;
 use ferrock::options::{LoadedOptions, apply_text, load_latest};
 use ferrock::{Error, ErrorKind};
 use std::ffi::{c_char, c_void};
+use std::ptr::null_mut;
 use std::sync::Arc;
 
 c_fallible! {
@@ -30,6 +31,7 @@ c_fallible! {
 
     /// The options of a directory's newest OPTIONS file: those of the database, and name and options of every column
     /// family. To be ended with `rocksdb_load_latest_options_destroy`. `env` is null: there is one environment.
+    /// After an error the places hold null and 0.
     fn rocksdb_load_latest_options(
         path: *const c_char,
         env: *mut c_void,
@@ -40,6 +42,13 @@ c_fallible! {
         names: *mut *mut *mut c_char,
         family_options: *mut *mut *mut rocksdb_options_t,
     ) {
+        // SAFETY: the contract: a place is null or can be written.
+        unsafe {
+            put(db_options, null_mut());
+            put(count, 0);
+            put(names, null_mut());
+            put(family_options, null_mut());
+        }
         if !env.is_null() {
             return Err(Error::not_supported("an environment of the caller's: environments are not built yet"));
         }

@@ -537,11 +537,13 @@ fn families() {
     assert!(db.get_cf(&handles[0], &ReadOptions::default(), b"beside").unwrap().is_some());
     iter.seek_to_first();
     assert_eq!(iter.value(), [2]);
-    assert!(
-        db.flush_cf(&two, &FlushOptions::default()).is_err() || db.get_cf(&two, &ReadOptions::default(), b"k").is_ok()
-    );
+    let flushed = db.flush_cf(&two, &FlushOptions::default()).unwrap_err();
+    assert_eq!(flushed.kind(), ErrorKind::ColumnFamilyDropped, "{flushed}");
+    assert!(db.get_cf(&two, &ReadOptions::default(), b"k").is_ok(), "its handle reads on");
     assert!(db.compact_range_cf(&two, None, None, &CompactRangeOptions::default()).is_err());
-    assert_eq!(db.drop_column_family(&two).unwrap_err().kind(), ErrorKind::ColumnFamilyDropped);
+    let again = db.drop_column_family(&two).unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::InvalidArgument);
+    assert!(again.to_string().contains("Column family already dropped"), "{again}");
     let default = db.default_column_family().unwrap();
     assert_eq!(db.drop_column_family(&default).unwrap_err().kind(), ErrorKind::InvalidArgument);
     drop((db, handles, two, default, iter));

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use ferrock_base::{Error, Result};
+use ferrock_base::{Error, ErrorKind, Result};
 
 use crate::file_system::{FileSystem, WritableFile};
 use crate::options::{SequentialOptions, WritableOptions};
@@ -18,6 +18,17 @@ pub(crate) fn io_error(operation: &str, path: &Path, source: io::Error) -> Error
         _ => return Error::io(operation, path, source),
     };
     Error::io(operation, path, source).context(remedy)
+}
+
+/// The message has RocksDB's words in RocksDB's order, which bindings and scripts look for: the path, then the error.
+pub(crate) fn lock_is_held(path: &Path, what: &str, system: &str) -> Error {
+    let message = format!("{what}: {}: {system}; close the other opener, or open read-only", path.display());
+    Error::new(ErrorKind::Busy, message)
+}
+
+/// The error of a file that this process has locked; posix and memory say the same.
+pub(crate) fn held_by_this_process(path: &Path) -> Error {
+    lock_is_held(path, &format!("lock hold by current process (pid {})", std::process::id()), "No locks available")
 }
 
 const CHUNK_BYTES: usize = 256 << 10;

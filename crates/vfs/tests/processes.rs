@@ -194,6 +194,8 @@ fn the_lock_holds_against_other_processes() {
     let error = file_system.lock_file(&path).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy);
     assert!(error.to_string().contains(&format!("process {}", child.id())), "{error}");
+    let words = format!("While lock file: {}: Resource temporarily unavailable", path.display());
+    assert!(error.to_string().contains(&words), "{error}");
     child.kill().unwrap();
     child.wait().unwrap();
     let lock = file_system.lock_file(&path).unwrap();

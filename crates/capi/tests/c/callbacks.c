@@ -133,7 +133,7 @@ static void test_merge_operator(const char* path, rocksdb_readoptions_t* ro, roc
   OK();
   size_t length = 0;
   CHECK(!rocksdb_get(db, ro, "bad", 3, &length, &err));
-  FAILED("", ": ");
+  FAILED("Corruption: ", "Merge operator failed");
   rocksdb_options_destroy(options);
   CHECK(state.destroyed == 0);
   rocksdb_close(db);

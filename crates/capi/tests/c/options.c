@@ -87,8 +87,11 @@ static void test_loading(const char* path) {
   rocksdb_load_latest_options(path_in(path, "nothing"), NULL, true, NULL, &db_options, &count, &names,
                               &family_options, &err);
   CHECK(err);
+  CHECK(!db_options && count == 0 && !names && !family_options);
   rocksdb_free(err);
   err = NULL;
+  /* What an error leaves can be handed back. */
+  rocksdb_load_latest_options_destroy(db_options, names, family_options, count);
 }
 
 static void test_text(const char* path) {

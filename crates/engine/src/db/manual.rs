@@ -43,9 +43,18 @@ impl Db {
     }
 
     /// Flushes a family.
+    ///
+    /// # Errors
+    /// `Column family dropped` for a family that was, before or while its flush was waited for.
     pub fn flush_cf(&self, family: &ColumnFamily, options: &FlushOptions) -> Result<()> {
+        let data = &family.data;
+        let check = || {
+            if data.is_dropped() { Err(Error::new(ErrorKind::ColumnFamilyDropped, &data.name[..])) } else { Ok(()) }
+        };
         self.core().check_open()?;
-        self.core().flush_families(&[family.id()], options.wait)
+        check()?;
+        self.core().flush_families(&[data.id], options.wait)?;
+        check()
     }
 
     /// Compacts the user keys of the default family in `[begin, end]`, all when both are `None`, and waits.

@@ -135,14 +135,14 @@ impl DbCore {
                 None if options.ignore_missing_column_families => continue,
                 None => {
                     return Err(Error::invalid_argument(format!(
-                        "column family {id} in the batch does not exist; it may have been dropped"
+                        "Invalid column family specified in write batch: family {id} does not exist; it may have been dropped"
                     )));
                 }
             };
             if matches!(record, Record::Merge { .. }) && last != Some(id) {
                 if data.options.load().merge_operator.is_none() {
                     return Err(Error::not_supported(format!(
-                        "merge into column family {}: open it with a merge_operator",
+                        "Provide a merge_operator when opening DB: column family {} has none to merge with",
                         data.name
                     )));
                 }

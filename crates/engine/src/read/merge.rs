@@ -36,7 +36,7 @@ fn run(
         return Ok(());
     }
     Err(Error::corruption(format!(
-        "merge operator {} failed to combine {} operands of key {}",
+        "Merge operator failed: {} could not combine {} operands of key {}",
         operator.name(),
         operands.len(),
         key.escape_ascii()

@@ -25,7 +25,7 @@ fn a_second_opener_in_this_process_is_told_who_holds_the_lock() {
         let error = Db::open(path, create()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
         let text = error.to_string();
-        assert!(text.contains("LOCK") && text.contains("this process"), "{text}");
+        assert!(text.contains("/LOCK: No locks available") && text.contains("lock hold by current process"), "{text}");
         assert!(text.contains("close the other opener, or open read-only"), "{text}");
     }
     // Reading beside the writer works, and takes no lock.

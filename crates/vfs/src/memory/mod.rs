@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use ferrock_base::clock::{Clock, SystemClock};
-use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_base::{Error, Result};
 use parking_lot::Mutex;
 
 pub use crash::CrashPolicy;
@@ -49,7 +49,7 @@ use crate::counters::IoCounters;
 use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
 use crate::ranges::{Backend, ReadClass, ReadLayer};
-use crate::util::io_error;
+use crate::util::{held_by_this_process, io_error};
 
 /// The unit of direct I/O of most devices.
 const DEFAULT_DIRECT_UNIT: usize = 512;
@@ -395,10 +395,7 @@ impl FileSystem for MemoryFileSystem {
         self.begin(path, "lock", || format!("lock {}", name(path)))?;
         let node = self.shared.tree.lock().create_file(path).map_err(|error| io_error("lock", path, error))?;
         if !node.lock() {
-            let holder = std::process::id();
-            let message =
-                format!("lock is held by this process (pid {holder}); close the other opener, or open read-only");
-            return Err(Error::new(ErrorKind::Busy, message).in_file(path));
+            return Err(held_by_this_process(path));
         }
         Ok(Box::new(MemoryFileLock::new(node, path.to_path_buf())))
     }

@@ -10,14 +10,14 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_base::Result;
 use parking_lot::Mutex;
 use rustix::fs::FlockOperation;
 use rustix::process::{Flock, FlockType};
 
 use super::retry;
 use crate::file_system::FileLock;
-use crate::util::io_error;
+use crate::util::{held_by_this_process, io_error, lock_is_held};
 
 type FileIdentity = (u64, u64);
 
@@ -32,17 +32,13 @@ pub(super) struct PosixFileLock {
     file: Option<File>,
 }
 
-fn busy(path: &Path, holder: &str) -> Error {
-    let message = format!("lock is held by {holder}; close the other opener, or open read-only");
-    Error::new(ErrorKind::Busy, message).in_file(path)
-}
-
 impl PosixFileLock {
     pub(super) fn acquire(path: &Path) -> Result<Self> {
         let mut held = HELD.lock();
-        let this_process = || busy(path, &format!("this process (pid {})", std::process::id()));
         match retry(|| fs::metadata(path)) {
-            Ok(metadata) if held.contains(&(metadata.dev(), metadata.ino())) => return Err(this_process()),
+            Ok(metadata) if held.contains(&(metadata.dev(), metadata.ino())) => {
+                return Err(held_by_this_process(path));
+            }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(io_error("look up lock", path, error)),
@@ -57,7 +53,8 @@ impl PosixFileLock {
         match locked {
             Ok(()) => {}
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::PermissionDenied) => {
-                return Err(busy(path, &holder(&file)));
+                let system = format!("Resource temporarily unavailable (held by {})", holder(&file));
+                return Err(lock_is_held(path, "While lock file", &system));
             }
             Err(error) => return Err(failed(error)),
         }
