@@ -29,7 +29,10 @@ fn value(number: u64) -> Vec<u8> {
     format!("{number:08}").repeat(10).into_bytes()
 }
 
-fn family() -> ColumnFamilyOptions {
+/// Partitions are in the cache, whatever `cache_index_and_filter_blocks` says of whole indexes and filters.
+const IN_CACHE: [bool; 2] = [true, false];
+
+fn family(cache_index_and_filter_blocks: bool) -> ColumnFamilyOptions {
     let mut family = ColumnFamilyOptions::default();
     family.compression = CompressionType::NoCompression;
     family.disable_auto_compactions = true;
@@ -38,18 +41,19 @@ fn family() -> ColumnFamilyOptions {
     family.table.partition_filters = true;
     family.table.metadata_block_size = 1024;
     family.table.block_size = 1024;
-    family.table.cache_index_and_filter_blocks = true;
+    family.table.cache_index_and_filter_blocks = cache_index_and_filter_blocks;
     family.table.pin_l0_filter_and_index_blocks_in_cache = true;
     family
 }
 
 /// A database of four tables in level 0, whose index and filter partitions are pinned in `cache`.
-fn filled(cache: &Arc<TableBlockCache>) -> Db {
+fn filled(cache: &Arc<TableBlockCache>, cache_index_and_filter_blocks: bool) -> Db {
     let mut options = DbOptions::default();
     options.create_if_missing = true;
     options.components.file_system = Some(Arc::new(MemoryFileSystem::new()) as Arc<dyn FileSystem>);
     options.components.block_cache = Some(Arc::clone(cache));
-    let db = Db::open_cf("/db", options, vec![("default".to_owned(), family())]).unwrap().0;
+    let db =
+        Db::open_cf("/db", options, vec![("default".to_owned(), family(cache_index_and_filter_blocks))]).unwrap().0;
     for part in 0..4 {
         for number in (part..KEYS).step_by(4) {
             db.put(&key(number), &value(number)).unwrap();
@@ -138,6 +142,9 @@ fn read(db: &Db, thread: u64, steps: u64, right: &AtomicU64, refused: &AtomicU64
 fn read_by_many(db: &Db, cache: &TableBlockCache, steps: u64) -> (u64, u64) {
     let (right, refused) = (AtomicU64::new(0), AtomicU64::new(0));
     let stop = AtomicBool::new(false);
+    // The tables are open; what is read of them is the cache's.
+    let tables_bytes = || db.int_property("estimate-table-readers-mem").unwrap();
+    let at_first = tables_bytes();
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..THREADS)
             .map(|thread| {
@@ -152,6 +159,7 @@ fn read_by_many(db: &Db, cache: &TableBlockCache, steps: u64) -> (u64, u64) {
                 is_last = stop.load(Ordering::Relaxed);
                 let usage = cache.usage();
                 assert!(usage <= cache.capacity(), "{usage} bytes of {}", cache.capacity());
+                assert!(tables_bytes() <= at_first, "{} bytes of open tables, {at_first} at first", tables_bytes());
                 std::thread::yield_now();
             }
         });
@@ -165,28 +173,32 @@ fn read_by_many(db: &Db, cache: &TableBlockCache, steps: u64) -> (u64, u64) {
 
 #[test]
 fn reads_go_past_a_cache_that_is_full() {
-    let cache = cache(60_000, false);
-    let db = filled(&cache);
-    assert!(cache.pinned_usage() > 10_000, "{} bytes are pinned", cache.pinned_usage());
-    let (right, refused) = read_by_many(&db, &cache, 300);
-    assert!(right > 10_000 && refused == 0, "{right} right, {refused} refused");
-    assert!(cache.stats().total().rejections > 0, "the cache was never full");
-    drop(db);
-    assert_eq!(cache.pinned_usage(), 0, "what is closed holds nothing");
+    for in_cache in IN_CACHE {
+        let cache = cache(60_000, false);
+        let db = filled(&cache, in_cache);
+        assert!(cache.pinned_usage() > 10_000, "{} bytes are pinned", cache.pinned_usage());
+        let (right, refused) = read_by_many(&db, &cache, 300);
+        assert!(right > 10_000 && refused == 0, "{right} right, {refused} refused");
+        assert!(cache.stats().total().rejections > 0, "the cache was never full");
+        drop(db);
+        assert_eq!(cache.pinned_usage(), 0, "what is closed holds nothing");
+    }
 }
 
 #[test]
 fn a_full_cache_fails_reads_where_that_is_wanted() {
-    let cache = cache(60_000, true);
-    assert_eq!(cache.capacity(), 60_000, "and fail_when_full");
-    let db = filled(&cache);
-    let (_, refused) = read_by_many(&db, &cache, 300);
-    assert!(refused > 100, "{refused} refused");
-    // Background work goes on, and so do reads once there is room.
-    db.compact_range(None, None).unwrap();
-    assert_eq!(db.int_property("background-errors"), Some(0));
-    cache.set_capacity(64 << 20);
-    let (right, refused) = read_by_many(&db, &cache, 100);
-    assert!(right > 10_000 && refused == 0, "{right} right, {refused} refused");
-    assert!((0..KEYS).all(|number| db.get(&key(number)).unwrap().as_deref() == Some(&value(number))));
+    for in_cache in IN_CACHE {
+        let cache = cache(60_000, true);
+        assert_eq!(cache.capacity(), 60_000, "and fail_when_full");
+        let db = filled(&cache, in_cache);
+        let (_, refused) = read_by_many(&db, &cache, 300);
+        assert!(refused > 100, "{refused} refused");
+        // Background work goes on, and so do reads once there is room.
+        db.compact_range(None, None).unwrap();
+        assert_eq!(db.int_property("background-errors"), Some(0));
+        cache.set_capacity(64 << 20);
+        let (right, refused) = read_by_many(&db, &cache, 100);
+        assert!(right > 10_000 && refused == 0, "{right} right, {refused} refused");
+        assert!((0..KEYS).all(|number| db.get(&key(number)).unwrap().as_deref() == Some(&value(number))));
+    }
 }

@@ -32,12 +32,11 @@ pub struct CacheUsageOptions {
     /// Hashes and equations of a filter that is being built. When the cache has no room for a Ribbon filter's equations, a
     /// Bloom filter is built. Fallback: not charged.
     pub filter_construction: ChargeDecision,
-    /// What open tables hold themselves: index and filter blocks that are not in the cache, dictionaries, range tombstones.
-    /// When the cache has no room, the table is not opened. Fallback: not charged.
+    /// What open tables hold themselves: whole indexes and filters and top levels that are not in the cache, dictionaries,
+    /// range tombstones. When the cache has no room, the table is not opened. Fallback: not charged.
     ///
-    /// The charge is taken once, when the table is opened. Index and filter partitions that the table keeps itself
-    /// (`cache_index_and_filter_blocks` is false) and reads only when they are wanted are not in it, and no limit bounds
-    /// them. To bound them, keep them in the cache.
+    /// The charge is taken once, when the table is opened. Index and filter partitions are not in it: they are blocks of
+    /// the cache.
     pub block_based_table_reader: ChargeDecision,
 }
 

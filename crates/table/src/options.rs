@@ -202,10 +202,10 @@ option_table! {
         /// Keep the top level of partitioned indexes and filters with the open table, also when index and filter blocks
         /// are in the block cache. Matters only together with `cache_index_and_filter_blocks`.
         mutable pin_top_level_index_and_filter: bool = true;
-        /// Keep index and filter blocks of level 0 in the cache, partitions too, for as long as the table is open: those of
+        /// Keep index and filter blocks of level 0 in the cache, partitions in any case, for as long as the table is open: those of
         /// tables no larger than half as much again as a write buffer.
         mutable pin_l0_filter_and_index_blocks_in_cache: bool = false;
-        /// Keep index and filter blocks in the block cache instead of with the open table.
+        /// Keep index and filter blocks in the block cache instead of with the open table. Partitions are there in any case.
         mutable cache_index_and_filter_blocks: bool = false;
         /// Insert them at high priority.
         mutable cache_index_and_filter_blocks_with_high_priority: bool = true;

@@ -34,7 +34,7 @@ struct Table {
 }
 
 impl Table {
-    fn open(capacity_bytes: usize) -> Self {
+    fn open(capacity_bytes: usize, cache_index_and_filter_blocks: bool) -> Self {
         let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
         let path = Path::new("/table.sst");
         let options = Arc::new(BlockBasedTableOptions {
@@ -42,7 +42,7 @@ impl Table {
             partition_filters: true,
             metadata_block_size: 1000,
             block_size: 1000,
-            cache_index_and_filter_blocks: true,
+            cache_index_and_filter_blocks,
             ..Default::default()
         });
         let mut params = TableBuilderParams::new(InternalComparator::default());
@@ -62,6 +62,11 @@ impl Table {
         params.options = options;
         params.cache = Some(Arc::clone(&cache));
         Self { reader: TableReader::open(params).unwrap(), cache, file_system, next: 1 }
+    }
+
+    /// With `cache_index_and_filter_blocks` and without: partitions are in the cache either way.
+    fn both(capacity_bytes: usize) -> [Self; 2] {
+        [true, false].map(|in_cache| Self::open(capacity_bytes, in_cache))
     }
 
     fn draw(&mut self) -> u32 {
@@ -105,67 +110,71 @@ impl Table {
 
 #[test]
 fn where_every_key_is_found_no_filter_is_read() {
-    let mut table = Table::open(SCARCE_BYTES);
-    table.get_present(300);
-    let (filters, reads) = (table.misses(EntryRole::FilterBlock), table.file_reads());
-    assert!(filters > 0, "at first filters are read");
-    table.get_present(1000);
-    assert_eq!(table.misses(EntryRole::FilterBlock), filters);
-    let reads = table.file_reads() - reads;
-    assert!((1000..2000).contains(&reads), "data blocks, and some index partitions: {reads}");
+    for mut table in Table::both(SCARCE_BYTES) {
+        table.get_present(300);
+        let (filters, reads) = (table.misses(EntryRole::FilterBlock), table.file_reads());
+        assert!(filters > 0, "at first filters are read");
+        table.get_present(1000);
+        assert_eq!(table.misses(EntryRole::FilterBlock), filters);
+        let reads = table.file_reads() - reads;
+        assert!((1000..2000).contains(&reads), "data blocks, and some index partitions: {reads}");
+    }
 }
 
 #[test]
 fn where_no_key_is_found_nothing_but_filters_is_read() {
-    let mut table = Table::open(SCARCE_BYTES);
-    // Also after another kind of load.
-    table.get_present(300);
-    table.get_absent(300);
-    let (data, index, reads) =
-        (table.misses(EntryRole::DataBlock), table.misses(EntryRole::IndexBlock), table.file_reads());
-    table.get_absent(1000);
-    let data = table.misses(EntryRole::DataBlock) - data;
-    assert!(data <= 25, "about one percent, the filter's false positives: {data}");
-    assert!(table.misses(EntryRole::IndexBlock) - index <= 25);
-    assert!(table.file_reads() - reads <= 1000 + 2 * 25);
+    for mut table in Table::both(SCARCE_BYTES) {
+        // Also after another kind of load.
+        table.get_present(300);
+        table.get_absent(300);
+        let (data, index, reads) =
+            (table.misses(EntryRole::DataBlock), table.misses(EntryRole::IndexBlock), table.file_reads());
+        table.get_absent(1000);
+        let data = table.misses(EntryRole::DataBlock) - data;
+        assert!(data <= 25, "about one percent, the filter's false positives: {data}");
+        assert!(table.misses(EntryRole::IndexBlock) - index <= 25);
+        assert!(table.file_reads() - reads <= 1000 + 2 * 25);
+    }
 }
 
 #[test]
 fn where_there_is_room_filters_come_to_stay() {
-    let mut table = Table::open(AMPLE_BYTES);
-    for _ in 0..3000 {
-        table.get_present(9);
-        table.get_absent(1);
+    for mut table in Table::both(AMPLE_BYTES) {
+        for _ in 0..3000 {
+            table.get_present(9);
+            table.get_absent(1);
+        }
+        let (filters, data) = (table.misses(EntryRole::FilterBlock), table.misses(EntryRole::DataBlock));
+        table.get_absent(500);
+        assert_eq!(table.misses(EntryRole::FilterBlock), filters, "every partition is in the cache by now");
+        assert_eq!(table.misses(EntryRole::DataBlock), data);
     }
-    let (filters, data) = (table.misses(EntryRole::FilterBlock), table.misses(EntryRole::DataBlock));
-    table.get_absent(500);
-    assert_eq!(table.misses(EntryRole::FilterBlock), filters, "every partition is in the cache by now");
-    assert_eq!(table.misses(EntryRole::DataBlock), data);
 }
 
 #[test]
 fn batches_learn_as_single_lookups_do() {
-    let mut table = Table::open(SCARCE_BYTES);
-    let mut get_batch = |count: u32, odd: u32| {
-        let lookups: Vec<LookupKey> =
-            (0..count).map(|_| LookupKey::new(&key(2 * table.draw() + odd), MAX_SEQUENCE_NUMBER)).collect();
-        let keys: Vec<&LookupKey> = lookups.iter().collect();
-        let before = table.misses(EntryRole::FilterBlock);
-        let mut found = vec![false; keys.len()];
-        let results = table.reader.multi_get(&TableReadOptions::default(), &keys, &mut |index, _, _, _| {
-            found[index] = true;
-            true
-        });
-        assert!(results.iter().all(Result::is_ok));
-        assert!(found.iter().all(|&found| found == (odd == 0)));
-        table.misses(EntryRole::FilterBlock) - before
-    };
-    for _ in 0..20 {
-        get_batch(32, 0);
+    for mut table in Table::both(SCARCE_BYTES) {
+        let mut get_batch = |count: u32, odd: u32| {
+            let lookups: Vec<LookupKey> =
+                (0..count).map(|_| LookupKey::new(&key(2 * table.draw() + odd), MAX_SEQUENCE_NUMBER)).collect();
+            let keys: Vec<&LookupKey> = lookups.iter().collect();
+            let before = table.misses(EntryRole::FilterBlock);
+            let mut found = vec![false; keys.len()];
+            let results = table.reader.multi_get(&TableReadOptions::default(), &keys, &mut |index, _, _, _| {
+                found[index] = true;
+                true
+            });
+            assert!(results.iter().all(Result::is_ok));
+            assert!(found.iter().all(|&found| found == (odd == 0)));
+            table.misses(EntryRole::FilterBlock) - before
+        };
+        for _ in 0..20 {
+            get_batch(32, 0);
+        }
+        assert_eq!((0..20).map(|_| get_batch(32, 0)).sum::<u64>(), 0);
+        for _ in 0..20 {
+            get_batch(32, 1);
+        }
+        assert!((0..20).map(|_| get_batch(32, 1)).sum::<u64>() > 200);
     }
-    assert_eq!((0..20).map(|_| get_batch(32, 0)).sum::<u64>(), 0);
-    for _ in 0..20 {
-        get_batch(32, 1);
-    }
-    assert!((0..20).map(|_| get_batch(32, 1)).sum::<u64>() > 200);
 }

@@ -129,8 +129,7 @@ impl TableReader {
     }
 
     /// Loads every data block and every partition into the cache, as reads would: what `prepopulate_block_cache` asks for.
-    /// Partitions that the reader keeps itself are loaded there. Without a cache nothing happens. A cache with a strict limit
-    /// ends it at the first block that it has no room for, with an error of kind `MemoryLimit` if it is one that
+    /// Without a cache nothing happens. A cache with a strict limit ends it at the first block that it has no room for, with an error of kind `MemoryLimit` if it is one that
     /// fails when it is full.
     pub fn fill_cache(&self) -> Result<()> {
         let loader = &self.loader;

@@ -77,7 +77,7 @@ impl MetaSource {
 /// Partitions of an index or a filter.
 #[derive(Debug)]
 pub(crate) enum Partitions {
-    /// Each is kept once it was read: offset and block, by offset.
+    /// Without a cache: each is kept once it was read; offset and block, by offset.
     Kept(Vec<(u64, OnceLock<BlockRef>)>),
     /// In the cache.
     InCache,

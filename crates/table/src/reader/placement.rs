@@ -9,6 +9,10 @@
 //!                       pin_l0_filter_and_index_blocks_in_cache for the rest
 //! ```
 //!
+//! Whole indexes, whole filters and top levels are with the open table, or in the cache with `cache_index_and_filter_blocks`.
+//! Partitions are in the cache in any case, as in RocksDB: they are what a table has so that its index and filter need not be
+//! in memory as a whole, and with the open table no limit would bound them. Only a reader without a cache keeps them itself.
+//!
 //! Pinned blocks are in the block cache and charged to it; a pinned top level is with the open table. A cache with a strict
 //! limit that has no room for a block does not get it: such a block is read when it is wanted.
 
@@ -18,7 +22,7 @@ use crate::options::PinningTier;
 /// Where a block lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In the reader's own memory.
+    /// In the reader's own memory; partitions only where there is no cache.
     Kept,
     /// In the cache, from where it may be evicted.
     InCache,
@@ -49,19 +53,19 @@ impl Placement {
         let of_the_level = tier_if(options.pin_l0_filter_and_index_blocks_in_cache, PinningTier::FlushedAndSimilar);
         let of_the_top = tier_if(options.pin_top_level_index_and_filter, PinningTier::All);
         let pins_partitions = is_pinned(metadata.partition_pinning, of_the_level);
-        let in_cache = options.cache_index_and_filter_blocks && has_cache;
-        let place = |is_pinned| match (in_cache, is_pinned) {
+        let place = |in_cache, is_pinned| match (in_cache && has_cache, is_pinned) {
             (false, _) => Place::Kept,
             (true, false) => Place::InCache,
             (true, true) => Place::Pinned,
         };
+        let in_cache = options.cache_index_and_filter_blocks;
         Self {
-            unpartitioned: place(is_pinned(metadata.unpartitioned_pinning, of_the_level)),
+            unpartitioned: place(in_cache, is_pinned(metadata.unpartitioned_pinning, of_the_level)),
             top_level: match is_pinned(metadata.top_level_index_pinning, of_the_top) {
                 true => Place::Kept,
-                false => place(false),
+                false => place(in_cache, false),
             },
-            partitions: place(pins_partitions),
+            partitions: place(true, pins_partitions),
             loads_partitions: pins_partitions,
         }
     }
