@@ -107,8 +107,9 @@ fn row<'a>(document: &'a Value, point: &str, benchmark: &str, threads: u64, arm:
 #[test]
 fn scarce_memory() {
     let (document, page) = experiment("scarce-memory", "0.01", &[]);
-    assert_eq!(document["rows"].as_array().unwrap().len(), 8);
-    for (arm, is_partitioned) in [("off", false), ("on", true)] {
+    assert_eq!(document["rows"].as_array().unwrap().len(), 12);
+    let as_published = "on, cache_index_and_filter_blocks=false";
+    for (arm, is_partitioned) in [("off", false), ("on", true), (as_published, true)] {
         let row = row(&document, "partitioning", "readrandom", 1, arm);
         assert_eq!(row["tables"]["filter_partitions"].as_f64().unwrap() > 0.0, is_partitioned, "{row}");
         assert!(
@@ -119,11 +120,12 @@ fn scarce_memory() {
     }
     let kib = |arm| row(&document, "partitioning", "readrandom", 1, arm)["median"]["kib_per_op"].as_f64().unwrap();
     assert!(kib("on") < kib("off"), "a partition is less than all: {document}");
+    assert!(kib(as_published) < kib("off"), "{document}");
     // A key that is not there takes a filter partition and seldom more; `a_missing_key_takes_no_data_block` counts. With eight
     // threads: those cells are the longest, and the one before them was of keys that are not there either.
     let missing = row(&document, "partitioning", "readmissing", 8, "on");
     assert!(missing["median"]["reads_per_op"].as_f64().unwrap() <= 1.1, "{missing}");
-    assert!(page.contains("readrandom, 1 thread: partitioning makes "), "{page}");
+    assert!(page.contains("readrandom, 1 thread: partitioning (on) makes "), "{page}");
 }
 
 /// The look-ups of scarce-memory, so many instead of so long: what they read does not hang on how busy the machine is.
