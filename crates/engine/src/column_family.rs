@@ -10,6 +10,7 @@ use ferrock_base::InternalComparator;
 use ferrock_memtable::{MemTable, MemTableOptions, MemoryTracker};
 use std::collections::HashMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -80,6 +81,11 @@ impl ColumnFamilyData {
     /// An empty memtable as the options want it now.
     pub(crate) fn new_memtable(&self) -> Arc<MemTable> {
         new_memtable(&self.options.load(), self.memory_tracker.clone())
+    }
+
+    /// Where a flush writes its tables.
+    pub(crate) fn flush_directory(&self) -> &Path {
+        self.table_cache.paths().directory(0)
     }
 
     pub(crate) fn is_dropped(&self) -> bool {

@@ -12,6 +12,7 @@
 //! the slots, clears the flags it meets and takes the first slot without one. A table that is in use when it is evicted
 //! is closed by its last user.
 
+use crate::places::TablePaths;
 use crate::version::{FileMetadata, FileStatistics};
 use arc_swap::ArcSwap;
 use ferrock_base::prefix::PrefixExtractor;
@@ -27,7 +28,6 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -164,7 +164,7 @@ pub struct TableCacheParams {
     /// Where the files are.
     pub file_system: Arc<dyn FileSystem>,
     /// Directories, by path id.
-    pub paths: Vec<PathBuf>,
+    pub paths: TablePaths,
     /// Order of the keys.
     pub comparator: InternalComparator,
     /// What may change while the family is open.
@@ -221,6 +221,11 @@ impl TableCache {
     #[must_use]
     pub fn new(params: TableCacheParams) -> Self {
         Self { mutable: ArcSwap::from_pointee(params.mutable.clone()), params }
+    }
+
+    /// The directories of the family's tables.
+    pub(crate) fn paths(&self) -> &TablePaths {
+        &self.params.paths
     }
 
     /// Opens tables in another way from now on.
@@ -342,16 +347,16 @@ impl TableCache {
     /// Opens the file under its name, or the name that LevelDB gave tables.
     fn open_file(&self, file: &FileMetadata) -> Result<Arc<dyn RandomAccessFile>> {
         let params = &self.params;
-        let dir = usize::try_from(file.path_id).ok().and_then(|id| params.paths.get(id)).ok_or_else(|| {
-            let (number, id, known) = (file.number, file.path_id, params.paths.len());
-            Error::corruption(format!("table file #{number} is in path {id}, the family has {known} paths"))
-        })?;
+        let dir = params.paths.directory(file.path_id);
         let open = |name: String| params.file_system.open_random_access(&dir.join(name), &params.file_options);
         open(file_name::table(file.number)).or_else(|error| {
             if !error.is_not_found() {
                 return Err(error);
             }
-            open(file_name::legacy_table(file.number)).map_err(|_| error)
+            open(file_name::legacy_table(file.number)).map_err(|_| match params.paths.has(file.path_id) {
+                true => error,
+                false => not_in_its_path(file.number, file.path_id, &params.paths),
+            })
         })
     }
 
@@ -360,6 +365,18 @@ impl TableCache {
     pub fn evict(&self, number: FileNumber) {
         self.params.open_tables.evict(number);
     }
+}
+
+/// For a table that is not where the options say it is.
+pub(crate) fn not_in_its_path(number: FileNumber, path_id: u32, paths: &TablePaths) -> Error {
+    let directory = paths.directory(path_id);
+    Error::invalid_argument(format!(
+        "the table is not in path {path_id}, where the MANIFEST has it; the options name {} and say {} for it: give \
+         db_paths and cf_paths as they were when it was written",
+        paths.count(),
+        directory.display(),
+    ))
+    .in_file(directory.join(file_name::table(number)))
 }
 
 /// Opens `files` on up to `threads` threads, each through its family's cache; the first error in order is returned, with

@@ -3,6 +3,7 @@
 use super::FetchBlob;
 use super::async_read::BlobRead;
 use super::file_reader::{BlobFileReader, FooterRule, read_footer};
+use crate::places::FilePlaces;
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::blob_file::{BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE};
@@ -13,7 +14,7 @@ use ferrock_table::ReadTier;
 use ferrock_vfs::{FileSystem, RandomAccessOptions, ReadContext};
 use parking_lot::RwLock;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +26,7 @@ const UNBOUNDED_OPEN_FILES: usize = 512;
 #[derive(Debug)]
 pub(crate) struct BlobSource {
     file_system: Arc<dyn FileSystem>,
-    directory: PathBuf,
+    places: Arc<FilePlaces>,
     options: RandomAccessOptions,
     capacity: usize,
     open: RwLock<HashMap<FileNumber, Slot>>,
@@ -38,15 +39,15 @@ struct Slot {
 }
 
 impl BlobSource {
-    /// The blob files in `directory`. At most `max_open_files` are open at once; negative: as many as is sensible.
+    /// The blob files of a database. At most `max_open_files` are open at once; negative: as many as is sensible.
     pub(crate) fn new(
         file_system: Arc<dyn FileSystem>,
-        directory: PathBuf,
+        places: Arc<FilePlaces>,
         options: RandomAccessOptions,
         max_open_files: i32,
     ) -> Self {
         let capacity = usize::try_from(max_open_files).unwrap_or(UNBOUNDED_OPEN_FILES).clamp(1, UNBOUNDED_OPEN_FILES);
-        Self { file_system, directory, options, capacity, open: RwLock::default() }
+        Self { file_system, places, options, capacity, open: RwLock::default() }
     }
 
     /// The file, if it is open.
@@ -68,7 +69,7 @@ impl BlobSource {
             return Ok(reader);
         }
         // Opened without the lock: two readers may both do it, and the first one's is kept.
-        let file = self.file_system.open_random_access(&self.path(number), &self.options)?;
+        let file = self.file_system.open_random_access(&self.places.blob(column_family_id, number), &self.options)?;
         let reader = Arc::new(BlobFileReader::open(file, column_family_id, rule)?);
         let mut open = self.open.write();
         if let Some(slot) = open.get(&number) {
@@ -92,10 +93,6 @@ impl BlobSource {
     #[cfg(test)]
     pub(super) fn open_files(&self) -> usize {
         self.open.read().len()
-    }
-
-    fn path(&self, number: FileNumber) -> PathBuf {
-        self.directory.join(file_name::blob(number))
     }
 }
 
@@ -182,7 +179,7 @@ impl BlobView<'_> {
             return error;
         }
         Error::corruption("Invalid blob file number: a reference names a file that does not exist")
-            .in_file(self.source.path(reference.file_number))
+            .in_file(self.source.places.blob(self.column_family_id, reference.file_number))
             .at_offset(reference.offset)
     }
 

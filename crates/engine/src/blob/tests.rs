@@ -1,6 +1,7 @@
 use super::file_reader::FooterRule;
 use super::*;
 use crate::options::ColumnFamilySettings;
+use crate::places::FilePlaces;
 use crate::version::{Version, VersionBuilder};
 use ferrock_base::{ErrorKind, FileNumber, InternalComparator, ValueType};
 use ferrock_format::blob_file::{BlobFileFooter, BlobFileHeader, BlobRecordHeader};
@@ -70,7 +71,8 @@ impl Bench {
         builder.apply(&edit).unwrap();
         let version = builder.build(&settings).unwrap();
         let options = RandomAccessOptions::default();
-        let source = BlobSource::new(Arc::clone(&file_system) as _, "/db".into(), options, max_open_files);
+        let places = Arc::new(FilePlaces::new("/db".into(), "/db".into(), &[]));
+        let source = BlobSource::new(Arc::clone(&file_system) as _, places, options, max_open_files);
         Self { file_system, source, version }
     }
 

@@ -68,6 +68,8 @@ pub struct CompactionChoice {
     pub start_level: usize,
     /// The level that its output joins.
     pub output_level: usize,
+    /// The directory that its output goes to, as an entry of `cf_paths`.
+    pub output_path_id: u32,
     /// Input files: those of the start level first, then those of the output level they overlap. None is empty.
     pub inputs: Vec<LevelInputs>,
     /// Files of the first level below the output level that overlap the inputs. Outputs are cut so that none of them

@@ -233,6 +233,7 @@ impl DbCore {
             data: Arc::clone(data),
             options: Arc::clone(&options),
             level: choice.output_level,
+            path_id: choice.output_path_id,
             is_flush: false,
             base_level: choice.version.base_level(),
             is_bottommost: choice.is_bottommost,
@@ -295,7 +296,7 @@ impl DbCore {
         match result {
             Ok(()) => Ok(Written { files, numbers, garbage }),
             Err(error) => {
-                self.discard_outputs(&numbers);
+                self.discard_outputs(plan.directory(), &numbers);
                 Err(error)
             }
         }

@@ -3,9 +3,9 @@
 //! CURRENT goes last but for the lock: a destruction that is interrupted leaves a database that names what it misses,
 //! never one that opens as if it had always held less.
 
-use super::Db;
 use super::open::file_system_of;
-use crate::options::DbOptions;
+use super::{ColumnFamilyDescriptor, Db};
+use crate::options::{DbOptions, DbPath};
 use crate::places::is_same;
 use ferrock_base::{Error, Result};
 use ferrock_format::file_name::{self, FileKind};
@@ -17,12 +17,18 @@ const ARCHIVE: &str = "archive";
 
 impl Db {
     /// Removes a database that nobody has open. Files that are not a database's stay, and with them the directory.
-    /// Where there is nothing, nothing is done. Logs in another directory go when `options` names it as `wal_dir`; one that
-    /// only the OPTIONS file names is left alone, as it may be that of the database of which this one is a copy.
+    /// Where there is nothing, nothing is done. Logs in another directory go when `options` names it as `wal_dir`, tables
+    /// when it is one of `db_paths`; a `wal_dir` that only the OPTIONS file names is left alone, as it may be that of the
+    /// database of which this one is a copy.
     ///
     /// # Errors
     /// `Resource busy` when it is open, `IO error` for the first file that cannot be removed; the others go all the same.
     pub fn destroy(path: impl AsRef<Path>, options: &DbOptions) -> Result<()> {
+        Self::destroy_cf(path, options, &[])
+    }
+
+    /// As [`destroy`](Self::destroy), with families whose `cf_paths` have tables to remove, too.
+    pub fn destroy_cf(path: impl AsRef<Path>, options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Result<()> {
         let (path, file_system) = (path.as_ref(), file_system_of(options)?);
         if !file_system.exists(path)? {
             return Ok(());
@@ -39,6 +45,11 @@ impl Db {
             }
         }
         note(&mut first_error, destroy_files_in(&*file_system, &path.join(ARCHIVE), &[FileKind::Log]));
+        for paths in families.iter().map(|(_, family)| &family.cf_paths).chain([&options.db_paths]) {
+            for DbPath { path: directory, .. } in paths.iter().filter(|paths| !is_same(&paths.path, path)) {
+                note(&mut first_error, destroy_files_in(&*file_system, directory, &[FileKind::Table, FileKind::Blob]));
+            }
+        }
         let logs = Path::new(&options.wal_dir);
         if !options.wal_dir.is_empty() && !is_same(logs, path) {
             for directory in [&logs.join(ARCHIVE), logs] {

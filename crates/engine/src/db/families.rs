@@ -4,7 +4,8 @@ use super::flush::LogChange;
 use super::open::new_family_state;
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
-use crate::options::{ColumnFamilyOptions, DbOptions, WriteOptions, notes_of};
+use crate::options::{ColumnFamilyOptions, DbOptions, WriteOptions, db_path, notes_of};
+use crate::places::create_table_directories;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::options_file::value::parse_struct;
 use std::sync::Arc;
@@ -27,11 +28,12 @@ impl Db {
         if let Some(first) = options.unsupported().first() {
             return Err(Error::not_supported(format!("column family {name}: {first}")));
         }
+        db_path::check("cf_paths", &options.cf_paths)?;
         let families = [(name.to_owned(), options)];
         let mut notes = notes_of(&DbOptions::default(), &families);
         let [(_, mut options)] = families;
         let place = format!("column family {name}");
-        notes.extend(options.settle().iter().map(|adjustment| format!("{place}: {adjustment}")));
+        notes.extend(options.settle_in(&core.options.load()).iter().map(|adjustment| format!("{place}: {adjustment}")));
         let data = core.create_family(name, options)?;
         core.replace_option_notes(&place, &[""], notes);
         core.write_options_file()?;
@@ -199,6 +201,7 @@ impl DbCore {
         options: ColumnFamilyOptions,
     ) -> Result<Arc<ColumnFamilyData>> {
         let options = Arc::new(options);
+        create_table_directories(&*self.file_system, &self.path, &options.cf_paths)?;
         // Alone in the write queue, so that the log number named is that of the log in use.
         self.exclusively(|core| {
             let log_number = core.wal.lock().current_number();
@@ -206,7 +209,7 @@ impl DbCore {
             let id = core.check_manifest(created)?;
             let version = core.versions.current(id).ok_or_else(|| Error::corruption("a new column family is gone"))?;
             let data = {
-                let table_cache = core.new_table_cache(&options);
+                let table_cache = core.new_table_cache(id, &options);
                 ColumnFamilyData::new(id, name.to_owned(), options, version, table_cache, core.memory_tracker())
             };
             let mut state = core.state.lock();

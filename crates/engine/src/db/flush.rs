@@ -30,6 +30,7 @@ use ferrock_memtable::MemTable;
 use ferrock_table::options::PrepopulateBlockCache;
 use ferrock_vfs::IoPriority;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -82,14 +83,14 @@ impl DbCore {
         let file = output.files.first().cloned();
         if let Some(file) = &file {
             self.verify_new_table(&data, file, TableFileCreationReason::Flush)
-                .inspect_err(|_| self.discard_outputs(&output.numbers))?;
+                .inspect_err(|_| self.discard_outputs(data.flush_directory(), &output.numbers))?;
         }
         if self.families.load().len() > 1 {
             // The log's lock is given up before the state's is taken.
             let synced = self.wal.lock().sync_closed();
             if let Err(error) = synced {
                 self.set_background_error(Reason::Write, &error);
-                self.discard_outputs(&output.numbers);
+                self.discard_outputs(data.flush_directory(), &output.numbers);
                 return Err(error);
             }
         }
@@ -161,6 +162,7 @@ impl DbCore {
             data: Arc::clone(data),
             options: Arc::clone(&options),
             level: 0,
+            path_id: 0,
             is_flush: true,
             base_level: 1,
             is_bottommost: false,
@@ -212,14 +214,14 @@ impl DbCore {
         let blobs = std::mem::take(&mut output.blobs_written);
         drop(output);
         if let Err(error) = written {
-            self.discard_outputs(&numbers);
+            self.discard_outputs(plan.directory(), &numbers);
             return Err(error);
         }
         let in_memory: u64 =
             memtables.iter().map(|memtable| memtable.num_entries() - memtable.num_range_deletes()).sum();
         let read = input.dropped().input_entries;
         if read != in_memory {
-            self.discard_outputs(&numbers);
+            self.discard_outputs(plan.directory(), &numbers);
             return Err(Error::corruption(format!(
                 "[{}] a flush read {read} entries of memtables that hold {in_memory}",
                 data.name
@@ -262,14 +264,14 @@ impl DbCore {
     }
 
     /// Removes the files of a job that failed.
-    pub(crate) fn discard_outputs(&self, numbers: &[FileNumber]) {
+    pub(crate) fn discard_outputs(&self, directory: &Path, numbers: &[FileNumber]) {
         let mut state = self.state.lock();
         for number in numbers {
             state.pending_outputs.remove(&number.0);
         }
         drop(state);
         for number in numbers {
-            let path = self.path.join(ferrock_format::file_name::table(*number));
+            let path = directory.join(ferrock_format::file_name::table(*number));
             if let Err(error) = self.file_system.remove_file(&path)
                 && !error.is_not_found()
             {

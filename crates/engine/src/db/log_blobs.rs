@@ -49,10 +49,16 @@ impl DbCore {
     /// Looks for closed blob files that no version has.
     pub(super) fn find_log_blobs(&self) -> Result<LogBlobs> {
         let known = self.versions.live_files().blob_files;
-        let names = self.file_system.children(&self.path)?;
-        let blobs = names.iter().filter_map(|name| file_name::parse(name).filter(|name| name.kind == FileKind::Blob));
-        let unlisted = blobs.map(|name| name.number).filter(|number| !known.contains(number));
-        let closed = unlisted.filter_map(|number| closed_file(&*self.file_system, &self.path, number));
-        Ok(LogBlobs { closed: closed.map(|file| (file.number, file)).collect(), written: BTreeMap::new() })
+        let mut found = LogBlobs::default();
+        for directory in self.places.table_directories() {
+            let names = self.file_system.children(&directory)?;
+            let names = names.iter().filter_map(|name| file_name::parse(name));
+            let blobs = names.filter(|name| name.kind == FileKind::Blob).map(|name| name.number);
+            let closed = blobs
+                .filter(|number| !known.contains(number))
+                .filter_map(|number| closed_file(&*self.file_system, &directory, number));
+            found.closed.extend(closed.map(|file| (file.number, file)));
+        }
+        Ok(found)
     }
 }

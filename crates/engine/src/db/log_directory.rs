@@ -14,7 +14,7 @@
 //! "Elsewhere" is the database's own directory and the place that the newest OPTIONS file names. Reading both places
 //! together was rejected: in a checkpoint the OPTIONS file names the logs of another, living database.
 
-use crate::places::is_same;
+use crate::places::{is_another_database, is_same};
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::log::WalRecoveryMode;
@@ -116,14 +116,10 @@ impl LogDirectoryRequest<'_> {
     /// The caller's directory. One that is a database itself is either this one under another name, or a mistake.
     fn callers_choice(&self) -> Result<PathBuf> {
         let path = PathBuf::from(self.wal_dir);
-        if is_same(&path, self.database) || !self.is_database(&path)? {
-            return Ok(path);
+        if is_another_database(self.file_system, &path, self.database)? {
+            return Err(Error::invalid_argument("wal_dir is the directory of another database").in_file(path));
         }
-        let identity = |directory: &Path| read_file(self.file_system, &directory.join(file_name::IDENTITY)).ok();
-        if identity(&path).is_some_and(|id| Some(id) == identity(self.database)) {
-            return Ok(self.database.to_path_buf());
-        }
-        Err(Error::invalid_argument("wal_dir is the directory of another database").in_file(path))
+        Ok(if self.is_database(&path)? { self.database.to_path_buf() } else { path })
     }
 
     fn is_database(&self, directory: &Path) -> Result<bool> {

@@ -8,6 +8,7 @@ use crate::compaction::picker::{ManualChoice, ManualRequest, ManualStep, PickerI
 use crate::options::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A live table, for people and programs.
@@ -19,6 +20,8 @@ pub struct LiveFile {
     pub level: usize,
     /// The number in its name.
     pub number: FileNumber,
+    /// The directory that the file is in.
+    pub directory: PathBuf,
     /// Bytes in the file.
     pub size_bytes: u64,
     /// Smallest user key.
@@ -104,6 +107,7 @@ impl Db {
                 column_family: family.name().to_owned(),
                 level,
                 number: file.number,
+                directory: family.data.table_cache.paths().directory(file.path_id).to_path_buf(),
                 size_bytes: file.size_bytes,
                 smallest_user_key: file.smallest_user_key().to_vec(),
                 largest_user_key: file.largest_user_key().to_vec(),
@@ -137,6 +141,10 @@ impl DbCore {
         end: Option<&[u8]>,
         options: &CompactRangeOptions,
     ) -> Result<()> {
+        if !data.table_cache.paths().has(options.target_path_id) {
+            let (id, count) = (options.target_path_id, data.table_cache.paths().count());
+            return Err(Error::invalid_argument(format!("target_path_id = {id}: the family has {count} directories")));
+        }
         self.flush_families(&[data.id], true)?;
         self.begin_manual(data, options.exclusive_manual_compaction)?;
         let result = self.compact_steps(data, begin, end, options);
@@ -205,7 +213,7 @@ impl DbCore {
                 BottommostLevelCompaction::ForceOptimized => ignore_files_from,
                 _ => FileNumber(u64::MAX),
             };
-            self.compact_step(data, step, begin, end, ignore)?;
+            self.compact_step(data, step, begin, end, ignore, options.target_path_id)?;
         }
         Ok(())
     }
@@ -217,11 +225,12 @@ impl DbCore {
         begin: Option<&[u8]>,
         end: Option<&[u8]>,
         ignore_files_from: FileNumber,
+        target_path_id: u32,
     ) -> Result<()> {
         let mut begin = begin.map(<[u8]>::to_vec);
         loop {
             let Some((job, next_begin)) =
-                self.start_manual_piece(data, step, begin.as_deref(), end, ignore_files_from)?
+                self.start_manual_piece(data, step, begin.as_deref(), end, ignore_files_from, target_path_id)?
             else {
                 return Ok(());
             };
@@ -253,6 +262,7 @@ impl DbCore {
         begin: Option<&[u8]>,
         end: Option<&[u8]>,
         ignore_files_from: FileNumber,
+        target_path_id: u32,
     ) -> Result<Option<(CompactionJob, Option<Vec<u8>>)>> {
         let mut state = self.state.lock();
         loop {
@@ -272,7 +282,7 @@ impl DbCore {
                 bottommost_threshold: self.snapshots.bottommost_threshold(|| self.visible()),
                 now_secs: self.clock.unix_seconds(),
             };
-            match pick_manual(&input, &ManualRequest { step, begin, end, ignore_files_from }) {
+            match pick_manual(&input, &ManualRequest { step, begin, end, ignore_files_from, target_path_id }) {
                 ManualChoice::Done => return Ok(None),
                 ManualChoice::Compact { choice, next_begin } => {
                     let running = family.running.start(&choice);

@@ -212,11 +212,11 @@ impl DbCore {
     }
 
     /// The cache through which the tables of a family are opened.
-    pub(crate) fn new_table_cache(&self, options: &ColumnFamilyOptions) -> Arc<TableCache> {
+    pub(crate) fn new_table_cache(&self, family: u32, options: &ColumnFamilyOptions) -> Arc<TableCache> {
         let db = self.options.load();
         Arc::new(TableCache::new(TableCacheParams {
             file_system: Arc::clone(&self.file_system),
-            paths: vec![self.path.clone()],
+            paths: self.places.add_family(family, options),
             comparator: InternalComparator::new(options.comparator.clone()),
             mutable: self.mutable_table_cache_params(options),
             cache_usage: options.cache_usage,

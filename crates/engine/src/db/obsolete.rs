@@ -48,6 +48,9 @@ impl DbCore {
         if self.places.has_separate_logs() {
             self.delete_unneeded_in(self.places.log_directory(), &needed, |kind| kind == FileKind::Log);
         }
+        for directory in self.places.other_table_directories() {
+            self.delete_unneeded_in(&directory, &needed, |kind| matches!(kind, FileKind::Table | FileKind::Blob));
+        }
         self.delete_unneeded_in(&self.path, &needed, |_| true);
     }
 

@@ -20,11 +20,11 @@ use crate::blob::BlobSource;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::compaction::choice::RunningCompactions;
 use crate::info_log::{InfoLog, InfoLogOptions};
-use crate::options::{ColumnFamilyOptions, DbOptions, load_latest};
-use crate::places::{FilePlaces, is_same};
+use crate::options::{ColumnFamilyOptions, DbOptions, db_path, load_latest};
+use crate::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
 use crate::snapshot::SnapshotList;
 use crate::statistics::Statistics;
-use crate::table_cache::{OpenTables, TableCache, open_all};
+use crate::table_cache::{OpenTables, TableCache, not_in_its_path, open_all};
 use crate::version::version_set::{self, RecoverMode};
 use crate::version::{FamilyToOpen, VersionSet};
 use crate::write::controller::WriteController;
@@ -40,6 +40,7 @@ use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_table::TableBlockCache;
 use ferrock_vfs::{FileLock, FileSystem, WritableOptions, WritePurpose, read_file, write_file_atomically};
 use parking_lot::{Condvar, Mutex};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,7 +79,8 @@ impl Db {
     }
 
     /// Opens an existing database with the options that its own OPTIONS file has. What that file asks for and cannot be
-    /// had is in [`option_notes`](Self::option_notes). A `wal_dir` in `base` stands before that of the file.
+    /// had is in [`option_notes`](Self::option_notes). A `wal_dir` in `base` stands before that of the file, and `db_paths`
+    /// are those of `base`, as no file has them.
     pub fn open_with_latest_options(path: impl AsRef<Path>, base: DbOptions) -> Result<(Self, Vec<ColumnFamily>)> {
         let wal_dir_from = wal_dir_from(&base);
         let (options, families, notes) = latest_options(path.as_ref(), base)?;
@@ -87,8 +89,8 @@ impl Db {
 
     /// Opens a database for reading. Nothing is written, not even a lock: it works on a read-only mount, and beside a
     /// process that has the database open, whose later writes are not seen. Without `families` all of them are opened
-    /// with the options of the directory's OPTIONS file; of the database's own options the recovery mode, a `wal_dir` and
-    /// the components are then taken from `options`.
+    /// with the options of the directory's OPTIONS file; of the database's own options the recovery mode, a `wal_dir`,
+    /// `db_paths` and the components are then taken from `options`.
     pub fn open_read_only(
         path: impl AsRef<Path>,
         options: DbOptions,
@@ -121,8 +123,8 @@ fn wal_dir_from(base: &DbOptions) -> WalDirFrom {
     if base.wal_dir.is_empty() { WalDirFrom::OptionsFile } else { WalDirFrom::Caller }
 }
 
-/// The directory's own options, with the recovery mode, the `wal_dir` if there is one, and the components of `base`, for
-/// every family that exists.
+/// The directory's own options, with the recovery mode, the directories of tables, the `wal_dir` if there is one, and the
+/// components of `base`, for every family that exists.
 fn latest_options(path: &Path, base: DbOptions) -> Result<(DbOptions, Vec<ColumnFamilyDescriptor>, Vec<String>)> {
     let file_system = file_system_of(&base)?;
     let existing = version_set::list_column_families(&*file_system, path)?;
@@ -137,6 +139,7 @@ fn latest_options(path: &Path, base: DbOptions) -> Result<(DbOptions, Vec<Column
     let mut options = loaded.db;
     options.components = base.components.clone();
     options.wal_recovery_mode = base.wal_recovery_mode;
+    options.db_paths.clone_from(&base.db_paths);
     if wal_dir_from(&base) == WalDirFrom::Caller {
         options.settings.wal_dir = base.settings.wal_dir;
     }
@@ -185,7 +188,9 @@ impl Opener {
         }
         notes.extend(options.adjust().iter().map(|adjustment| format!("database: {adjustment}")));
         for (name, family) in &mut families {
-            notes.extend(family.settle().iter().map(|adjustment| format!("column family {name}: {adjustment}")));
+            notes.extend(
+                family.settle_in(&options).iter().map(|adjustment| format!("column family {name}: {adjustment}")),
+            );
         }
         Ok(Self { path: path.to_path_buf(), options, families, notes, wal_dir_from, file_system })
     }
@@ -250,7 +255,11 @@ impl Opener {
         let versions = self.recover_versions(&to_open, RecoverMode::ReadWrite)?;
         let logs = if is_new { self.new_log_directory() } else { self.find_logs(&versions, info_log)? };
         if !self.file_system.exists(&logs)? {
-            self.create_directory(&logs)?;
+            create_directory(&*self.file_system, &logs)?;
+        }
+        let families = self.families.iter().filter(|(name, _)| !missing.iter().any(|(missing, _)| missing == name));
+        for paths in families.map(|(_, family)| &family.cf_paths).chain([&self.options.db_paths]) {
+            create_table_directories(&*self.file_system, &self.path, paths)?;
         }
         self.reconcile_identity(&versions)?;
         let core = self.assemble(versions, logs, Arc::clone(info_log), Some(lock), false);
@@ -277,27 +286,9 @@ impl Opener {
         // Refused here, the open leaves nothing behind. What the answer is under the lock counts.
         self.check_existence()?;
         if !self.file_system.exists(&self.path)? {
-            self.create_directory(&self.path)?;
+            create_directory(&*self.file_system, &self.path)?;
         }
         self.file_system.lock_file(&self.path.join(file_name::LOCK))
-    }
-
-    /// Creates a directory, with its missing parents, durably: each is an entry of the one above.
-    fn create_directory(&self, path: &Path) -> Result<()> {
-        let mut parents = Vec::new();
-        let mut directory = path;
-        loop {
-            let parent =
-                directory.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
-            let Some(parent) = parent else { break };
-            parents.push(parent);
-            if self.file_system.exists(parent)? {
-                break;
-            }
-            directory = parent;
-        }
-        self.file_system.create_dir_all(path)?;
-        parents.into_iter().rev().try_for_each(|parent| self.file_system.sync_dir(parent))
     }
 
     /// True when there is a database; an error when there should not be one, or should be.
@@ -407,7 +398,7 @@ impl Opener {
             bytes_per_sync: self.options.wal_bytes_per_sync,
             expected_bytes: self.families.first().map_or(0, |(_, options)| options.write_buffer_size as u64 * 11 / 10),
         };
-        let places = Arc::new(FilePlaces::new(self.path.clone(), logs));
+        let places = Arc::new(FilePlaces::new(self.path.clone(), logs, &self.options.db_paths));
         let core = Arc::new(DbCore {
             path: self.path.clone(),
             places: Arc::clone(&places),
@@ -423,7 +414,7 @@ impl Opener {
             open_tables: Arc::new(OpenTables::new(self.options.max_open_files)),
             blob_source: Arc::new(BlobSource::new(
                 Arc::clone(&self.file_system),
-                self.path.clone(),
+                Arc::clone(&places),
                 super::file_options(&self.options),
                 self.options.max_open_files,
             )),
@@ -499,6 +490,8 @@ fn check_options(options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Re
     if !problems.is_empty() {
         return Err(Error::invalid_argument(problems.join("; ")));
     }
+    db_path::check("db_paths", &options.db_paths)?;
+    families.iter().try_for_each(|(_, family)| db_path::check("cf_paths", &family.cf_paths))?;
     for (name, family) in families.iter().filter(|(_, family)| !family.is_from_file) {
         if let Some(first) = family.unsupported().first() {
             return Err(Error::not_supported(format!("column family {name}: {first}")));
@@ -513,7 +506,7 @@ impl DbCore {
         let mut families = FamilyMap::default();
         let mut states = BTreeMap::new();
         for view in self.versions.families() {
-            let table_cache = self.new_table_cache(&view.options);
+            let table_cache = self.new_table_cache(view.id, &view.options);
             let data = ColumnFamilyData::new(
                 view.id,
                 view.name,
@@ -534,6 +527,8 @@ impl DbCore {
     fn open_tables(&self) -> Result<()> {
         let options = self.options.load();
         let families = self.families.load();
+        let in_place = families.iter().try_for_each(|data| self.check_table_places(data));
+        in_place.or_else(|error| self.tolerate(error))?;
         let mut files: Vec<(Arc<TableCache>, Arc<crate::version::FileMetadata>)> = Vec::new();
         for data in families.iter() {
             let version = Arc::clone(&data.super_version.load().version);
@@ -548,13 +543,44 @@ impl DbCore {
         }
         let threads = usize::try_from(options.max_file_opening_threads).unwrap_or(1);
         match open_all(&*self.spawner, threads, files) {
-            Err(error) if options.paranoid_checks => Err(error),
-            Err(error) => {
-                self.info_log.warn(|| format!("a table cannot be opened: {error}"));
-                Ok(())
-            }
+            Err(error) => self.tolerate(error),
             Ok(()) => Ok(()),
         }
+    }
+
+    /// What it means that a table cannot be opened.
+    fn tolerate(&self, error: Error) -> Result<()> {
+        if self.options.load().paranoid_checks {
+            return Err(error);
+        }
+        self.info_log.warn(|| format!("a table cannot be opened: {error}"));
+        Ok(())
+    }
+
+    /// Looks for every table of a family whose tables lie in other directories than the database's own: options that name
+    /// the wrong ones are noticed here, however few tables are opened with the database.
+    fn check_table_places(&self, data: &ColumnFamilyData) -> Result<()> {
+        let (paths, version): (&TablePaths, _) = (data.table_cache.paths(), &data.super_version.load().version);
+        let is_plain = paths.count() == 1 && is_same(paths.directory(0), &self.path);
+        if is_plain && version.files().all(|(_, file)| file.path_id == 0) {
+            return Ok(());
+        }
+        let mut names: BTreeMap<&Path, BTreeSet<String>> = BTreeMap::new();
+        for (_, file) in version.files() {
+            let directory = paths.directory(file.path_id);
+            let names = match names.entry(directory) {
+                Entry::Occupied(listed) => listed.into_mut(),
+                Entry::Vacant(unlisted) => match self.file_system.children(directory) {
+                    Err(error) if error.is_not_found() => unlisted.insert(BTreeSet::new()),
+                    listing => unlisted.insert(listing?.into_iter().collect()),
+                },
+            };
+            let name = [file_name::table(file.number), file_name::legacy_table(file.number)];
+            if !name.iter().any(|name| names.contains(name)) {
+                return Err(not_in_its_path(file.number, file.path_id, paths));
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn raise_visible(&self, sequence: SequenceNumber) {

@@ -208,9 +208,11 @@ impl DbCore {
             "num-live-versions" => self.versions.num_live_versions() as u64,
             "min-log-number-to-keep" => self.versions.min_log_number_to_keep().0,
             "obsolete-sst-files-size" => {
+                let directories = self.places.table_directories();
                 let size = |number: ferrock_base::FileNumber| {
                     let name = ferrock_format::file_name::table(number);
-                    self.file_system.file_size(&self.path.join(name)).unwrap_or(0)
+                    let mut sizes = directories.iter().map(|at| self.file_system.file_size(&at.join(&name)));
+                    sizes.find_map(Result::ok).unwrap_or(0)
                 };
                 self.versions.live_files().zombie_tables.into_iter().map(size).sum()
             }

@@ -164,7 +164,9 @@ impl DbCore {
             match self.flush_family_for_resume(data, memtables) {
                 Ok(flush) => flushes.push(flush),
                 Err(error) => {
-                    flushes.iter().for_each(|flush| self.discard_outputs(&flush.written.numbers));
+                    flushes
+                        .iter()
+                        .for_each(|flush| self.discard_outputs(flush.data.flush_directory(), &flush.written.numbers));
                     return Err(error);
                 }
             }
@@ -181,7 +183,7 @@ impl DbCore {
         let written = self.write_level_0(&data, &memtables, TableFileCreationReason::Flush)?;
         for file in &written.files {
             self.verify_new_table(&data, file, TableFileCreationReason::Flush)
-                .inspect_err(|_| self.discard_outputs(&written.numbers))?;
+                .inspect_err(|_| self.discard_outputs(data.flush_directory(), &written.numbers))?;
         }
         let elapsed_us = self.clock.monotonic_us().saturating_sub(before);
         Ok(FamilyFlush { data, memtables, written, elapsed_us })

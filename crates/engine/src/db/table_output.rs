@@ -19,6 +19,7 @@ use ferrock_format::version_edit::NewFile;
 use ferrock_table::options::DataBlockIndexType;
 use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What the outputs of a job have in common.
@@ -26,6 +27,8 @@ pub(crate) struct OutputPlan {
     pub(crate) data: Arc<ColumnFamilyData>,
     pub(crate) options: Arc<ColumnFamilyOptions>,
     pub(crate) level: usize,
+    /// The directory, as an entry of the family's paths.
+    pub(crate) path_id: u32,
     pub(crate) is_flush: bool,
     pub(crate) base_level: usize,
     pub(crate) is_bottommost: bool,
@@ -33,6 +36,13 @@ pub(crate) struct OutputPlan {
     /// Unix seconds of the oldest data; 0 = unknown.
     pub(crate) oldest_ancestor_time: u64,
     pub(crate) priority: IoPriority,
+}
+
+impl OutputPlan {
+    /// Where the outputs go.
+    pub(crate) fn directory(&self) -> &Path {
+        self.data.table_cache.paths().directory(self.path_id)
+    }
 }
 
 struct OpenOutput {
@@ -108,7 +118,7 @@ impl<'a> TableOutput<'a> {
             return Ok(());
         }
         // The MANIFEST must not name a table whose directory entry a crash could take away.
-        self.core.file_system.sync_dir(&self.core.path)
+        self.core.file_system.sync_dir(self.plan.directory())
     }
 
     #[inline]
@@ -142,7 +152,7 @@ impl<'a> TableOutput<'a> {
         };
         self.numbers.push(number);
         let options = core.options.load();
-        let path = core.path.join(file_name::table(number));
+        let path = self.plan.directory().join(file_name::table(number));
         let mut file = core.file_system.create_writable(
             &path,
             &WritableOptions {
@@ -223,6 +233,7 @@ impl<'a> TableOutput<'a> {
         self.files.push(NewFile {
             level: u32::try_from(plan.level).unwrap_or(u32::MAX),
             number: open.number,
+            path_id: plan.path_id,
             size_bytes: summary.file_size,
             smallest,
             largest,

@@ -62,6 +62,22 @@ impl ColumnFamilyOptions {
         adjusted
     }
 
+    /// As [`settle`](Self::settle), with what the options of the database say: where tables lie. As in RocksDB the targets
+    /// of levels are not dynamic with more than one directory.
+    pub(crate) fn settle_in(&mut self, db: &DbOptions) -> Vec<Adjustment> {
+        let mut adjusted = self.settle();
+        if self.cf_paths.is_empty() {
+            self.cf_paths.clone_from(&db.db_paths);
+        }
+        if self.cf_paths.len() > 1 {
+            let name = "level_compaction_dynamic_level_bytes";
+            bring(&mut adjusted, name, &mut self.settings.level_compaction_dynamic_level_bytes, false, || {
+                "not possible with more than one directory of tables".to_owned()
+            });
+        }
+        adjusted
+    }
+
     /// Brings options into their bounds and into the relations that the engine relies on.
     pub(crate) fn adjust(&mut self) -> Vec<Adjustment> {
         let mut adjusted = self.settings.bring_into_bounds();

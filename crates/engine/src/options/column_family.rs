@@ -1,5 +1,6 @@
 //! Options of one column family: RocksDB's names and defaults.
 
+use super::db_path::DbPath;
 use super::passthrough::Passthrough;
 use ferrock_base::compaction_filter::CompactionFilter;
 use ferrock_base::merge::MergeOperator;
@@ -242,6 +243,8 @@ pub struct ColumnFamilyOptions {
     pub block_cache: Option<Arc<TableBlockCache>>,
     /// What is charged to that cache beside blocks.
     pub cache_usage: CacheUsageOptions,
+    /// Directories of the family's tables; none: `db_paths` of the database. As in RocksDB no OPTIONS file has them.
+    pub cf_paths: Vec<DbPath>,
     /// RocksDB's options that have no meaning here (yet), as an OPTIONS file had them.
     pub passthrough: Passthrough,
     /// Read from an OPTIONS file: what cannot be written is replaced by its nearest form instead of refused.

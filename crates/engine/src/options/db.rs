@@ -1,6 +1,7 @@
 //! Options of a whole database: RocksDB's names and defaults.
 
 use super::components::Components;
+use super::db_path::DbPath;
 use super::passthrough::Passthrough;
 use ferrock_base::option_enum;
 use ferrock_base::option_table;
@@ -120,6 +121,8 @@ pub struct DbOptions {
     pub settings: DbSettings,
     /// What it cannot: file system, clock, caches.
     pub components: Components,
+    /// Directories of tables; none: the database's own. As in RocksDB no OPTIONS file has them.
+    pub db_paths: Vec<DbPath>,
     /// RocksDB's options that have no meaning here (yet), as an OPTIONS file had them.
     pub passthrough: Passthrough,
 }

@@ -5,6 +5,7 @@ mod adjust;
 mod column_family;
 mod components;
 mod db;
+pub(crate) mod db_path;
 mod operation;
 pub(crate) mod passthrough;
 mod persist;
@@ -17,6 +18,7 @@ pub use column_family::{
 };
 pub use components::Components;
 pub use db::{DbOptions, DbSettings, InfoLogLevel};
+pub use db_path::DbPath;
 pub use ferrock_base::compaction_filter::CompactionFilter;
 pub use ferrock_base::merge::MergeOperator;
 pub use ferrock_base::option_table::{OptionInfo, OptionValue};

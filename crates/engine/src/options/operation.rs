@@ -140,6 +140,8 @@ pub struct CompactRangeOptions {
     pub change_level: bool,
     /// That level, with `change_level`; `None`: the lowest.
     pub target_level: Option<usize>,
+    /// Entry of `cf_paths` or `db_paths` that the result goes to; the first by default, as in RocksDB.
+    pub target_path_id: u32,
     /// The bottommost level.
     pub bottommost_level_compaction: BottommostLevelCompaction,
     /// No automatic compaction runs at the same time.

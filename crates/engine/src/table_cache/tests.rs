@@ -5,6 +5,7 @@ use ferrock_base::{SequenceNumber, ValueType};
 use ferrock_format::version_edit::NewFile;
 use ferrock_table::{TableBuilder, TableBuilderParams};
 use ferrock_vfs::{MemoryFileSystem, WritableOptions, WritePurpose};
+use std::path::PathBuf;
 
 struct Fixture {
     file_system: Arc<dyn FileSystem>,
@@ -45,7 +46,7 @@ fn write_table(file_system: &dyn FileSystem, number: u64) -> NewFile {
 fn cache(fixture: &Fixture, max_open_files: i32) -> Arc<TableCache> {
     Arc::new(TableCache::new(TableCacheParams {
         file_system: Arc::clone(&fixture.file_system),
-        paths: vec![PathBuf::from("/db")],
+        paths: PathBuf::from("/db").into(),
         comparator: InternalComparator::default(),
         mutable: MutableTableCacheParams {
             table_options: Arc::default(),
@@ -137,8 +138,12 @@ fn the_wrong_file_is_noticed() {
     assert!(error.is_corruption() && error.to_string().contains("000001.sst"), "{error}");
     let lenient = TableCache::new(TableCacheParams { verify_unique_id: false, ..cache.params.clone() });
     assert!(lenient.get(&fixture.files[0]).is_ok());
-    let elsewhere = NewFile { path_id: 1, ..fixture.files[1].recorded().clone() };
-    assert!(lenient.get(&FileMetadata::from(elsewhere)).unwrap_err().is_corruption());
+    let elsewhere = NewFile { path_id: 1, ..fixture.files[0].recorded().clone() };
+    // A directory behind the last is the last; a table that is not there lies in one that the options do not name.
+    assert!(lenient.get(&FileMetadata::from(elsewhere.clone())).is_ok());
+    let gone = NewFile { number: FileNumber(7), ..elsewhere };
+    let error = lenient.get(&FileMetadata::from(gone)).unwrap_err();
+    assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("db_paths"), "{error}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The history is written down around every call: `issued` before it, `acknowledged` after it. A crash clone is taken
 //! between reading `acknowledged` and reading `issued`, so both are bounds whatever thread the crash comes in.
 
+use ferrock::options::DbPath;
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, WriteBatch, WriteOptions,
 };
@@ -72,6 +73,13 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
     options.max_manifest_space_amp_pct = 0;
     options.max_total_wal_size = 150_000;
     options.avoid_flush_during_recovery = seed % 3 == 1;
+    // Logs and tables in directories of their own, whose entries are as unsynced as all others.
+    if seed % 4 == 2 {
+        options.wal_dir = "/logs/db".to_owned();
+    }
+    if seed % 5 == 2 {
+        options.db_paths = vec![DbPath::new("/data/tables", 100_000), DbPath::new("/data/more-tables", 0)];
+    }
     options.components.file_system = Some(Arc::new(file_system.clone()));
     options
 }

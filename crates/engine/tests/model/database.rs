@@ -6,7 +6,7 @@ use crate::model::{FamilyModel, Filter, Merge, Order};
 use crate::operations::{Case, Change, Mutation, NewFamily, Operation};
 use crate::reads::{Held, compare_all, show};
 use crate::watchdog::Watchdog;
-use ferrock::options::{BottommostLevelCompaction, CompactionFilter, CompactionStyle, PrefixExtractor};
+use ferrock::options::{BottommostLevelCompaction, CompactionFilter, CompactionStyle, DbPath, PrefixExtractor};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, Snapshot,
     WriteBatch, WriteOptions,
@@ -119,6 +119,7 @@ pub struct Database<'a> {
     pub stats: &'a mut ModelStats,
     families_made: usize,
     pace: Pace,
+    layout: Layout,
     spawner: Arc<CountingSpawner>,
     jobs_seen: u64,
     /// Something was written that is in no log.
@@ -152,6 +153,7 @@ impl<'a> Database<'a> {
             stats,
             families_made: 0,
             pace,
+            layout: Layout::of(case.layout),
             spawner: Arc::default(),
             jobs_seen: 0,
             has_unlogged: false,
@@ -178,6 +180,7 @@ impl<'a> Database<'a> {
 
     fn database_options(&self, choices: &[&'static str]) -> DbOptions {
         let mut options = choices::database_options(choices);
+        self.layout.apply(&mut options);
         options.components.file_system = Some(Arc::new(self.file_system.clone()));
         options.components.spawner = Some(Arc::clone(&self.spawner) as Arc<dyn Spawner>);
         options
@@ -362,6 +365,7 @@ impl<'a> Database<'a> {
     fn compact(&mut self, family: u8, from: Option<u16>, to: Option<u16>, force: u8, change_level: bool) -> Check {
         self.stats.compactions += 1;
         let index = self.family_index(family);
+        let key_number = from.unwrap_or(0);
         let key = |number: u16| keys::key(usize::from(number % self.key_space));
         let (mut from, mut to) = (from.map(key), to.map(key));
         let order = self.families[index].model.order;
@@ -380,6 +384,7 @@ impl<'a> Database<'a> {
                 _ => BottommostLevelCompaction::ForceOptimized,
             },
             exclusive_manual_compaction: force.is_multiple_of(2),
+            target_path_id: self.layout.target_path_id(key_number),
         };
         explain(self.db().compact_range_cf(&self.families[index].handle, from, to, &options), "compact_range")
     }
@@ -533,9 +538,43 @@ impl<'a> Database<'a> {
         let live: BTreeSet<u64> = db.live_files().iter().map(|file| file.number.0).collect();
         self.db = Some(db);
         self.scan_all()?;
-        let listing = explain(self.file_system.children(Path::new(PATH)), "listing")?;
+        let mut listing = Vec::new();
+        for directory in self.layout.directories_of_tables() {
+            listing.extend(self.file_system.children(Path::new(directory)).unwrap_or_default());
+        }
         let tables: BTreeSet<u64> = listing.iter().filter_map(|name| name.strip_suffix(".sst")?.parse().ok()).collect();
         if tables == live { Ok(()) } else { Err(format!("tables {tables:?} in the directory, {live:?} in the tree")) }
+    }
+}
+
+/// Which directories a case uses; all its opens use the same.
+#[derive(Clone, Copy)]
+struct Layout {
+    has_wal_dir: bool,
+    has_db_paths: bool,
+}
+
+impl Layout {
+    fn of(bits: u8) -> Self {
+        Self { has_wal_dir: bits & 1 != 0, has_db_paths: bits & 2 != 0 }
+    }
+
+    fn apply(self, options: &mut DbOptions) {
+        if self.has_wal_dir {
+            options.wal_dir = "/logs".to_owned();
+        }
+        if self.has_db_paths {
+            options.db_paths =
+                vec![DbPath::new("/tables/a", 100_000), DbPath::new("/tables/b", 0), DbPath::new("/tables/c", 0)];
+        }
+    }
+
+    fn target_path_id(self, seed: u16) -> u32 {
+        if self.has_db_paths { u32::from(seed % 3) } else { 0 }
+    }
+
+    fn directories_of_tables(self) -> &'static [&'static str] {
+        &[PATH, "/tables/a", "/tables/b", "/tables/c"]
     }
 }
 

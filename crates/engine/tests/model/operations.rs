@@ -13,6 +13,8 @@ use std::fmt;
 pub struct Case {
     /// How many of the keys are in use.
     pub key_space: u16,
+    /// Logs, tables, or both in directories of their own: the bits 1 and 2.
+    pub layout: u8,
     pub database: Vec<&'static str>,
     pub families: Vec<NewFamily>,
     pub operations: Vec<Operation>,
@@ -20,7 +22,7 @@ pub struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "keys: {}, database: {:?}", self.key_space, self.database)?;
+        writeln!(f, "keys: {}, layout: {}, database: {:?}", self.key_space, self.layout, self.database)?;
         for (index, family) in self.families.iter().enumerate() {
             writeln!(f, "family {index}: {family:?}")?;
         }
@@ -276,6 +278,13 @@ fn operation() -> impl Strategy<Value = Operation> {
 /// Cases of `count` operations.
 pub fn case(count: usize) -> impl Strategy<Value = Case> {
     let key_space = select(&[24u16, 128, 512, 1024][..]);
-    (key_space, database_choices(), vec(new_family(), 1..4), vec(operation(), count..=count))
-        .prop_map(|(key_space, database, families, operations)| Case { key_space, database, families, operations })
+    (key_space, 0..4u8, database_choices(), vec(new_family(), 1..4), vec(operation(), count..=count)).prop_map(
+        |(key_space, layout, database, families, operations)| Case {
+            key_space,
+            layout,
+            database,
+            families,
+            operations,
+        },
+    )
 }

@@ -42,6 +42,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     ("WriteOptions.ignore_missing_column_families", Elsewhere(API, "families")),
     ("FlushOptions.wait", Shown(wait)),
+    (
+        "CompactRangeOptions.target_path_id",
+        Elsewhere("tests/places/paths.rs", "the_result_of_compact_range_goes_where_the_caller_says"),
+    ),
     ("CompactRangeOptions.change_level", Shown(change_level)),
     ("CompactRangeOptions.target_level", Shown(target_level)),
     ("CompactRangeOptions.bottommost_level_compaction", Shown(bottommost_level_compaction)),

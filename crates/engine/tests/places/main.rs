@@ -1,6 +1,7 @@
 //! Databases whose files lie in more than one directory.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
+mod paths;
 mod wal_dir;
 
 use ferrock::{Db, DbOptions, ReadOptions};

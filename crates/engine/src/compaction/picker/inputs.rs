@@ -1,6 +1,7 @@
 //! From the first files to a whole compaction.
 
 use super::PickerInput;
+use super::output_path::output_path_id;
 use crate::compaction::choice::{CompactionChoice, CompactionReason, LevelInputs};
 use crate::version::boundary::{BoundaryRange, compare_boundaries};
 use crate::version::{FileMetadata, Version, total_size_bytes};
@@ -24,7 +25,13 @@ pub(super) struct Seed {
 const MAX_FILES_OF_TRIVIAL_MOVE: usize = 4;
 
 /// Completes a seed. `None` when files that it needs are busy, or another compaction writes into its range.
-pub(super) fn complete(input: &PickerInput<'_>, mut seed: Seed) -> Option<CompactionChoice> {
+pub(super) fn complete(input: &PickerInput<'_>, seed: Seed) -> Option<CompactionChoice> {
+    let path_id = output_path_id(input.options, seed.output_level);
+    complete_into(input, seed, path_id)
+}
+
+/// As [`complete`], with the directory of the output given.
+pub(super) fn complete_into(input: &PickerInput<'_>, mut seed: Seed, output_path_id: u32) -> Option<CompactionChoice> {
     let version = input.version;
     let comparator = version.comparator().user();
     let mut output_files = Vec::new();
@@ -56,6 +63,7 @@ pub(super) fn complete(input: &PickerInput<'_>, mut seed: Seed) -> Option<Compac
         version: Arc::clone(version),
         start_level: seed.start_level,
         output_level: seed.output_level,
+        output_path_id,
         inputs,
         grandparents,
         is_trivial_move: false,
@@ -178,7 +186,7 @@ fn is_trivial_move(input: &PickerInput<'_>, choice: &CompactionChoice, is_level_
     if choice.start_level == choice.output_level
         || (choice.start_level == 0 && !is_level_0_trivial_move && inputs.files.len() > 1)
         || (choice.reason == CompactionReason::ManualCompaction && options.compaction_filter.is_some())
-        || inputs.files.iter().any(|file| file.path_id != 0)
+        || inputs.files.iter().any(|file| file.path_id != choice.output_path_id)
     {
         return false;
     }

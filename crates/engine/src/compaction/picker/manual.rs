@@ -5,7 +5,7 @@
 //! one begins.
 
 use super::PickerInput;
-use super::inputs::{Seed, complete};
+use super::inputs::{Seed, complete_into};
 use crate::compaction::choice::{CompactionChoice, CompactionReason};
 use crate::options::{BottommostLevelCompaction, ColumnFamilyOptions, CompactionStyle};
 use crate::version::boundary::BoundaryRange;
@@ -33,6 +33,8 @@ pub struct ManualRequest<'a> {
     pub end: Option<&'a [u8]>,
     /// Files with this number or a larger one were made by this manual compaction and are not rewritten in place again.
     pub ignore_files_from: FileNumber,
+    /// The directory that outputs go to.
+    pub target_path_id: u32,
 }
 
 /// The answer to a [`ManualRequest`].
@@ -123,7 +125,7 @@ pub fn pick_manual(input: &PickerInput<'_>, request: &ManualRequest<'_>) -> Manu
         files,
         is_level_0_trivial_move: false,
     };
-    match complete(input, seed) {
+    match complete_into(input, seed, request.target_path_id) {
         Some(choice) => {
             // The choice may have taken more files than were asked for.
             let taken = choice.inputs.first().map_or(&[][..], |inputs| &inputs.files);

@@ -8,6 +8,7 @@
 //! leveled        puts them together
 //! triggers       compactions for other reasons than size: marks, snapshots released, age
 //! manual         `compact_range`
+//! output_path    which directory the output goes to
 //! stall          when writers must slow down or stop
 //! ```
 //!
@@ -19,6 +20,7 @@ mod inputs;
 mod level0;
 mod leveled;
 mod manual;
+mod output_path;
 mod score;
 pub mod stall;
 #[cfg(test)]

@@ -173,6 +173,7 @@ fn started(
         version: Arc::clone(version),
         start_level,
         output_level,
+        output_path_id: 0,
         inputs,
         grandparents: Vec::new(),
         is_trivial_move: false,
@@ -197,7 +198,10 @@ fn manual(out: &mut String, input: &PickerInput<'_>, words: &[&str]) {
     let ignore_files_from = FileNumber(1000);
     let mut begin = begin.map(<[u8]>::to_vec);
     loop {
-        match pick_manual(input, &ManualRequest { step, begin: begin.as_deref(), end, ignore_files_from }) {
+        match pick_manual(
+            input,
+            &ManualRequest { step, begin: begin.as_deref(), end, ignore_files_from, target_path_id: 0 },
+        ) {
             ManualChoice::Done => writeln!(out, "done").unwrap(),
             ManualChoice::Conflict => writeln!(out, "conflict").unwrap(),
             ManualChoice::Compact { choice, next_begin } => {
