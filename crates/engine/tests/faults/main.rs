@@ -9,6 +9,7 @@
 )]
 
 mod damage;
+mod history;
 mod mounts;
 mod no_space;
 mod opening;
