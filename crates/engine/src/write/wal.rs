@@ -10,6 +10,8 @@
 //! Invariants:
 //! - After an error in an append or a sync nothing is appended to that file again (a
 //!   record may be cut); the database goes on in a new one after `resume`.
+//! - A file that failed stays among those to sync, so every `sync` fails, until what was
+//!   acknowledged from it is in tables and it is released.
 //! - `sync` returns only when every byte appended before it is durable, in whichever
 //!   file it is.
 //! - A file leaves the list when no column family needs it any more.
@@ -210,8 +212,6 @@ impl Wal {
             log.flush()?;
         }
         let file = self.file_system.create_writable(&path, &options)?;
-        // What a failed log held is flushed to tables before writes go on.
-        self.unsynced.retain(|log| !log.has_failed);
         self.is_directory_synced = false;
         self.began_after.insert(number, self.last_logged);
         let log = OpenLog {
@@ -224,8 +224,7 @@ impl Wal {
         };
         if let Some(mut old) = self.current.replace(log) {
             self.older.push_back(LiveLog { number: old.number, size_bytes: old.size_bytes() });
-            if old.has_failed || old.is_synced {
-                // A failed log is left as it is: what was acknowledged from it is flushed before writes go on.
+            if old.is_synced {
                 let _ = old.file.close();
             } else {
                 self.unsynced.push_back(old);
@@ -325,7 +324,10 @@ impl Wal {
     pub(crate) fn close(&mut self) -> Result<()> {
         let mut result = Ok(());
         while let Some(mut log) = self.unsynced.pop_front() {
-            result = result.and(log.flush()).and(log.file.close());
+            if !log.has_failed {
+                result = result.and(log.flush());
+            }
+            result = result.and(log.file.close());
         }
         if let Some(mut log) = self.current.take() {
             if !log.has_failed {

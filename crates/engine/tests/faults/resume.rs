@@ -140,3 +140,20 @@ fn a_drop_is_durable_although_the_logs_it_released_could_not_be_recorded() {
     assert!(dropped.is_ok() || db.column_family("users").is_some(), "{dropped:?}");
     assert!(open_clone(&rig, CrashPolicy::KeepNothingUnsynced).0.column_family("users").is_none());
 }
+
+#[test]
+fn a_sync_by_hand_does_not_vouch_for_a_log_that_failed_before_resume_succeeded() {
+    let mut rig = Rig::new();
+    let db = rig.open();
+    rig.put_many(&db, 2);
+    rig.put_with(&db, &WriteOptions::default()).unwrap();
+    fail_once(&rig, OperationKind::Append, "*.log");
+    rig.put_with(&db, &WriteOptions::default()).unwrap_err();
+    fail_once(&rig, OperationKind::Create, "*.sst");
+    db.resume().unwrap_err();
+    // The new log is whole; what the failed one holds is on no disk.
+    assert!(db.sync_wal().is_err());
+    db.resume().unwrap();
+    db.sync_wal().unwrap();
+    rig.verify_after_crash("synced");
+}
