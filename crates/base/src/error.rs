@@ -234,6 +234,14 @@ impl Error {
         self.kind() == ErrorKind::Corruption
     }
 
+    /// True when the process, or the system, has as many files open as it may have.
+    #[must_use]
+    pub fn is_out_of_descriptors(&self) -> bool {
+        // ENFILE and EMFILE; the standard library has no kind for them.
+        let code = self.0.source.as_ref().and_then(|source| source.raw_os_error());
+        cfg!(unix) && matches!(code, Some(23 | 24))
+    }
+
     /// True when a file or directory was not there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {

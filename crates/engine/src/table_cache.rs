@@ -1,9 +1,13 @@
 //! Open tables, by file.
 //!
 //! ```text
-//! max_open_files = -1    every table, once opened, stays open: a slot in its FileMetadata, no lock, no look-up
+//! max_open_files = -1    a table, once opened, stays open: a slot in its FileMetadata, no lock, no look-up
 //! max_open_files = n     at most n tables of the whole database: shards of a clock cache, evicted ones are reopened
 //! ```
+//!
+//! The process may have so many files open and no more ([`OpenFileBudget`]). With -1, three quarters of the budget for
+//! tables go to tables that stay open; what is opened beyond goes through a cache of the rest. Where the process runs out
+//! of descriptors all the same (other files are open too), a table of the cache is closed for the one that is wanted.
 //!
 //! A [`TableCache`] belongs to a column family, because how a table is opened depends on the family's options. What is
 //! bounded is shared by all families: [`OpenTables`].
@@ -37,8 +41,48 @@ mod tests;
 /// The open tables of a database.
 #[derive(Debug)]
 pub struct OpenTables {
-    /// `None`: tables are kept in their `FileMetadata`.
+    /// How many tables may stay open in their `FileMetadata`.
+    most_kept: usize,
+    kept: Arc<AtomicUsize>,
+    /// The others; `None` where all are kept.
     shards: Option<Box<[RwLock<Shard>]>>,
+}
+
+/// An open table in its `FileMetadata`.
+#[derive(Clone, Debug)]
+pub struct KeptTable {
+    table: Arc<TableReader>,
+    _permit: Arc<KeepPermit>,
+}
+
+/// Counts a table that stays open, until the last metadata that has it is dropped.
+#[derive(Debug)]
+struct KeepPermit(Arc<AtomicUsize>);
+
+impl Drop for KeepPermit {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How many tables a database may have open where a process may have `process_limit` files open. A quarter, and at least
+/// 32, is set aside: for logs, the MANIFEST, outputs of jobs, rings, and what the program opens itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenFileBudget {
+    /// The process's limit.
+    pub process_limit: u64,
+    /// Tables within it.
+    pub tables: usize,
+}
+
+impl OpenFileBudget {
+    /// The budget of a process.
+    #[must_use]
+    pub fn new(process_limit: u64) -> Self {
+        let set_aside = (process_limit / 4).clamp(32, 256);
+        let tables = usize::try_from(process_limit.saturating_sub(set_aside)).unwrap_or(usize::MAX);
+        Self { process_limit, tables: tables.max(4) }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -60,19 +104,41 @@ struct Slot {
 const SHARDS: usize = 16;
 
 impl OpenTables {
-    /// Keeps at most `max_open_files` tables open; all for a negative number.
+    /// Keeps at most `max_open_files` tables open, and no more than the budget; a negative number sets no other bound.
     #[must_use]
-    pub fn new(max_open_files: i32) -> Self {
-        let Ok(capacity) = usize::try_from(max_open_files) else { return Self { shards: None } };
+    pub fn new(max_open_files: i32, budget: Option<OpenFileBudget>) -> Self {
+        let most = budget.map_or(usize::MAX, |budget| budget.tables);
+        let (most_kept, capacity) = match (usize::try_from(max_open_files), budget) {
+            (Ok(bound), _) => (0, bound.min(most)),
+            (Err(_), Some(_)) => (most - most / 4, most / 4),
+            (Err(_), None) => return Self { most_kept: usize::MAX, kept: Arc::default(), shards: None },
+        };
         let count = if capacity >= SHARDS * 4 { SHARDS } else { 1 };
         let shard = || RwLock::new(Shard { capacity: (capacity / count).max(1), ..Shard::default() });
-        Self { shards: Some((0..count).map(|_| shard()).collect()) }
+        Self { most_kept, kept: Arc::default(), shards: Some((0..count).map(|_| shard()).collect()) }
     }
 
-    /// True when every table stays open.
+    /// Tables that may stay open in their `FileMetadata`.
     #[must_use]
-    pub fn is_unbounded(&self) -> bool {
-        self.shards.is_none()
+    pub fn most_kept(&self) -> usize {
+        self.most_kept
+    }
+
+    /// A place among the tables that stay open, if one is free.
+    fn keep(&self) -> Option<Arc<KeepPermit>> {
+        let more = |kept: usize| (kept < self.most_kept).then(|| kept + 1);
+        self.kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(Arc::new(KeepPermit(Arc::clone(&self.kept))))
+    }
+
+    /// Closes a table of the cache that nothing uses; false when there is none.
+    fn close_one(&self) -> bool {
+        let shards = self.shards.iter().flatten();
+        shards.into_iter().any(|shard| {
+            let mut shard = shard.write();
+            let unused = shard.slots.iter().find(|slot| Arc::strong_count(&slot.table) == 1).map(|slot| slot.number);
+            unused.is_some_and(|number| shard.remove(number))
+        })
     }
 
     /// Tables open in a bounded cache.
@@ -125,17 +191,21 @@ impl OpenTables {
     /// Closes a table whose file is to be deleted.
     pub fn evict(&self, number: FileNumber) {
         let Some(shard) = self.shard(number) else { return };
-        let mut shard = shard.write();
-        if let Some(position) = shard.positions.remove(&number) {
-            shard.slots.swap_remove(position);
-            if let Some(moved) = shard.slots.get(position).map(|slot| slot.number) {
-                shard.positions.insert(moved, position);
-            }
-        }
+        shard.write().remove(number);
     }
 }
 
 impl Shard {
+    /// False when the table is not there.
+    fn remove(&mut self, number: FileNumber) -> bool {
+        let Some(position) = self.positions.remove(&number) else { return false };
+        self.slots.swap_remove(position);
+        if let Some(moved) = self.slots.get(position).map(|slot| slot.number) {
+            self.positions.insert(moved, position);
+        }
+        true
+    }
+
     fn victim(&mut self) -> usize {
         loop {
             self.hand = (self.hand + 1) % self.slots.len();
@@ -245,7 +315,7 @@ impl TableCache {
     #[inline]
     pub fn get_ref<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
         match file.open_table().get() {
-            Some(table) => Ok(TableRef::Borrowed(table)),
+            Some(kept) => Ok(TableRef::Borrowed(&kept.table)),
             None => self.get_slow(file),
         }
     }
@@ -255,7 +325,7 @@ impl TableCache {
     #[must_use]
     pub fn get_ref_if_open<'a>(&self, file: &'a FileMetadata) -> Option<TableRef<'a>> {
         match file.open_table().get() {
-            Some(table) => Some(TableRef::Borrowed(table)),
+            Some(kept) => Some(TableRef::Borrowed(&kept.table)),
             None => self.get_shared(file),
         }
     }
@@ -273,7 +343,7 @@ impl TableCache {
     /// The open table, if it is open.
     #[must_use]
     pub fn get_if_open(&self, file: &FileMetadata) -> Option<Arc<TableReader>> {
-        file.open_table().get().cloned().or_else(|| self.params.open_tables.get(file.number))
+        file.open_table().get().map(|kept| Arc::clone(&kept.table)).or_else(|| self.params.open_tables.get(file.number))
     }
 
     #[cold]
@@ -283,9 +353,10 @@ impl TableCache {
             return Ok(TableRef::Shared(table));
         }
         let table = self.open_with(file, self.params.cache_usage)?;
-        if open_tables.is_unbounded() {
+        if let Some(permit) = open_tables.keep() {
             // Of two threads that open the same table, the first one's stays.
-            return Ok(TableRef::Borrowed(file.open_table().get_or_init(|| table)));
+            let kept = file.open_table().get_or_init(|| KeptTable { table, _permit: permit });
+            return Ok(TableRef::Borrowed(&kept.table));
         }
         Ok(TableRef::Shared(open_tables.insert(file.number, table)))
     }
@@ -348,7 +419,18 @@ impl TableCache {
     fn open_file(&self, file: &FileMetadata) -> Result<Arc<dyn RandomAccessFile>> {
         let params = &self.params;
         let dir = params.paths.directory(file.path_id);
-        let open = |name: String| params.file_system.open_random_access(&dir.join(name), &params.file_options);
+        let open = |name: String| {
+            let path = dir.join(name);
+            loop {
+                match params.file_system.open_random_access(&path, &params.file_options) {
+                    Err(error) if error.is_out_of_descriptors() && params.open_tables.close_one() => {}
+                    Err(error) if error.is_out_of_descriptors() => {
+                        return Err(error.context("raise the limit of open files (ulimit -n), or set max_open_files"));
+                    }
+                    outcome => return outcome,
+                }
+            }
+        };
         open(file_name::table(file.number)).or_else(|error| {
             if !error.is_not_found() {
                 return Err(error);

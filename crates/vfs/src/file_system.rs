@@ -131,6 +131,11 @@ pub trait FileSystem: Send + Sync + Debug {
     /// What was asked so far of this file system, through all its files.
     fn counters(&self) -> &IoCounters;
 
+    /// How many files the process may have open at once; `None` without a bound.
+    fn open_file_limit(&self) -> Option<u64> {
+        None
+    }
+
     /// How read batches are performed: `pread`, `io_uring`, `memory`.
     fn io_backend(&self) -> &str;
 }

@@ -24,7 +24,7 @@ use crate::options::{ColumnFamilyOptions, DbOptions, db_path, load_latest};
 use crate::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
 use crate::snapshot::SnapshotList;
 use crate::statistics::Statistics;
-use crate::table_cache::{OpenTables, TableCache, not_in_its_path, open_all};
+use crate::table_cache::{OpenFileBudget, OpenTables, TableCache, not_in_its_path, open_all};
 use crate::version::version_set::{self, RecoverMode};
 use crate::version::{FamilyToOpen, VersionSet};
 use crate::write::controller::WriteController;
@@ -390,6 +390,7 @@ impl Opener {
                 ..ferrock_cache::CacheOptions::default()
             })
         });
+        let budget = self.file_system.open_file_limit().map(OpenFileBudget::new);
         let mut random = Random::from_entropy();
         let last_sequence = versions.last_sequence();
         let wal_options = WalOptions {
@@ -411,12 +412,12 @@ impl Opener {
             opening_tables: Openings::default(),
             opening_blob_files: Openings::default(),
             block_cache,
-            open_tables: Arc::new(OpenTables::new(self.options.max_open_files)),
+            open_tables: Arc::new(OpenTables::new(self.options.max_open_files, budget)),
             blob_source: Arc::new(BlobSource::new(
                 Arc::clone(&self.file_system),
                 Arc::clone(&places),
                 super::file_options(&self.options),
-                self.options.max_open_files,
+                blob_files_at_once(self.options.max_open_files, budget),
             )),
             info_log,
             listeners: components.listeners.clone(),
@@ -455,6 +456,12 @@ impl Opener {
             options: ArcSwap::from_pointee(self.options.clone()),
         });
         core.adopt_families();
+        if let Some(OpenFileBudget { process_limit, tables }) = budget {
+            let asked = self.options.max_open_files;
+            core.info_log.info(|| {
+                format!("max_open_files = {asked}: at most {tables} tables, for the process may have {process_limit} files open")
+            });
+        }
         core
     }
 }
@@ -470,6 +477,15 @@ pub(crate) fn new_family_state(data: Arc<ColumnFamilyData>, log_number: FileNumb
         exclusive_manual: false,
         flushed_count: 0,
         switched_count: 0,
+    }
+}
+
+/// A bound of blob files that are open; negative without one.
+fn blob_files_at_once(max_open_files: i32, budget: Option<OpenFileBudget>) -> i32 {
+    let most = budget.and_then(|budget| i32::try_from(budget.tables / 4).ok());
+    match most {
+        Some(most) if max_open_files < 0 || most < max_open_files => most,
+        _ => max_open_files,
     }
 }
 
@@ -537,6 +553,9 @@ impl DbCore {
                 own.sort_by_key(|file| std::cmp::Reverse(file.number));
                 files.extend(own.into_iter().map(|file| (Arc::clone(&data.table_cache), file)));
             }
+        }
+        if options.max_open_files < 0 {
+            files.truncate(self.open_tables.most_kept());
         }
         if let Ok(bound) = usize::try_from(options.max_open_files) {
             files.truncate((bound.saturating_sub(DESCRIPTORS_FOR_OTHER_FILES) / 4).min(MOST_TABLES_AT_OPEN));

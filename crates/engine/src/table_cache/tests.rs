@@ -57,7 +57,7 @@ fn cache(fixture: &Fixture, max_open_files: i32) -> Arc<TableCache> {
         prefix_extractor: None,
         file_options: RandomAccessOptions::default(),
         verify_unique_id: true,
-        open_tables: Arc::new(OpenTables::new(max_open_files)),
+        open_tables: Arc::new(OpenTables::new(max_open_files, None)),
         read_sample: Arc::default(),
     }))
 }

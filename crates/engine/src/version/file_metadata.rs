@@ -8,18 +8,18 @@
 //! recorded            number path size bounds sequences epoch times checksum unique id ...   immutable
 //! learned at open     entries, deletions, raw sizes                                          set once
 //! running state       being compacted                                                        atomic
-//! open table          only with max_open_files = -1                                          set once
+//! open table          of tables that stay open: with max_open_files = -1                      set once
 //! ```
 //!
 //! `smallest` and `largest` are internal keys and part of the data: range tombstones count only within them, and a
 //! `largest` that is the exclusive end of a range tombstone does not include its user key.
 
+use crate::table_cache::KeptTable;
 use ferrock_base::internal_key::user_key;
 use ferrock_format::version_edit::NewFile;
-use ferrock_table::TableReader;
 use std::ops::Deref;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// Counts that a table's properties block holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct FileStatistics {
 pub struct FileMetadata {
     recorded: NewFile,
     statistics: OnceLock<FileStatistics>,
-    open_table: OnceLock<Arc<TableReader>>,
+    open_table: OnceLock<KeptTable>,
     is_being_compacted: AtomicBool,
 }
 
@@ -116,7 +116,7 @@ impl FileMetadata {
 
     /// The place of the open table, for a table cache that keeps every table open.
     #[inline]
-    pub(crate) fn open_table(&self) -> &OnceLock<Arc<TableReader>> {
+    pub(crate) fn open_table(&self) -> &OnceLock<KeptTable> {
         &self.open_table
     }
 

@@ -249,6 +249,10 @@ impl FileSystem for FaultInjectionFileSystem {
         self.inner.counters()
     }
 
+    fn open_file_limit(&self) -> Option<u64> {
+        self.inner.open_file_limit()
+    }
+
     fn io_backend(&self) -> &str {
         self.inner.io_backend()
     }

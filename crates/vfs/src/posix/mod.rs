@@ -303,6 +303,10 @@ impl FileSystem for PosixFileSystem {
         &self.counters
     }
 
+    fn open_file_limit(&self) -> Option<u64> {
+        rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+    }
+
     fn io_backend(&self) -> &str {
         match &self.backend {
             #[cfg(target_os = "linux")]
