@@ -62,7 +62,8 @@ impl Db {
     /// Opens a database that has no column family but the default one.
     ///
     /// # Errors
-    /// `Invalid argument` when the directory has no database and `create_if_missing` is off, when there are other
+    /// `Corruption` when the directory has files of a database but no CURRENT, whatever `create_if_missing` says;
+    /// `Invalid argument` when it has no database and `create_if_missing` is off, when there are other
     /// families (name them: [`open_cf`](Self::open_cf)), or when an option is out of its bounds; `Resource busy` when
     /// another process, or another handle in this one, has the database open; `Corruption` and `IO error` as they come.
     pub fn open(path: impl AsRef<Path>, options: DbOptions) -> Result<Self> {
@@ -294,6 +295,9 @@ impl Opener {
     /// True when there is a database; an error when there should not be one, or should be.
     fn check_existence(&self) -> Result<bool> {
         let exists = version_set::exists(&*self.file_system, &self.path)?;
+        if !exists {
+            version_set::check_holds_no_database(&*self.file_system, &self.path)?;
+        }
         match (exists, self.options.create_if_missing, self.options.error_if_exists) {
             (true, _, true) => {
                 Err(Error::invalid_argument("the database exists already (error_if_exists is on)").in_file(&self.path))

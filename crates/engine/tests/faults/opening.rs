@@ -119,6 +119,56 @@ fn a_directory_without_database_keeps_its_files() {
 }
 
 #[test]
+fn a_database_whose_current_is_gone_is_refused_and_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let db = Db::open(path, create()).unwrap();
+    db.put(b"a", b"flushed").unwrap();
+    db.flush().unwrap();
+    db.put(b"b", b"in the log").unwrap();
+    db.close().unwrap();
+    let current = std::fs::read(path.join("CURRENT")).unwrap();
+    std::fs::remove_file(path.join("CURRENT")).unwrap();
+    let files = || {
+        let names = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| !name.starts_with("LO")).collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = files();
+    // With the log or without it.
+    for _ in 0..2 {
+        let mut errors = vec![
+            Db::open(path, create()).unwrap_err(),
+            Db::open(path, DbOptions::default()).unwrap_err(),
+            Db::open_with_latest_options(path, create()).map(drop).unwrap_err(),
+            Db::open_read_only(path, create(), None).map(drop).unwrap_err(),
+            Db::list_column_families(path, &create()).unwrap_err(),
+        ];
+        let families = vec![("default".to_owned(), ferrock::ColumnFamilyOptions::default())];
+        errors.push(Db::open_read_only(path, create(), Some(families)).map(drop).unwrap_err());
+        for error in errors {
+            assert!(error.is_corruption(), "{error}");
+            let text = error.to_string();
+            assert!(text.contains("CURRENT is missing") && text.contains("the line MANIFEST-"), "{text}");
+        }
+        for log in before.iter().filter(|name| name.ends_with(".log")) {
+            let _ = std::fs::rename(path.join(log), path.join("kept"));
+        }
+    }
+    let log = before.iter().find(|name| name.ends_with(".log")).unwrap();
+    std::fs::rename(path.join("kept"), path.join(log)).unwrap();
+    assert_eq!(files(), before);
+    // What the error says to do.
+    std::fs::write(path.join("CURRENT"), current).unwrap();
+    let db = Db::open(path, create()).unwrap();
+    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"flushed"[..]));
+    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"in the log"[..]));
+    drop(db);
+    std::fs::remove_file(path.join("CURRENT")).unwrap();
+    Db::destroy(path, &create()).unwrap();
+    assert!(Db::open(path, create()).unwrap().get(b"a").unwrap().is_none());
+}
+
+#[test]
 fn a_file_in_place_of_the_directory_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");

@@ -461,11 +461,34 @@ impl Run {
         self.history.lock().judge_live(&found).unwrap_or_else(|error| self.fail(what, &error));
     }
 
+    /// A database whose CURRENT was lost is not taken for a new one.
+    fn check_without_current(&self, files: &MemoryFileSystem, what: &str) {
+        let files = files.crash_clone(CrashPolicy::KeepAll);
+        let directory = Path::new(DIRECTORY);
+        files.remove_file(&directory.join("CURRENT")).unwrap();
+        let before = files.children(directory).unwrap();
+        let mut options = options(self.seed, Arc::new(files.clone()));
+        options.create_if_missing = true;
+        match Db::open(DIRECTORY, options) {
+            Err(error) if error.to_string().contains("CURRENT is missing") => {}
+            Err(error) => self.fail(what, &format!("without CURRENT: {error}")),
+            Ok(_) => self.fail(what, "a database was made over one without CURRENT"),
+        }
+        let lost: Vec<String> =
+            before.into_iter().filter(|name| !files.exists(&directory.join(name)).unwrap()).collect();
+        if !lost.is_empty() {
+            self.fail(what, &format!("without CURRENT: {lost:?} are gone"));
+        }
+    }
+
     fn check_points(&mut self) {
         let points = std::mem::take(&mut *self.points.lock());
         self.counts.points += points.len();
         for Point { line, policy, files, before, after } in points {
             let what = format!("crash before {line} ({policy:?})");
+            if self.random.one_in(8) {
+                self.check_without_current(&files, &what);
+            }
             let db = match open(self.seed, Arc::new(files)) {
                 Ok(db) => db,
                 // A record of several sectors that reached the disk in part cannot be told from a damaged one.

@@ -1,5 +1,6 @@
 //! CURRENT: which MANIFEST counts.
 
+use super::remains::check_holds_no_database;
 use ferrock_base::{FileNumber, Result};
 use ferrock_format::{current_file, file_name};
 use ferrock_vfs::{FileSystem, SequentialOptions, write_file_atomically};
@@ -13,7 +14,14 @@ pub fn exists(file_system: &dyn FileSystem, db_path: &Path) -> Result<bool> {
 /// The MANIFEST that CURRENT names.
 pub fn read_current(file_system: &dyn FileSystem, db_path: &Path) -> Result<FileNumber> {
     let path = db_path.join(file_name::CURRENT);
-    let mut file = file_system.open_sequential(&path, &SequentialOptions::default())?;
+    let mut file = match file_system.open_sequential(&path, &SequentialOptions::default()) {
+        Err(error) if error.is_not_found() => {
+            // Without a database the file that was asked for is the better answer.
+            check_holds_no_database(file_system, db_path)?;
+            return Err(error);
+        }
+        file => file?,
+    };
     // One byte more than is allowed, so that a longer file is refused and not cut.
     let mut content = vec![0; current_file::MAX_SIZE_BYTES + 1];
     let mut length = 0;

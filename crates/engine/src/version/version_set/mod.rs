@@ -21,6 +21,7 @@ mod log_and_apply;
 mod manifest_reader;
 mod manifest_writer;
 mod recover;
+mod remains;
 mod replay;
 mod snapshot_records;
 #[cfg(test)]
@@ -47,6 +48,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 pub use current::exists;
+pub use remains::check_holds_no_database;
 
 /// Name of the family that always exists.
 pub const DEFAULT_COLUMN_FAMILY: &str = "default";

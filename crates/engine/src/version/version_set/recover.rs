@@ -2,6 +2,7 @@
 
 use super::family::FamilyToOpen;
 use super::manifest_reader::{ManifestReader, at};
+use super::remains::FIRST_MANIFEST;
 use super::replay::Replay;
 use super::{DEFAULT_COLUMN_FAMILY, Manifest, VersionSet, current};
 use crate::options::DbOptions;
@@ -52,11 +53,11 @@ fn replay_manifest(file_system: &dyn FileSystem, db_path: &Path, replay: &mut Re
 impl VersionSet {
     /// Makes the files of a new database: a MANIFEST that says there is nothing, and CURRENT.
     pub fn create(file_system: &dyn FileSystem, db_path: &Path, db_id: Option<&str>) -> Result<()> {
-        let number = FileNumber(1);
+        let number = FIRST_MANIFEST;
         let edit = VersionEdit {
             db_id: db_id.map(str::to_owned),
             log_number: Some(FileNumber(0)),
-            next_file_number: Some(FileNumber(2)),
+            next_file_number: Some(FileNumber(number.0 + 1)),
             last_sequence: Some(SequenceNumber(0)),
             ..VersionEdit::default()
         };
