@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 pub mod allocation;
+pub mod byte_text;
 pub mod checksum;
 pub mod clock;
 pub mod coding;

@@ -21,8 +21,8 @@ c_fallible! {
     ) -> *mut rocksdb_column_family_handle_t {
         // SAFETY: the contract.
         let (db, options, name) =
-            unsafe { (borrow(db, "database")?, borrow(options, "options")?, memory::text(name, "column family's name")?) };
-        let family = db.db.create_column_family(name, options.family_to_open()?)?;
+            unsafe { (borrow(db, "database")?, borrow(options, "options")?, memory::name(name, "column family's name")?) };
+        let family = db.db.create_column_family(&name, options.family_to_open()?)?;
         Ok(give(rocksdb_column_family_handle_t { family }))
     }
 

@@ -7,6 +7,7 @@ use crate::memory;
 use crate::options::rocksdb_options_t;
 use ferrock::{ColumnFamily, Db, Error, ErrorKind, Result};
 use ferrock_format::file_name::{self, FileKind};
+use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_uchar};
 use std::path::Path;
 
@@ -29,7 +30,7 @@ c_fallible! {
     fn rocksdb_open(options: *const rocksdb_options_t, name: *const c_char) -> *mut rocksdb_t {
         // SAFETY: the contract.
         let (options, path) = unsafe { (borrow(options, "options")?, memory::path(name)?) };
-        open(options, path, &[("default", options)], Mode::ReadWrite).map(|(db, _)| give(db))
+        open(options, path, &[("default".into(), options)], Mode::ReadWrite).map(|(db, _)| give(db))
     }
 
     /// Opens the default column family for reading.
@@ -41,7 +42,7 @@ c_fallible! {
         // SAFETY: the contract.
         let (options, path) = unsafe { (borrow(options, "options")?, memory::path(name)?) };
         let mode = Mode::ReadOnly { error_if_wal_file_exists: error_if_wal_file_exists != 0 };
-        open(options, path, &[("default", options)], mode).map(|(db, _)| give(db))
+        open(options, path, &[("default".into(), options)], mode).map(|(db, _)| give(db))
     }
 
     /// Opens a database with its column families, and gives a handle for each.
@@ -119,7 +120,7 @@ unsafe fn families<'a>(
     count: c_int,
     names: *const *const c_char,
     options: *const *const rocksdb_options_t,
-) -> Result<Vec<(&'a str, &'a rocksdb_options_t)>> {
+) -> Result<Vec<(Cow<'a, str>, &'a rocksdb_options_t)>> {
     let count = count_of(count);
     if count > 0 && (names.is_null() || options.is_null()) {
         return Err(null_handle("list of column families"));
@@ -128,7 +129,7 @@ unsafe fn families<'a>(
     let (names, options) = unsafe { (memory::array(names, count), memory::array(options, count)) };
     let family = |(name, options): (&*const c_char, &*const rocksdb_options_t)| {
         // SAFETY: as for this function.
-        unsafe { Ok((memory::text(*name, "column family's name")?, borrow(*options, "column family's options")?)) }
+        unsafe { Ok((memory::name(*name, "column family's name")?, borrow(*options, "column family's options")?)) }
     };
     names.iter().zip(options).map(family).collect()
 }
@@ -136,13 +137,13 @@ unsafe fn families<'a>(
 fn open(
     options: &rocksdb_options_t,
     path: &Path,
-    families: &[(&str, &rocksdb_options_t)],
+    families: &[(Cow<'_, str>, &rocksdb_options_t)],
     mode: Mode,
 ) -> Result<(rocksdb_t, Vec<ColumnFamily>)> {
     let db_options = options.db_to_open()?;
     let mut descriptors = Vec::with_capacity(families.len());
     for (name, options) in families {
-        descriptors.push(((*name).to_owned(), options.family_to_open()?));
+        descriptors.push((name.to_string(), options.family_to_open()?));
     }
     let (db, handles) = match mode {
         Mode::ReadWrite => Db::open_cf(path, db_options, descriptors).map_err(lock_error)?,

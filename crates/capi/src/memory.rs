@@ -1,6 +1,8 @@
 //! Bytes that cross: borrowed on the way in, from `malloc` on the way out, so that `free` and `rocksdb_free` end them.
 
 use ferrock::{Error, Result};
+use ferrock_base::byte_text::{from_bytes, to_bytes};
+use std::borrow::Cow;
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -81,6 +83,21 @@ pub(crate) unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str
     text.to_str().map_err(|_| Error::invalid_argument(format!("the {what} is not UTF-8")))
 }
 
+/// A name of a caller that may be of any bytes, as the text that stands for it.
+///
+/// # Errors
+/// `Invalid argument` naming `what` when it is null.
+///
+/// # Safety
+/// As for [`text`].
+pub(crate) unsafe fn name<'a>(name: *const c_char, what: &str) -> Result<Cow<'a, str>> {
+    if name.is_null() {
+        return Err(crate::error::null_handle(what));
+    }
+    // SAFETY: as for this function.
+    Ok(from_bytes(unsafe { CStr::from_ptr(name) }.to_bytes()))
+}
+
 /// A path of a caller.
 ///
 /// # Errors
@@ -109,11 +126,11 @@ pub(crate) fn new_bytes(bytes: &[u8]) -> *mut c_char {
     copy.cast()
 }
 
-/// A text from `malloc`, up to its first zero byte.
+/// A text from `malloc`, up to its first zero byte; names in it are of the bytes that they stand for.
 pub(crate) fn new_text(text: &str) -> *mut c_char {
-    let text = text.split('\0').next().unwrap_or_default();
+    let text = to_bytes(text.split('\0').next().unwrap_or_default());
     let mut bytes = Vec::with_capacity(text.len() + 1);
-    bytes.extend_from_slice(text.as_bytes());
+    bytes.extend_from_slice(&text);
     bytes.push(0);
     new_bytes(&bytes)
 }

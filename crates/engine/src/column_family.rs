@@ -7,7 +7,9 @@ use crate::table_cache::TableCache;
 use crate::version::Version;
 use arc_swap::ArcSwap;
 use ferrock_base::InternalComparator;
+use ferrock_base::byte_text::to_bytes;
 use ferrock_memtable::{MemTable, MemTableOptions, MemoryTracker};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
@@ -165,10 +167,17 @@ impl ColumnFamily {
         self.data.id
     }
 
-    /// The name given at creation.
+    /// The name given at creation. Of a name that is not UTF-8, the text that stands for it
+    /// ([`byte_text`](crate::byte_text)).
     #[must_use]
     pub fn name(&self) -> &str {
         &self.data.name
+    }
+
+    /// The bytes of the name, as the MANIFEST has them.
+    #[must_use]
+    pub fn name_bytes(&self) -> Cow<'_, [u8]> {
+        to_bytes(&self.data.name)
     }
 
     /// The order of the keys.

@@ -10,6 +10,7 @@
 //! Logging never fails an operation: a LOG that cannot be written is given up.
 
 use crate::options::InfoLogLevel;
+use ferrock_base::byte_text::to_bytes;
 use ferrock_base::clock::Clock;
 use ferrock_format::file_name;
 use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
@@ -101,7 +102,7 @@ impl InfoLog {
             self.roll(&mut state);
         }
         if let Some(file) = &mut state.file
-            && file.append(line.as_bytes()).and_then(|()| file.flush()).is_err()
+            && file.append(&to_bytes(&line)).and_then(|()| file.flush()).is_err()
         {
             state.file = None;
         }

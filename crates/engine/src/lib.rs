@@ -28,6 +28,7 @@ pub use db::{
     AsyncScan, ColumnFamilyDescriptor, Db, GetAsync, INTEGER_PROPERTIES, Iter, KeyVersion, KeyVersions, LiveFile,
     MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES,
 };
+pub use ferrock_base::byte_text;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
 pub use ferrock_format::write_batch::WriteBatch;
 pub use listener::{CompactionEvent, EventListener, FlushEvent};

@@ -1,8 +1,57 @@
 /* Column families: opening, creating, dropping, listing; reading and writing them; opening for reading alone. */
 #include "check.h"
 
+/* A name is of any bytes but zero. */
+static void test_names(const char* path) {
+  rocksdb_options_t* options = new_options();
+  const char* names[] = {"default", "\xff\xfe", "a\xc3\xa9:#\" ]\xe2\x82", "\xf4\x8f\xbf\xbf"};
+  const rocksdb_options_t* each[] = {options, options, options, options};
+  rocksdb_column_family_handle_t* handles[4];
+  rocksdb_writeoptions_t* wo = rocksdb_writeoptions_create();
+  rocksdb_readoptions_t* ro = rocksdb_readoptions_create();
+  rocksdb_t* db = rocksdb_open_column_families(options, path, 3, names, each, handles, &err);
+  OK();
+  handles[3] = rocksdb_create_column_family(db, options, names[3], &err);
+  OK();
+  CHECK(!rocksdb_create_column_family(db, options, names[1], &err));
+  FAILED("Invalid argument: Column family already exists", "");
+  for (int i = 0; i < 4; i++) {
+    rocksdb_put_cf(db, wo, handles[i], "k", 1, names[i], strlen(names[i]), &err);
+    OK();
+    rocksdb_column_family_handle_destroy(handles[i]);
+  }
+  rocksdb_close(db);
+  size_t count = 0;
+  char** listed = rocksdb_list_column_families(options, path, &count, &err);
+  OK();
+  CHECK(count == 4);
+  for (int i = 0; i < 4; i++) CHECK(!strcmp(listed[i], names[i]));
+  rocksdb_list_column_families_destroy(listed, count);
+#if HERE
+  rocksdb_options_t *loaded, **families;
+  rocksdb_load_latest_options(path, NULL, false, NULL, &loaded, &count, &listed, &families, &err);
+  OK();
+  CHECK(count == 4);
+  for (int i = 0; i < 4; i++) CHECK(!strcmp(listed[i], names[i]));
+  rocksdb_load_latest_options_destroy(loaded, listed, families, count);
+#endif
+  db = rocksdb_open_column_families(options, path, 4, names, each, handles, &err);
+  OK();
+  for (int i = 0; i < 4; i++) {
+    GET_CF(db, ro, handles[i], "k", names[i]);
+    rocksdb_column_family_handle_destroy(handles[i]);
+  }
+  rocksdb_close(db);
+  rocksdb_readoptions_destroy(ro);
+  rocksdb_writeoptions_destroy(wo);
+  rocksdb_options_destroy(options);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
+  char strange[4096];
+  snprintf(strange, sizeof strange, "%s", path_in(argv[1], "names"));
+  test_names(strange);
   char path[4096];
   snprintf(path, sizeof path, "%s", path_in(argv[1], "families"));
   rocksdb_options_t* options = new_options();

@@ -6,13 +6,15 @@ use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
 use crate::options::{ColumnFamilyOptions, DbOptions, WriteOptions, db_path, notes_of};
 use crate::places::create_table_directories;
+use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::options_file::value::parse_struct;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Db {
-    /// Creates a column family, durably.
+    /// Creates a column family, durably. A name of any bytes is given as the text that stands for it
+    /// ([`byte_text`](crate::byte_text)).
     ///
     /// # Errors
     /// `Invalid argument` when it exists, its name is empty, or an option means nothing; `Not implemented` for a value
@@ -29,7 +31,8 @@ impl Db {
             return Err(Error::not_supported(format!("column family {name}: {first}")));
         }
         db_path::check("cf_paths", &options.cf_paths)?;
-        let families = [(name.to_owned(), options)];
+        let name = &canonical(name);
+        let families = [(name.clone(), options)];
         let mut notes = notes_of(&DbOptions::default(), &families);
         let [(_, mut options)] = families;
         let place = format!("column family {name}");
@@ -56,7 +59,7 @@ impl Db {
     #[must_use]
     pub fn column_family(&self, name: &str) -> Option<ColumnFamily> {
         let families = self.core().families.load();
-        families.by_name(name).map(|data| ColumnFamily { data: Arc::clone(data) })
+        families.by_name(&canonical(name)).map(|data| ColumnFamily { data: Arc::clone(data) })
     }
 
     /// The default column family.

@@ -31,6 +31,7 @@ use crate::write::controller::WriteController;
 use crate::write::queue::WriteQueue;
 use crate::write::wal::{LiveLog, Wal, WalOptions};
 use arc_swap::ArcSwap;
+use ferrock_base::byte_text::canonical;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::random::Random;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
@@ -180,6 +181,9 @@ impl Opener {
         mut notes: Vec<String>,
         wal_dir_from: WalDirFrom,
     ) -> Result<Self> {
+        for (name, _) in &mut families {
+            *name = canonical(name);
+        }
         check_options(&options, &families)?;
         let file_system = file_system_of(&options)?;
         for note in crate::options::notes_of(&options, &families) {

@@ -7,6 +7,7 @@
 use super::DbCore;
 use crate::options::{ColumnFamilyOptions, to_file};
 use ferrock_base::Result;
+use ferrock_base::byte_text::to_bytes;
 use ferrock_format::file_name;
 use ferrock_vfs::write_file_atomically;
 
@@ -40,7 +41,7 @@ impl DbCore {
         let text = to_file(&self.options.load(), &families).format()?;
         let temp = self.path.join(file_name::options_temp(self.versions.new_file_number()));
         let path = self.path.join(file_name::options(self.versions.new_file_number()));
-        write_file_atomically(&*self.file_system, &path, &temp, text.as_bytes())
+        write_file_atomically(&*self.file_system, &path, &temp, &to_bytes(&text))
     }
 
     fn hold_open(&self) -> Result<HoldsOpen<'_>> {

@@ -11,6 +11,7 @@ use crate::compaction::iterator::{
 use crate::hash_index_choice::HASH_INDEX_PROPERTY;
 use crate::options::ColumnFamilyOptions;
 use crate::statistics::Statistics;
+use ferrock_base::byte_text::to_bytes;
 use ferrock_base::internal_key::{make_internal_key, sequence, trailer};
 use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
@@ -198,7 +199,7 @@ impl<'a> TableOutput<'a> {
             .then(|| Charging { cache: Arc::clone(core.block_cache_of(options)), usage: options.cache_usage });
         params.build_filter = !(plan.is_bottommost && options.optimize_filters_for_hits);
         params.column_family_id = u64::from(plan.data.id);
-        params.column_family_name = plan.data.name.clone().into_bytes();
+        params.column_family_name = to_bytes(&plan.data.name).into_owned();
         params.filter_level = if plan.is_flush { -1 } else { i32::try_from(plan.level).unwrap_or(i32::MAX) };
         params.creation_time = plan.oldest_ancestor_time;
         params.file_creation_time = core.clock.unix_seconds();

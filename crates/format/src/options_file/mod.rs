@@ -178,7 +178,7 @@ impl OptionsFile {
         parse::parse(content)
     }
 
-    /// The file as text, in the layout RocksDB gives it.
+    /// The file as text, in the layout RocksDB gives it. Its bytes are those of [`ferrock_base::byte_text::to_bytes`].
     ///
     /// # Errors
     /// `InvalidArgument` for a name or value that would not be read back as it is: a line break, or an unescaped `#`.

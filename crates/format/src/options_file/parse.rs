@@ -5,6 +5,7 @@ use super::{
     ColumnFamilySection, EXTENSION_MARK, OptionsFile, RocksDbVersion, Section, Statement, TableSection, Version,
     version_numbers,
 };
+use ferrock_base::byte_text::{canonical, from_bytes};
 use ferrock_base::{Error, Result};
 
 /// Where the statements that follow belong.
@@ -20,8 +21,8 @@ enum Place {
 }
 
 pub(super) fn parse(content: &[u8]) -> Result<OptionsFile> {
-    let text = std::str::from_utf8(content)
-        .map_err(|error| Error::invalid_argument("OPTIONS file is not UTF-8").at_offset(error.valid_up_to() as u64))?;
+    // Names of column families are of any bytes.
+    let text = from_bytes(content);
     let mut parser = Parser { file: OptionsFile::default(), seen_db: false, place: Place::Nowhere };
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
@@ -182,7 +183,7 @@ fn split_header(header: &str) -> Result<(&str, String)> {
         return Ok((header.trim(), String::new()));
     };
     match rest.trim_end().strip_suffix('"') {
-        Some(argument) => Ok((title.trim(), unescape(argument))),
+        Some(argument) => Ok((title.trim(), canonical(&unescape(argument)))),
         None => Err(Error::invalid_argument(format!("section header [{header}] has no closing quote"))),
     }
 }

@@ -4,6 +4,7 @@ use super::{
     BlobFileAddition, BlobFileGarbage, ColumnFamilyChange, DeletedFile, FileChecksum, MAX_PATH_ID, NewFile,
     Temperature, VersionEdit, WalAddition, custom_tag, tag,
 };
+use ferrock_base::byte_text::from_bytes;
 use ferrock_base::coding::Cursor;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 
@@ -12,7 +13,8 @@ impl VersionEdit {
     ///
     /// # Errors
     /// `Corruption`, with the offset in the record, when a field is malformed or its tag is unknown and must not be
-    /// ignored. `NotSupported` for a name that is not UTF-8.
+    /// ignored. `NotSupported` for a name that is not UTF-8, but for that of a column family,
+    /// which may be of any bytes.
     pub fn decode(record: &[u8]) -> Result<Self> {
         let mut edit = Self::default();
         let mut cursor = Cursor::new(record);
@@ -48,7 +50,9 @@ impl VersionEdit {
             }
             tag::COLUMN_FAMILY => self.column_family = cursor.varint32("column family id")?,
             tag::COLUMN_FAMILY_ADD => {
-                self.column_family_change = Some(ColumnFamilyChange::Add(text(cursor, "column family name")?));
+                self.column_family_change = Some(ColumnFamilyChange::Add(
+                    from_bytes(cursor.length_prefixed("column family name")?).into_owned(),
+                ));
             }
             tag::COLUMN_FAMILY_DROP => self.column_family_change = Some(ColumnFamilyChange::Drop),
             tag::IN_ATOMIC_GROUP => self.remaining_in_group = Some(cursor.varint32("remaining entries")?),

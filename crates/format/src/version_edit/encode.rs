@@ -1,6 +1,7 @@
 //! Writing an edit.
 
 use super::{BlobFileAddition, ColumnFamilyChange, NewFile, Temperature, VersionEdit, WalAddition, custom_tag, tag};
+use ferrock_base::byte_text::to_bytes;
 use ferrock_base::coding::{put_fixed64, put_length_prefixed, put_varint32, put_varint64};
 
 impl VersionEdit {
@@ -88,7 +89,7 @@ impl VersionEdit {
             put_varint32(out, self.column_family);
         }
         match &self.column_family_change {
-            Some(ColumnFamilyChange::Add(name)) => put_bytes(out, tag::COLUMN_FAMILY_ADD, name.as_bytes()),
+            Some(ColumnFamilyChange::Add(name)) => put_bytes(out, tag::COLUMN_FAMILY_ADD, &to_bytes(name)),
             Some(ColumnFamilyChange::Drop) => put_varint32(out, tag::COLUMN_FAMILY_DROP),
             None => {}
         }

@@ -1,4 +1,5 @@
 use super::*;
+use ferrock_base::byte_text::from_bytes;
 use proptest::prelude::*;
 
 const COMPARATOR: &[u8] = b"\x01\x1aleveldb.BytewiseComparator";
@@ -223,6 +224,14 @@ fn new_file() -> impl Strategy<Value = NewFile> {
     })
 }
 
+/// Names are of any bytes.
+fn family_name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "\\PC{1,12}",
+        prop::collection::vec(any::<u8>(), 1..12).prop_map(|bytes| from_bytes(&bytes).into_owned())
+    ]
+}
+
 fn edit() -> impl Strategy<Value = VersionEdit> {
     let number = || prop::option::of(any::<u64>().prop_map(FileNumber));
     let scalars = (number(), number(), number(), number(), prop::option::of(any::<u32>()), number());
@@ -234,7 +243,7 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
         prop::collection::vec((any::<u64>(), any::<u64>(), any::<u64>()), 0..3),
         prop::collection::vec((any::<u64>(), prop::option::of(any::<u64>())), 0..3),
     );
-    let change = prop::option::of(prop::option::of(".{1,12}"));
+    let change = prop::option::of(prop::option::of(family_name()));
     let rest = (change, prop::option::of(any::<u32>()), prop::option::of(key()), prop::option::of(any::<bool>()));
     (scalars, names, lists, rest).prop_map(|(scalars, names, lists, rest)| VersionEdit {
         db_id: names.1,

@@ -63,12 +63,12 @@ impl VersionSet {
         log_number: FileNumber,
     ) -> Result<u32> {
         if name.is_empty() {
-            return Err(Error::invalid_argument("a column family needs a name"));
+            return Err(Error::invalid_argument("Column family name cannot be the empty string"));
         }
         let id = {
             let mut state = self.state.lock();
             if state.families.values().any(|family| family.name == name) {
-                return Err(Error::invalid_argument(format!("column family {name} exists already")));
+                return Err(Error::invalid_argument(format!("Column family already exists: {name}")));
             }
             let id = state.max_column_family.checked_add(1);
             let id = id.ok_or_else(|| Error::invalid_argument("all column family ids are used up"))?;
@@ -92,7 +92,7 @@ impl VersionSet {
     /// only the dropped family held back.
     pub fn drop_column_family(&self, id: u32, release: LogRelease) -> Result<()> {
         if id == 0 {
-            return Err(Error::invalid_argument("the default column family cannot be dropped"));
+            return Err(Error::invalid_argument("Can't drop default column family: a database always has it"));
         }
         let mut edit = VersionEdit {
             column_family_change: Some(ColumnFamilyChange::Drop),
