@@ -2,6 +2,7 @@
 //! 64 MiB a file and `keep_log_file_num` files.
 //!
 //! ```text
+//! 2026/01/31-12:00:00.123456 RocksDB version: ...      the header, at the beginning of every file
 //! 2026/01/31-12:00:00.123456 [WARN] compaction: ...
 //! LOG               the current file
 //! LOG.old.<micros>  earlier ones
@@ -29,6 +30,9 @@ pub(crate) struct InfoLogOptions {
 
 struct State {
     file: Option<Box<dyn WritableFile>>,
+    /// Texts that every file begins with, and their bytes in the current one, which do not count towards its bound.
+    header: Vec<String>,
+    header_bytes: u64,
     options: InfoLogOptions,
 }
 
@@ -58,7 +62,7 @@ impl InfoLog {
             file_system,
             directory: directory.to_path_buf(),
             clock,
-            state: Mutex::new(State { file: None, options }),
+            state: Mutex::new(State { file: None, header: Vec::new(), header_bytes: 0, options }),
         };
         log.roll(&mut log.state.lock());
         Arc::new(log)
@@ -71,12 +75,35 @@ impl InfoLog {
             file_system,
             directory: PathBuf::new(),
             clock,
-            state: Mutex::new(State { file: None, options }),
+            state: Mutex::new(State { file: None, header: Vec::new(), header_bytes: 0, options }),
         })
     }
 
     pub(crate) fn set_level(&self, level: InfoLogLevel) {
         self.state.lock().options.level = level;
+    }
+
+    /// Writes texts, whatever the level, and begins every later file with them.
+    pub(crate) fn header(&self, texts: Vec<String>) {
+        let mut state = self.state.lock();
+        state.header.extend(texts.iter().cloned());
+        self.write_header(&mut state, &texts);
+    }
+
+    /// Writes texts, whatever the level, into the current file alone.
+    pub(crate) fn header_once(&self, texts: &[String]) {
+        self.write_header(&mut self.state.lock(), texts);
+    }
+
+    /// All with one write.
+    fn write_header(&self, state: &mut State, texts: &[String]) {
+        let Some(file) = &mut state.file else { return };
+        let now = timestamp(self.clock.unix_us());
+        let text: String = texts.iter().map(|text| format!("{now} {text}\n")).collect();
+        state.header_bytes += text.len() as u64;
+        if file.append(&to_bytes(&text)).and_then(|()| file.flush()).is_err() {
+            state.file = None;
+        }
     }
 
     pub(crate) fn info(&self, message: impl FnOnce() -> String) {
@@ -97,7 +124,7 @@ impl InfoLog {
             return;
         }
         let line = format!("{} {tag}{}\n", timestamp(self.clock.unix_us()), message());
-        let limit = state.options.max_file_bytes;
+        let limit = state.options.max_file_bytes.saturating_add(state.header_bytes);
         if state.file.as_ref().is_some_and(|file| file.size() + line.len() as u64 > limit) {
             self.roll(&mut state);
         }
@@ -120,6 +147,12 @@ impl InfoLog {
         self.remove_old(state.options.keep_files);
         let options = WritableOptions { buffer_bytes: 0, ..WritableOptions::for_purpose(WritePurpose::Other) };
         state.file = self.file_system.create_writable(&path, &options).ok();
+        state.header_bytes = 0;
+        let header = std::mem::take(&mut state.header);
+        if !header.is_empty() {
+            self.write_header(state, &header);
+        }
+        state.header = header;
     }
 
     /// Removes the oldest files beyond the number kept (the file about to be begun counts).
@@ -182,6 +215,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(1_000_000));
         let options = InfoLogOptions { level: InfoLogLevel::Warn, max_file_bytes: 400, keep_files: 3 };
         let log = InfoLog::open(Arc::clone(&file_system), directory, Arc::clone(&clock) as Arc<dyn Clock>, options);
+        log.header(vec!["RocksDB version: 11.8.1".to_owned(), "Options.a: 1".to_owned()]);
         for number in 0..100 {
             log.info(|| panic!("below the level: not even formatted"));
             log.warn(|| format!("line {number}"));
@@ -190,7 +224,12 @@ mod tests {
         let names = file_system.children(directory).unwrap();
         assert_eq!(names.len(), 3, "{names:?}");
         for name in names {
-            assert!(file_system.file_size(&directory.join(name)).unwrap() <= 400);
+            let text = String::from_utf8(read_file(&*file_system, &directory.join(name)).unwrap()).unwrap();
+            let mut lines = text.lines();
+            let header = lines.by_ref().take(2).map(|line| line.len() as u64 + 1).sum::<u64>();
+            assert!(text[26..].starts_with(" RocksDB version: 11.8.1\n"), "{text}");
+            assert!(lines.all(|line| line.contains("[WARN] line")), "{text}");
+            assert!(text.len() as u64 <= 400 + header, "the header does not count");
         }
         let text = read_file(&*file_system, &directory.join("LOG")).unwrap();
         assert!(String::from_utf8(text).unwrap().ends_with("[WARN] line 99\n"));

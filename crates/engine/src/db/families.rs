@@ -4,7 +4,7 @@ use super::flush::LogChange;
 use super::open::new_family_state;
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
-use crate::options::{ColumnFamilyOptions, DbOptions, WriteOptions, db_path, notes_of};
+use crate::options::{ColumnFamilyOptions, DbOptions, WriteOptions, db_path, dump, notes_of};
 use crate::places::create_table_directories;
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
@@ -37,7 +37,9 @@ impl Db {
         let [(_, mut options)] = families;
         let place = format!("column family {name}");
         notes.extend(options.settle_in(&core.options.load()).iter().map(|adjustment| format!("{place}: {adjustment}")));
+        let header = dump::family_lines(name, &options);
         let data = core.create_family(name, options)?;
+        core.info_log.header_once(&header);
         core.replace_option_notes(&place, &[""], notes);
         core.write_options_file()?;
         Ok(ColumnFamily { data })

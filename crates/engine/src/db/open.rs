@@ -20,7 +20,7 @@ use crate::blob::BlobSource;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::compaction::choice::RunningCompactions;
 use crate::info_log::{InfoLog, InfoLogOptions};
-use crate::options::{ColumnFamilyOptions, DbOptions, db_path, load_latest};
+use crate::options::{ColumnFamilyOptions, DbOptions, db_path, dump, load_latest};
 use crate::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
 use crate::snapshot::SnapshotList;
 use crate::statistics::Statistics;
@@ -229,6 +229,7 @@ impl Opener {
                 keep_files: self.options.keep_log_file_num,
             },
         );
+        info_log.header(self.log_header());
         info_log.info(|| format!("opening; I/O backend: {}", self.file_system.io_backend()));
         self.notes.iter().for_each(|note| info_log.warn(|| format!("options: {note}")));
         let result = self.open_locked(&info_log, lock);
@@ -236,6 +237,18 @@ impl Opener {
             info_log.error(|| format!("open failed: {error}"));
         }
         result
+    }
+
+    /// What every LOG begins with: all options.
+    fn log_header(&self) -> Vec<String> {
+        let mut lines = dump::db_lines(&self.options);
+        for (name, options) in self.families.iter().take(dump::FAMILIES_SHOWN) {
+            lines.extend(dump::family_lines(name, options));
+        }
+        let hidden = self.families.iter().skip(dump::FAMILIES_SHOWN);
+        lines
+            .extend(hidden.map(|(name, _)| format!("Options for column family [{name}]: (skipping printing options)")));
+        lines
     }
 
     fn open_locked(&mut self, info_log: &Arc<InfoLog>, lock: Box<dyn FileLock>) -> Result<(Db, Vec<ColumnFamily>)> {

@@ -6,6 +6,7 @@ mod column_family;
 mod components;
 mod db;
 pub(crate) mod db_path;
+pub(crate) mod dump;
 mod operation;
 pub(crate) mod passthrough;
 mod persist;
