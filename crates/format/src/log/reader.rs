@@ -10,6 +10,11 @@
 //! | recyclable record of another log | end | end; report inside a fragmented record | `OldRecord`; report inside | skip |
 //! | wrong checksum, or wrong length before the end | report (end, in a recycled log) | report | report | report |
 //! | type 0 with length 0 | rest of the block skipped, no report | same | same | same |
+//! | the same inside a fragmented record, zeros to the end of the file | end | report | report | end |
+//! | the same, and something behind the zeros | report | report | report | report |
+//!
+//! The last but one is what a writer leaves that reserves space and is killed inside an append of several blocks: a torn
+//! end like any other. RocksDB, whose own torn ends are short files, reports it in every mode.
 //!
 //! After a report the reader can go on: the next call looks behind the damage. Whether to do so is the caller's
 //! decision (recovery stops, except in mode SkipAny).
@@ -113,6 +118,9 @@ pub struct LogReader<S> {
     pub(super) last_record_end: u64,
     seen_recyclable: bool,
     seen_legacy_data: bool,
+    /// Zeros to the end of the file end a fragmented record as the end of the file does.
+    has_reserved_tail: bool,
+    has_torn_end: bool,
     pub(super) is_compressed: bool,
     pub(super) timestamp_sizes: Vec<TimestampSize>,
     pub(super) predecessor: Option<PredecessorWalInfo>,
@@ -165,15 +173,19 @@ impl<S: BlockSource> LogReader<S> {
             last_record_end: 0,
             seen_recyclable: false,
             seen_legacy_data: false,
+            has_reserved_tail: true,
+            has_torn_end: false,
             is_compressed: false,
             timestamp_sizes: Vec::new(),
             predecessor: None,
         }
     }
 
-    /// A reader of a MANIFEST: a torn end is no news, other damage is.
+    /// A reader of a MANIFEST: a torn end is no news, other damage is. Space is not reserved for it in a way that shows, so
+    /// zeros inside a record are damage: what was there may have been acknowledged.
     pub fn manifest(source: S) -> Self {
-        Self::new(source, FileNumber(0), WalRecoveryMode::TolerateCorruptedTailRecords)
+        let reader = Self::new(source, FileNumber(0), WalRecoveryMode::TolerateCorruptedTailRecords);
+        Self { has_reserved_tail: false, ..reader }
     }
 
     /// Takes no record of more than `limit_bytes` from a compressed log. A frame of a few bytes can claim to hold
@@ -212,6 +224,12 @@ impl<S: BlockSource> LogReader<S> {
     #[must_use]
     pub fn is_recyclable(&self) -> bool {
         self.seen_recyclable
+    }
+
+    /// True when the end was taken for one although a record was cut off there.
+    #[must_use]
+    pub fn has_torn_end(&self) -> bool {
+        self.has_torn_end
     }
 
     /// The next record, or what is there in its place. Records lie in `scratch` or in the reader.
@@ -302,7 +320,12 @@ impl<S: BlockSource> LogReader<S> {
                 }
             }
             if kind == record_type::ZERO && length == 0 {
+                let is_zero = header.iter().all(|byte| *byte == 0);
                 self.position = self.limit;
+                let may_be_torn = is_zero && self.has_reserved_tail && self.fragments_start.is_some();
+                if may_be_torn && self.only_zeros_follow()? {
+                    return Ok(Physical::End);
+                }
                 return Ok(Physical::Zeros { offset });
             }
             if get_fixed32(header, 0) != Some(mask_crc(crc32c(&header[6..header_size + length]))) {
@@ -314,6 +337,18 @@ impl<S: BlockSource> LogReader<S> {
             self.position = start + length;
             return Ok(Physical::Record { kind, offset, payload: start..start + length });
         }
+    }
+
+    /// True when the rest of the file is zeros. Otherwise the next block is the first one that has anything else in it.
+    fn only_zeros_follow(&mut self) -> Result<bool> {
+        while !self.at_end {
+            self.refill()?;
+            if self.block[..self.limit].iter().any(|byte| *byte != 0) {
+                return Ok(false);
+            }
+            self.position = self.limit;
+        }
+        Ok(true)
     }
 
     fn refill(&mut self) -> Result<()> {
@@ -334,17 +369,19 @@ impl<S: BlockSource> LogReader<S> {
                 let dropped = self.drop_fragments();
                 Some(match dropped {
                     Some((offset, bytes)) if strict => corruption(offset, bytes, "error reading trailing data"),
-                    _ => Found::End,
+                    Some(_) => self.torn_end(),
+                    None => Found::End,
                 })
             }
             Physical::TruncatedHeader { offset, size_bytes } => {
                 let dropped = self.drop_fragments().map_or(0, |(_, bytes)| bytes);
-                Some(if strict { corruption(offset, size_bytes + dropped, "truncated header") } else { Found::End })
+                let what = "truncated header";
+                Some(if strict { corruption(offset, size_bytes + dropped, what) } else { self.torn_end() })
             }
             Physical::BadLength { offset, size_bytes } if self.at_end => {
                 let dropped = self.drop_fragments().map_or(0, |(_, bytes)| bytes);
                 let what = "truncated record body";
-                Some(if strict { corruption(offset, size_bytes + dropped, what) } else { Found::End })
+                Some(if strict { corruption(offset, size_bytes + dropped, what) } else { self.torn_end() })
             }
             Physical::BadLength { offset, size_bytes } => self.bad_record(offset, size_bytes, "bad record length"),
             Physical::BadChecksum { offset, size_bytes } => self.bad_record(offset, size_bytes, "checksum mismatch"),
@@ -364,7 +401,7 @@ impl<S: BlockSource> LogReader<S> {
         if self.seen_recyclable && self.mode == WalRecoveryMode::TolerateCorruptedTailRecords {
             // What an earlier log left behind the end need not start at a record, so this may be the end.
             self.stop();
-            return Some(Found::End);
+            return Some(self.torn_end());
         }
         Some(corruption(offset, size_bytes + dropped, what))
     }
@@ -379,9 +416,15 @@ impl<S: BlockSource> LogReader<S> {
             Some((start, bytes)) if self.mode.reports_incomplete_end() => {
                 corruption(start, bytes, "error reading trailing data")
             }
+            Some(_) => self.torn_end(),
             None if self.mode == WalRecoveryMode::PointInTimeRecovery => Found::OldRecord { offset },
-            _ => Found::End,
+            None => Found::End,
         })
+    }
+
+    fn torn_end(&mut self) -> Found {
+        self.has_torn_end = true;
+        Found::End
     }
 
     /// Makes every later call return the end.

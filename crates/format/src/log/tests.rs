@@ -250,6 +250,38 @@ fn preallocated_zeros_end_a_log() {
 }
 
 #[test]
+fn zeros_to_the_end_of_the_file_are_a_torn_end() {
+    let log = write_all(3, HeaderFamily::Legacy, &[b"one", &vec![7; 100_000]]);
+    for zeros in [4096, BLOCK_SIZE_BYTES, 100_000] {
+        // The first fragment and a part of the second got there.
+        let mut torn = log[..BLOCK_SIZE_BYTES].to_vec();
+        torn.resize(torn.len() + zeros, 0);
+        for mode in [TOLERATE, SKIP_ANY] {
+            assert_eq!(read_all(&torn, 3, mode), [record(b"one")], "{zeros} {mode:?}");
+        }
+        for mode in [ABSOLUTE, POINT_IN_TIME] {
+            let expected = [record(b"one"), damage("error reading trailing data")];
+            assert_eq!(read_all(&torn, 3, mode), expected, "{zeros} {mode:?}");
+        }
+        let mut source = SliceSource(&torn);
+        let mut manifest = LogReader::manifest(&mut source);
+        let mut scratch = Vec::new();
+        assert!(matches!(manifest.read_record(&mut scratch).unwrap(), LogEvent::Record { .. }));
+        assert!(
+            matches!(manifest.read_record(&mut scratch).unwrap(), LogEvent::Corruption { .. }),
+            "no space is reserved"
+        );
+        // Something behind the zeros: they are a hole.
+        torn.resize(torn.len().next_multiple_of(BLOCK_SIZE_BYTES), 0);
+        torn.extend(write_all(3, HeaderFamily::Legacy, &[b"behind"]));
+        for mode in WalRecoveryMode::ALL {
+            let expected = [record(b"one"), damage("error in middle of record"), record(b"behind")];
+            assert_eq!(read_all(&torn, 3, mode), expected, "{zeros} {mode:?}");
+        }
+    }
+}
+
+#[test]
 fn a_recycled_tail_ends_a_log() {
     let old = write_all(3, HeaderFamily::Recyclable, &[b"old1", b"old2", b"old3"]);
     let new = write_all(9, HeaderFamily::Recyclable, &[b"new1"]);

@@ -16,10 +16,16 @@
 //! bytes of an append, and those after each multiple of the log's block size within it, where headers lie, are stored
 //! last: until then the reader meets zeros there, which end the log. An append within one block is thus there as a
 //! whole or not at all; the headers of a longer one are stored front to back in consecutive instructions.
+//!
+//! An append that no window holds as a whole would be cut at a window's end, in the middle of a record, for as long as
+//! mapping and storing the rest takes, with zeros behind the cut. RocksDB takes that for damage and not for the end of
+//! the log, so such an append is written by calls to a file that ends where the append begins: what a kill leaves of it
+//! ends with the file. The next append is mapped again.
 
 use std::io;
 use std::sync::atomic::{Ordering, compiler_fence};
 
+use ferrock_base::Result;
 use memmap2::{Advice, MmapOptions, MmapRaw};
 
 use super::device;
@@ -79,25 +85,34 @@ impl MappedAppend {
         self.busy_syncs >= SYNCS_BEFORE_SWITCH
     }
 
-    /// Copies as many of the bytes as the window takes, moves the position over them and returns their count.
-    /// Zero asks for [`advance`](Self::advance).
+    /// True for an append that fits into no window as a whole, wherever in a page it begins.
     #[inline]
-    pub(super) fn store(&mut self, target: &mut Target, data: &[u8]) -> io::Result<usize> {
-        let window_bytes = self.window_bytes - device::page_bytes();
-        let Some(window) = &mut self.window else { return Ok(0) };
+    pub(super) fn is_too_large(&self, data: &[u8]) -> bool {
+        data.len() as u64 > self.window_bytes - device::page_bytes()
+    }
+
+    /// Gives the window up and ends the file at the position.
+    pub(super) fn close_window(&mut self, target: &mut Target) -> Result<()> {
+        self.window = None;
+        target.trim()
+    }
+
+    /// Copies the bytes, which are [not too many](Self::is_too_large) for a window, and moves the position over them.
+    /// False asks for [`advance`](Self::advance): they fit into the next window as a whole, which may overlap this one.
+    #[inline]
+    pub(super) fn store(&mut self, target: &mut Target, data: &[u8]) -> io::Result<bool> {
+        let Some(window) = &mut self.window else { return Ok(false) };
         let within = (target.position - window.start) as usize;
-        let count = data.len().min(window.map.len() - within);
-        if count < data.len() && data.len() as u64 <= window_bytes {
-            // It fits into the next window as a whole, which may overlap this one.
-            return Ok(0);
+        if data.len() > window.map.len() - within {
+            return Ok(false);
         }
-        if within + count > window.populated {
-            window.populate(within + count)?;
+        if within + data.len() > window.populated {
+            window.populate(within + data.len())?;
         }
-        window.publish(within, target.position, &data[..count]);
-        target.position += count as u64;
-        target.counters.mapped_write(target.purpose, count as u64);
-        Ok(count)
+        window.publish(within, target.position, data);
+        target.position += data.len() as u64;
+        target.counters.mapped_write(target.purpose, data.len() as u64);
+        Ok(true)
     }
 
     /// Unmaps the full window, reserves the space of the next and maps it. False where space or mapping cannot be had.

@@ -18,8 +18,11 @@ use super::direct::DirectAppend;
 use super::target::Target;
 use super::window::MappedAppend;
 use crate::file_system::WritableFile;
-use crate::options::WritableOptions;
+use crate::options::{WritableOptions, WritePurpose};
 use crate::rate_limiter::{IoPriority, RateLimiter};
+
+/// An append of so many bytes to a log takes long enough for a kill to meet it.
+const LARGE_APPEND_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 enum Mode {
@@ -72,18 +75,23 @@ impl PosixWritableFile {
         self.mode = Mode::Buffered(Vec::new());
     }
 
-    fn append_mapped(&mut self, mut data: &[u8]) -> Result<()> {
+    fn append_mapped(&mut self, data: &[u8]) -> Result<()> {
+        if let Mode::Mapped(mapped) = &mut self.mode
+            && mapped.is_too_large(data)
+        {
+            mapped.close_window(&mut self.target)?;
+            return self.target.write_at(self.target.position, data);
+        }
         self.target.limit(data.len());
         while let Mode::Mapped(mapped) = &mut self.mode {
             match mapped.store(&mut self.target, data) {
-                Ok(0) if mapped.advance(&mut self.target) => continue,
-                Ok(count) if count > 0 => data = &data[count..],
+                Ok(true) => {
+                    self.target.start_writeback();
+                    return Ok(());
+                }
+                Ok(false) if mapped.advance(&mut self.target) => {}
                 // No window, or one whose pages cannot be had: the write call will say what is wrong, if anything.
-                Ok(_) | Err(_) => self.leave_mapping(),
-            }
-            if data.is_empty() {
-                self.target.start_writeback();
-                return Ok(());
+                Ok(false) | Err(_) => self.leave_mapping(),
             }
         }
         self.append_buffered(data)
@@ -101,6 +109,10 @@ impl PosixWritableFile {
             return self.flush_buffer();
         }
         self.flush_buffer()?;
+        if self.target.purpose == WritePurpose::Log && data.len() >= LARGE_APPEND_BYTES {
+            // What a kill leaves of it ends with the file, not with the zeros of a reservation.
+            self.target.trim()?;
+        }
         self.target.write_at(self.target.position, data)
     }
 
