@@ -36,7 +36,6 @@ use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::random::Random;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::version_edit::VersionEdit;
-use ferrock_format::write_batch::WriteBatch;
 use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_table::TableBlockCache;
 use ferrock_vfs::{FileLock, FileSystem, WritableOptions, WritePurpose, read_file, write_file_atomically};
@@ -663,8 +662,10 @@ impl DbCore {
         let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
         let mut blobs = self.find_log_blobs()?;
         let recovered = self.read_logs(|data| self.flush_recovered(data, &mut edits, &mut blobs))?;
+        // Damaged logs are not kept: see recovery.rs.
         let keeps_memtables = edits.is_empty()
             && !recovered.logs.is_empty()
+            && !recovered.is_damaged
             && self.options.load().avoid_flush_during_recovery
             && !blobs.is_any_closed();
         if !keeps_memtables {
@@ -696,14 +697,9 @@ impl DbCore {
         }
         wal.set_last_logged(self.visible());
         wal.switch(self.versions.new_file_number())?;
-        if recovered.stopped_at.is_some() {
-            // The next recovery finds here the sequence number at which this one stopped, and goes on.
-            let first = self.visible().plus(1);
-            wal.append(first, 0, &[&WriteBatch::encode_header(first, 0)])?;
-            wal.sync()?;
-        }
-        if self.places.has_separate_logs() {
-            // Before the OPTIONS file names the directory: one without any log is taken for one that is not mounted.
+        if keeps_memtables || self.places.has_separate_logs() {
+            // The MANIFEST is about to vouch for the logs that are kept, so their names have to be durable, too. And before
+            // the OPTIONS file names another directory: one without any log is taken for one that is not mounted.
             wal.sync_directory()?;
         }
         Ok(())

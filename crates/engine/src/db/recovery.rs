@@ -8,7 +8,16 @@
 //! |---|---|
 //! | tolerate_corrupted_tail_records, absolute_consistency | fails the open (what counts as damage differs: see the log reader) |
 //! | point_in_time | ends this log; of later logs only what continues the sequence exactly is taken |
-//! | skip_any_corrupted_records | is passed over |
+//! | skip_any_corrupted_records | is passed over, and so is every gap in the sequence numbers |
+//!
+//! Without `paranoid_checks` damage is passed over in every mode.
+//!
+//! Where a recovery stops in the middle of the logs, or passes over damage, what it found goes into tables at once,
+//! whatever `avoid_flush_during_recovery` says: a damaged log that stayed needed would be read again, by the rules of
+//! whatever mode is set then, and what was written since lies behind the damage. So no log has to say where an earlier
+//! recovery stopped. Directories of earlier releases kept damaged logs: there an empty batch right behind the first
+//! follow record of a log is the mark of a recovery that stopped. An empty batch means nothing else than that anywhere:
+//! the write path does not log batches without records, and those of RocksDB are not behind a follow record.
 //!
 //! Nothing is changed on disk here, so an open that fails leaves the directory as it was
 //! (tables written on the way are unreferenced and go with the next open).
@@ -19,7 +28,7 @@ use crate::write::insert::{InsertMode, Inserter, Target};
 use crate::write::wal;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name::{self, FileKind};
-use ferrock_format::log::{BlockSource, LogEvent, LogReader, WalRecoveryMode};
+use ferrock_format::log::{BLOCK_SIZE_BYTES, BlockSource, LogEvent, LogReader, WalRecoveryMode};
 use ferrock_format::write_batch::{HEADER_SIZE_BYTES, WriteBatchRef};
 use ferrock_vfs::{FileSystem, SequentialFile, SequentialOptions};
 use std::collections::BTreeMap;
@@ -43,6 +52,8 @@ pub(crate) struct RecoveredLogs {
     pub(crate) last_sequence: Option<SequenceNumber>,
     /// The first log that is damaged; reading stopped there (not in mode `skip_any_corrupted_records`).
     pub(crate) stopped_at: Option<FileNumber>,
+    /// The logs are not whole: reading stopped somewhere, passed over damage, or took a record that was cut off for the end.
+    pub(crate) is_damaged: bool,
 }
 
 /// Where the logs are and how to read them.
@@ -80,9 +91,41 @@ struct Progress {
     /// What the MANIFEST had: records up to there are in tables, or were durable before it said so.
     recorded: SequenceNumber,
     is_stopped: bool,
+    /// Until a record was seen, every first sequence number continues.
+    has_seen_record: bool,
+    /// What the first record of the log being read says, when it is a follow record and nothing else was read yet.
+    begins_at: LogStart,
     /// The log being read says where sequence numbers were left out: a gap that it does not announce is a loss.
     announces_gaps: bool,
     outcome: RecoveredLogs,
+}
+
+/// How far the beginning of a log was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LogStart {
+    NothingRead,
+    /// A follow record for the batch at this sequence number.
+    Follows(SequenceNumber),
+    Past,
+}
+
+impl Progress {
+    fn begin_log(&mut self) {
+        self.announces_gaps = false;
+        self.begins_at = LogStart::NothingRead;
+    }
+
+    /// After a stop, whether `batch` continues what was read before it.
+    ///
+    /// The next sequence number does. So does, in a directory of an earlier release, the mark of a recovery that stopped at
+    /// the same place: an empty batch behind the log's first follow record. What a writer of those releases was asked to
+    /// log empty looks the same there. It is told apart by what the MANIFEST had: the recovery went on only after it had
+    /// recorded where, so that nothing was lost before the mark that was not lost to that recovery already.
+    fn continues_at(&self, batch: &WriteBatchRef<'_>, is_empty: bool, begun: LogStart) -> bool {
+        let first = batch.sequence();
+        let is_mark = is_empty && begun == LogStart::Follows(first) && first <= self.recorded.plus(1);
+        (self.has_seen_record && first == self.next) || is_mark
+    }
 }
 
 fn missing(from: SequenceNumber, to: SequenceNumber) -> Error {
@@ -116,11 +159,11 @@ impl LogRecovery<'_> {
             unused: 0,
             recorded: last_sequence,
             is_stopped: false,
+            has_seen_record: false,
+            begins_at: LogStart::NothingRead,
             announces_gaps: false,
             outcome: RecoveredLogs::default(),
         };
-        // Until a record was seen, every first sequence number continues.
-        let mut has_seen_record = false;
         for number in self.log_numbers()? {
             if number < self.min_log_number {
                 continue;
@@ -128,10 +171,10 @@ impl LogRecovery<'_> {
             let path = self.directory.join(file_name::log(number));
             let size = self.file_system.file_size(&path)?;
             progress.outcome.logs.push((number, size));
-            self.read_log(&path, number, families, &mut progress, &mut has_seen_record, &mut when_full)
+            self.read_log(&path, number, families, &mut progress, &mut when_full)
                 .map_err(|error| error.in_file(&path))?;
         }
-        if let Some(stopped_at) = progress.outcome.stopped_at.filter(|_| progress.is_stopped) {
+        if let Some(stopped_at) = progress.outcome.stopped_at {
             self.check_families_are_consistent(families, stopped_at)?;
         }
         Ok(progress.outcome)
@@ -143,26 +186,38 @@ impl LogRecovery<'_> {
         number: FileNumber,
         families: &BTreeMap<u32, RecoveringFamily>,
         progress: &mut Progress,
-        has_seen_record: &mut bool,
         when_full: &mut impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>,
     ) -> Result<()> {
         let source = FileSource(self.file_system.open_sequential(path, &SequentialOptions::default())?);
         let mut reader = LogReader::new(source, number, self.mode);
-        progress.announces_gaps = false;
+        progress.begin_log();
         let mut scratch = Vec::new();
         loop {
             let taken = match reader.read_record(&mut scratch)? {
-                LogEvent::End => return Ok(()),
+                LogEvent::End => {
+                    progress.outcome.is_damaged |= reader.has_torn_end();
+                    return Ok(());
+                }
                 LogEvent::OldRecord { offset } => {
-                    self.damaged(number, offset, "a record of an earlier use of the file", progress)?
+                    self.stop(number, offset, "a record of an earlier use of the file", progress)
                 }
                 LogEvent::Corruption { offset, bytes_dropped, what } => {
                     self.info_log
                         .warn(|| format!("{}: {what} at {offset}, {bytes_dropped} bytes dropped", path.display()));
                     self.damaged(number, offset, &what, progress)?
                 }
+                // Zeros are passed over without a word, and the follow record that would tell was among them.
+                LogEvent::Record { physical_offset, .. }
+                    if progress.begins_at == LogStart::NothingRead
+                        && physical_offset >= BLOCK_SIZE_BYTES as u64
+                        && !self.passes_over_damage() =>
+                {
+                    self.damaged(number, 0, "the log begins with a block of zeros", progress)?
+                }
                 LogEvent::Record { physical_offset, data } => {
-                    match self.take_record(number, data, families, progress, has_seen_record) {
+                    progress.outcome.is_damaged |=
+                        progress.begins_at == LogStart::NothingRead && physical_offset >= BLOCK_SIZE_BYTES as u64;
+                    match self.take_record(number, data, families, progress) {
                         Ok(taken) => taken,
                         Err(error) if error.is_corruption() => {
                             self.damaged(number, physical_offset, error.message(), progress)?
@@ -184,23 +239,42 @@ impl LogRecovery<'_> {
         }
     }
 
+    /// True when damage is passed over.
+    fn passes_over_damage(&self) -> bool {
+        self.mode == WalRecoveryMode::SkipAnyCorruptedRecords || !self.paranoid
+    }
+
     fn damaged(&self, number: FileNumber, offset: u64, what: &str, progress: &mut Progress) -> Result<Taken> {
-        match self.mode {
-            WalRecoveryMode::SkipAnyCorruptedRecords => Ok(Taken::Yes),
-            _ if !self.paranoid => Ok(Taken::Yes),
-            WalRecoveryMode::PointInTimeRecovery => {
-                progress.is_stopped = true;
-                progress.outcome.stopped_at.get_or_insert(number);
-                self.info_log.warn(|| format!("log {number}: recovery stops at offset {offset}: {what}"));
-                Ok(Taken::Stop)
-            }
-            WalRecoveryMode::TolerateCorruptedTailRecords | WalRecoveryMode::AbsoluteConsistency => {
-                Err(Error::corruption(format!(
-                    "{what}; open with wal_recovery_mode point_in_time to keep what was written before"
-                ))
-                .at_offset(offset))
-            }
+        progress.outcome.is_damaged = true;
+        if self.passes_over_damage() {
+            self.info_log.warn(|| format!("log {number}: passed over at offset {offset}: {what}"));
+            return Ok(Taken::Yes);
         }
+        match self.mode {
+            WalRecoveryMode::PointInTimeRecovery => Ok(self.stop(number, offset, what, progress)),
+            _ => Err(Error::corruption(format!(
+                "{what}; open with wal_recovery_mode point_in_time to keep what was written before"
+            ))
+            .at_offset(offset)),
+        }
+    }
+
+    fn stop(&self, number: FileNumber, offset: u64, what: &str, progress: &mut Progress) -> Taken {
+        progress.outcome.is_damaged = true;
+        progress.is_stopped = true;
+        progress.outcome.stopped_at.get_or_insert(number);
+        self.info_log.warn(|| format!("log {number}: recovery stops at offset {offset}: {what}"));
+        Taken::Stop
+    }
+
+    /// The sequence numbers `from` to `to` were written to a log and are not there.
+    fn missing(&self, from: SequenceNumber, to: SequenceNumber, progress: &mut Progress) -> Result<()> {
+        if !self.passes_over_damage() {
+            return Err(missing(from, to));
+        }
+        progress.outcome.is_damaged = true;
+        self.info_log.warn(|| format!("goes on behind the missing sequence numbers {from} to {to}"));
+        Ok(())
     }
 
     fn take_record(
@@ -209,39 +283,41 @@ impl LogRecovery<'_> {
         data: &[u8],
         families: &BTreeMap<u32, RecoveringFamily>,
         progress: &mut Progress,
-        has_seen_record: &mut bool,
     ) -> Result<Taken> {
         let batch = WriteBatchRef::new(data)?;
         // Every record is checked before the first one is inserted: a damaged batch leaves nothing behind.
         batch.verify()?;
         let first = batch.sequence();
+        let follows = wal::follows(&batch);
+        let begun = std::mem::replace(&mut progress.begins_at, LogStart::Past);
+        if begun == LogStart::NothingRead && follows.is_some() {
+            progress.begins_at = LogStart::Follows(first);
+        }
+        progress.announces_gaps |= follows.is_some();
         if progress.is_stopped {
-            // An earlier recovery stopped at the same place, and the database went on from there.
-            let is_restart = data.len() == HEADER_SIZE_BYTES;
-            if !is_restart && (!*has_seen_record || first != progress.next) {
+            if !progress.continues_at(&batch, data.len() == HEADER_SIZE_BYTES, begun) {
                 return Ok(Taken::Yes);
             }
-            progress.announces_gaps |= is_restart;
             progress.next = first;
+            progress.outcome.stopped_at = None;
             self.info_log.info(|| format!("log {number} continues at sequence number {first}"));
             progress.is_stopped = false;
         }
-        if *has_seen_record && first.plus(progress.unused) < progress.next {
+        if progress.has_seen_record && first.plus(progress.unused) < progress.next {
             return Err(Error::corruption(format!(
                 "sequence number {first} after {}: the log goes back in time",
                 progress.next.0 - 1
             )));
         }
-        if let Some(last) = wal::follows(&batch) {
-            progress.announces_gaps = true;
+        if let Some(last) = follows {
             if last >= progress.next && last > progress.recorded {
-                return Err(missing(progress.next, last));
+                self.missing(progress.next, last, progress)?;
             }
             progress.next = progress.next.max(first);
             return Ok(Taken::Yes);
         }
         if progress.announces_gaps && first > progress.next {
-            return Err(missing(progress.next, SequenceNumber(first.0 - 1)));
+            self.missing(progress.next, SequenceNumber(first.0 - 1), progress)?;
         }
         let mut inserter = Inserter::new(InsertMode::Exclusive, first, |id| {
             Ok(match families.get(&id) {
@@ -254,8 +330,8 @@ impl LogRecovery<'_> {
         inserter.insert_all(batch.iter())?;
         let next = first.plus(u64::from(batch.count()));
         progress.unused = inserter.unused_before(next);
-        progress.next = if *has_seen_record { progress.next.max(next) } else { next };
-        *has_seen_record = true;
+        progress.next = if progress.has_seen_record { progress.next.max(next) } else { next };
+        progress.has_seen_record = true;
         let last = SequenceNumber(progress.next.0 - 1);
         progress.outcome.last_sequence = progress.outcome.last_sequence.max(Some(last));
         Ok(Taken::Yes)

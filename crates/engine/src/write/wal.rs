@@ -23,7 +23,7 @@
 use crate::places::FilePlaces;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::log::{HeaderFamily, LogWriter};
-use ferrock_format::write_batch::{Record, WriteBatch, WriteBatchRef};
+use ferrock_format::write_batch::{HEADER_SIZE_BYTES, Record, WriteBatch, WriteBatchRef};
 use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -235,7 +235,13 @@ impl Wal {
 
     /// Appends one record made of `parts`: a batch of `count` sequence numbers from `first` on. It survives a crash of
     /// the process (unless flushing is manual), and a crash of the machine after [`sync`](Self::sync).
+    ///
+    /// A batch without any record leaves no trace: to the recovery of an earlier release one at the beginning of a log
+    /// means that an earlier recovery stopped.
     pub(crate) fn append(&mut self, first: SequenceNumber, count: u32, parts: &[&[u8]]) -> Result<()> {
+        if parts.iter().map(|part| part.len()).sum::<usize>() <= HEADER_SIZE_BYTES {
+            return self.current.as_ref().map_or(Err(no_log()), OpenLog::check);
+        }
         let needs_follow = self.is_current_empty() || first != self.last_logged.plus(1);
         let last_logged = self.last_logged;
         let Some(log) = &mut self.current else { return Err(no_log()) };
