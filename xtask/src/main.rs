@@ -72,9 +72,9 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "crash",
-        arguments: "[crash points]",
-        what: "crash clones of the engine at more points than the tests use",
-        more: "Default 20000. Sets FERROCK_CRASH_POINTS for the crash tests of the engine, in release mode.",
+        arguments: "[points]",
+        what: "so many crash points and as many power-loss points of the engine",
+        more: "Default 40000 of each, and one damaged directory for 40. Runs the engine's crash tests in release mode.",
         run: tasks::crash,
     },
     Task {

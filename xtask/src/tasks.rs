@@ -62,9 +62,10 @@ fn number(arguments: &[String], default: u64) -> Result<u64, String> {
 }
 
 pub(crate) fn crash(arguments: &[String]) -> Outcome {
-    let points = number(arguments, 20_000)?;
-    let mut test = cargo(&["test", "--release", "-p", "ferrock", "--test", "crash", "--", "--include-ignored"]);
+    let points = number(arguments, 40_000)?;
+    let mut test = cargo(&["test", "--release", "-p", "ferrock", "--test", "crash", "--", "--nocapture"]);
     test.env("FERROCK_CRASH_POINTS", points.to_string());
+    test.env("FERROCK_DAMAGE_SEEDS", (points / 40).max(1).to_string());
     run(test)
 }
 

@@ -2,7 +2,7 @@
 //! every recovery mode: the log is appended to through a mapping, which the process leaves behind as it is.
 
 use ferrock::options::WalRecoveryMode;
-use ferrock::{Db, DbOptions, ReadOptions, WriteOptions};
+use ferrock::{Db, DbOptions, ReadOptions, WriteBatch, WriteOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -57,6 +57,82 @@ fn a_killed_writer_loses_nothing_it_was_told_is_written() {
         }
     }
     println!("{ROUNDS} writers killed after {records} records");
+}
+
+/// More than the window through which a log is appended to.
+const LARGE_BATCH_BYTES: u64 = 24 << 20;
+const LARGE_ROUNDS: u64 = 8;
+
+/// Not a test of its own: writes one batch that is larger than the window of the log.
+#[test]
+fn killed_writer_of_a_large_batch() {
+    let Ok(directory) = std::env::var(DIRECTORY) else { return };
+    let db = Db::open(directory, options()).unwrap();
+    db.put(b"first", b"acknowledged").unwrap();
+    let mut batch = WriteBatch::new();
+    for number in 0..LARGE_BATCH_BYTES >> 20 {
+        batch.put(format!("large{number:04}").as_bytes(), &vec![b'z'; 1 << 20]).unwrap();
+    }
+    println!("\nack 0");
+    db.write(batch, &WriteOptions::default()).unwrap();
+    // Killed here at the latest.
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_kill_inside_an_append_larger_than_the_window_is_a_torn_end() {
+    let mut torn = 0;
+    for round in 0..LARGE_ROUNDS {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db");
+        kill_within_a_large_append(&path, (round * 3 + 1) << 20);
+        for mode in WalRecoveryMode::ALL {
+            let copy = directory.path().join(mode.name());
+            copy_directory(&path, &copy);
+            let mut options = options();
+            options.wal_recovery_mode = mode;
+            let db = match Db::open(&copy, options) {
+                // The mode that takes no torn end for one.
+                Err(error) if mode == WalRecoveryMode::AbsoluteConsistency && error.is_corruption() => continue,
+                db => db.unwrap_or_else(|error| panic!("round {round}, {mode:?}: {error}")),
+            };
+            assert!(db.get(b"first").unwrap().is_some(), "round {round}, {mode:?}");
+            let large = (0..LARGE_BATCH_BYTES >> 20)
+                .filter(|number| db.get(format!("large{number:04}").as_bytes()).unwrap().is_some())
+                .count() as u64;
+            assert!(large == 0 || large == LARGE_BATCH_BYTES >> 20, "round {round}, {mode:?}: {large} of a batch");
+            torn += u64::from(large == 0);
+            drop(db);
+            std::fs::remove_dir_all(&copy).unwrap();
+        }
+    }
+    println!("{torn} databases opened with a torn batch at the end of the log");
+}
+
+/// Kills the writer of a large batch when its log has so many bytes.
+fn kill_within_a_large_append(path: &Path, log_bytes: u64) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "killed::killed_writer_of_a_large_batch", "--nocapture"])
+        .env(DIRECTORY, path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while line.trim() != "ack 0" {
+        line.clear();
+        assert!(out.read_line(&mut line).unwrap() > 0, "the writer ended");
+    }
+    let size = || {
+        let entries = std::fs::read_dir(path).unwrap().filter_map(Result::ok);
+        let logs = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "log"));
+        logs.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum::<u64>()
+    };
+    // Space that is reserved counts: the sizes are passed early by a log that is mapped.
+    while size() < log_bytes && child.try_wait().unwrap().is_none() {}
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 /// Starts a writer and kills it. Returns how many records it was told are written.

@@ -2,17 +2,21 @@
 //!
 //! ```text
 //! workload.rs   what the database is asked to do, and what it acknowledged
-//! points.rs     a clone of the files at every operation, opened and compared with the history
+//! model.rs      what records do to a family
+//! points.rs     clones of the files at every operation, opened and compared with the history
 //! one_record.rs what a flush or a drop lets go of, and a crash or a full disk in its middle
+//! damaged_logs.rs bits, sectors and ends of logs that are lost
 //! killed.rs     a process that dies by SIGKILL while it appends to its log
 //! ```
 //!
-//! `FERROCK_CRASH_SEEDS=n` runs more seeds than continuous integration does.
+//! `cargo xtask crash 40000` runs as many crash points and as many power-loss points as it is told.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 #![allow(clippy::disallowed_methods, reason = "a test starts processes, waits, and copies directories")]
 
+mod damaged_logs;
 #[cfg(unix)]
 mod killed;
+mod model;
 mod one_record;
 mod points;
 mod workload;

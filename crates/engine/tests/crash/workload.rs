@@ -1,25 +1,32 @@
-//! A scripted workload over a database in memory, and the history that a crash is judged by.
+//! A random workload over a database in memory, with random options, and the history that a crash is judged by.
 //!
-//! The history is written down around every call: `issued` before it, `acknowledged` after it. A crash clone is taken
-//! between reading `acknowledged` and reading `issued`, so both are bounds whatever thread the crash comes in.
+//! The history is written down around every call: what is asked for before it, what is certain after it. A crash clone is
+//! taken between reading the one and reading the other, so both are bounds whatever thread the crash comes in.
+//!
+//! Every batch leaves a marker of its own in the default family, so a recovered database shows which batches it has. The
+//! marker is at a random place of the batch: the newest number of a log is often that of a record that no table keeps.
 
+use crate::model::{Changes, Op};
 use ferrock::options::DbPath;
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, WriteBatch, WriteOptions,
 };
+use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
 use ferrock_vfs::MemoryFileSystem;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 pub const PATH: &str = "/data/db";
 /// Calls of one run.
-const STEPS: usize = 260;
+const STEPS: usize = 120;
+/// The family whose writes go to no log.
+pub const UNLOGGED: &str = "unlogged";
+/// What the keys of markers begin with.
+pub const MARKER: &[u8] = b"~";
 
-/// What one batch does: family, key, and the value or its removal.
-pub type Changes = Vec<(u32, Vec<u8>, Option<Vec<u8>>)>;
-/// What a family holds.
-pub type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
+pub fn marker(batch: usize) -> Vec<u8> {
+    format!("~{batch:06}").into_bytes()
+}
 
 /// A column family's life.
 #[derive(Clone, Debug)]
@@ -38,59 +45,93 @@ pub struct History {
     pub batches: Vec<Arc<Changes>>,
     /// So many of them are acknowledged as durable.
     pub durable: usize,
+    /// So many of them survive the death of the process.
+    pub written: usize,
+    /// Keys written to the family without a log, and how many of them a flush made durable.
+    pub unlogged: usize,
+    pub unlogged_durable: usize,
     pub families: Vec<FamilyLife>,
     /// The database was created, durably.
     pub is_created: bool,
 }
 
-impl History {
-    /// What every family holds after so many batches, by id.
-    pub fn contents_after(&self, batches: usize) -> BTreeMap<u32, Contents> {
-        let mut all: BTreeMap<u32, Contents> = BTreeMap::new();
-        for (id, key, value) in self.batches[..batches].iter().flat_map(|changes| changes.iter()) {
-            let family = all.entry(*id).or_default();
-            match value {
-                Some(value) => drop(family.insert(key.clone(), value.clone())),
-                None => drop(family.remove(key)),
-            }
+pub type SharedHistory = Arc<Mutex<History>>;
+
+/// What differs from seed to seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Draw {
+    avoid_flush_during_recovery: bool,
+    min_write_buffer_number_to_merge: i32,
+    write_buffer_size: usize,
+    db_write_buffer_size: u64,
+    max_total_wal_size: u64,
+    manual_wal_flush: bool,
+    has_unlogged_family: bool,
+    /// No second family, ever: nothing is synced but what was asked for.
+    is_single_family: bool,
+    max_manifest_file_size: u64,
+    has_wal_dir: bool,
+    has_paths: bool,
+    /// Mostly small batches that end in records which no table keeps.
+    is_fleeting: bool,
+}
+
+impl Draw {
+    pub fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed ^ 0x00D2_A4);
+        let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
+        Self {
+            avoid_flush_during_recovery: one_of(&[0, 1]) == 1,
+            min_write_buffer_number_to_merge: one_of(&[1, 2, 3]) as i32,
+            write_buffer_size: one_of(&[64 << 10, 64 << 10, 96 << 10]) as usize,
+            db_write_buffer_size: one_of(&[0, 0, 100_000]),
+            max_total_wal_size: one_of(&[0, 60_000, 150_000]),
+            manual_wal_flush: one_of(&[0, 0, 0, 1]) == 1,
+            has_unlogged_family: one_of(&[0, 0, 1]) == 1,
+            is_single_family: one_of(&[0, 0, 0, 1]) == 1,
+            max_manifest_file_size: one_of(&[700, 700, 4000]),
+            is_fleeting: one_of(&[0, 1]) == 1,
+            has_wal_dir: one_of(&[0, 0, 1]) == 1,
+            has_paths: one_of(&[0, 0, 1]) == 1,
         }
-        all
     }
 }
 
-pub type SharedHistory = Arc<Mutex<History>>;
-
-/// Every batch says here how many there were.
-pub const COUNTER: &[u8] = b"~batches";
-
 pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
+    let draw = Draw::new(seed);
     let mut options = DbOptions::default();
     options.create_if_missing = true;
     options.max_file_opening_threads = 1;
     options.max_background_jobs = 3;
     // Every change of the tree is close to a new MANIFEST.
-    options.max_manifest_file_size = 700;
+    options.max_manifest_file_size = draw.max_manifest_file_size;
     options.max_manifest_space_amp_pct = 0;
-    options.max_total_wal_size = 150_000;
-    options.avoid_flush_during_recovery = seed % 3 == 1;
+    options.max_total_wal_size = draw.max_total_wal_size;
+    options.db_write_buffer_size = draw.db_write_buffer_size;
+    options.manual_wal_flush = draw.manual_wal_flush;
+    options.avoid_flush_during_recovery = draw.avoid_flush_during_recovery;
     // Logs and tables in directories of their own, whose entries are as unsynced as all others.
-    if seed % 4 == 2 {
+    if draw.has_wal_dir {
         options.wal_dir = "/logs/db".to_owned();
     }
-    if seed % 5 == 2 {
+    if draw.has_paths {
         options.db_paths = vec![DbPath::new("/data/tables", 100_000), DbPath::new("/data/more-tables", 0)];
     }
     options.components.file_system = Some(Arc::new(file_system.clone()));
     options
 }
 
-pub fn family_options() -> ColumnFamilyOptions {
+pub fn family_options(seed: u64) -> ColumnFamilyOptions {
+    let draw = Draw::new(seed);
     let mut options = ColumnFamilyOptions::default();
-    options.write_buffer_size = 64 << 10;
+    options.write_buffer_size = draw.write_buffer_size;
+    options.min_write_buffer_number_to_merge = draw.min_write_buffer_number_to_merge;
+    options.max_write_buffer_number = draw.min_write_buffer_number_to_merge + 2;
     options.arena_block_size = 4096;
     options.target_file_size_base = 20_000;
     options.max_bytes_for_level_base = 40_000;
     options.level0_file_num_compaction_trigger = 2;
+    options.merge_operator = Some(Arc::new(StringAppend::default()));
     options
 }
 
@@ -99,13 +140,18 @@ struct Run {
     history: SharedHistory,
     random: Random,
     seed: u64,
+    draw: Draw,
     db: Db,
+    /// Those that batches go to.
     families: Vec<ColumnFamily>,
+    unlogged: Option<ColumnFamily>,
+    /// Keys that were put once and wait for their single delete.
+    singles: Vec<(u32, Vec<u8>)>,
 }
 
 /// Performs the workload of a seed.
 pub fn run(file_system: &MemoryFileSystem, history: &SharedHistory, seed: u64) {
-    let default = vec![("default".to_owned(), family_options())];
+    let default = vec![("default".to_owned(), family_options(seed))];
     let (db, families) = Db::open_cf(PATH, options(file_system, seed), default).unwrap();
     {
         let mut history = history.lock().unwrap();
@@ -114,8 +160,20 @@ pub fn run(file_system: &MemoryFileSystem, history: &SharedHistory, seed: u64) {
         let name = "default".to_owned();
         history.families.push(FamilyLife { name, id, is_drop_issued: false, is_drop_acknowledged: false });
     }
-    let (file_system, history) = (file_system.clone(), Arc::clone(history));
-    let mut run = Run { file_system, history, random: Random::new(seed), seed, db, families };
+    let mut run = Run {
+        file_system: file_system.clone(),
+        history: Arc::clone(history),
+        random: Random::new(seed),
+        seed,
+        draw: Draw::new(seed),
+        db,
+        families,
+        unlogged: None,
+        singles: Vec::new(),
+    };
+    if run.draw.has_unlogged_family && !run.draw.is_single_family {
+        run.unlogged = Some(run.create(UNLOGGED));
+    }
     for step in 0..STEPS {
         run.step(step);
     }
@@ -125,19 +183,23 @@ pub fn run(file_system: &MemoryFileSystem, history: &SharedHistory, seed: u64) {
 impl Run {
     fn step(&mut self, step: usize) {
         match self.random.below(100) {
-            0..=77 => self.write(),
-            78..=82 => {
-                let family = &self.families[self.random.below(self.families.len() as u64) as usize];
-                self.db.flush_cf(family, &FlushOptions { wait: self.random.one_in(2) }).unwrap();
-            }
+            0..=68 => self.write(),
+            69..=72 => self.write_nothing(),
+            73..=76 => self.write_unlogged(),
+            77..=82 => self.flush(),
             83..=85 => {
-                let family = &self.families[self.random.below(self.families.len() as u64) as usize];
-                self.db.compact_range_cf(family, None, None, &CompactRangeOptions::default()).unwrap();
+                let family = self.any_family();
+                self.db.compact_range_cf(&family, None, None, &CompactRangeOptions::default()).unwrap();
             }
-            86..=88 => {
+            86..=87 => {
                 let issued = self.history.lock().unwrap().batches.len();
                 self.db.sync_wal().unwrap();
-                self.history.lock().unwrap().durable = issued;
+                self.note(issued, true);
+            }
+            88 => {
+                let issued = self.history.lock().unwrap().batches.len();
+                self.db.flush_wal(false).unwrap();
+                self.note(issued, false);
             }
             89..=92 => self.create_family(step),
             93..=95 => self.drop_family(),
@@ -146,39 +208,137 @@ impl Run {
         }
     }
 
+    /// The first `count` batches are durable, or survive the process.
+    fn note(&self, count: usize, is_durable: bool) {
+        let mut history = self.history.lock().unwrap();
+        history.written = history.written.max(count);
+        if is_durable {
+            history.durable = history.durable.max(count);
+        }
+    }
+
+    fn any_family(&mut self) -> ColumnFamily {
+        self.families[self.random.below(self.families.len() as u64) as usize].clone()
+    }
+
+    fn any_op(&mut self, number: usize, id: u32) -> Vec<Op> {
+        let key = format!("key{:03}", self.random.below(150)).into_bytes();
+        match self.random.below(20) {
+            0..=3 => vec![Op::Delete(key)],
+            4 => vec![Op::Merge(key, format!("m{number}").into_bytes())],
+            // An empty one, mostly.
+            5 if self.random.below(3) > 0 => vec![Op::DeleteRange(key.clone(), key)],
+            5 => {
+                let end = format!("key{:03}", self.random.below(150)).into_bytes();
+                vec![Op::DeleteRange(key.clone().min(end.clone()), key.max(end))]
+            }
+            6 => {
+                let single = format!("single{number}.{}", self.random.next_u64()).into_bytes();
+                self.singles.push((id, single.clone()));
+                vec![Op::Put(single, b"once".to_vec())]
+            }
+            7 if !self.singles.is_empty() => {
+                let index = self.random.below(self.singles.len() as u64) as usize;
+                if self.singles[index].0 != id {
+                    return Vec::new();
+                }
+                vec![Op::SingleDelete(self.singles.swap_remove(index).1)]
+            }
+            8 => self.fleeting(number),
+            _ => {
+                let large = if self.draw.is_fleeting { 20 } else { 4 };
+                let size = if self.random.one_in(large) { self.random.below(6000) } else { self.random.below(100) };
+                let mut value = format!("{number}:").into_bytes();
+                value.extend((0..size).map(|_| self.random.next_u64() as u8));
+                vec![Op::Put(key, value)]
+            }
+        }
+    }
+
+    /// Records of which a flush leaves nothing.
+    fn fleeting(&mut self, number: usize) -> Vec<Op> {
+        let key = format!("fleeting{number}.{}", self.random.next_u64()).into_bytes();
+        if self.random.one_in(2) {
+            return vec![Op::DeleteRange(key.clone(), key)];
+        }
+        vec![Op::Put(key.clone(), b"job".to_vec()), Op::SingleDelete(key)]
+    }
+
     fn write(&mut self) {
         let number = self.history.lock().unwrap().batches.len() + 1;
         let mut changes: Changes = Vec::new();
         for _ in 0..=self.random.below(4) {
-            let id = self.families[self.random.below(self.families.len() as u64) as usize].id();
-            let key = format!("key{:03}", self.random.below(150)).into_bytes();
-            if self.random.one_in(5) {
-                changes.push((id, key, None));
-                continue;
-            }
-            let size = if self.random.one_in(4) { self.random.below(6000) } else { self.random.below(100) };
-            let mut value = format!("{number}:").into_bytes();
-            value.extend((0..size).map(|_| self.random.next_u64() as u8));
-            changes.push((id, key, Some(value)));
+            let id = self.any_family().id();
+            changes.extend(self.any_op(number, id).into_iter().map(|op| (id, op)));
         }
-        changes.push((0, COUNTER.to_vec(), Some(number.to_string().into_bytes())));
+        let place = self.random.below(changes.len() as u64 + 1) as usize;
+        changes.insert(place, (0, Op::Put(marker(number), Vec::new())));
+        if self.draw.is_fleeting && self.random.one_in(2) {
+            let id = self.any_family().id();
+            changes.extend(self.fleeting(number).into_iter().map(|op| (id, op)));
+        }
         let mut batch = WriteBatch::new();
-        for (id, key, value) in &changes {
-            match value {
-                Some(value) => batch.put_cf(*id, key, value).unwrap(),
-                None => batch.delete_cf(*id, key).unwrap(),
-            }
-        }
+        changes.iter().for_each(|(id, op)| op.add_to(&mut batch, *id));
         let sync = self.random.one_in(6);
         self.history.lock().unwrap().batches.push(Arc::new(changes));
         self.db.write(batch, &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
-        if sync {
-            self.history.lock().unwrap().durable = number;
+        if sync || !self.draw.manual_wal_flush {
+            self.note(number, sync);
         }
     }
 
+    /// An empty batch is a common way to ask for a sync. An inverted range is refused and changes nothing.
+    fn write_nothing(&mut self) {
+        if self.random.one_in(3) {
+            let family = self.any_family();
+            let mut batch = WriteBatch::new();
+            batch.put_cf(family.id(), b"refused", b"with the range").unwrap();
+            batch.delete_range_cf(family.id(), b"key1", b"key0").unwrap();
+            self.db.write(batch, &WriteOptions::default()).unwrap_err();
+            return;
+        }
+        let issued = self.history.lock().unwrap().batches.len();
+        let sync = self.random.one_in(2);
+        self.db.write(WriteBatch::new(), &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
+        if sync {
+            self.note(issued, true);
+        }
+    }
+
+    fn write_unlogged(&mut self) {
+        let Some(family) = self.unlogged.clone() else { return };
+        for _ in 0..=self.random.below(3) {
+            let number = self.history.lock().unwrap().unlogged;
+            self.history.lock().unwrap().unlogged += 1;
+            let options = WriteOptions { disable_wal: true, ..WriteOptions::default() };
+            self.db.put_cf(&family, format!("{number:06}").as_bytes(), b"unlogged", &options).unwrap();
+        }
+    }
+
+    fn flush(&mut self) {
+        let wait = self.random.one_in(2);
+        if let Some(family) = self.unlogged.clone().filter(|_| self.random.one_in(4)) {
+            let unlogged = self.history.lock().unwrap().unlogged;
+            self.db.flush_cf(&family, &FlushOptions { wait }).unwrap();
+            if wait {
+                self.history.lock().unwrap().unlogged_durable = unlogged;
+            }
+            return;
+        }
+        let family = self.any_family();
+        self.db.flush_cf(&family, &FlushOptions { wait }).unwrap();
+    }
+
+    fn create(&mut self, name: &str) -> ColumnFamily {
+        let life = FamilyLife { name: name.to_owned(), id: None, is_drop_issued: false, is_drop_acknowledged: false };
+        self.history.lock().unwrap().families.push(life);
+        let family = self.db.create_column_family(name, family_options(self.seed)).unwrap();
+        self.history.lock().unwrap().families.last_mut().unwrap().id = Some(family.id());
+        family
+    }
+
     fn create_family(&mut self, step: usize) {
-        if self.families.len() >= 4 {
+        if self.families.len() >= 4 || self.draw.is_single_family {
             return;
         }
         // Names return; ids never do.
@@ -186,11 +346,7 @@ impl Run {
         if self.families.iter().any(|family| family.name() == name) {
             return;
         }
-        let life = FamilyLife { name, id: None, is_drop_issued: false, is_drop_acknowledged: false };
-        let name = life.name.clone();
-        self.history.lock().unwrap().families.push(life);
-        let family = self.db.create_column_family(&name, family_options()).unwrap();
-        self.history.lock().unwrap().families.last_mut().unwrap().id = Some(family.id());
+        let family = self.create(&name);
         self.families.push(family);
     }
 
@@ -200,6 +356,7 @@ impl Run {
         }
         let index = 1 + self.random.below(self.families.len() as u64 - 1) as usize;
         let family = self.families.remove(index);
+        self.singles.retain(|(id, _)| *id != family.id());
         self.note_drop(&family, |life| life.is_drop_issued = true);
         self.db.drop_column_family(&family).unwrap();
         self.note_drop(&family, |life| life.is_drop_acknowledged = true);
@@ -211,10 +368,16 @@ impl Run {
     }
 
     fn reopen(&mut self) {
-        let descriptors = self.families.iter().map(|family| (family.name().to_owned(), family_options())).collect();
+        let all = self.families.iter().chain(&self.unlogged);
+        let descriptors = all.map(|family| (family.name().to_owned(), family_options(self.seed))).collect();
+        let issued = self.history.lock().unwrap().batches.len();
         self.families.clear();
+        let had_unlogged = self.unlogged.take().is_some();
         self.db.clone().close().unwrap();
-        let (db, families) = Db::open_cf(PATH, options(&self.file_system, self.seed), descriptors).unwrap();
+        // Closing hands the log to the operating system.
+        self.note(issued, false);
+        let (db, mut families) = Db::open_cf(PATH, options(&self.file_system, self.seed), descriptors).unwrap();
+        self.unlogged = if had_unlogged { families.pop() } else { None };
         (self.db, self.families) = (db, families);
     }
 }
