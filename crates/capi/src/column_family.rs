@@ -26,6 +26,33 @@ c_fallible! {
         Ok(give(rocksdb_column_family_handle_t { family }))
     }
 
+    /// Creates column families with the same options: an array of their handles from `malloc`, to be ended with
+    /// `rocksdb_create_column_families_destroy`. When one cannot be created there are no handles; those before it stay.
+    fn rocksdb_create_column_families(
+        db: *mut rocksdb_t,
+        options: *const rocksdb_options_t,
+        count: c_int,
+        names: *const *const c_char,
+        created: *mut usize,
+    ) -> *mut *mut rocksdb_column_family_handle_t {
+        // SAFETY: the contract: the array has `count` elements.
+        let (db, options, names) = unsafe {
+            memory::put(created, 0);
+            (borrow(db, "database")?, borrow(options, "options")?, memory::array(names, count_of(count)))
+        };
+        let mut families = Vec::with_capacity(names.len());
+        for name in names {
+            // SAFETY: the contract.
+            let name = unsafe { memory::text(*name, "column family's name")? };
+            families.push(db.db.create_column_family(name, options.family_to_open()?)?);
+        }
+        let handles: Vec<_> =
+            families.into_iter().map(|family| give(rocksdb_column_family_handle_t { family })).collect();
+        // SAFETY: the contract.
+        unsafe { memory::put(created, handles.len()) };
+        Ok(memory::new_array(&handles))
+    }
+
     /// Drops a column family. The handle stays, to be destroyed.
     fn rocksdb_drop_column_family(db: *mut rocksdb_t, handle: *mut rocksdb_column_family_handle_t) {
         // SAFETY: the contract.
@@ -58,6 +85,30 @@ c_functions! {
     fn rocksdb_list_column_families_destroy(list: *mut *mut c_char, count: usize) {
         // SAFETY: the contract: list and texts are as `rocksdb_list_column_families` made them.
         unsafe { free_texts(list, count) };
+    }
+
+    /// Frees the array that `rocksdb_create_column_families` gave, not the handles in it.
+    fn rocksdb_create_column_families_destroy(list: *mut *mut rocksdb_column_family_handle_t) {
+        // SAFETY: the contract: the array came from `malloc`.
+        unsafe { libc::free(list.cast()) };
+    }
+
+    /// The number of a column family.
+    fn rocksdb_column_family_handle_get_id(handle: *mut rocksdb_column_family_handle_t) -> u32 {
+        // SAFETY: the contract.
+        unsafe { handle.as_ref() }.map_or(0, |handle| handle.family.id())
+    }
+
+    /// The name of a column family, from `malloc`.
+    fn rocksdb_column_family_handle_get_name(
+        handle: *mut rocksdb_column_family_handle_t,
+        length: *mut usize,
+    ) -> *mut c_char {
+        // SAFETY: the contract.
+        let name = unsafe { handle.as_ref() }.map(|handle| handle.family.name());
+        // SAFETY: the contract.
+        unsafe { memory::put(length, name.map_or(0, str::len)) };
+        name.map_or(std::ptr::null_mut(), memory::new_text)
     }
 
     /// A handle of the default column family, to be destroyed like any other.

@@ -3,8 +3,8 @@
 use crate::callback::{Destructor, Name, State, missing};
 use crate::handle::give;
 use crate::memory::bytes;
-use ferrock::Result;
 use ferrock::options::CompactionFilter;
+use ferrock::{Error, Result};
 use ferrock_base::ValueType;
 use ferrock_base::compaction_filter::{FilterContext, FilterDecision};
 use std::ffi::{c_char, c_int, c_uchar, c_void};
@@ -26,12 +26,17 @@ type Filter = unsafe extern "C" fn(
 /// A compaction filter of the caller's.
 pub struct rocksdb_compactionfilter_t {
     filter: Result<Arc<CallbackFilter>>,
+    /// Whether the filter is to spare what a snapshot sees, which RocksDB no longer offers.
+    spares_snapshots: bool,
 }
 
 impl rocksdb_compactionfilter_t {
     /// # Errors
     /// What was wrong with the callbacks.
     pub(crate) fn filter(&self) -> Result<Arc<dyn CompactionFilter>> {
+        if self.spares_snapshots {
+            return Err(Error::not_supported("a compaction filter with ignore_snapshots = false"));
+        }
         self.filter.clone().map(|filter| filter as Arc<dyn CompactionFilter>)
     }
 }
@@ -93,7 +98,17 @@ c_functions! {
             let filter = filter.ok_or_else(|| missing("compaction filter", "filter"))?;
             Ok(Arc::new(CallbackFilter { state, name, filter }))
         });
-        give(rocksdb_compactionfilter_t { filter })
+        give(rocksdb_compactionfilter_t { filter, spares_snapshots: false })
+    }
+}
+
+c_functions! {
+    /// Whether the filter also sees what a snapshot sees, as it always does: an open with a filter that must not is refused.
+    fn rocksdb_compactionfilter_set_ignore_snapshots(filter: *mut rocksdb_compactionfilter_t, ignore: c_uchar) {
+        // SAFETY: the contract.
+        if let Some(filter) = unsafe { filter.as_mut() } {
+            filter.spares_snapshots = ignore == 0;
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::callback::{Destructor, Name, State, missing};
 use crate::handle::give;
+use crate::not_built::{NotBuilt, error};
 use ferrock::{Comparator, Result};
 use ferrock_base::comparator::CustomComparator;
 use std::cmp::Ordering;
@@ -20,6 +21,12 @@ impl rocksdb_comparator_t {
     /// What was wrong with the callbacks.
     pub(crate) fn comparator(&self) -> Result<Comparator> {
         self.comparator.clone().map(|comparator| Comparator::Custom(comparator))
+    }
+}
+
+impl NotBuilt for rocksdb_comparator_t {
+    fn not_built(function: &'static str, _state: Option<State>) -> Self {
+        Self { comparator: Err(error(function)) }
     }
 }
 

@@ -10,12 +10,15 @@ use ferrock_format::file_name::{self, FileKind};
 use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_uchar};
 use std::path::Path;
+use std::sync::atomic::AtomicU32;
 
 /// An open database.
 pub struct rocksdb_t {
     pub(crate) db: Db,
     /// Looked up once: every function without a family means this one.
     pub(crate) default: ColumnFamily,
+    /// Calls that switched manual compactions off and were not taken back.
+    pub(crate) manual_compaction_disabled: AtomicU32,
 }
 
 /// How to open.
@@ -99,7 +102,7 @@ c_functions! {
         // SAFETY: the contract: the handle is not used again.
         if let Some(db) = unsafe { take(db) } {
             // There is nowhere to say that closing failed; the LOG has it.
-            let rocksdb_t { db, default } = *db;
+            let rocksdb_t { db, default, .. } = *db;
             drop(default);
             let _ = db.close();
         }
@@ -155,7 +158,7 @@ fn open(
         }
     };
     let default = db.default_column_family()?;
-    Ok((rocksdb_t { db, default }, handles))
+    Ok((rocksdb_t { db, default, manual_compaction_disabled: AtomicU32::new(0) }, handles))
 }
 
 /// A directory that somebody else has open is `IO error` in RocksDB, and bindings look for that.

@@ -21,7 +21,7 @@ macro_rules! neutral {
         }
     )*};
 }
-neutral!(() = (), bool = false, u8 = 0, i32 = 0, u32 = 0, u64 = 0, usize = 0, f64 = 0.0);
+neutral!(() = (), bool = false, u8 = 0, i32 = 0, u32 = 0, i64 = 0, u64 = 0, usize = 0, f64 = 0.0);
 
 impl<T> Neutral for *mut T {
     const NEUTRAL: Self = std::ptr::null_mut();

@@ -1,17 +1,28 @@
 //! Iterators.
 
+use crate::callback::State;
 use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
 use crate::error::{null_handle, save};
 use crate::handle::{borrow, give};
-use crate::memory::{bytes, put};
+use crate::memory::{array, at, bytes, put};
+use crate::not_built::{NotBuilt, error};
 use crate::operation_options::rocksdb_readoptions_t;
-use ferrock::{ColumnFamily, Db, Iter, ReadOptions};
+use crate::slice::rocksdb_slice_t;
+use crate::write::family;
+use ferrock::{ColumnFamily, Db, Iter, ReadOptions, Result, SequenceNumber};
 use std::ffi::{c_char, c_uchar};
 
 /// An iterator.
 pub struct rocksdb_iterator_t {
+    /// The error is what it was asked for and cannot be.
+    open: Result<Open>,
+}
+
+struct Open {
     iter: Iter,
+    /// With `tailing`: the newest sequence number when `iter` was made, which newer writes pass.
+    tailing: Option<SequenceNumber>,
     /// What `rocksdb_iter_refresh` makes a new one with.
     db: Db,
     family: ColumnFamily,
@@ -19,8 +30,45 @@ pub struct rocksdb_iterator_t {
 }
 
 impl rocksdb_iterator_t {
-    fn new(db: &Db, family: &ColumnFamily, options: ReadOptions) -> Self {
-        Self { iter: db.iter_cf(family, &options), db: db.clone(), family: family.clone(), options }
+    /// An iterator with options of a caller; one whose options ask for what is not built has that as its error.
+    ///
+    /// # Safety
+    /// The contract.
+    unsafe fn new(db: &Db, family: &ColumnFamily, options: *const rocksdb_readoptions_t) -> Self {
+        // SAFETY: as for this function.
+        let is_tailing = unsafe { options.as_ref() }.is_some_and(rocksdb_readoptions_t::is_tailing);
+        // SAFETY: as for this function.
+        let open = unsafe { read_options(options) }.map(|options| Open::new(db, family, options, is_tailing));
+        Self { open }
+    }
+}
+
+impl Open {
+    fn new(db: &Db, family: &ColumnFamily, options: ReadOptions, is_tailing: bool) -> Self {
+        let tailing = is_tailing.then(|| db.latest_sequence_number());
+        Self { iter: db.iter_cf(family, &options), tailing, db: db.clone(), family: family.clone(), options }
+    }
+
+    /// A tailing iterator goes on over what is there now, at the key it is on or behind it. False when that key is gone:
+    /// then it is on the next one already.
+    fn follow(&mut self) -> bool {
+        let Some(seen) = self.tailing.as_mut() else { return true };
+        let newest = self.db.latest_sequence_number();
+        if *seen == newest {
+            return true;
+        }
+        *seen = newest;
+        let key = self.iter.valid().then(|| self.iter.key().to_vec());
+        self.iter = self.db.iter_cf(&self.family, &self.options);
+        let Some(key) = key else { return true };
+        self.iter.seek(&key);
+        self.iter.valid() && self.iter.key() == key
+    }
+}
+
+impl NotBuilt for rocksdb_iterator_t {
+    fn not_built(function: &'static str, _state: Option<State>) -> Self {
+        Self { open: Err(error(function)) }
     }
 }
 
@@ -28,17 +76,39 @@ impl rocksdb_iterator_t {
 ///
 /// # Safety
 /// The contract.
-unsafe fn read_options(options: *const rocksdb_readoptions_t) -> ReadOptions {
+unsafe fn read_options(options: *const rocksdb_readoptions_t) -> Result<ReadOptions> {
     // SAFETY: as for this function.
-    unsafe { options.as_ref() }.map_or_else(ReadOptions::default, |options| options.options.clone())
+    unsafe { options.as_ref() }.map_or_else(|| Ok(ReadOptions::default()), |options| options.to_read().cloned())
+}
+
+/// Moves an iterator, unless it is null or failed.
+///
+/// # Safety
+/// The contract.
+unsafe fn position(iter: *mut rocksdb_iterator_t, go: impl FnOnce(&mut Iter)) {
+    // SAFETY: as for this function.
+    if let Some(Ok(open)) = unsafe { iter.as_mut() }.map(|iter| iter.open.as_mut()) {
+        open.follow();
+        go(&mut open.iter);
+    }
+}
+
+/// What an iterator stands on.
+///
+/// # Safety
+/// The contract.
+unsafe fn current<'a>(iter: *const rocksdb_iterator_t) -> Option<&'a Iter> {
+    // SAFETY: as for this function.
+    Some(&unsafe { iter.as_ref() }?.open.as_ref().ok()?.iter)
 }
 
 c_functions! {
     /// An iterator over the default column family, not positioned yet.
     fn rocksdb_create_iterator(db: *mut rocksdb_t, options: *const rocksdb_readoptions_t) -> *mut rocksdb_iterator_t {
         // SAFETY: the contract.
-        let (db, options) = unsafe { (db.as_ref(), read_options(options)) };
-        db.map_or(std::ptr::null_mut(), |db| give(rocksdb_iterator_t::new(&db.db, &db.default, options)))
+        let db = unsafe { db.as_ref() };
+        // SAFETY: the contract.
+        db.map_or(std::ptr::null_mut(), |db| give(unsafe { rocksdb_iterator_t::new(&db.db, &db.default, options) }))
     }
 
     /// An iterator over a column family, not positioned yet.
@@ -48,9 +118,9 @@ c_functions! {
         column_family: *mut rocksdb_column_family_handle_t,
     ) -> *mut rocksdb_iterator_t {
         // SAFETY: the contract.
-        let (db, family, options) = unsafe { (db.as_ref(), column_family.as_ref(), read_options(options)) };
-        match (db, family) {
-            (Some(db), Some(family)) => give(rocksdb_iterator_t::new(&db.db, &family.family, options)),
+        match unsafe { (db.as_ref(), column_family.as_ref()) } {
+            // SAFETY: the contract.
+            (Some(db), Some(family)) => give(unsafe { rocksdb_iterator_t::new(&db.db, &family.family, options) }),
             _ => std::ptr::null_mut(),
         }
     }
@@ -58,63 +128,54 @@ c_functions! {
     /// Whether the iterator is on an entry.
     fn rocksdb_iter_valid(iter: *const rocksdb_iterator_t) -> c_uchar {
         // SAFETY: the contract.
-        unsafe { iter.as_ref() }.is_some_and(|iter| iter.iter.valid()).into()
+        unsafe { current(iter) }.is_some_and(Iter::valid).into()
     }
 
     /// Goes to the first key.
     fn rocksdb_iter_seek_to_first(iter: *mut rocksdb_iterator_t) {
         // SAFETY: the contract.
-        if let Some(iter) = unsafe { iter.as_mut() } {
-            iter.iter.seek_to_first();
-        }
+        unsafe { position(iter, Iter::seek_to_first) };
     }
 
     /// Goes to the last key.
     fn rocksdb_iter_seek_to_last(iter: *mut rocksdb_iterator_t) {
         // SAFETY: the contract.
-        if let Some(iter) = unsafe { iter.as_mut() } {
-            iter.iter.seek_to_last();
-        }
+        unsafe { position(iter, Iter::seek_to_last) };
     }
 
     /// Goes to the first key at or after this one.
     fn rocksdb_iter_seek(iter: *mut rocksdb_iterator_t, key: *const c_char, key_length: usize) {
         // SAFETY: the contract.
-        let (iter, key) = unsafe { (iter.as_mut(), bytes(key, key_length)) };
-        if let Some(iter) = iter {
-            iter.iter.seek(key);
-        }
+        unsafe { position(iter, |iter| iter.seek(bytes(key, key_length))) };
     }
 
     /// Goes to the last key at or before this one.
     fn rocksdb_iter_seek_for_prev(iter: *mut rocksdb_iterator_t, key: *const c_char, key_length: usize) {
         // SAFETY: the contract.
-        let (iter, key) = unsafe { (iter.as_mut(), bytes(key, key_length)) };
-        if let Some(iter) = iter {
-            iter.iter.seek_for_prev(key);
-        }
+        unsafe { position(iter, |iter| iter.seek_for_prev(bytes(key, key_length))) };
     }
 
     /// Goes to the next key.
     fn rocksdb_iter_next(iter: *mut rocksdb_iterator_t) {
         // SAFETY: the contract.
-        if let Some(iter) = unsafe { iter.as_mut() } {
-            iter.iter.next();
+        if let Some(Ok(open)) = unsafe { iter.as_mut() }.map(|iter| iter.open.as_mut())
+            && open.iter.valid()
+            && open.follow()
+        {
+            open.iter.next();
         }
     }
 
     /// Goes to the previous key.
     fn rocksdb_iter_prev(iter: *mut rocksdb_iterator_t) {
         // SAFETY: the contract.
-        if let Some(iter) = unsafe { iter.as_mut() } {
-            iter.iter.prev();
-        }
+        unsafe { position(iter, Iter::prev) };
     }
 
     /// The key; good until the iterator moves.
     fn rocksdb_iter_key(iter: *const rocksdb_iterator_t, length: *mut usize) -> *const c_char {
         // SAFETY: the contract.
-        let key = unsafe { iter.as_ref() }.map_or(&[][..], |iter| iter.iter.key());
+        let key = unsafe { current(iter) }.map_or(&[][..], Iter::key);
         // SAFETY: the contract.
         unsafe { put(length, key.len()) };
         key.as_ptr().cast()
@@ -123,17 +184,42 @@ c_functions! {
     /// The value; good until the iterator moves.
     fn rocksdb_iter_value(iter: *const rocksdb_iterator_t, length: *mut usize) -> *const c_char {
         // SAFETY: the contract.
-        let value = unsafe { iter.as_ref() }.map_or(&[][..], |iter| iter.iter.value());
+        let value = unsafe { current(iter) }.map_or(&[][..], Iter::value);
         // SAFETY: the contract.
         unsafe { put(length, value.len()) };
         value.as_ptr().cast()
+    }
+
+    /// The timestamp of the key: empty, for families with timestamps are not built.
+    fn rocksdb_iter_timestamp(_iter: *const rocksdb_iterator_t, length: *mut usize) -> *const c_char {
+        // SAFETY: the contract.
+        unsafe { put(length, 0) };
+        c"".as_ptr()
+    }
+
+    /// The same with its length: empty.
+    fn rocksdb_iter_timestamp_slice(_iter: *const rocksdb_iterator_t) -> rocksdb_slice_t {
+        rocksdb_slice_t { data: c"".as_ptr(), size: 0 }
+    }
+
+    /// Key and length in one; good until the iterator moves.
+    fn rocksdb_iter_key_slice(iter: *const rocksdb_iterator_t) -> rocksdb_slice_t {
+        // SAFETY: the contract.
+        rocksdb_slice_t::of(unsafe { current(iter) }.map_or(&[][..], Iter::key))
+    }
+
+    /// Value and length in one; good until the iterator moves.
+    fn rocksdb_iter_value_slice(iter: *const rocksdb_iterator_t) -> rocksdb_slice_t {
+        // SAFETY: the contract.
+        rocksdb_slice_t::of(unsafe { current(iter) }.map_or(&[][..], Iter::value))
     }
 
     /// The error that ended the iteration, if one did. Without one, `errptr` stays as it is.
     fn rocksdb_iter_get_error(iter: *const rocksdb_iterator_t, errptr: *mut *mut c_char) {
         // SAFETY: the contract.
         let status = match unsafe { iter.as_ref() } {
-            Some(iter) => iter.iter.status(),
+            Some(rocksdb_iterator_t { open: Ok(open) }) => open.iter.status(),
+            Some(rocksdb_iterator_t { open: Err(error) }) => Err(error.clone()),
             None => Err(null_handle("iterator")),
         };
         if let Err(error) = status {
@@ -144,12 +230,34 @@ c_functions! {
 }
 
 c_fallible! {
+    /// Iterators over many families of the same moment, one for each place.
+    fn rocksdb_create_iterators(
+        db: *mut rocksdb_t,
+        options: *mut rocksdb_readoptions_t,
+        column_families: *mut *mut rocksdb_column_family_handle_t,
+        iterators: *mut *mut rocksdb_iterator_t,
+        size: usize,
+    ) {
+        // SAFETY: the contract: both arrays have `size` elements.
+        unsafe {
+            let (db, mut options) = (borrow(db, "database")?, read_options(options)?);
+            options.snapshot.get_or_insert_with(|| db.db.snapshot());
+            let families: Result<Vec<_>> = array(column_families, size).iter().map(|handle| family(*handle)).collect();
+            for (index, family) in families?.into_iter().enumerate() {
+                let open = Open::new(&db.db, family, options.clone(), false);
+                put(at(iterators, index), give(rocksdb_iterator_t { open: Ok(open) }));
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the iterator one over the present state, without a snapshot. It is not positioned then.
     fn rocksdb_iter_refresh(iter: *const rocksdb_iterator_t) {
         // SAFETY: the contract; RocksDB's signature says const, and changes the iterator behind it.
         let iter = unsafe { borrow(iter, "iterator").map(|_| &mut *iter.cast_mut())? };
-        iter.options.snapshot = None;
-        iter.iter = iter.db.iter_cf(&iter.family, &iter.options);
+        let open = iter.open.as_mut().map_err(|error| error.clone())?;
+        open.options.snapshot = None;
+        open.iter = open.db.iter_cf(&open.family, &open.options);
         Ok(())
     }
 }

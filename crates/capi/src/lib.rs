@@ -8,7 +8,10 @@
 //! | `read`, `iterator`, `snapshot` | get and its many forms; ranges; moments |
 //! | `maintenance`, `live_files`, `property` | flush, compaction, checks; tables; numbers |
 //! | `options`, `table_options`, `operation_options`, `options_text` | setters; options from text and from files |
-//! | `cache`, `filter_policy` | components without callbacks |
+//! | `option_values`, `options_presets`, `option_sets`, `kept` | options a line each; many at once; those without effect |
+//! | `read_more`, `sizes`, `metadata`, `memory_usage`, `write_batch_parts` | the less common forms |
+//! | `env`, `rate_limiter`, `cache`, `filter_policy` | components without callbacks |
+//! | `not_built` | every function whose feature is not built |
 //! | `comparator`, `merge_operator`, `compaction_filter`, `slice_transform` | components made of callbacks |
 //! | `function`, `error`, `memory`, `handle` | what every function is made with |
 //!
@@ -40,23 +43,37 @@ mod compaction_filter;
 mod comparator;
 mod compression_options;
 mod db;
+mod env;
 mod error;
 mod filter_policy;
+mod filters_of_reads;
 mod handle;
 mod iterator;
+mod kept;
 mod live_files;
 mod maintenance;
 mod memory;
+mod memory_usage;
 mod merge_operator;
+mod metadata;
+mod not_built;
 mod operation_options;
+mod option_sets;
+mod option_values;
 mod options;
+mod options_presets;
 mod options_text;
 mod property;
+mod rate_limiter;
 mod read;
+mod read_more;
+mod sizes;
+mod slice;
 mod slice_transform;
 mod snapshot;
 mod table_options;
 mod table_values;
 mod write;
 mod write_batch;
+mod write_batch_parts;
 mod write_buffer_manager;

@@ -3,20 +3,22 @@
 use crate::column_family::{count_of, rocksdb_column_family_handle_t};
 use crate::db::rocksdb_t;
 use crate::handle::{borrow, borrow_or};
-use crate::memory::{at, keys_of, optional_bytes, put};
+use crate::memory::{array, optional_bytes};
 use crate::operation_options::{
-    DEFAULT_FLUSH_OPTIONS, rocksdb_compactoptions_t, rocksdb_flushoptions_t, rocksdb_wait_for_compact_options_t,
+    DEFAULT_FLUSH_OPTIONS, rocksdb_compactoptions_t, rocksdb_flushoptions_t, rocksdb_flushwaloptions_t,
+    rocksdb_readoptions_t, rocksdb_wait_for_compact_options_t,
 };
 use crate::write::family;
-use ferrock::{ColumnFamily, CompactRangeOptions};
+use ferrock::{ColumnFamily, CompactRangeOptions, FlushOptions};
 use std::ffi::{c_char, c_int, c_uchar};
+use std::sync::atomic::Ordering;
 
 c_fallible! {
     /// Flushes the default column family.
     fn rocksdb_flush(db: *mut rocksdb_t, options: *const rocksdb_flushoptions_t) {
         // SAFETY: the contract.
         let (db, options) = unsafe { (borrow(db, "database")?, borrow_or(options, &DEFAULT_FLUSH_OPTIONS)) };
-        db.db.flush_cf(&db.default, &options.options)
+        db.db.flush_cf(&db.default, options.to_flush()?)
     }
 
     /// Flushes a column family.
@@ -29,7 +31,7 @@ c_fallible! {
         let (db, options, family) = unsafe {
             (borrow(db, "database")?, borrow_or(options, &DEFAULT_FLUSH_OPTIONS), family(column_family)?)
         };
-        db.db.flush_cf(family, &options.options)
+        db.db.flush_cf(family, options.to_flush()?)
     }
 
     /// Hands the log to the operating system, and with `sync` to the disk.
@@ -39,9 +41,15 @@ c_fallible! {
     }
 
     /// Waits until no flush and no compaction runs or is due.
-    fn rocksdb_wait_for_compact(db: *mut rocksdb_t, _options: *mut rocksdb_wait_for_compact_options_t) {
+    fn rocksdb_wait_for_compact(db: *mut rocksdb_t, options: *mut rocksdb_wait_for_compact_options_t) {
         // SAFETY: the contract.
-        unsafe { borrow(db, "database")? }.db.wait_for_background_work()
+        let (db, options) = unsafe { (borrow(db, "database")?, options.as_ref()) };
+        if options.map_or(Ok(false), rocksdb_wait_for_compact_options_t::to_wait)? {
+            for family in db.db.column_families() {
+                db.db.flush_cf(&family, &FlushOptions { wait: true })?;
+            }
+        }
+        db.db.wait_for_background_work()
     }
 
     /// Starts no flush and no compaction any more, and waits for those that run.
@@ -56,27 +64,38 @@ c_fallible! {
         unsafe { borrow(db, "database")? }.db.continue_background_work()
     }
 
-    /// About how many bytes the keys of ranges of the default column family take in tables.
-    fn rocksdb_approximate_sizes(
+    /// Flushes column families.
+    fn rocksdb_flush_cfs(
         db: *mut rocksdb_t,
+        options: *const rocksdb_flushoptions_t,
+        column_families: *mut *mut rocksdb_column_family_handle_t,
         count: c_int,
-        starts: *const *const c_char,
-        start_lengths: *const usize,
-        limits: *const *const c_char,
-        limit_lengths: *const usize,
-        sizes: *mut u64,
     ) {
-        let count = count_of(count);
-        // SAFETY: the contract: all arrays have `count` elements.
-        let (db, starts, limits) = unsafe {
-            (borrow(db, "database")?, keys_of(count, starts, start_lengths)?, keys_of(count, limits, limit_lengths)?)
+        // SAFETY: the contract: the array has `count` elements.
+        let (db, options, handles) = unsafe {
+            let options = borrow_or(options, &DEFAULT_FLUSH_OPTIONS);
+            (borrow(db, "database")?, options.to_flush()?, array(column_families, count_of(count)))
         };
-        let ranges: Vec<(&[u8], &[u8])> = starts.into_iter().zip(limits).collect();
-        for (index, size) in db.db.approximate_sizes(&db.default, &ranges)?.into_iter().enumerate() {
-            // SAFETY: the contract: there is a place for every range.
-            unsafe { put(at(sizes, index), size) };
+        for handle in handles {
+            // SAFETY: the contract.
+            db.db.flush_cf(unsafe { family(*handle)? }, options)?;
         }
         Ok(())
+    }
+
+    /// Hands the log on, with options.
+    fn rocksdb_flush_wal_with_options(db: *mut rocksdb_t, options: *const rocksdb_flushwaloptions_t) {
+        // SAFETY: the contract.
+        let (db, options) = unsafe { (borrow(db, "database")?, borrow(options, "options")?) };
+        db.db.flush_wal(options.to_flush_wal()?)
+    }
+
+    /// Verifies the checksum of every block of every table. The read options change nothing.
+    fn rocksdb_verify_checksum_with_options(db: *mut rocksdb_t, options: *const rocksdb_readoptions_t) {
+        // SAFETY: the contract.
+        let (db, options) = unsafe { (borrow(db, "database")?, options.as_ref()) };
+        options.map_or(Ok(()), |options| options.to_read().map(drop))?;
+        db.db.verify_checksum()
     }
 
     /// Verifies the checksum of every block of every table.
@@ -100,7 +119,7 @@ c_functions! {
             (db.as_ref(), (optional_bytes(start, start_length), optional_bytes(limit, limit_length)))
         };
         if let Some(db) = db {
-            compact(db, &db.default, &CompactRangeOptions::default(), range);
+            compact(db, &db.default, None, range);
         }
     }
 
@@ -119,7 +138,44 @@ c_functions! {
             (db.as_ref(), column_family.as_ref(), range)
         };
         if let (Some(db), Some(family)) = (db, family) {
-            compact(db, &family.family, &CompactRangeOptions::default(), range);
+            compact(db, &family.family, None, range);
+        }
+    }
+
+    /// Compacts a range of a column family, with options.
+    fn rocksdb_compact_range_cf_opt(
+        db: *mut rocksdb_t,
+        column_family: *mut rocksdb_column_family_handle_t,
+        options: *mut rocksdb_compactoptions_t,
+        start: *const c_char,
+        start_length: usize,
+        limit: *const c_char,
+        limit_length: usize,
+    ) {
+        // SAFETY: the contract.
+        let (db, family, options, range) = unsafe {
+            let range = (optional_bytes(start, start_length), optional_bytes(limit, limit_length));
+            (db.as_ref(), column_family.as_ref(), options.as_ref(), range)
+        };
+        if let (Some(db), Some(family)) = (db, family) {
+            compact(db, &family.family, options, range);
+        }
+    }
+
+    /// Manual compactions do nothing until as many calls of `rocksdb_enable_manual_compaction` took it back.
+    fn rocksdb_disable_manual_compaction(db: *mut rocksdb_t) {
+        // SAFETY: the contract.
+        if let Some(db) = unsafe { db.as_ref() } {
+            db.manual_compaction_disabled.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes back one `rocksdb_disable_manual_compaction`.
+    fn rocksdb_enable_manual_compaction(db: *mut rocksdb_t) {
+        // SAFETY: the contract.
+        if let Some(db) = unsafe { db.as_ref() } {
+            let disabled = &db.manual_compaction_disabled;
+            let _ = disabled.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
         }
     }
 
@@ -137,16 +193,27 @@ c_functions! {
             let range = (optional_bytes(start, start_length), optional_bytes(limit, limit_length));
             (db.as_ref(), options.as_ref(), range)
         };
-        let default = CompactRangeOptions::default();
         if let Some(db) = db {
-            compact(db, &db.default, options.map_or(&default, |options| &options.options), range);
+            compact(db, &db.default, options, range);
         }
     }
 }
 
 type KeyRange<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
-/// Compacts. The functions of C have no `errptr`: what goes wrong is in the LOG, and stops later writes if it must.
-fn compact(db: &rocksdb_t, family: &ColumnFamily, options: &CompactRangeOptions, (start, limit): KeyRange<'_>) {
-    let _ = db.db.compact_range_cf(family, start, limit, options);
+/// Compacts, unless that is switched off. The functions of C have no `errptr`: what goes wrong is in the LOG, and stops
+/// later writes if it must. Options that ask for what is not built compact nothing.
+fn compact(
+    db: &rocksdb_t,
+    family: &ColumnFamily,
+    options: Option<&rocksdb_compactoptions_t>,
+    (start, limit): KeyRange<'_>,
+) {
+    let default = CompactRangeOptions::default();
+    let options = options.map_or(Ok(&default), rocksdb_compactoptions_t::to_compact);
+    if let Ok(options) = options
+        && db.manual_compaction_disabled.load(Ordering::Relaxed) == 0
+    {
+        let _ = db.db.compact_range_cf(family, start, limit, options);
+    }
 }

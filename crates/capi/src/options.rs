@@ -7,15 +7,17 @@
 use crate::compaction_filter::rocksdb_compactionfilter_t;
 use crate::comparator::rocksdb_comparator_t;
 use crate::handle::{give, take};
+use crate::kept::Kept;
 use crate::memory::array;
 use crate::merge_operator::rocksdb_mergeoperator_t;
+use crate::option_sets::OptionSets;
 use crate::slice_transform::rocksdb_slicetransform_t;
 use crate::table_options::rocksdb_block_based_table_options_t;
 use ferrock::options::{BottommostCompression, CompactionStyle, CompressionType, WalRecoveryMode};
 use ferrock::{ColumnFamilyOptions, Comparator, DbOptions, Error, Result};
 use ferrock_base::merge::UInt64Add;
 use std::collections::BTreeMap;
-use std::ffi::{c_int, c_uchar};
+use std::ffi::{CString, c_int};
 use std::sync::Arc;
 
 /// Values that were set and cannot be had, by option: the next open fails with the first.
@@ -56,6 +58,16 @@ pub struct rocksdb_options_t {
     pub(crate) refused: Refused,
     /// What the table options refuse; replaced with them.
     pub(crate) refused_table: Refused,
+    /// Values that were refused, as texts, for their getters.
+    pub(crate) kept: BTreeMap<&'static str, String>,
+    /// What belongs to the handle alone.
+    pub(crate) kept_numbers: Kept,
+    /// Options that are sets.
+    pub(crate) sets: OptionSets,
+    /// Texts that a getter gives.
+    pub(crate) texts: BTreeMap<&'static str, CString>,
+    /// How much statistics count, when there are any.
+    pub(crate) statistics_level: Option<c_int>,
 }
 
 impl rocksdb_options_t {
@@ -73,6 +85,20 @@ impl rocksdb_options_t {
         self.refused.check()?;
         self.refused_table.check()?;
         Ok(self.family.clone())
+    }
+
+    /// Notes what came of setting an option to a text, which is kept when it was refused.
+    pub(crate) fn keep(&mut self, option: &'static str, text: Option<String>, outcome: Result<()>) {
+        match (&outcome, text) {
+            (Err(_), Some(text)) => self.kept.insert(option, text),
+            _ => self.kept.remove(option),
+        };
+        self.refused.note(option, outcome);
+    }
+
+    /// A text that was refused.
+    pub(crate) fn kept_text(&self, option: &str) -> Option<String> {
+        self.kept.get(option).cloned()
     }
 
     fn set(&mut self, option: &'static str, set: impl FnOnce(&mut Self) -> Result<()>) {
@@ -224,17 +250,24 @@ c_functions! {
     }
 
     /// The shape that compaction keeps.
-    fn rocksdb_options_set_compaction_style(options: *mut rocksdb_options_t, style: c_int) {
+    fn rocksdb_options_set_compaction_style(options: *mut rocksdb_options_t, number: c_int) {
         const OPTION: &str = "compaction_style";
-        let style = match style {
+        let style = match number {
             0 => Ok(CompactionStyle::Level),
             1 => Err(not_built(OPTION, "kCompactionStyleUniversal")),
             2 => Err(not_built(OPTION, "kCompactionStyleFIFO")),
             3 => Ok(CompactionStyle::None),
-            _ => Err(out_of_range(OPTION, style, "0..=3")),
+            _ => Err(out_of_range(OPTION, number, "0..=3")),
         };
+        // A style that is refused is kept for the getter.
+        let refused = if style.is_err() { number } else { c_int::MIN };
         // SAFETY: the contract.
-        unsafe { set(options, OPTION, |options| style.map(|style| options.family.compaction_style = style)) };
+        unsafe {
+            set(options, OPTION, |options| {
+                options.kept_numbers.set(OPTION, refused, c_int::MIN, true);
+                style.map(|style| options.family.compaction_style = style)
+            });
+        }
     }
 
     /// What damage in the log is accepted.
@@ -246,56 +279,14 @@ c_functions! {
         unsafe { set(options, OPTION, |options| known.map(|mode| options.db.wal_recovery_mode = mode)) };
     }
 
-    /// How much a statistics object counts. As in RocksDB it needs one, which the functions of this slice cannot make, and
-    /// a level beyond the last means the last: no number is refused.
+    /// How much a statistics object counts, once there is one (`rocksdb_options_enable_statistics`): the counters that
+    /// there are cost nothing to speak of and are always on. A level beyond the last means the last: no number is refused.
     fn rocksdb_options_set_statistics_level(options: *mut rocksdb_options_t, level: c_int) {
-        let _ = (options, level);
+        // SAFETY: the contract.
+        if let Some(options) = unsafe { options.as_mut() } {
+            options.statistics_level = options.statistics_level.map(|_| level.clamp(0, 5));
+        }
     }
-}
-
-c_setters! {
-    for rocksdb_options_t:
-    /// Whether a database that is not there is created.
-    fn rocksdb_options_set_create_if_missing(c_uchar) => db.settings.create_if_missing;
-    /// Whether column families that are not there are created.
-    fn rocksdb_options_set_create_missing_column_families(c_uchar) => db.settings.create_missing_column_families;
-    /// Whether the first sign of damage stops everything.
-    fn rocksdb_options_set_paranoid_checks(c_uchar) => db.settings.paranoid_checks;
-    /// Table files kept open; -1 keeps all.
-    fn rocksdb_options_set_max_open_files(c_int) => db.settings.max_open_files;
-    /// Flushes and compactions at once.
-    fn rocksdb_options_set_max_background_jobs(c_int) => db.settings.max_background_jobs;
-    /// Bytes of log after which families are flushed.
-    fn rocksdb_options_set_max_total_wal_size(u64) => db.settings.max_total_wal_size;
-    /// Whether the log stays in the process until `rocksdb_flush_wal`.
-    fn rocksdb_options_set_manual_wal_flush(c_uchar) => db.settings.manual_wal_flush;
-    /// Whether tables are read past the page cache.
-    fn rocksdb_options_set_use_direct_reads(c_uchar) => db.settings.use_direct_reads;
-    /// Whether flush and compaction go past the page cache.
-    fn rocksdb_options_set_use_direct_io_for_flush_and_compaction(c_uchar)
-        => db.settings.use_direct_io_for_flush_and_compaction;
-    /// Bytes of a memtable.
-    fn rocksdb_options_set_write_buffer_size(usize) => family.settings.write_buffer_size;
-    /// Memtables that may exist at once.
-    fn rocksdb_options_set_max_write_buffer_number(c_int) => family.settings.max_write_buffer_number;
-    /// Files in level 0 that start a compaction.
-    fn rocksdb_options_set_level0_file_num_compaction_trigger(c_int)
-        => family.settings.level0_file_num_compaction_trigger;
-    /// Files in level 0 that slow writers down.
-    fn rocksdb_options_set_level0_slowdown_writes_trigger(c_int) => family.settings.level0_slowdown_writes_trigger;
-    /// Files in level 0 that stop writers.
-    fn rocksdb_options_set_level0_stop_writes_trigger(c_int) => family.settings.level0_stop_writes_trigger;
-    /// Bytes of the first level below 0.
-    fn rocksdb_options_set_max_bytes_for_level_base(u64) => family.settings.max_bytes_for_level_base;
-    /// Whether level sizes follow the last level.
-    fn rocksdb_options_set_level_compaction_dynamic_level_bytes(c_uchar)
-        => family.settings.level_compaction_dynamic_level_bytes;
-    /// Bytes of a table.
-    fn rocksdb_options_set_target_file_size_base(u64) => family.settings.target_file_size_base;
-    /// Whether compaction happens by hand alone.
-    fn rocksdb_options_set_disable_auto_compactions(c_int) => family.settings.disable_auto_compactions;
-    /// Whether every change of the tree is checked.
-    fn rocksdb_options_set_force_consistency_checks(c_uchar) => family.settings.force_consistency_checks;
 }
 
 c_destructors! {

@@ -1,18 +1,78 @@
 //! Options from a line of text, and from the OPTIONS file of a directory.
 
 use crate::cache::rocksdb_cache_t;
-use crate::column_family::free_texts;
+use crate::column_family::{count_of, free_texts, rocksdb_column_family_handle_t};
+use crate::db::rocksdb_t;
+use crate::env::rocksdb_env_t;
 use crate::error::null_handle;
 use crate::handle::{borrow, give, take};
 use crate::memory::{self, array, new_array, new_text, put};
 use crate::options::rocksdb_options_t;
+use crate::write::family;
 use ferrock::options::{LoadedOptions, apply_text, load_latest};
-use ferrock::{Error, ErrorKind};
-use std::ffi::{c_char, c_void};
+use ferrock::{Error, ErrorKind, Result};
+use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
 use std::sync::Arc;
 
+/// Names and values of a caller.
+///
+/// # Safety
+/// The contract: both arrays have `count` texts.
+unsafe fn changes<'a>(
+    count: c_int,
+    names: *const *const c_char,
+    values: *const *const c_char,
+) -> Result<Vec<(&'a str, &'a str)>> {
+    // SAFETY: as for this function.
+    unsafe {
+        if count <= 0 {
+            return Err(Error::invalid_argument("empty input"));
+        }
+        let pairs = array(names, count_of(count)).iter().zip(array(values, count_of(count)));
+        pairs.map(|(name, value)| Ok((memory::text(*name, "option")?, memory::text(*value, "value")?))).collect()
+    }
+}
+
 c_fallible! {
+    /// Changes options of the default column family of an open database.
+    fn rocksdb_set_options(
+        db: *mut rocksdb_t,
+        count: c_int,
+        names: *const *const c_char,
+        values: *const *const c_char,
+    ) {
+        // SAFETY: the contract.
+        let (db, changes) = unsafe { (borrow(db, "database")?, changes(count, names, values)?) };
+        db.db.set_options_cf(&db.default, &changes)
+    }
+
+    /// Changes options of a column family of an open database.
+    fn rocksdb_set_options_cf(
+        db: *mut rocksdb_t,
+        column_family: *mut rocksdb_column_family_handle_t,
+        count: c_int,
+        names: *const *const c_char,
+        values: *const *const c_char,
+    ) {
+        // SAFETY: the contract.
+        let (db, family, changes) =
+            unsafe { (borrow(db, "database")?, family(column_family)?, changes(count, names, values)?) };
+        db.db.set_options_cf(family, &changes)
+    }
+
+    /// Changes options of an open database.
+    fn rocksdb_set_db_options(
+        db: *mut rocksdb_t,
+        count: c_int,
+        names: *const *const c_char,
+        values: *const *const c_char,
+    ) {
+        // SAFETY: the contract.
+        let (db, changes) = unsafe { (borrow(db, "database")?, changes(count, names, values)?) };
+        db.db.set_db_options(&changes)
+    }
+
     /// `new_options` become `base_options`, changed by a text like `write_buffer_size=8m;compression=kZSTD`.
     fn rocksdb_get_options_from_string(
         base_options: *const rocksdb_options_t,
@@ -30,11 +90,11 @@ c_fallible! {
     }
 
     /// The options of a directory's newest OPTIONS file: those of the database, and name and options of every column
-    /// family. To be ended with `rocksdb_load_latest_options_destroy`. `env` is null: there is one environment.
+    /// family. To be ended with `rocksdb_load_latest_options_destroy`. A null environment is the machine.
     /// After an error the places hold null and 0.
     fn rocksdb_load_latest_options(
         path: *const c_char,
-        env: *mut c_void,
+        env: *mut rocksdb_env_t,
         ignore_unknown_options: bool,
         cache: *mut rocksdb_cache_t,
         db_options: *mut *mut rocksdb_options_t,
@@ -49,15 +109,13 @@ c_fallible! {
             put(names, null_mut());
             put(family_options, null_mut());
         }
-        if !env.is_null() {
-            return Err(Error::not_supported("an environment of the caller's: environments are not built yet"));
-        }
         if db_options.is_null() || count.is_null() || names.is_null() || family_options.is_null() {
             return Err(null_handle("place for the options"));
         }
         // SAFETY: the contract.
-        let (path, cache) = unsafe { (memory::path(path)?, cache.as_ref()) };
-        let loaded = load_latest(&*ferrock_vfs::default_file_system(), path)?;
+        let (path, env, cache) = unsafe { (memory::path(path)?, env.as_ref(), cache.as_ref()) };
+        let files = env.and_then(rocksdb_env_t::file_system).unwrap_or_else(ferrock_vfs::default_file_system);
+        let loaded = load_latest(&*files, path)?;
         let loaded = loaded.ok_or_else(|| {
             Error::new(ErrorKind::NotFound, "No options files found in the DB directory.").in_file(path)
         })?;

@@ -25,13 +25,13 @@ static DEFAULT_READ_OPTIONS: LazyLock<rocksdb_readoptions_t> = LazyLock::new(roc
 /// # Safety
 /// The contract.
 #[inline]
-unsafe fn source<'a>(
+pub(crate) unsafe fn source<'a>(
     db: *mut rocksdb_t,
     options: *const rocksdb_readoptions_t,
 ) -> Result<(&'a rocksdb_t, &'a ReadOptions)> {
     // SAFETY: as for this function.
     let (db, options) = unsafe { (borrow(db, "database")?, options.as_ref()) };
-    Ok((db, &options.unwrap_or_else(|| &DEFAULT_READ_OPTIONS).options))
+    Ok((db, options.unwrap_or_else(|| &DEFAULT_READ_OPTIONS).to_read()?))
 }
 
 /// A value as `rocksdb_get` gives it; none is null and the length 0.
@@ -47,7 +47,7 @@ unsafe fn give_copy(value: Option<PinnedSlice>, length: *mut usize) -> *mut c_ch
 }
 
 #[inline]
-fn give_pinned(value: Option<PinnedSlice>) -> *mut rocksdb_pinnableslice_t {
+pub(crate) fn give_pinned(value: Option<PinnedSlice>) -> *mut rocksdb_pinnableslice_t {
     value.map_or(null_mut(), |value| give(rocksdb_pinnableslice_t { value }))
 }
 
@@ -215,10 +215,14 @@ unsafe fn families_of<'a>(
 }
 
 /// One result for each key.
-type Results = Vec<Result<Option<PinnedSlice>>>;
+pub(crate) type Results = Vec<Result<Option<PinnedSlice>>>;
 
 /// Hands out each result, or the error of the whole call `count` times.
-fn for_each(count: usize, results: Result<Results>, mut each: impl FnMut(usize, Result<Option<PinnedSlice>>)) {
+pub(crate) fn for_each(
+    count: usize,
+    results: Result<Results>,
+    mut each: impl FnMut(usize, Result<Option<PinnedSlice>>),
+) {
     match results {
         Ok(results) => results.into_iter().enumerate().for_each(|(index, result)| each(index, result)),
         Err(error) => (0..count).for_each(|index| each(index, Err(error.clone()))),
@@ -226,7 +230,7 @@ fn for_each(count: usize, results: Result<Results>, mut each: impl FnMut(usize, 
 }
 
 /// A result as value and text of an error.
-fn split(result: Result<Option<PinnedSlice>>) -> (Option<PinnedSlice>, *mut c_char) {
+pub(crate) fn split(result: Result<Option<PinnedSlice>>) -> (Option<PinnedSlice>, *mut c_char) {
     match result {
         Ok(value) => (value, null_mut()),
         Err(error) => (None, text_of(&error)),

@@ -19,7 +19,7 @@ unsafe fn target<'a>(
     options: *const rocksdb_writeoptions_t,
 ) -> Result<(&'a rocksdb_t, &'a WriteOptions)> {
     // SAFETY: as for this function.
-    unsafe { Ok((borrow(db, "database")?, &borrow_or(options, &DEFAULT_WRITE_OPTIONS).options)) }
+    unsafe { Ok((borrow(db, "database")?, borrow_or(options, &DEFAULT_WRITE_OPTIONS).to_write()?)) }
 }
 
 /// The family of a handle.

@@ -13,7 +13,7 @@ use std::ffi::{c_char, c_int};
 /// A batch of writes.
 #[derive(Default)]
 pub struct rocksdb_writebatch_t {
-    batch: WriteBatch,
+    pub(crate) batch: WriteBatch,
     /// The first thing that went wrong.
     error: Option<Error>,
 }
@@ -27,10 +27,15 @@ impl rocksdb_writebatch_t {
         }
     }
 
+    /// Makes the batch one that cannot be written, unless it is one already.
+    pub(crate) fn fail(&mut self, error: Error) {
+        self.error.get_or_insert(error);
+    }
+
     #[inline]
     fn add(&mut self, add: impl FnOnce(&mut WriteBatch) -> Result<()>) {
         if let Err(error) = add(&mut self.batch) {
-            self.error.get_or_insert(error);
+            self.fail(error);
         }
     }
 }
@@ -40,7 +45,7 @@ impl rocksdb_writebatch_t {
 /// # Safety
 /// The contract: nobody else uses the batch now.
 #[inline]
-unsafe fn change(batch: *mut rocksdb_writebatch_t, add: impl FnOnce(&mut WriteBatch) -> Result<()>) {
+pub(crate) unsafe fn change(batch: *mut rocksdb_writebatch_t, add: impl FnOnce(&mut WriteBatch) -> Result<()>) {
     // SAFETY: as for this function.
     if let Some(batch) = unsafe { batch.as_mut() } {
         batch.add(add);
@@ -52,7 +57,7 @@ unsafe fn change(batch: *mut rocksdb_writebatch_t, add: impl FnOnce(&mut WriteBa
 /// # Safety
 /// The contract.
 #[inline]
-unsafe fn id(handle: *const rocksdb_column_family_handle_t) -> Result<u32> {
+pub(crate) unsafe fn id(handle: *const rocksdb_column_family_handle_t) -> Result<u32> {
     // SAFETY: as for this function.
     unsafe { family(handle) }.map(ferrock::ColumnFamily::id)
 }
@@ -71,6 +76,22 @@ c_functions! {
             Ok(batch) => rocksdb_writebatch_t { batch, error: None },
             Err(error) => rocksdb_writebatch_t { batch: WriteBatch::new(), error: Some(error) },
         })
+    }
+
+    /// An empty batch with room for so many bytes. Bounds, checksums of entries and timestamps are not built: a batch
+    /// that asks for one cannot be written.
+    fn rocksdb_writebatch_create_with_params(
+        reserved_bytes: usize,
+        max_bytes: usize,
+        protection_bytes_per_key: usize,
+        default_cf_timestamp_size: usize,
+    ) -> *mut rocksdb_writebatch_t {
+        // A wrong number only costs a later allocation.
+        let batch = WriteBatch::with_capacity(reserved_bytes.min(1 << 20));
+        let _ = protection_bytes_per_key;
+        let error = (max_bytes != 0 || default_cf_timestamp_size != 0)
+            .then(|| Error::not_supported("a batch with max_bytes or timestamps is not built yet"));
+        give(rocksdb_writebatch_t { batch, error })
     }
 
     /// Empties a batch.

@@ -6,8 +6,8 @@
  *
  *     cc program.c -I<ferrock>/crates/capi/include -L<dir> -lferrock_capi -Wl,-rpath,<dir>
  *
- * "rocksdb/c.h" beside this directory includes this file. What is declared here is what there is: a program that needs
- * more does not compile, or does not link.
+ * "rocksdb/c.h" beside this directory includes this file. Every function of RocksDB's is declared, here or in the files
+ * of "c" beside this one; those of features that are not built report it when they are called.
  *
  * Reading the declarations
  *
@@ -26,99 +26,11 @@
 #ifndef FERROCK_C_H
 #define FERROCK_C_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "c/types.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct rocksdb_t rocksdb_t;
-typedef struct rocksdb_block_based_table_options_t rocksdb_block_based_table_options_t;
-typedef struct rocksdb_cache_t rocksdb_cache_t;
-typedef struct rocksdb_column_family_handle_t rocksdb_column_family_handle_t;
-typedef struct rocksdb_compactionfilter_t rocksdb_compactionfilter_t;
-typedef struct rocksdb_compactoptions_t rocksdb_compactoptions_t;
-typedef struct rocksdb_comparator_t rocksdb_comparator_t;
-typedef struct rocksdb_env_t rocksdb_env_t;
-typedef struct rocksdb_filterpolicy_t rocksdb_filterpolicy_t;
-typedef struct rocksdb_flushoptions_t rocksdb_flushoptions_t;
-typedef struct rocksdb_hyper_clock_cache_options_t rocksdb_hyper_clock_cache_options_t;
-typedef struct rocksdb_iterator_t rocksdb_iterator_t;
-typedef struct rocksdb_livefiles_t rocksdb_livefiles_t;
-typedef struct rocksdb_lru_cache_options_t rocksdb_lru_cache_options_t;
-typedef struct rocksdb_mergeoperator_t rocksdb_mergeoperator_t;
-typedef struct rocksdb_options_t rocksdb_options_t;
-typedef struct rocksdb_pinnableslice_t rocksdb_pinnableslice_t;
-typedef struct rocksdb_readoptions_t rocksdb_readoptions_t;
-typedef struct rocksdb_slicetransform_t rocksdb_slicetransform_t;
-typedef struct rocksdb_snapshot_t rocksdb_snapshot_t;
-typedef struct rocksdb_wait_for_compact_options_t rocksdb_wait_for_compact_options_t;
-typedef struct rocksdb_write_buffer_manager_t rocksdb_write_buffer_manager_t;
-typedef struct rocksdb_writebatch_t rocksdb_writebatch_t;
-typedef struct rocksdb_writeoptions_t rocksdb_writeoptions_t;
-
-/* ---- Numbers that setters take ---------------------------------------------------------------------------------- */
-
-enum { /* compression */
-  rocksdb_no_compression = 0,
-  rocksdb_snappy_compression = 1,
-  rocksdb_zlib_compression = 2,
-  rocksdb_bz2_compression = 3,
-  rocksdb_lz4_compression = 4,
-  rocksdb_lz4hc_compression = 5,
-  rocksdb_xpress_compression = 6,
-  rocksdb_zstd_compression = 7
-};
-
-enum { /* compaction_style */
-  rocksdb_level_compaction = 0,
-  rocksdb_universal_compaction = 1,
-  rocksdb_fifo_compaction = 2
-};
-
-enum { /* wal_recovery_mode */
-  rocksdb_tolerate_corrupted_tail_records_recovery = 0,
-  rocksdb_absolute_consistency_recovery = 1,
-  rocksdb_point_in_time_recovery = 2,
-  rocksdb_skip_any_corrupted_records_recovery = 3
-};
-
-enum { /* index_type */
-  rocksdb_block_based_table_index_type_binary_search = 0,
-  rocksdb_block_based_table_index_type_hash_search = 1,
-  rocksdb_block_based_table_index_type_two_level_index_search = 2
-};
-
-enum { /* data_block_index_type */
-  rocksdb_block_based_table_data_block_index_type_binary_search = 0,
-  rocksdb_block_based_table_data_block_index_type_binary_search_and_hash = 1,
-  ferrock_block_based_table_data_block_index_type_auto = 2 /* follows the reads; RocksDB does not have it */
-};
-
-enum {
-  rocksdb_block_based_table_index_block_search_type_binary = 0,
-  rocksdb_block_based_table_index_block_search_type_interpolation = 1,
-  rocksdb_block_based_table_index_block_search_type_auto = 2
-};
-
-enum {
-  rocksdb_block_based_k_fallback_pinning_tier = 0,
-  rocksdb_block_based_k_none_pinning_tier = 1,
-  rocksdb_block_based_k_flush_and_similar_pinning_tier = 2,
-  rocksdb_block_based_k_all_pinning_tier = 3
-};
-
-enum { /* statistics_level */
-  rocksdb_statistics_level_disable_all = 0,
-  rocksdb_statistics_level_except_tickers = 0,
-  rocksdb_statistics_level_except_histogram_or_timers = 1,
-  rocksdb_statistics_level_except_timers = 2,
-  rocksdb_statistics_level_except_detailed_timers = 3,
-  rocksdb_statistics_level_except_time_for_mutex = 4,
-  rocksdb_statistics_level_all = 5
-};
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
 
@@ -625,5 +537,13 @@ void rocksdb_slicetransform_destroy(rocksdb_slicetransform_t* transform);
 #ifdef __cplusplus
 }
 #endif
+
+#include "c/options.h"
+#include "c/operations.h"
+#include "c/more.h"
+#include "c/transactions.h"
+#include "c/copies.h"
+#include "c/events.h"
+#include "c/other.h"
 
 #endif

@@ -1,0 +1,125 @@
+//! Environments: where files are, and how many threads there may be.
+//!
+//! The default one is the machine. One of its own in memory has files that go with its last user. Threads are no pools
+//! here: jobs start on a thread each, as many as `max_background_jobs` says, so numbers of threads are only remembered.
+
+use crate::error::null_handle;
+use crate::handle::{borrow, give};
+use crate::memory;
+use crate::options::rocksdb_options_t;
+use ferrock::Result;
+use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use std::ffi::{c_char, c_int};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// Where files are.
+pub struct rocksdb_env_t {
+    /// `None` is the machine.
+    file_system: Option<Arc<dyn FileSystem>>,
+    pools: [AtomicI32; 3],
+}
+
+/// Pools of threads by their urgency, with the number of threads that RocksDB begins with.
+#[derive(Clone, Copy)]
+enum Pool {
+    Bottom,
+    Low,
+    High,
+}
+
+impl rocksdb_env_t {
+    fn new(file_system: Option<Arc<dyn FileSystem>>) -> Self {
+        Self { file_system, pools: [AtomicI32::new(0), AtomicI32::new(1), AtomicI32::new(1)] }
+    }
+
+    /// The file system, when it is not the machine's.
+    pub(crate) fn file_system(&self) -> Option<Arc<dyn FileSystem>> {
+        self.file_system.clone()
+    }
+}
+
+/// A setter and a getter of the threads of a pool.
+macro_rules! pools {
+    ($($pool:ident: $set:ident / $get:ident;)*) => {
+        c_functions! {$(
+            #[doc = "Remembers a number of threads; jobs go by `max_background_jobs`."]
+            fn $set(env: *mut rocksdb_env_t, threads: c_int) {
+                // SAFETY: the contract.
+                if let Some(env) = unsafe { env.as_ref() } {
+                    env.pools[Pool::$pool as usize].store(threads.max(0), Ordering::Relaxed);
+                }
+            }
+
+            #[doc = "The number of threads that was set."]
+            fn $get(env: *mut rocksdb_env_t) -> c_int {
+                // SAFETY: the contract.
+                let env = unsafe { env.as_ref() };
+                env.map_or(0, |env| env.pools[Pool::$pool as usize].load(Ordering::Relaxed))
+            }
+        )*}
+    };
+}
+
+pools! {
+    Low: rocksdb_env_set_background_threads / rocksdb_env_get_background_threads;
+    High: rocksdb_env_set_high_priority_background_threads / rocksdb_env_get_high_priority_background_threads;
+    Low: rocksdb_env_set_low_priority_background_threads / rocksdb_env_get_low_priority_background_threads;
+    Bottom: rocksdb_env_set_bottom_priority_background_threads / rocksdb_env_get_bottom_priority_background_threads;
+}
+
+c_functions! {
+    /// The machine.
+    fn rocksdb_create_default_env() -> *mut rocksdb_env_t {
+        give(rocksdb_env_t::new(None))
+    }
+
+    /// Files in memory, which go with the last user of the environment.
+    fn rocksdb_create_mem_env() -> *mut rocksdb_env_t {
+        let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        give(rocksdb_env_t::new(Some(files)))
+    }
+
+    /// Waits for nothing: a database waits for its jobs when it closes.
+    fn rocksdb_env_join_all_threads(_env: *mut rocksdb_env_t) {}
+
+    /// Changes nothing: threads have the priority that their process has.
+    fn rocksdb_env_lower_thread_pool_io_priority(_env: *mut rocksdb_env_t) {}
+
+    /// Changes nothing: threads have the priority that their process has.
+    fn rocksdb_env_lower_high_priority_thread_pool_io_priority(_env: *mut rocksdb_env_t) {}
+
+    /// Changes nothing: threads have the priority that their process has.
+    fn rocksdb_env_lower_thread_pool_cpu_priority(_env: *mut rocksdb_env_t) {}
+
+    /// Changes nothing: threads have the priority that their process has.
+    fn rocksdb_env_lower_high_priority_thread_pool_cpu_priority(_env: *mut rocksdb_env_t) {}
+
+    /// Where the files of databases are that are opened with the options; null: the machine.
+    fn rocksdb_options_set_env(options: *mut rocksdb_options_t, env: *mut rocksdb_env_t) {
+        // SAFETY: the contract.
+        let (options, env) = unsafe { (options.as_mut(), env.as_ref()) };
+        if let Some(options) = options {
+            options.db.components.file_system = env.and_then(rocksdb_env_t::file_system);
+        }
+    }
+}
+
+c_fallible! {
+    /// Creates a directory that is not there.
+    fn rocksdb_create_dir_if_missing(env: *mut rocksdb_env_t, path: *const c_char) {
+        // SAFETY: the contract.
+        let (env, path) = unsafe { (borrow(env, "environment")?, memory::path(path)?) };
+        if path.as_os_str().is_empty() {
+            return Err(null_handle("path"));
+        }
+        let files: Arc<dyn FileSystem> = env.file_system().unwrap_or_else(ferrock_vfs::default_file_system);
+        let created: Result<()> = files.create_dir_all(path);
+        created
+    }
+}
+
+c_destructors! {
+    /// Ends an environment; databases that were opened with it go on.
+    fn rocksdb_env_destroy(rocksdb_env_t);
+}

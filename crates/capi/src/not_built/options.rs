@@ -1,0 +1,53 @@
+//! Options of databases and column families that name what is not built.
+
+use super::files::{
+    rocksdb_dbpath_t, rocksdb_fifo_compaction_options_t, rocksdb_file_checksum_gen_factory_t, rocksdb_logger_t,
+    rocksdb_sst_file_manager_t, rocksdb_sst_partitioner_factory_t, rocksdb_universal_compaction_options_t,
+};
+use super::not_built;
+use super::other::{rocksdb_compactionfilterfactory_t, rocksdb_cuckoo_table_options_t};
+use crate::cache::rocksdb_cache_t;
+use crate::options::rocksdb_options_t;
+use std::ffi::{c_char, c_int, c_uchar};
+
+not_built! {
+    fn rocksdb_options_set_sst_file_manager(
+        opt: *mut rocksdb_options_t, sfm: *mut rocksdb_sst_file_manager_t,
+    ) = refuse;
+    fn rocksdb_options_set_cuckoo_table_factory(
+        opt: *mut rocksdb_options_t, table_options: *mut rocksdb_cuckoo_table_options_t,
+    ) = refuse;
+    fn rocksdb_options_set_compaction_filter_factory(
+        options: *mut rocksdb_options_t, compactionfilterfactory: *mut rocksdb_compactionfilterfactory_t,
+    ) = refuse(compactionfilterfactory);
+    fn rocksdb_options_set_db_paths(
+        options: *mut rocksdb_options_t, path_values: *mut *const rocksdb_dbpath_t, num_paths: usize,
+    ) = refuse;
+    fn rocksdb_options_set_cf_paths(
+        options: *mut rocksdb_options_t, path_values: *mut *const rocksdb_dbpath_t, num_paths: usize,
+    ) = refuse;
+    fn rocksdb_options_set_info_log(options: *mut rocksdb_options_t, logger: *mut rocksdb_logger_t) = refuse;
+    fn rocksdb_options_get_info_log(opt: *mut rocksdb_options_t) -> *mut rocksdb_logger_t = neutral;
+    fn rocksdb_options_set_file_checksum_gen_factory(
+        options: *mut rocksdb_options_t, file_checksum_gen_factory: *mut rocksdb_file_checksum_gen_factory_t,
+    ) = refuse;
+    fn rocksdb_options_set_sst_partitioner_factory(
+        options: *mut rocksdb_options_t, sst_partitioner_factory: *mut rocksdb_sst_partitioner_factory_t,
+    ) = refuse;
+    fn rocksdb_options_set_memtable_vector_rep(options: *mut rocksdb_options_t) = refuse;
+    fn rocksdb_options_set_hash_skip_list_rep(
+        options: *mut rocksdb_options_t, argument1: usize, argument2: i32, argument3: i32,
+    ) = refuse;
+    fn rocksdb_options_set_hash_link_list_rep(options: *mut rocksdb_options_t, argument1: usize) = refuse;
+    fn rocksdb_options_set_plain_table_factory(
+        options: *mut rocksdb_options_t, argument1: u32, argument2: c_int, argument3: f64, argument4: usize,
+        argument5: usize, argument6: c_char, argument7: c_uchar, argument8: c_uchar,
+    ) = refuse;
+    fn rocksdb_options_set_universal_compaction_options(
+        options: *mut rocksdb_options_t, universal_compaction_options: *mut rocksdb_universal_compaction_options_t,
+    ) = refuse_values;
+    fn rocksdb_options_set_fifo_compaction_options(
+        opt: *mut rocksdb_options_t, fifo: *mut rocksdb_fifo_compaction_options_t,
+    ) = refuse_values;
+    fn rocksdb_options_set_row_cache(opt: *mut rocksdb_options_t, cache: *mut rocksdb_cache_t) = refuse;
+}

@@ -1,0 +1,405 @@
+//! Options that set many others at once, and those that are neither a number nor a component.
+
+use crate::handle::give;
+use crate::memory::{array, put, text};
+use crate::options::{not_built, out_of_range, rocksdb_options_t, set};
+use ferrock::Result;
+use ferrock::options::CompactionPriority;
+use ferrock::options::{
+    CacheOptions, CompactionStyle, CompressionType, FilterPolicy, InfoLogLevel, TableBlockCache, WalRecoveryMode,
+};
+use ferrock_table::BlockBasedTableOptions;
+use ferrock_table::options::DataBlockIndexType;
+use std::ffi::{CString, c_char, c_int};
+
+/// Changes options that take every value, unless they are null.
+///
+/// # Safety
+/// The contract.
+unsafe fn change(options: *mut rocksdb_options_t, change: impl FnOnce(&mut rocksdb_options_t)) {
+    // SAFETY: as for this function.
+    if let Some(options) = unsafe { options.as_mut() } {
+        change(options);
+    }
+}
+
+/// What options say; the neutral value for null.
+///
+/// # Safety
+/// The contract.
+unsafe fn ask<R: crate::error::Neutral>(
+    options: *const rocksdb_options_t,
+    question: impl FnOnce(&rocksdb_options_t) -> R,
+) -> R {
+    // SAFETY: as for this function.
+    unsafe { options.as_ref() }.map_or(R::NEUTRAL, question)
+}
+
+/// The member of a list with a number of C.
+fn member<T: Copy>(option: &'static str, all: &[T], number: c_int, bound: &str) -> Result<T> {
+    let known = usize::try_from(number).ok().and_then(|index| all.get(index).copied());
+    known.ok_or_else(|| out_of_range(option, number, bound))
+}
+
+/// `ttl` and `periodic_compaction_seconds` at this value are for the engine to choose.
+const CHOSEN_BY_THE_ENGINE: u64 = u64::MAX - 1;
+const NUM_LEVELS: std::ops::RangeInclusive<i32> = 1..=64;
+
+const INFO_LOG_LEVELS: [InfoLogLevel; 6] = [
+    InfoLogLevel::Debug,
+    InfoLogLevel::Info,
+    InfoLogLevel::Warn,
+    InfoLogLevel::Error,
+    InfoLogLevel::Fatal,
+    InfoLogLevel::Header,
+];
+const COMPACTION_PRIORITIES: [CompactionPriority; 5] = [
+    CompactionPriority::ByCompensatedSize,
+    CompactionPriority::OldestLargestSeqFirst,
+    CompactionPriority::OldestSmallestSeqFirst,
+    CompactionPriority::MinOverlappingRatio,
+    CompactionPriority::RoundRobin,
+];
+
+/// Compression of every level: none in the first `levels`, then `kind`.
+fn compress_from(options: &mut rocksdb_options_t, levels: i32, kind: CompressionType) {
+    let of_level = |level| if level < levels { CompressionType::NoCompression } else { kind };
+    let count = options.family.num_levels.clamp(*NUM_LEVELS.start(), *NUM_LEVELS.end());
+    options.family.compression_per_level = (0..count).map(of_level).collect();
+}
+
+c_functions! {
+    /// A copy, which goes its own way; components are shared.
+    fn rocksdb_options_create_copy(options: *mut rocksdb_options_t) -> *mut rocksdb_options_t {
+        // SAFETY: the contract.
+        unsafe { ask(options, |options| give(options.clone())) }
+    }
+
+    /// Flushes and compactions at once.
+    fn rocksdb_options_increase_parallelism(options: *mut rocksdb_options_t, total_threads: c_int) {
+        // SAFETY: the contract.
+        unsafe { change(options, |options| options.db.max_background_jobs = total_threads) };
+    }
+
+    /// For families that are read key by key: hash indexes in data blocks, filters, a cache of so many MiB of its own.
+    fn rocksdb_options_optimize_for_point_lookup(options: *mut rocksdb_options_t, block_cache_size_mb: u64) {
+        let capacity_bytes = usize::try_from(block_cache_size_mb.saturating_mul(1 << 20)).unwrap_or(usize::MAX);
+        // SAFETY: the contract.
+        unsafe {
+            change(options, |options| {
+                let mut table = BlockBasedTableOptions::default();
+                table.data_block_index_type = DataBlockIndexType::BinaryAndHash;
+                table.data_block_hash_table_util_ratio = 0.75;
+                options.family.table = table;
+                options.family.filter_policy = FilterPolicy::bloom(10.0);
+                let cache = CacheOptions { capacity_bytes, ..CacheOptions::default() };
+                options.family.block_cache = Some(TableBlockCache::new(cache));
+                options.family.memtable_prefix_bloom_size_ratio = 0.02;
+                options.family.memtable_whole_key_filtering = true;
+                options.refused_table = crate::options::Refused::default();
+            });
+        }
+    }
+
+    /// For levels, with so many bytes of memtables.
+    fn rocksdb_options_optimize_level_style_compaction(options: *mut rocksdb_options_t, memtable_memory_budget: u64) {
+        // SAFETY: the contract.
+        unsafe {
+            change(options, |options| {
+                budget(options, memtable_memory_budget);
+                options.family.level0_file_num_compaction_trigger = 2;
+                options.family.target_file_size_base = memtable_memory_budget / 8;
+                options.family.max_bytes_for_level_base = memtable_memory_budget;
+                compress_from(options, 2, CompressionType::Lz4);
+            });
+            set(options, "compaction_style", |options| {
+                options.family.compaction_style = CompactionStyle::Level;
+                Ok(())
+            });
+        }
+    }
+
+    /// For sorted runs, which are not built: the open refuses the compaction style.
+    fn rocksdb_options_optimize_universal_style_compaction(
+        options: *mut rocksdb_options_t,
+        memtable_memory_budget: u64,
+    ) {
+        // SAFETY: the contract.
+        unsafe {
+            change(options, |options| budget(options, memtable_memory_budget));
+            set(options, "compaction_style", |_| Err(not_built("compaction_style", "kCompactionStyleUniversal")));
+        }
+    }
+
+    /// For loading many keys at once: writers never wait, nothing is compacted until it is done by hand.
+    fn rocksdb_options_prepare_for_bulk_load(options: *mut rocksdb_options_t) {
+        // SAFETY: the contract.
+        unsafe {
+            change(options, |options| {
+                let family = &mut options.family;
+                family.level0_file_num_compaction_trigger = 1 << 30;
+                family.level0_slowdown_writes_trigger = 1 << 30;
+                family.level0_stop_writes_trigger = 1 << 30;
+                family.soft_pending_compaction_bytes_limit = 0;
+                family.hard_pending_compaction_bytes_limit = 0;
+                family.disable_auto_compactions = true;
+                family.max_compaction_bytes = 1 << 60;
+                family.num_levels = 2;
+                family.max_write_buffer_number = 6;
+                family.min_write_buffer_number_to_merge = 1;
+                family.target_file_size_base = 256 << 20;
+            });
+        }
+    }
+
+    /// No compression in the levels above this one; the compression that is set now from it on. Negative: nothing.
+    fn rocksdb_options_set_min_level_to_compress(options: *mut rocksdb_options_t, level: c_int) {
+        if level >= 0 {
+            // SAFETY: the contract.
+            unsafe { change(options, |options| compress_from(options, level, options.family.compression)) };
+        }
+    }
+
+    /// Factors on top of the multiplier of level sizes, level by level.
+    fn rocksdb_options_set_max_bytes_for_level_multiplier_additional(
+        options: *mut rocksdb_options_t,
+        factors: *mut c_int,
+        count: usize,
+    ) {
+        // SAFETY: the contract.
+        unsafe {
+            let factors = array(factors, count).to_vec();
+            change(options, |options| options.family.max_bytes_for_level_multiplier_additional = factors);
+        }
+    }
+
+    /// Seconds after which data is compacted although nothing else asks for it.
+    fn rocksdb_options_set_ttl(options: *mut rocksdb_options_t, seconds: u64) {
+        // SAFETY: the contract.
+        unsafe {
+            change(options, |options| {
+                options.family.ttl =
+                    if seconds == CHOSEN_BY_THE_ENGINE { ferrock::ColumnFamilyOptions::default().ttl } else { seconds };
+                options.kept_numbers.set("ttl", seconds, CHOSEN_BY_THE_ENGINE, true);
+            });
+        }
+    }
+
+    /// What was set; at first the number that leaves it to the engine.
+    fn rocksdb_options_get_ttl(options: *mut rocksdb_options_t) -> u64 {
+        // SAFETY: the contract.
+        unsafe { ask(options, |options| options.kept_numbers.get("ttl", CHOSEN_BY_THE_ENGINE)) }
+    }
+
+    /// Seconds after which every file is rewritten.
+    fn rocksdb_options_set_periodic_compaction_seconds(options: *mut rocksdb_options_t, seconds: u64) {
+        // SAFETY: the contract.
+        unsafe {
+            change(options, |options| {
+                let chosen = seconds == CHOSEN_BY_THE_ENGINE;
+                options.family.periodic_compaction_seconds = if chosen { 0 } else { seconds };
+                options.kept_numbers.set("periodic_compaction_seconds", seconds, CHOSEN_BY_THE_ENGINE, true);
+            });
+        }
+    }
+
+    /// What was set; at first the number that leaves it to the engine.
+    fn rocksdb_options_get_periodic_compaction_seconds(options: *mut rocksdb_options_t) -> u64 {
+        // SAFETY: the contract.
+        unsafe {
+            ask(options, |options| options.kept_numbers.get("periodic_compaction_seconds", CHOSEN_BY_THE_ENGINE))
+        }
+    }
+
+    /// Bytes a second that writers get while compaction is behind; 0 leaves it to the engine.
+    fn rocksdb_options_set_delayed_write_rate(options: *mut rocksdb_options_t, bytes_per_second: u64) {
+        // SAFETY: the contract.
+        unsafe {
+            change(options, |options| {
+                let chosen = ferrock::DbOptions::default().delayed_write_rate;
+                options.db.delayed_write_rate = if bytes_per_second == 0 { chosen } else { bytes_per_second };
+                options.kept_numbers.set("delayed_write_rate", bytes_per_second, 0, true);
+            });
+        }
+    }
+
+    /// What was set; at first 0.
+    fn rocksdb_options_get_delayed_write_rate(options: *mut rocksdb_options_t) -> u64 {
+        // SAFETY: the contract.
+        unsafe { ask(options, |options| options.kept_numbers.get("delayed_write_rate", 0)) }
+    }
+
+    /// How much goes into the LOG.
+    fn rocksdb_options_set_info_log_level(options: *mut rocksdb_options_t, level: c_int) {
+        const OPTION: &str = "info_log_level";
+        let level = member(OPTION, &INFO_LOG_LEVELS, level, "0..=5");
+        // SAFETY: the contract.
+        unsafe { set(options, OPTION, |options| level.map(|level| options.db.info_log_level = level)) };
+    }
+
+    /// The number of the level.
+    fn rocksdb_options_get_info_log_level(options: *mut rocksdb_options_t) -> c_int {
+        // SAFETY: the contract.
+        unsafe { ask(options, |options| index_in(&INFO_LOG_LEVELS, options.db.info_log_level)) }
+    }
+
+    /// Which file of a level goes down first.
+    fn rocksdb_options_set_compaction_pri(options: *mut rocksdb_options_t, priority: c_int) {
+        const OPTION: &str = "compaction_pri";
+        let priority = member(OPTION, &COMPACTION_PRIORITIES, priority, "0..=4");
+        // SAFETY: the contract.
+        unsafe { set(options, OPTION, |options| priority.map(|priority| options.family.compaction_pri = priority)) };
+    }
+
+    /// The number of the priority.
+    fn rocksdb_options_get_compaction_pri(options: *mut rocksdb_options_t) -> c_int {
+        // SAFETY: the contract.
+        unsafe { ask(options, |options| index_in(&COMPACTION_PRIORITIES, options.family.compaction_pri)) }
+    }
+
+    /// The number of the style that was set, also of one that the open refuses.
+    fn rocksdb_options_get_compaction_style(options: *mut rocksdb_options_t) -> c_int {
+        // SAFETY: the contract.
+        unsafe {
+            ask(options, |options| {
+                options.kept_numbers.get("compaction_style", match options.family.compaction_style {
+                    CompactionStyle::Level => 0,
+                    CompactionStyle::Universal => 1,
+                    CompactionStyle::Fifo => 2,
+                    CompactionStyle::None => 3,
+                })
+            })
+        }
+    }
+
+    /// The number of the mode.
+    fn rocksdb_options_get_wal_recovery_mode(options: *mut rocksdb_options_t) -> c_int {
+        // SAFETY: the contract.
+        unsafe { ask(options, |options| index_in(&WalRecoveryMode::ALL, options.db.wal_recovery_mode)) }
+    }
+
+    /// Counts what a database does for `rocksdb_options_statistics_get_string`. Every counter there is runs always, so
+    /// nothing changes but that the functions about statistics answer.
+    fn rocksdb_options_enable_statistics(options: *mut rocksdb_options_t) {
+        // SAFETY: the contract.
+        unsafe {
+            change(options, |options| {
+                if options.statistics_level.is_none() {
+                    options.statistics_level = Some(EXCEPT_DETAILED_TIMERS);
+                }
+            });
+        }
+    }
+
+    /// The level that was set, once there are statistics; 0 before.
+    fn rocksdb_options_get_statistics_level(options: *mut rocksdb_options_t) -> c_int {
+        // SAFETY: the contract.
+        unsafe { ask(options, |options| options.statistics_level.unwrap_or(0)) }
+    }
+
+    /// A directory for the LOG. Another than the database's is not built: the open refuses it.
+    fn rocksdb_options_set_db_log_dir(options: *mut rocksdb_options_t, path: *const c_char) {
+        // SAFETY: the contract.
+        unsafe { keep_text(options, "db_log_dir", path) };
+    }
+
+    /// What was set.
+    fn rocksdb_options_get_db_log_dir(options: *mut rocksdb_options_t, length: *mut usize) -> *const c_char {
+        // SAFETY: the contract.
+        unsafe { text_of(options, "db_log_dir", length) }
+    }
+
+    /// The name that tables get of their host. Another than the machine's own is not built: the open refuses it.
+    fn rocksdb_options_set_db_host_id(options: *mut rocksdb_options_t, host: *const c_char) {
+        // SAFETY: the contract.
+        unsafe { keep_text(options, "db_host_id", host) };
+    }
+
+    /// What was set.
+    fn rocksdb_options_get_db_host_id(options: *mut rocksdb_options_t, length: *mut usize) -> *const c_char {
+        // SAFETY: the contract.
+        unsafe { text_of(options, "db_host_id", length) }
+    }
+
+    /// Hours of little use, for compactions. They are not built: the open refuses them.
+    fn rocksdb_options_set_daily_offpeak_time_utc(options: *mut rocksdb_options_t, hours: *const c_char) {
+        // SAFETY: the contract.
+        unsafe { keep_text(options, "daily_offpeak_time_utc", hours) };
+    }
+
+    /// What was set.
+    fn rocksdb_options_get_daily_offpeak_time_utc(
+        options: *mut rocksdb_options_t,
+        length: *mut usize,
+    ) -> *const c_char {
+        // SAFETY: the contract.
+        unsafe { text_of(options, "daily_offpeak_time_utc", length) }
+    }
+}
+
+/// `kExceptDetailedTimers`, where statistics begin.
+const EXCEPT_DETAILED_TIMERS: c_int = 3;
+
+/// Memtables of so many bytes together.
+fn budget(options: &mut rocksdb_options_t, memory_bytes: u64) {
+    options.family.write_buffer_size = usize::try_from(memory_bytes / 4).unwrap_or(usize::MAX);
+    options.family.min_write_buffer_number_to_merge = 2;
+    options.family.max_write_buffer_number = 6;
+}
+
+fn index_in<T: PartialEq>(all: &[T], value: T) -> c_int {
+    all.iter().position(|known| *known == value).and_then(|index| c_int::try_from(index).ok()).unwrap_or(0)
+}
+
+/// The default of a text.
+fn default_text(option: &str) -> &'static std::ffi::CStr {
+    if option == "db_host_id" { c"__hostname__" } else { c"" }
+}
+
+/// Keeps a text; another than the default is refused by the open.
+///
+/// # Safety
+/// The contract.
+unsafe fn keep_text(options: *mut rocksdb_options_t, option: &'static str, value: *const c_char) {
+    // SAFETY: as for this function.
+    let value = unsafe { if value.is_null() { Ok("") } else { text(value, option) } };
+    // SAFETY: as for this function.
+    unsafe {
+        set(options, option, |options| {
+            let value = value?;
+            options.texts.remove(option);
+            if value.as_bytes() == default_text(option).to_bytes() {
+                return Ok(());
+            }
+            options.texts.insert(option, CString::new(value).unwrap_or_default());
+            Err(not_built(option, value))
+        });
+    }
+}
+
+/// A text that was kept, or the default; it ends in a zero byte and is good until it is set again.
+///
+/// # Safety
+/// The contract.
+unsafe fn text_of(options: *const rocksdb_options_t, option: &str, length: *mut usize) -> *const c_char {
+    // SAFETY: as for this function.
+    let kept = unsafe { options.as_ref() }.and_then(|options| options.texts.get(option));
+    let text = kept.map_or_else(|| default_text(option), |text| &text[..]);
+    // SAFETY: as for this function.
+    unsafe { put(length, text.to_bytes().len()) };
+    text.as_ptr()
+}
+
+c_functions! {
+    /// A line about statistics, from `malloc`; null while they are not enabled. There are no tickers and histograms:
+    /// properties have the counters that there are.
+    fn rocksdb_options_statistics_get_string(options: *mut rocksdb_options_t) -> *mut c_char {
+        // SAFETY: the contract.
+        unsafe {
+            ask(options, |options| match options.statistics_level {
+                Some(_) => crate::memory::new_text("rocksdb.tickers and histograms are not built yet\n"),
+                None => std::ptr::null_mut(),
+            })
+        }
+    }
+}
