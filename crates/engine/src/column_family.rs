@@ -1,7 +1,7 @@
 //! A column family: its options, the memtable being written, and what readers pin.
 
 use crate::hash_index_choice::HashIndexChoice;
-use crate::options::ColumnFamilyOptions;
+use crate::options::{ColumnFamilyOptions, CompactionStyle};
 use crate::super_version::SuperVersionCell;
 use crate::table_cache::TableCache;
 use crate::version::Version;
@@ -90,6 +90,11 @@ impl ColumnFamilyData {
         self.table_cache.paths().directory(0)
     }
 
+    /// A FIFO family takes no writes: what would drop its old tables is not built, and they would grow without bound.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.options.load().compaction_style == CompactionStyle::Fifo
+    }
+
     pub(crate) fn is_dropped(&self) -> bool {
         self.is_dropped.load(Ordering::Acquire)
     }
@@ -113,6 +118,8 @@ fn new_memtable(options: &ColumnFamilyOptions, tracker: Option<Arc<dyn MemoryTra
 pub(crate) struct FamilyMap {
     by_id: HashMap<u32, Arc<ColumnFamilyData>>,
     default: Option<Arc<ColumnFamilyData>>,
+    /// Some family takes no writes.
+    has_read_only: bool,
     /// Grows with every change: what was checked against another generation must be checked again.
     generation: u64,
 }
@@ -123,6 +130,7 @@ impl FamilyMap {
         if data.id == 0 {
             self.default = Some(Arc::clone(&data));
         }
+        self.has_read_only |= data.is_read_only();
         self.by_id.insert(data.id, data);
     }
 
@@ -134,6 +142,10 @@ impl FamilyMap {
     #[inline]
     pub(crate) fn get(&self, id: u32) -> Option<&Arc<ColumnFamilyData>> {
         if id == 0 { self.default.as_ref() } else { self.by_id.get(&id) }
+    }
+
+    pub(crate) fn has_read_only(&self) -> bool {
+        self.has_read_only
     }
 
     pub(crate) fn generation(&self) -> u64 {

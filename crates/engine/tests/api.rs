@@ -854,50 +854,6 @@ fn compaction_styles_and_tables_that_are_not_built_are_refused() {
 }
 
 #[test]
-fn compaction_styles_of_a_foreign_database_are_noted_and_compact_by_hand() {
-    for style in ["kCompactionStyleUniversal", "kCompactionStyleFIFO", "kCompactionStyleNone"] {
-        let file_system = MemoryFileSystem::new();
-        let mut family = ColumnFamilyOptions::default();
-        family.compaction_style = CompactionStyle::None;
-        family.level0_file_num_compaction_trigger = 2;
-        family.level0_slowdown_writes_trigger = 3;
-        family.level0_stop_writes_trigger = 4;
-        let families = vec![("default".to_owned(), family.clone()), ("other".to_owned(), family)];
-        let mut options = options_on(&file_system);
-        options.create_missing_column_families = true;
-        Db::open_cf("/db", options, families).unwrap().0.close().unwrap();
-        for name in file_system.children(Path::new("/db")).unwrap().iter().filter(|name| name.starts_with("OPTIONS-")) {
-            let path = Path::new("/db").join(name);
-            let text = String::from_utf8(read_file(&file_system, &path).unwrap()).unwrap();
-            let text = text.replace("kCompactionStyleNone", style);
-            write_file_synced(&file_system, &path, text.as_bytes()).unwrap();
-        }
-        let (db, families) = Db::open_with_latest_options("/db", options_on(&file_system)).unwrap();
-        // None at all is what was asked for; the others do less than their names say.
-        let noted = if style == "kCompactionStyleNone" { 0 } else { 2 };
-        let notes = db.option_notes();
-        assert_eq!(notes.iter().filter(|note| note.contains(style)).count(), noted, "{notes:?}");
-        for family in &families {
-            for number in 0..8u8 {
-                db.put_cf(family, b"same", &[number], &WriteOptions::default()).unwrap();
-                db.put_cf(family, &[number], b"v", &WriteOptions::default()).unwrap();
-                db.flush_cf(family, &FlushOptions::default()).unwrap();
-            }
-            db.wait_for_background_work().unwrap();
-            let count = || db.live_files().iter().filter(|file| file.column_family == family.name()).count();
-            assert_eq!(count(), 8);
-            db.compact_range_cf(family, None, None, &CompactRangeOptions::default()).unwrap();
-            assert_eq!(count(), 1);
-            let value = db.get_cf(family, &ReadOptions::default(), b"same").unwrap();
-            assert_eq!(value.as_deref(), Some(&[7u8][..]));
-        }
-        db.close().unwrap();
-        let log = String::from_utf8(read_file(&file_system, Path::new("/db/LOG")).unwrap()).unwrap();
-        assert_eq!(log.lines().filter(|line| line.contains("[WARN]") && line.contains(style)).count(), noted, "{log}");
-    }
-}
-
-#[test]
 fn after_close_everything_answers_with_an_error() {
     let db = open();
     db.put(b"k", b"v").unwrap();

@@ -118,7 +118,7 @@ impl DbCore {
     /// Returns the generation of the families that were looked at.
     fn check_batch(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<u64> {
         let families = self.families.load();
-        if batch.is_simple() {
+        if batch.is_simple() && !families.has_read_only() {
             return Ok(families.generation());
         }
         let mut last = None;
@@ -139,6 +139,13 @@ impl DbCore {
                     )));
                 }
             };
+            if families.has_read_only() && data.is_read_only() {
+                return Err(Error::not_supported(format!(
+                    "column family {} takes no writes: compaction_style = kCompactionStyleFIFO is not built yet, and nothing \
+                     would drop its old tables",
+                    data.name
+                )));
+            }
             if matches!(record, Record::Merge { .. }) && last != Some(id) {
                 if data.options.load().merge_operator.is_none() {
                     return Err(Error::not_supported(format!(

@@ -144,6 +144,31 @@ impl OptionValue for CompressionSettings {
     }
 }
 
+/// What automatic compaction makes of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompactionShape {
+    /// Levels, each several times as large as the one above.
+    Levels,
+    /// There is level 0 alone, whose newest tables are merged.
+    Level0,
+    /// Nothing is compacted but by `compact_range`.
+    ByHand,
+}
+
+impl ColumnFamilySettings {
+    /// What stands for the style. A universal family is compacted by levels until its own rules are built: RocksDB reads
+    /// every level as a sorted run and goes on from there. With one level it keeps that: RocksDB refuses more than
+    /// `num_levels`. A FIFO family is left as it is: tables merged into one would be dropped at once.
+    pub(crate) fn compaction_shape(&self) -> CompactionShape {
+        match self.compaction_style {
+            CompactionStyle::Level => CompactionShape::Levels,
+            CompactionStyle::Universal if self.num_levels > 1 => CompactionShape::Levels,
+            CompactionStyle::Universal => CompactionShape::Level0,
+            CompactionStyle::Fifo | CompactionStyle::None => CompactionShape::ByHand,
+        }
+    }
+}
+
 option_table! {
     /// Settings of one column family.
     pub struct ColumnFamilySettings {
@@ -311,10 +336,14 @@ impl ColumnFamilyOptions {
     pub(crate) fn unsupported(&self) -> Vec<String> {
         let mut all: Vec<String> = self.table.unsupported_for_writing().iter().map(ToString::to_string).collect();
         if matches!(self.settings.compaction_style, CompactionStyle::Universal | CompactionStyle::Fifo) {
+            let instead = match self.settings.compaction_shape() {
+                CompactionShape::Levels => "is compacted by levels",
+                CompactionShape::Level0 => "has its newest tables merged within level 0",
+                CompactionShape::ByHand => "takes no writes, as nothing would drop its old tables",
+            };
             all.push(format!(
-                "compaction_style = {} is not built yet; the nearest form is {}, where only compact_range compacts",
+                "compaction_style = {} is not built yet; a family that has it in its OPTIONS file {instead}",
                 self.settings.compaction_style.format_option(),
-                CompactionStyle::None.format_option()
             ));
         }
         if self.table.index_type == IndexType::HashSearch && self.prefix_extractor.is_none() {

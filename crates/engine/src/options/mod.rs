@@ -13,6 +13,7 @@ mod persist;
 mod text;
 
 pub use crate::write_buffer_manager::WriteBufferManager;
+pub(crate) use column_family::CompactionShape;
 pub use column_family::{
     BottommostCompression, ColumnFamilyOptions, ColumnFamilySettings, CompactionPriority, CompactionStyle,
     CompressionSettings,

@@ -2,14 +2,14 @@
 
 use super::Version;
 use super::boundary::BoundaryRange;
-use crate::options::{ColumnFamilySettings, CompactionStyle};
+use crate::options::{ColumnFamilySettings, CompactionShape};
 
 impl Version {
     /// Bytes that compactions must rewrite until every level is within its target: level 0 if it is due, then for every
     /// level its excess, with the share of the next level that the excess drags along.
     #[must_use]
     pub fn estimated_compaction_needed_bytes(&self, settings: &ColumnFamilySettings) -> u64 {
-        if settings.compaction_style != CompactionStyle::Level || self.num_levels() < 2 {
+        if settings.compaction_shape() != CompactionShape::Levels || self.num_levels() < 2 {
             return 0;
         }
         let level_0_size = self.level_size_bytes(0);

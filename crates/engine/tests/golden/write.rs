@@ -63,6 +63,14 @@ fn course(
     models: &mut [Model],
     findings: &mut Findings,
 ) {
+    if database.name.contains("fifo") {
+        // What would drop its old tables is not built, so nothing is added to them.
+        for (family, model) in families.iter().zip(models.iter_mut()) {
+            let error = write_round(&db, family, model, 0).unwrap_err();
+            assert!(error.to_string().contains("kCompactionStyleFIFO"), "{error}");
+        }
+        return;
+    }
     let mut step = |what: &str, db: &Db, families: &[ColumnFamily], models: &[Model]| {
         families.iter().zip(models).for_each(|(family, model)| compare(what, db, family, model, findings));
     };

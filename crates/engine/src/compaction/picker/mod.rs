@@ -12,8 +12,9 @@
 //! stall          when writers must slow down or stop
 //! ```
 //!
-//! Only leveled compaction chooses by itself. A column family whose options say universal, FIFO or none keeps its files
-//! as they are and is compacted by hand only; it opens, reads and writes like any other.
+//! Only leveled compaction has its rules here. A column family whose OPTIONS file says universal is compacted by levels
+//! too, or, with level 0 alone, has its newest files merged there; one of style FIFO takes no writes, and one of style none
+//! is compacted by hand.
 
 mod file_order;
 mod inputs;
@@ -33,7 +34,7 @@ pub use score::LevelScore;
 pub use score::compaction_scores;
 
 use super::choice::{CompactionChoice, RunningCompactions};
-use crate::options::{ColumnFamilyOptions, CompactionStyle};
+use crate::options::{ColumnFamilyOptions, CompactionShape};
 use crate::version::Version;
 use ferrock_base::SequenceNumber;
 use std::sync::Arc;
@@ -58,24 +59,31 @@ pub struct PickerInput<'a> {
 /// The next compaction that the tree needs by itself; `None` when it needs none, or what it needs is busy.
 #[must_use]
 pub fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
-    if input.options.compaction_style != CompactionStyle::Level
-        || input.options.disable_auto_compactions
-        || input.version.num_levels() < 2
-    {
-        return None;
+    match shape(input) {
+        CompactionShape::Levels => leveled::pick(input),
+        CompactionShape::Level0 => leveled::pick_within_level_0(input),
+        CompactionShape::ByHand => None,
     }
-    leveled::pick(input)
 }
 
 /// True when [`pick`] would look for something: a level over its target, or a file that asks for a compaction.
 #[must_use]
 pub fn needs_compaction(input: &PickerInput<'_>) -> bool {
-    if input.options.compaction_style != CompactionStyle::Level
-        || input.options.disable_auto_compactions
-        || input.version.num_levels() < 2
-    {
-        return false;
+    match shape(input) {
+        CompactionShape::Levels => {
+            compaction_scores(input.version, input.options).first().is_some_and(|score| score.score >= 1.0)
+                || triggers::has_candidates(input)
+        }
+        CompactionShape::Level0 => level0::newest_run(input).is_some(),
+        CompactionShape::ByHand => false,
     }
-    compaction_scores(input.version, input.options).first().is_some_and(|score| score.score >= 1.0)
-        || triggers::has_candidates(input)
+}
+
+/// What automatic compaction makes of the family now.
+fn shape(input: &PickerInput<'_>) -> CompactionShape {
+    match input.options.compaction_shape() {
+        _ if input.options.disable_auto_compactions => CompactionShape::ByHand,
+        CompactionShape::Levels if input.version.num_levels() < 2 => CompactionShape::ByHand,
+        shape => shape,
+    }
 }

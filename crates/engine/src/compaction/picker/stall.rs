@@ -1,6 +1,6 @@
 //! When writers must slow down or stop because compaction is behind: a pure function of counts.
 
-use crate::options::{ColumnFamilySettings, CompactionStyle};
+use crate::options::{ColumnFamilySettings, CompactionShape};
 
 /// What the conditions look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn stall_condition(settings: &ColumnFamilySettings, input: &StallInput) -> S
     let count = |value: i32| usize::try_from(value).unwrap_or(usize::MAX);
     let max_memtables = count(settings.max_write_buffer_number);
     let is_compacted = !settings.disable_auto_compactions;
-    let counts_level_0 = is_compacted && settings.compaction_style == CompactionStyle::Level;
+    let counts_level_0 = is_compacted && settings.compaction_shape() != CompactionShape::ByHand;
     let reaches = |limit: u64| is_compacted && limit > 0 && input.compaction_needed_bytes >= limit;
 
     if input.num_unflushed_memtables >= max_memtables {
@@ -99,7 +99,7 @@ pub fn is_near_stop(settings: &ColumnFamilySettings, input: &StallInput) -> bool
     let files = i64::try_from(input.num_level_0_files).unwrap_or(i64::MAX);
     let (soft, hard) = (settings.soft_pending_compaction_bytes_limit, settings.hard_pending_compaction_bytes_limit);
     let near_bytes = soft.saturating_add(hard.saturating_sub(soft) / 4 * 3);
-    (settings.compaction_style == CompactionStyle::Level
+    (settings.compaction_shape() != CompactionShape::ByHand
         && files >= i64::from(settings.level0_stop_writes_trigger).saturating_sub(2))
         || (soft > 0 && hard > 0 && input.compaction_needed_bytes > near_bytes)
 }
