@@ -1,5 +1,6 @@
 //! A column family: its options, the memtable being written, and what readers pin.
 
+use crate::db::stall_stats::StallCounts;
 use crate::hash_index_choice::HashIndexChoice;
 use crate::options::{ColumnFamilyOptions, CompactionStyle};
 use crate::super_version::SuperVersionCell;
@@ -46,6 +47,8 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) is_dropped: AtomicBool,
     /// The memtable is full; the next leader switches it.
     pub(crate) is_memtable_full: AtomicBool,
+    /// How often writers had to wait for this family.
+    pub(crate) stalls: StallCounts,
 }
 
 impl ColumnFamilyData {
@@ -77,6 +80,7 @@ impl ColumnFamilyData {
             super_version: SuperVersionCell::new(super_version),
             is_dropped: AtomicBool::new(false),
             is_memtable_full: AtomicBool::new(false),
+            stalls: StallCounts::default(),
         })
     }
 

@@ -44,6 +44,8 @@ counters! {
     memtable_us,
     /// Time for which writers were slowed down or stopped.
     stall_us,
+    /// Writes that waited for the memory of all memtables.
+    memory_stalls,
     /// Flush jobs.
     flushes,
     /// Bytes of tables that flushes wrote.

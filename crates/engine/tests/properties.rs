@@ -54,13 +54,17 @@ fn every_name_answers_in_both_forms() {
         assert_eq!(db.int_property_cf(&family, name), Some(value), "{name}");
     }
     for name in TEXT_PROPERTIES {
-        let name = if name.ends_with("levelN") { name.replace('N', "0") } else { (*name).to_owned() };
+        let name = name.strip_suffix('N').map_or_else(|| (*name).to_owned(), |name| format!("{name}0"));
         let value = text(&db, &name);
         assert!(!value.is_empty() || name == "ferrock.options-without-effect", "{name}");
         assert_eq!(db.property(&format!("rocksdb.{name}")).map(|text| text.len()), Some(value.len()), "{name}");
         assert!(db.property_cf(&family, &name).is_some(), "{name}");
         let is_number = name.starts_with("num-files-at-level");
         assert!(is_number || db.int_property(&name).is_none(), "{name} is no number");
+    }
+    // There is no cache of blobs to ask, and only a queue of files knows its oldest key.
+    for name in ["blob-cache-capacity", "blob-cache-usage", "blob-cache-pinned-usage", "estimate-oldest-key-time"] {
+        assert_eq!((db.property(name), db.int_property(name)), (None, None), "{name}");
     }
     for name in ["", "rocksdb.", "rocksdb.no-such", "num-files-at-level", "num-files-at-level99", "num-files-at-levelx"]
     {
@@ -187,11 +191,24 @@ fn compaction_and_stalls() {
     assert_eq!(int(&db, "num-running-compactions"), 0);
     let rate = int(&db, "actual-delayed-write-rate");
     assert_eq!(rate, 0, "without automatic compactions nobody is slowed down");
+    let stalls = "Write Stall (count): cf-l0-file-count-limit-delays-with-ongoing-compaction: 0, \
+                  cf-l0-file-count-limit-stops-with-ongoing-compaction: 0, l0-file-count-limit-delays: 0, \
+                  l0-file-count-limit-stops: 0, memtable-limit-delays: 0, memtable-limit-stops: 0, \
+                  pending-compaction-bytes-delays: 0, pending-compaction-bytes-stops: 0, total-delays: 0, total-stops: 0\n";
+    assert_eq!(text(&db, "cf-write-stall-stats"), stalls);
+    assert_eq!(text(&db, "db-write-stall-stats"), "Write Stall (count): write-buffer-manager-limit-stops: 0\n");
+    assert_eq!(int(&db, "num-running-compaction-sorted-runs"), 0);
+    assert_eq!((int(&db, "compaction-abort-count"), int(&db, "min-obsolete-sst-number-to-keep")), (0, u64::MAX));
     assert!(int(&db, "estimate-pending-compaction-bytes") > 0);
     let default = db.default_column_family().unwrap();
     db.set_options_cf(&default, &[("disable_auto_compactions", "false")]).unwrap();
     db.wait_for_background_work().unwrap();
     assert_eq!((int(&db, "is-write-stopped"), int(&db, "actual-delayed-write-rate")), (0, 0));
+    // When compactions were switched on there were as many files as slow writers down.
+    let map = db.map_property("cf-write-stall-stats").unwrap();
+    let count = |name: &str| map[name].parse::<u64>().unwrap();
+    assert!(count("l0-file-count-limit-delays") >= 1, "{map:?}");
+    assert_eq!(count("total-delays"), count("l0-file-count-limit-delays"));
     assert_eq!(int(&db, "compaction-pending"), 0);
     assert_eq!(text(&db, "num-files-at-level0"), "0");
     assert_eq!(int(&db, "estimate-pending-compaction-bytes"), 0);

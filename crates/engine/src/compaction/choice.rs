@@ -122,6 +122,8 @@ struct Running {
     output_level: usize,
     range: BoundaryRange,
     files: Vec<Arc<FileMetadata>>,
+    /// Inputs that are sorted in themselves: each file of level 0, and each other level.
+    sorted_runs: usize,
 }
 
 /// The compactions of a column family that are running: what the next choice must stay clear of.
@@ -143,8 +145,18 @@ impl RunningCompactions {
             file.set_being_compacted(true);
         }
         let (start_level, output_level) = (choice.start_level, choice.output_level);
-        self.running.push(Running { id, start_level, output_level, range: choice.range(), files });
+        let runs = |inputs: &LevelInputs| {
+            if inputs.level == 0 { inputs.files.len() } else { usize::from(!inputs.files.is_empty()) }
+        };
+        let sorted_runs = choice.inputs.iter().map(runs).sum();
+        self.running.push(Running { id, start_level, output_level, range: choice.range(), files, sorted_runs });
         id
+    }
+
+    /// Sorted runs that are being compacted.
+    #[must_use]
+    pub fn sorted_runs(&self) -> usize {
+        self.running.iter().map(|running| running.sorted_runs).sum()
     }
 
     /// Takes a compaction out, whether it succeeded or not.

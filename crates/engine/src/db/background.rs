@@ -126,6 +126,7 @@ impl DbCore {
             compaction_needed_bytes: version.estimated_compaction_needed_bytes(options),
         };
         let wanted = stall::stall_condition(options, &input);
+        family.data.stalls.add(wanted, family.running.uses_level_0());
         let condition = match wanted {
             stall::StallCondition::Normal => StallCondition::Normal,
             stall::StallCondition::Delayed(_) => StallCondition::Delayed,

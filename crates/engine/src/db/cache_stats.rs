@@ -12,7 +12,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Names of the properties that are maps.
-pub const MAP_PROPERTIES: &[&str] = &["block-cache-entry-stats", "fast-block-cache-entry-stats"];
+pub const MAP_PROPERTIES: &[&str] =
+    &["block-cache-entry-stats", "fast-block-cache-entry-stats", "cf-write-stall-stats", "db-write-stall-stats"];
 
 /// Roles that RocksDB lists and this engine has no entries of.
 const ROLES_OF_NOTHING: [&str; 2] = ["deprecated-filter-block", "blob-cache"];
@@ -36,6 +37,9 @@ impl DbCore {
         let name = name.strip_prefix("rocksdb.").unwrap_or(name);
         if !MAP_PROPERTIES.contains(&name) {
             return None;
+        }
+        if let Some(map) = self.stall_map(data, name) {
+            return Some(map);
         }
         let started_us = self.clock.monotonic_us();
         let options = data.options.load();

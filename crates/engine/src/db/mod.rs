@@ -53,6 +53,7 @@ mod recovery;
 mod resume;
 mod room;
 mod sources;
+pub(crate) mod stall_stats;
 mod table_output;
 mod versions;
 mod write;

@@ -5,6 +5,7 @@
 
 use super::{Db, DbCore, State};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
+use crate::options::{CompactionStyle, passthrough};
 use crate::statistics::Statistics;
 use ferrock_base::Result;
 use ferrock_base::option_table::OptionValue as _;
@@ -22,6 +23,9 @@ pub const INTEGER_PROPERTIES: &[&str] = &[
     "num-running-flushes",
     "compaction-pending",
     "num-running-compactions",
+    "num-running-compaction-sorted-runs",
+    "compaction-abort-count",
+    "min-obsolete-sst-number-to-keep",
     "background-errors",
     "cur-size-active-mem-table",
     "cur-size-all-mem-tables",
@@ -62,12 +66,17 @@ pub const TEXT_PROPERTIES: &[&str] = &[
     "stats",
     "cfstats",
     "cfstats-no-file-histogram",
+    "cf-file-histogram",
+    "cf-write-stall-stats",
+    "db-write-stall-stats",
+    "blob-stats",
     "dbstats",
     "levelstats",
     "sstables",
     "aggregated-table-properties",
     "aggregated-table-properties-at-levelN",
     "num-files-at-levelN",
+    "live-sst-files-size-at-temperatureN",
     "compression-ratio-at-levelN",
     "options-statistics",
     "block-cache-entry-stats",
@@ -119,7 +128,17 @@ impl DbCore {
         if let Some(level) = level("compression-ratio-at-level") {
             return (level < pinned.version.num_levels()).then(|| compression_ratio(data, &pinned, level));
         }
+        if let Some(temperature) = level("live-sst-files-size-at-temperature") {
+            let files = pinned.version.files().filter(|(_, file)| file.temperature as usize == temperature);
+            return Some(files.map(|(_, file)| file.size_bytes).sum::<u64>().to_string());
+        }
+        if let Some(map) = self.stall_map(data, name) {
+            return Some(super::stall_stats::text(&map));
+        }
         match name {
+            // Latencies are not counted, so no level has a histogram.
+            "cf-file-histogram" => Some(format!("\n** File Read Latency Histogram By Level [{}] **\n", data.name)),
+            "blob-stats" => Some(blob_stats(&pinned)),
             "levelstats" => Some(level_table(&pinned)),
             "cfstats" | "cfstats-no-file-histogram" => Some(self.family_stats(data, &pinned)),
             "dbstats" => Some(self.db_stats()),
@@ -170,6 +189,7 @@ impl DbCore {
                 version.blob_files().values().map(|file| file.file_size_bytes()).sum()
             }
             "live-blob-file-garbage-size" => version.blob_files().values().map(|file| file.garbage_blob_bytes).sum(),
+            "estimate-oldest-key-time" => return oldest_key_time(data, &pinned),
             "base-level" => version.base_level() as u64,
             "estimate-pending-compaction-bytes" => version.estimated_compaction_needed_bytes(&pinned.options),
             "num-snapshots" => self.snapshots.count() as u64,
@@ -203,6 +223,13 @@ impl DbCore {
             "mem-table-flush-pending" => u64::from(family.is_some_and(super::background::needs_flush)),
             "num-running-flushes" => state.running_flushes as u64,
             "num-running-compactions" => state.running_compactions as u64,
+            "num-running-compaction-sorted-runs" => {
+                state.families.values().map(|family| family.running.sorted_runs() as u64).sum()
+            }
+            // Compactions are not aborted here, only waited for.
+            "compaction-abort-count" => 0,
+            // Without a job that writes tables, none is kept for one.
+            "min-obsolete-sst-number-to-keep" => state.pending_outputs.first().copied().unwrap_or(u64::MAX),
             "compaction-pending" => u64::from(family.is_some_and(|family| self.is_compaction_due(family))),
             "background-errors" => state.error.count(),
             "num-live-versions" => self.versions.num_live_versions() as u64,
@@ -297,6 +324,35 @@ fn aggregated_properties(data: &ColumnFamilyData, pinned: &SuperVersion, level: 
         total.add(data.table_cache.get(file)?.properties());
     }
     Ok(total.to_string())
+}
+
+/// What there is in blob files.
+fn blob_stats(pinned: &SuperVersion) -> String {
+    let files = pinned.version.blob_files();
+    let total: u64 = files.values().map(|file| file.file_size_bytes()).sum();
+    let garbage: u64 = files.values().map(|file| file.garbage_blob_bytes).sum();
+    let used = total.saturating_sub(garbage);
+    let amplification = if used == 0 { "0".to_owned() } else { format!("{:.6}", total as f64 / used as f64) };
+    format!(
+        "Number of blob files: {}\nTotal size of blob files: {total}\nTotal size of garbage in blob files: {garbage}\n\
+         Blob file space amplification: {amplification}\n",
+        files.len()
+    )
+}
+
+/// When the oldest key was written, in seconds; as in RocksDB of a queue of files that is not compacted alone, for a
+/// compaction does not keep it.
+fn oldest_key_time(data: &ColumnFamilyData, pinned: &SuperVersion) -> Option<u64> {
+    let options = &pinned.options;
+    let fifo = options.passthrough.get(passthrough::COLUMN_FAMILY_OPTIONS, "compaction_options_fifo");
+    if options.compaction_style != CompactionStyle::Fifo
+        || fifo.is_some_and(|text| text.replace(' ', "").contains("allow_compaction=true"))
+    {
+        return None;
+    }
+    let times =
+        pinned.version.files().map(|(_, file)| Some(data.table_cache.get(file).ok()?.properties().oldest_key_time));
+    times.collect::<Option<Vec<u64>>>()?.into_iter().min().filter(|time| *time > 0)
 }
 
 fn compression_ratio(data: &ColumnFamilyData, pinned: &SuperVersion, level: usize) -> String {

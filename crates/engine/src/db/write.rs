@@ -446,6 +446,7 @@ impl DbCore {
             return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
         }
         let before = self.clock.monotonic_us();
+        self.statistics.memory_stalls.fetch_add(1, Ordering::Relaxed);
         let mut result = Ok(());
         while result.is_ok() && manager.should_stall() && self.begin_flush_of_something(&manager)? {
             manager.wait_for_room(Duration::from_millis(100));
