@@ -1,4 +1,5 @@
 //! Options that an open may have, as texts: a case that fails shrinks to the few that matter, and prints them readably.
+//! Some are out of their bounds, or of their order with others: an open, and a change of options, brings them to what works.
 
 use crate::model::Order;
 use ferrock::options::{BottommostCompression, CompressionType, FilterPolicy, PrefixExtractor};
@@ -10,6 +11,8 @@ use ferrock_table::TableBlockCache;
 pub const DATABASE: &[&str] = &[
     "max_open_files=1",
     "max_open_files=10",
+    "max_open_files=-7",
+    "max_background_jobs=0",
     "max_background_jobs=1",
     "max_background_jobs=8",
     "max_manifest_file_size=1",
@@ -27,6 +30,7 @@ pub const DATABASE: &[&str] = &[
     "use_direct_io_for_flush_and_compaction=true",
     "max_write_batch_group_size_bytes=1",
     "writable_file_max_buffer_size=4096",
+    "writable_file_max_buffer_size=0",
     "compaction_readahead_size=0",
     "compaction_readahead_size=1",
     "max_file_opening_threads=1",
@@ -46,6 +50,9 @@ pub const DATABASE: &[&str] = &[
 pub const FAMILY: &[&str] = &[
     "write_buffer_size=131072",
     "write_buffer_size=1048576",
+    "write_buffer_size=16384",
+    "max_write_buffer_number=-1",
+    "min_write_buffer_number_to_merge=9",
     "max_write_buffer_number=6",
     "min_write_buffer_number_to_merge=2",
     "arena_block_size=1",
@@ -57,6 +64,8 @@ pub const FAMILY: &[&str] = &[
     "level0_slowdown_writes_trigger=-1",
     "level0_slowdown_writes_trigger=1",
     "level0_stop_writes_trigger=5",
+    "level0_stop_writes_trigger=-1",
+    "max_bytes_for_level_multiplier=-1",
     "max_bytes_for_level_base=1",
     "max_bytes_for_level_base=20000",
     "max_bytes_for_level_multiplier=1",
@@ -97,12 +106,16 @@ pub const FAMILY: &[&str] = &[
     "checksum=kxxHash",
     "checksum=kxxHash64",
     "block_size=1",
+    "block_size=0",
+    "format_version=0",
     "block_size=100",
     "block_size=1000",
     "block_size=100000",
     "block_size_deviation=0",
     "block_size_deviation=100",
+    "block_size_deviation=101",
     "block_restart_interval=1",
+    "block_restart_interval=0",
     "block_restart_interval=3",
     "block_restart_interval=1000000",
     "index_block_restart_interval=3",
@@ -128,6 +141,9 @@ pub const FAMILY: &[&str] = &[
 pub const MUTABLE: &[&str] = &[
     "write_buffer_size=65536",
     "write_buffer_size=262144",
+    "write_buffer_size=1",
+    "level0_file_num_compaction_trigger=0",
+    "level0_slowdown_writes_trigger=1",
     "level0_file_num_compaction_trigger=1",
     "level0_file_num_compaction_trigger=8",
     "max_bytes_for_level_base=1",
@@ -189,7 +205,5 @@ pub fn family_options(choices: &[&'static str], order: Order) -> ColumnFamilyOpt
             }
         }
     }
-    options.level0_stop_writes_trigger =
-        options.level0_stop_writes_trigger.max(options.level0_file_num_compaction_trigger);
     options
 }

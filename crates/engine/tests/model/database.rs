@@ -192,7 +192,7 @@ impl<'a> Database<'a> {
         options.create_missing_column_families = true;
         let mut descriptors = Vec::new();
         for (index, shape) in case.families.iter().enumerate() {
-            let name = if index == 0 { "default".to_owned() } else { format!("family{index}") };
+            let name = if index == 0 { "default".to_owned() } else { family_name(index) };
             descriptors.push((name, family_options(shape)));
         }
         if descriptors.is_empty() {
@@ -401,7 +401,7 @@ impl<'a> Database<'a> {
             return Ok(());
         }
         // Names come back: what an earlier family of the name left must stay gone.
-        let name = format!("family{}", self.families_made % 7);
+        let name = family_name(self.families_made % 7);
         if self.families.iter().any(|family| family.name == name) {
             self.families_made += 1;
             let again = self.db().create_column_family(&name, family_options(shape));
@@ -593,6 +593,11 @@ impl CompactionFilter for RemoveDoomed {
     fn filter(&self, _: &FilterContext, key: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
         if keys::is_doomed(key) { FilterDecision::Remove } else { FilterDecision::Keep }
     }
+}
+
+/// Names are of any bytes: some are no UTF-8, some have what an OPTIONS file escapes.
+fn family_name(index: usize) -> String {
+    format!("{}{index}", ["family", "fam\u{10FFFF}ily ", "fa:mi#ly\\\"\u{10FFC3}"][index % 3])
 }
 
 fn family_options(shape: &NewFamily) -> ColumnFamilyOptions {
