@@ -393,3 +393,45 @@ fn the_built_in_filter_comes_back_with_the_options() {
     assert!(db.get(b"empty").unwrap().is_none());
     assert_eq!(db.get(b"full").unwrap().as_deref(), Some(&b"v"[..]));
 }
+
+/// What a manual compaction wrote into the bottommost level it does not rewrite there, unless it is told to by `Force`.
+#[test]
+fn a_manual_compaction_filters_a_key_once() {
+    use BottommostLevelCompaction::{Force, ForceOptimized, IfHaveCompactionFilter, Skip};
+    for mode in [Skip, IfHaveCompactionFilter, ForceOptimized, Force] {
+        // Small tables, pieces of any size.
+        for max_compaction_bytes in [1, 5000, u64::MAX >> 1] {
+            let bench = Bench::with(ByValue::default(), |options| {
+                options.target_file_size_base = 500;
+                options.max_compaction_bytes = max_compaction_bytes;
+            });
+            let key = |number: u32| format!("{number:04}");
+            let put = |numbers: &[u32]| {
+                numbers.iter().for_each(|&number| bench.put(&[(key(number).as_str(), "keep this as it is")]));
+                bench.db.flush().unwrap();
+            };
+            put(&(0..200).collect::<Vec<_>>());
+            bench.compact_bottom(Force);
+            bench.filter.take();
+            // Every third of the bottom's tables gets a key from above.
+            let fresh: Vec<u32> = (0..200).step_by(30).collect();
+            put(&fresh);
+            bench.compact_bottom(mode);
+            let mut asked = bench.filter.take_contexts().len();
+            let mut of_keys = std::collections::BTreeMap::<String, usize>::new();
+            bench.compact_bottom(Skip);
+            asked += bench.filter.take().len();
+            put(&fresh);
+            bench.compact_bottom(mode);
+            for line in bench.filter.take() {
+                *of_keys.entry(line).or_default() += 1;
+            }
+            let (most, all) = (of_keys.values().max().copied(), of_keys.len());
+            match mode {
+                Skip => assert!(most == Some(1) && all < 200 && asked < 200, "{mode:?}: {of_keys:?}"),
+                Force => assert!(most == Some(2) && all == 200 && asked > 200, "{mode:?}: {of_keys:?}"),
+                _ => assert!(most == Some(1) && all == 200 && asked == 200, "{mode:?}: {asked} {of_keys:?}"),
+            }
+        }
+    }
+}

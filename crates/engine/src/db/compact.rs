@@ -75,7 +75,7 @@ impl DbCore {
         for id in ids {
             let Some(family) = state.families.get_mut(&id) else { continue };
             let options = family.data.options.load_full();
-            if options.disable_auto_compactions || family.exclusive_manual {
+            if options.disable_auto_compactions || family.exclusive_manual.keeps_others_out() {
                 continue;
             }
             let Some(version) = self.versions.current(family.data.id) else { continue };

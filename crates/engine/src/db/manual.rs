@@ -1,7 +1,7 @@
 //! What callers ask for by hand: flush, compact_range.
 
 use super::compact::CompactionJob;
-use super::{Db, DbCore};
+use super::{Db, DbCore, ExclusiveManual};
 use crate::background_error::Reason;
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
 use crate::compaction::picker::{ManualChoice, ManualRequest, ManualStep, PickerInput, manual_steps, pick_manual};
@@ -146,16 +146,17 @@ impl DbCore {
             return Err(Error::invalid_argument(format!("target_path_id = {id}: the family has {count} directories")));
         }
         self.flush_families(&[data.id], true)?;
-        self.begin_manual(data, options.exclusive_manual_compaction)?;
+        let exclusive = options.exclusive_manual_compaction;
+        self.begin_manual(data, exclusive)?;
         let result = self.compact_steps(data, begin, end, options);
         let result =
             result.and_then(|()| if options.change_level { self.move_up(data, options.target_level) } else { Ok(()) });
         let mut state = self.state.lock();
         state.running_manual -= 1;
         if let Some(family) = state.families.get_mut(&data.id)
-            && options.exclusive_manual_compaction
+            && exclusive
         {
-            family.exclusive_manual = false;
+            family.exclusive_manual = ExclusiveManual { is_running: false, ..family.exclusive_manual };
         }
         self.schedule(&mut state);
         self.changed.notify_all();
@@ -164,37 +165,43 @@ impl DbCore {
         result
     }
 
-    /// Takes a place among the manual jobs; an exclusive one waits until the family is quiet.
-    fn begin_manual(&self, data: &ColumnFamilyData, exclusive: bool) -> Result<()> {
+    /// Takes a place among the manual jobs. An exclusive one waits until nothing else compacts the family, and from the
+    /// moment that it waits nothing else begins to: else a family that always has something to compact would never be quiet.
+    fn begin_manual(self: &Arc<Self>, data: &ColumnFamilyData, exclusive: bool) -> Result<()> {
         let mut state = self.state.lock();
         state.running_manual += 1;
-        loop {
-            let ready = match state.families.get_mut(&data.id) {
-                None => {
-                    Err(Error::new(ErrorKind::ColumnFamilyDropped, format!("column family {} was dropped", data.name)))
-                }
-                Some(family) if exclusive && family.exclusive_manual => Ok(false),
-                Some(family) if exclusive => {
-                    // From now on nothing new starts; what runs is waited for.
-                    if family.running.is_empty() {
-                        family.exclusive_manual = true;
-                        Ok(true)
-                    } else {
-                        Ok(false)
-                    }
-                }
-                Some(_) => Ok(true),
-            };
-            let ready = ready.and_then(|ready| self.closing_error().map(|()| ready));
-            match ready {
-                Ok(true) => return Ok(()),
-                Ok(false) => self.changed.wait(&mut state),
-                Err(error) => {
-                    state.running_manual -= 1;
-                    return Err(error);
-                }
-            }
+        if exclusive && let Some(family) = state.families.get_mut(&data.id) {
+            family.exclusive_manual.waiting += 1;
         }
+        let result = loop {
+            if let Err(error) = self.closing_error() {
+                break Err(error);
+            }
+            let Some(family) = state.families.get_mut(&data.id) else {
+                let message = format!("column family {} was dropped", data.name);
+                break Err(Error::new(ErrorKind::ColumnFamilyDropped, message));
+            };
+            let may_begin = match exclusive {
+                true => !family.exclusive_manual.is_running && family.running.is_empty(),
+                // It would come between an exclusive one and the end of what that waits for.
+                false => family.exclusive_manual.waiting == 0,
+            };
+            if may_begin {
+                family.exclusive_manual.is_running |= exclusive;
+                break Ok(());
+            }
+            self.changed.wait(&mut state);
+        };
+        if exclusive && let Some(family) = state.families.get_mut(&data.id) {
+            family.exclusive_manual.waiting -= 1;
+        }
+        if result.is_err() {
+            state.running_manual -= 1;
+            // What it kept from beginning.
+            self.schedule(&mut state);
+        }
+        self.changed.notify_all();
+        result
     }
 
     fn compact_steps(
@@ -205,15 +212,17 @@ impl DbCore {
         options: &CompactRangeOptions,
     ) -> Result<()> {
         let Some(version) = self.versions.current(data.id) else { return Ok(()) };
-        let ignore_files_from = self.versions.next_file_number();
         let mode = options.bottommost_level_compaction;
+        // A filter has seen what the steps before wrote into the bottommost level; only `Force` rewrites that, too.
+        let ignore_files_from = match mode {
+            BottommostLevelCompaction::IfHaveCompactionFilter | BottommostLevelCompaction::ForceOptimized => {
+                self.versions.next_file_number()
+            }
+            BottommostLevelCompaction::Skip | BottommostLevelCompaction::Force => FileNumber(u64::MAX),
+        };
         let steps = manual_steps(&version, &data.options.load(), begin, end, mode);
         for step in steps {
-            let ignore = match mode {
-                BottommostLevelCompaction::ForceOptimized => ignore_files_from,
-                _ => FileNumber(u64::MAX),
-            };
-            self.compact_step(data, step, begin, end, ignore, options.target_path_id)?;
+            self.compact_step(data, step, begin, end, ignore_files_from, options.target_path_id)?;
         }
         Ok(())
     }

@@ -109,6 +109,21 @@ pub(crate) struct ImmutableMemTable {
     pub(crate) is_flushing: bool,
 }
 
+/// The manual compactions of a family that tolerate no other beside them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ExclusiveManual {
+    pub(crate) is_running: bool,
+    /// Those that wait for the compactions that run.
+    pub(crate) waiting: usize,
+}
+
+impl ExclusiveManual {
+    /// True when no automatic compaction may begin.
+    pub(crate) fn keeps_others_out(self) -> bool {
+        self.is_running || self.waiting > 0
+    }
+}
+
 /// What the database's lock guards of one column family.
 pub(crate) struct FamilyState {
     pub(crate) data: Arc<ColumnFamilyData>,
@@ -121,8 +136,7 @@ pub(crate) struct FamilyState {
     pub(crate) is_flush_running: bool,
     /// Compactions that run now.
     pub(crate) running: RunningCompactions,
-    /// No automatic compaction while a manual one has the family.
-    pub(crate) exclusive_manual: bool,
+    pub(crate) exclusive_manual: ExclusiveManual,
     /// Memtables flushed since the database opened; `flush` waits for it to pass a number.
     pub(crate) flushed_count: u64,
     pub(crate) switched_count: u64,

@@ -14,7 +14,7 @@ use super::log_blobs::LogBlobs;
 use super::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
 use super::openings::{Openings, helper_threads};
 use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
-use super::{Db, DbCore, FamilyState, State};
+use super::{Db, DbCore, ExclusiveManual, FamilyState, State};
 use crate::background_error::BackgroundError;
 use crate::blob::BlobSource;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
@@ -494,7 +494,7 @@ pub(crate) fn new_family_state(data: Arc<ColumnFamilyData>, log_number: FileNumb
         is_flush_requested: false,
         is_flush_running: false,
         running: RunningCompactions::default(),
-        exclusive_manual: false,
+        exclusive_manual: ExclusiveManual::default(),
         flushed_count: 0,
         switched_count: 0,
     }

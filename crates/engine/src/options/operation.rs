@@ -124,10 +124,10 @@ impl Default for FlushOptions {
 pub enum BottommostLevelCompaction {
     /// Leaves it alone.
     Skip,
-    /// Rewrites it when a compaction filter could change it.
+    /// With a compaction filter, rewrites those of its files that this compaction did not write.
     #[default]
     IfHaveCompactionFilter,
-    /// Rewrites it.
+    /// Rewrites it, also what this compaction wrote into it: a compaction filter sees that twice.
     Force,
     /// Rewrites those of its files that this compaction did not write.
     ForceOptimized,
@@ -144,6 +144,6 @@ pub struct CompactRangeOptions {
     pub target_path_id: u32,
     /// The bottommost level.
     pub bottommost_level_compaction: BottommostLevelCompaction,
-    /// No automatic compaction runs at the same time.
+    /// No automatic compaction runs at the same time: those that run are waited for, and none begins meanwhile.
     pub exclusive_manual_compaction: bool,
 }

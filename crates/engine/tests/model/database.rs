@@ -6,20 +6,23 @@ use crate::model::{FamilyModel, Filter, Merge, Order};
 use crate::operations::{Case, Change, Mutation, NewFamily, Operation};
 use crate::reads::{Held, compare_all, show};
 use crate::watchdog::Watchdog;
-use ferrock::options::{BottommostLevelCompaction, CompactionFilter, CompactionStyle, DbPath, PrefixExtractor};
+use ferrock::options::{
+    BottommostLevelCompaction, CompactionFilter, CompactionStyle, DbPath, MergeOperator, PrefixExtractor,
+};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, Snapshot,
     WriteBatch, WriteOptions,
 };
 use ferrock_base::ValueType;
 use ferrock_base::compaction_filter::{FilterContext, FilterDecision, TableFileCreationReason};
+use ferrock_base::merge::StringAppend;
 use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
 use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// What went wrong, in words.
 pub type Check = Result<(), String>;
@@ -124,6 +127,7 @@ pub struct Database<'a> {
     jobs_seen: u64,
     /// Something was written that is in no log.
     has_unlogged: bool,
+    asked: Asked,
 }
 
 /// One record of a batch.
@@ -157,6 +161,7 @@ impl<'a> Database<'a> {
             spawner: Arc::default(),
             jobs_seen: 0,
             has_unlogged: false,
+            asked: Asked::default(),
         };
         database.create(case)?;
         for (index, operation) in case.operations.iter().enumerate() {
@@ -193,7 +198,7 @@ impl<'a> Database<'a> {
         let mut descriptors = Vec::new();
         for (index, shape) in case.families.iter().enumerate() {
             let name = if index == 0 { "default".to_owned() } else { family_name(index) };
-            descriptors.push((name, family_options(shape)));
+            descriptors.push((name, family_options(shape, &self.asked)));
         }
         if descriptors.is_empty() {
             return Err("a case has at least one family".to_owned());
@@ -212,12 +217,14 @@ impl<'a> Database<'a> {
         if self.pace == Pace::Busy {
             return Ok(());
         }
+        let mut has_worked = false;
         loop {
             let jobs = self.spawner.0.load(Ordering::Relaxed);
             if jobs == self.jobs_seen {
-                return Ok(());
+                // The release of a snapshot makes compactions due and begins none.
+                return if has_worked { self.check_at_rest() } else { Ok(()) };
             }
-            self.jobs_seen = jobs;
+            (self.jobs_seen, has_worked) = (jobs, true);
             explain(self.db().wait_for_background_work(), "waiting")?;
         }
     }
@@ -386,7 +393,25 @@ impl<'a> Database<'a> {
             exclusive_manual_compaction: force.is_multiple_of(2),
             target_path_id: self.layout.target_path_id(key_number),
         };
-        explain(self.db().compact_range_cf(&self.families[index].handle, from, to, &options), "compact_range")
+        self.asked.lock().expect("not poisoned").clear();
+        explain(self.db().compact_range_cf(&self.families[index].handle, from, to, &options), "compact_range")?;
+        // `Force` alone filters again what this compaction wrote. With other jobs under way a newer version may come between.
+        let is_once = options.bottommost_level_compaction != BottommostLevelCompaction::Force;
+        if is_once && self.pace == Pace::Settled { self.check_filtered_once() } else { Ok(()) }
+    }
+
+    /// No key was filtered on the way into a level and then once more in it.
+    fn check_filtered_once(&self) -> Check {
+        let mut written = BTreeSet::new();
+        for (context, key) in self.asked.lock().expect("not poisoned").iter() {
+            let level = (context.column_family_id, context.output_level, key);
+            if context.input_level != context.output_level {
+                written.insert(level);
+            } else if written.contains(&level) {
+                return Err(format!("{} was filtered twice on level {}", show(key), context.output_level));
+            }
+        }
+        Ok(())
     }
 
     fn set_options(&mut self, family: u8, choices: &[&'static str]) -> Check {
@@ -404,11 +429,11 @@ impl<'a> Database<'a> {
         let name = family_name(self.families_made % 7);
         if self.families.iter().any(|family| family.name == name) {
             self.families_made += 1;
-            let again = self.db().create_column_family(&name, family_options(shape));
+            let again = self.db().create_column_family(&name, family_options(shape, &self.asked));
             return if again.is_err() { Ok(()) } else { Err(format!("{name} was created twice")) };
         }
         self.families_made += 1;
-        let options = family_options(shape);
+        let options = family_options(shape, &self.asked);
         let handle = explain(self.db().create_column_family(&name, options.clone()), "create_column_family")?;
         self.families.push(new_family(name, handle, shape, &options));
         Ok(())
@@ -479,8 +504,11 @@ impl<'a> Database<'a> {
         if listed.iter().map(|name| &name[..]).collect::<BTreeSet<_>>() != known || listed.len() != known.len() {
             return Err(format!("families {listed:?}, expected {known:?}"));
         }
-        let descriptors: Vec<(String, ColumnFamilyOptions)> =
-            self.families.iter().map(|family| (family.name.clone(), family_options(&family.shape))).collect();
+        let descriptors: Vec<(String, ColumnFamilyOptions)> = self
+            .families
+            .iter()
+            .map(|family| (family.name.clone(), family_options(&family.shape, &self.asked)))
+            .collect();
         let (db, handles) = explain(Db::open_cf(PATH, options, descriptors.clone()), "open")?;
         self.db = Some(db);
         for ((family, handle), (_, options)) in self.families.iter_mut().zip(handles).zip(descriptors) {
@@ -488,6 +516,16 @@ impl<'a> Database<'a> {
             family.prefix_extractor = options.prefix_extractor;
         }
         self.scan_all()
+    }
+
+    /// Nothing runs, and nothing is due.
+    fn check_at_rest(&self) -> Check {
+        for family in &self.families {
+            if self.db().int_property_cf(&family.handle, "compaction-pending") == Some(1) {
+                return Err(format!("{}: a compaction is due, and none begins", family.name));
+            }
+        }
+        Ok(())
     }
 
     fn scan_all(&mut self) -> Check {
@@ -578,9 +616,13 @@ impl Layout {
     }
 }
 
+/// What filters were asked by manual compactions.
+type Asked = Arc<Mutex<Vec<(FilterContext, Vec<u8>)>>>;
+
 /// Removes the keys that are doomed.
 struct RemoveDoomed {
     asked_by_flushes: bool,
+    asked: Asked,
 }
 
 impl CompactionFilter for RemoveDoomed {
@@ -590,7 +632,10 @@ impl CompactionFilter for RemoveDoomed {
     fn should_filter_table_file_creation(&self, reason: TableFileCreationReason) -> bool {
         self.asked_by_flushes || reason == TableFileCreationReason::Compaction
     }
-    fn filter(&self, _: &FilterContext, key: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
+    fn filter(&self, context: &FilterContext, key: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
+        if context.is_manual {
+            self.asked.lock().expect("not poisoned").push((*context, key.to_vec()));
+        }
         if keys::is_doomed(key) { FilterDecision::Remove } else { FilterDecision::Keep }
     }
 }
@@ -600,7 +645,22 @@ fn family_name(index: usize) -> String {
     format!("{}{index}", ["family", "fam\u{10FFFF}ily ", "fa:mi#ly\\\"\u{10FFC3}"][index % 3])
 }
 
-fn family_options(shape: &NewFamily) -> ColumnFamilyOptions {
+/// Appends, but merges no operands without the value.
+struct AppendWhole(StringAppend);
+
+impl MergeOperator for AppendWhole {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn options_id(&self) -> String {
+        self.0.options_id()
+    }
+    fn full_merge(&self, key: &[u8], existing: Option<&[u8]>, operands: &[&[u8]], out: &mut Vec<u8>) -> bool {
+        self.0.full_merge(key, existing, operands, out)
+    }
+}
+
+fn family_options(shape: &NewFamily, asked: &Asked) -> ColumnFamilyOptions {
     let mut options = choices::family_options(&shape.choices, shape.order);
     options.num_levels = shape.num_levels;
     // Levels need two of them, and what once lay on the second cannot be opened with one.
@@ -610,10 +670,14 @@ fn family_options(shape: &NewFamily) -> ColumnFamilyOptions {
     options.merge_operator = match shape.merge {
         Merge::None => None,
         Merge::Add => Some(Arc::new(ferrock_base::merge::UInt64Add)),
-        Merge::Append => Some(Arc::new(ferrock_base::merge::StringAppend::new(","))),
+        // In every other shape operands stay apart until there is all of the value.
+        Merge::Append if shape.num_levels % 2 == 0 => Some(Arc::new(AppendWhole(StringAppend::new(",")))),
+        Merge::Append => Some(Arc::new(StringAppend::new(","))),
     };
-    options.compaction_filter = (shape.filter != Filter::None)
-        .then(|| Arc::new(RemoveDoomed { asked_by_flushes: shape.filter == Filter::Everywhere }) as _);
+    options.compaction_filter = (shape.filter != Filter::None).then(|| {
+        let asked_by_flushes = shape.filter == Filter::Everywhere;
+        Arc::new(RemoveDoomed { asked_by_flushes, asked: Arc::clone(asked) }) as _
+    });
     options
 }
 

@@ -31,7 +31,7 @@ pub struct ManualRequest<'a> {
     pub begin: Option<&'a [u8]>,
     /// Last user key, inclusive; `None` for all.
     pub end: Option<&'a [u8]>,
-    /// Files with this number or a larger one were made by this manual compaction and are not rewritten in place again.
+    /// Files with this number or a larger one were made by this manual compaction and are not rewritten in place.
     pub ignore_files_from: FileNumber,
     /// The directory that outputs go to.
     pub target_path_id: u32,
@@ -106,17 +106,13 @@ pub fn pick_manual(input: &PickerInput<'_>, request: &ManualRequest<'_>) -> Manu
     if input_level == 0 && input.running.uses_level_0() {
         return ManualChoice::Conflict;
     }
+    if input_level == output_level && !skip_made(&mut files, request.ignore_files_from) {
+        return ManualChoice::Done;
+    }
     if input_level > 0 {
         cut_to_size(input, output_level, &mut files);
     }
     let Some(files) = version.expand_to_clean_cut(input_level, &files) else { return ManualChoice::Conflict };
-    let next_begin = next_begin(input, request, &files);
-    if input_level == output_level && files.iter().all(|file| file.number >= request.ignore_files_from) {
-        return match next_begin {
-            Some(begin) => pick_manual(input, &ManualRequest { begin: Some(&begin), ..request.clone() }),
-            None => ManualChoice::Done,
-        };
-    }
     let seed = Seed {
         reason: CompactionReason::ManualCompaction,
         score: 0.0,
@@ -129,10 +125,21 @@ pub fn pick_manual(input: &PickerInput<'_>, request: &ManualRequest<'_>) -> Manu
         Some(choice) => {
             // The choice may have taken more files than were asked for.
             let taken = choice.inputs.first().map_or(&[][..], |inputs| &inputs.files);
-            ManualChoice::Compact { next_begin: self::next_begin(input, request, taken), choice: Box::new(choice) }
+            ManualChoice::Compact { next_begin: next_begin(input, request, taken), choice: Box::new(choice) }
         }
         None => ManualChoice::Conflict,
     }
+}
+
+/// Leaves the first run of files that this manual compaction did not make; false when it made all of them.
+fn skip_made(files: &mut Vec<Arc<FileMetadata>>, made_from: FileNumber) -> bool {
+    let is_made = |file: &Arc<FileMetadata>| file.number >= made_from;
+    let first = files.iter().position(|file| !is_made(file)).unwrap_or(files.len());
+    files.drain(..first);
+    if let Some(end) = files.iter().position(is_made) {
+        files.truncate(end);
+    }
+    !files.is_empty()
 }
 
 /// Drops files from the end until the rest and what it overlaps below is about `max_compaction_bytes`. The file that

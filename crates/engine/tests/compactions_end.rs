@@ -1,0 +1,171 @@
+//! Compactions come to an end: an exclusive one gets its turn beside work that never ends, and what nobody waits for is not
+//! done again and again.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking"
+)]
+
+use ferrock::options::{CompressionType, MergeOperator};
+use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions};
+use ferrock::{CompactionEvent, EventListener};
+use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+fn database_options(listener: Arc<dyn EventListener>) -> DbOptions {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.components.file_system = Some(Arc::new(MemoryFileSystem::new()) as Arc<dyn FileSystem>);
+    options.components.listeners = vec![listener];
+    options
+}
+
+fn waited_for(condition: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < deadline {
+        if condition() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    false
+}
+
+/// While a compaction runs it adds a table to level 0, so that the next one is due when it ends.
+#[derive(Default)]
+struct OneMore {
+    db: OnceLock<Db>,
+    begun: AtomicU64,
+    is_over: AtomicBool,
+}
+
+/// Enough that the exclusive compaction must have had its turn before.
+const MOST_BEFORE: u64 = 300;
+
+impl EventListener for OneMore {
+    fn on_compaction_begin(&self, _event: &CompactionEvent) {
+        let Some(db) = self.db.get() else { return };
+        let begun = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        if begun < MOST_BEFORE && !self.is_over.load(Ordering::Relaxed) {
+            db.put(b"key", &begun.to_be_bytes()).unwrap();
+            db.flush().unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_exclusive_compaction_gets_its_turn() {
+    let listener = Arc::new(OneMore::default());
+    let mut family = ColumnFamilyOptions::default();
+    family.level0_file_num_compaction_trigger = 1;
+    let families = vec![("default".to_owned(), family)];
+    let db = Db::open_cf("/db", database_options(Arc::clone(&listener) as _), families).unwrap().0;
+    assert!(listener.db.set(db.clone()).is_ok());
+    // A first compaction must have something to merge: what is only moved is begun, too.
+    db.put(b"key", b"first").unwrap();
+    db.flush().unwrap();
+    assert!(waited_for(|| listener.begun.load(Ordering::Relaxed) > 3), "one compaction begets the next");
+    let options = CompactRangeOptions { exclusive_manual_compaction: true, ..CompactRangeOptions::default() };
+    let family = db.default_column_family().unwrap();
+    db.compact_range_cf(&family, None, None, &options).unwrap();
+    let begun = listener.begun.load(Ordering::Relaxed);
+    assert!(begun < MOST_BEFORE, "{begun} compactions came before it");
+    // Automatic ones go on behind it.
+    assert!(waited_for(|| listener.begun.load(Ordering::Relaxed) > begun + 3));
+    listener.is_over.store(true, Ordering::Relaxed);
+    db.wait_for_background_work().unwrap();
+    db.close().unwrap();
+}
+
+/// Operands stay as they are until there is all of the value.
+#[derive(Debug)]
+struct Whole;
+
+impl MergeOperator for Whole {
+    fn name(&self) -> &str {
+        "test.Whole"
+    }
+    fn full_merge(&self, _key: &[u8], existing: Option<&[u8]>, operands: &[&[u8]], out: &mut Vec<u8>) -> bool {
+        existing.iter().chain(operands).for_each(|part| out.extend_from_slice(part));
+        true
+    }
+}
+
+#[derive(Default)]
+struct Counts(AtomicU64);
+
+impl EventListener for Counts {
+    fn on_compaction_completed(&self, _event: &CompactionEvent) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Files of level 1 share a key whose operands cannot be merged, and the last of them has data below it:
+///
+/// ```text
+/// level 1    | a .. k | k | k | k .. z |
+/// level 2                       | p .. q |
+/// ```
+///
+/// The first is at the bottom and its clean cut is not, so that their first rewrite keeps sequence numbers. It leaves one
+/// version of the key, and thereby parts them.
+#[test]
+fn a_clean_cut_with_data_below_is_rewritten_twice_at_most() {
+    let listener = Arc::new(Counts::default());
+    let mut family = ColumnFamilyOptions::default();
+    family.num_levels = 3;
+    family.level_compaction_dynamic_level_bytes = false;
+    family.merge_operator = Some(Arc::new(Whole));
+    family.disable_auto_compactions = true;
+    family.target_file_size_base = 2000;
+    family.compression = CompressionType::NoCompression;
+    let families = vec![("default".to_owned(), family)];
+    let db = Db::open_cf("/db", database_options(Arc::clone(&listener) as _), families).unwrap().0;
+    let family = db.default_column_family().unwrap();
+    let set = |name, value| db.set_options_cf(&family, &[(name, value)]).unwrap();
+    let snapshot = db.snapshot();
+    db.put(b"p", b"below").unwrap();
+    db.put(b"q", b"below").unwrap();
+    db.flush().unwrap();
+    set("max_bytes_for_level_base", "1");
+    set("disable_auto_compactions", "false");
+    db.compact_range(None, None).unwrap();
+    assert!(waited_for(|| db.live_files().iter().all(|file| file.level == 2)), "{:?}", db.live_files());
+    db.wait_for_background_work().unwrap();
+    set("disable_auto_compactions", "true");
+    set("max_bytes_for_level_base", "1000000000");
+
+    db.put(b"a", &[b'a'; 1000]).unwrap();
+    for number in 0..12u8 {
+        db.merge(b"k", &[number; 900]).unwrap();
+        if number == 5 {
+            // Two tables, so that they are not just moved.
+            db.flush().unwrap();
+        }
+    }
+    db.put(b"z", &[b'z'; 1000]).unwrap();
+    db.flush().unwrap();
+    db.compact_range(Some(b"a"), Some(b"b")).unwrap();
+    let of_level_1 = || db.live_files().into_iter().filter(|file| file.level == 1).collect::<Vec<_>>();
+    let files = of_level_1();
+    assert!(files.len() > 2 && files[0].largest_user_key == b"k" && files[1].smallest_user_key == b"k", "{files:?}");
+
+    drop(snapshot);
+    let before = listener.0.load(Ordering::Relaxed);
+    set("disable_auto_compactions", "false");
+    assert!(waited_for(|| of_level_1()[0].largest_sequence.0 == 0), "{:?}", db.live_files());
+    db.wait_for_background_work().unwrap();
+    // Nothing is left to do, nothing claims that there is, and what begins a job finds none.
+    db.put(b"a", b"in memory").unwrap();
+    db.flush().unwrap();
+    db.wait_for_background_work().unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let done = listener.0.load(Ordering::Relaxed) - before;
+    assert!(done <= 2, "{done} compactions of the same files");
+    assert_eq!(db.int_property("compaction-pending"), Some(0));
+    db.close().unwrap();
+}
