@@ -7,6 +7,10 @@
 //! the new one. A family that wrote little and long ago does: when all logs together
 //! pass `max_total_wal_size`, the families that hold back the oldest log are switched,
 //! however small their memtables are. So an idle family never pins the log.
+//!
+//! What is switched for the sake of the logs or of memory is flushed at once: with
+//! `min_write_buffer_number_to_merge` of 2 or more an immutable memtable would otherwise
+//! wait for the next one, which an idle family never has.
 
 use super::{DbCore, FamilyState, ImmutableMemTable, State};
 use crate::background_error::Reason;
@@ -58,8 +62,8 @@ impl DbCore {
                 ids.push(family.data.id);
             }
         }
-        self.add_families_that_pin_the_log(&state, &mut ids);
-        self.add_largest_family_over_budget(&state, &mut ids);
+        is_flush_due |= self.add_families_that_pin_the_log(&mut state, &mut ids);
+        self.add_largest_family_over_budget(&mut state, &mut ids);
         if let Some(manager) = self.options.load().components.write_buffer_manager.as_ref()
             && manager.should_flush()
         {
@@ -77,25 +81,32 @@ impl DbCore {
         Ok(())
     }
 
-    fn add_families_that_pin_the_log(&self, state: &State, ids: &mut Vec<u32>) {
+    /// Returns true when something that was immutable is to be flushed now and was not before.
+    fn add_families_that_pin_the_log(&self, state: &mut State, ids: &mut Vec<u32>) -> bool {
         let wal = self.wal.lock();
         let (bytes, logs, oldest) = (wal.total_bytes(), wal.older_count(), wal.oldest());
         drop(wal);
         if logs == 0 || (logs < MAX_LIVE_LOGS && bytes <= self.wal_limit_bytes()) {
-            return;
+            return false;
         }
-        for family in state.families.values() {
-            // What is immutable is on its way already.
-            if family.immutable.is_empty()
-                && family.memtable_log_number <= oldest
-                && !family.data.memtable.load().is_empty()
-            {
-                ids.push(family.data.id);
+        let mut is_anything_new = false;
+        for family in state.families.values_mut() {
+            let id = family.data.id;
+            if !family.immutable.is_empty() {
+                let pins = |id| self.versions.family(id).is_some_and(|family| family.log_number <= oldest);
+                if !family.is_flush_requested && pins(id) {
+                    family.is_flush_requested = true;
+                    is_anything_new = true;
+                }
+            } else if family.memtable_log_number <= oldest && !family.data.memtable.load().is_empty() {
+                family.is_flush_requested = true;
+                ids.push(id);
             }
         }
+        is_anything_new
     }
 
-    fn add_largest_family_over_budget(&self, state: &State, ids: &mut Vec<u32>) {
+    fn add_largest_family_over_budget(&self, state: &mut State, ids: &mut Vec<u32>) {
         let budget = self.options.load().db_write_buffer_size;
         if budget == 0 {
             return;
@@ -107,7 +118,9 @@ impl DbCore {
         let sizes: Vec<_> = sizes.collect();
         if sizes.iter().map(|(bytes, ..)| bytes).sum::<u64>() >= budget
             && let Some((_, id, false)) = sizes.iter().max()
+            && let Some(family) = state.families.get_mut(id)
         {
+            family.is_flush_requested = true;
             ids.push(*id);
         }
     }
