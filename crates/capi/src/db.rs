@@ -152,7 +152,8 @@ fn open(
         Mode::ReadWrite => Db::open_cf(path, db_options, descriptors).map_err(lock_error)?,
         Mode::ReadOnly { error_if_wal_file_exists } => {
             if error_if_wal_file_exists {
-                refuse_wal_files(path)?;
+                let logs = if db_options.wal_dir.is_empty() { path } else { Path::new(&db_options.wal_dir) };
+                refuse_wal_files(logs)?;
             }
             Db::open_read_only(path, db_options, Some(descriptors))?
         }

@@ -63,6 +63,7 @@ mod option_values;
 mod options;
 mod options_presets;
 mod options_text;
+mod paths;
 mod property;
 mod rate_limiter;
 mod read;

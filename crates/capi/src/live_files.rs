@@ -36,7 +36,7 @@ fn told(db: &rocksdb_t, file: &ferrock::LiveFile) -> rocksdb_livefile_t {
     rocksdb_livefile_t {
         column_family: CString::new(&file.column_family[..]).unwrap_or_default(),
         name: CString::new(format!("/{}", file_name::table(file.number))).unwrap_or_default(),
-        directory: CString::new(db.db.path().as_os_str().as_bytes()).unwrap_or_default(),
+        directory: CString::new(file.directory.as_os_str().as_bytes()).unwrap_or_default(),
         level: c_int::try_from(file.level).unwrap_or(c_int::MAX),
         size_bytes: usize::try_from(file.size_bytes).unwrap_or(usize::MAX),
         smallest_key: file.smallest_user_key.clone(),

@@ -31,7 +31,6 @@ pub struct rocksdb_sst_file_metadata_t {
 /// What all handles of one question share, so that they may end in any order.
 struct Levels {
     name: String,
-    directory: String,
     levels: Vec<Vec<LiveFile>>,
 }
 
@@ -50,10 +49,7 @@ impl Levels {
             let level = file.level;
             levels[level].push(file);
         }
-        let directory = db.db.path().to_string_lossy().into_owned();
-        give(rocksdb_column_family_metadata_t {
-            family: Arc::new(Self { name: family.name().to_owned(), directory, levels }),
-        })
+        give(rocksdb_column_family_metadata_t { family: Arc::new(Self { name: family.name().to_owned(), levels }) })
     }
 
     fn level(&self, level: usize) -> &[LiveFile] {
@@ -177,7 +173,7 @@ c_functions! {
     /// Its directory, from `malloc`.
     fn rocksdb_sst_file_metadata_get_directory(file: *mut rocksdb_sst_file_metadata_t) -> *mut c_char {
         // SAFETY: the contract.
-        unsafe { file.as_ref() }.map_or(null_mut(), |file| new_text(&file.family.directory))
+        unsafe { table(file) }.map_or(null_mut(), |file| new_text(&file.directory.to_string_lossy()))
     }
 
     /// Its bytes.

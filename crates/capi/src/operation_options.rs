@@ -37,7 +37,7 @@ pub struct rocksdb_flushoptions_t {
 /// How to compact by hand.
 #[derive(Default)]
 pub struct rocksdb_compactoptions_t {
-    options: CompactRangeOptions,
+    pub(crate) options: CompactRangeOptions,
     kept: Kept,
 }
 
@@ -527,8 +527,6 @@ kept_options! {
 
 kept_options! {
     for rocksdb_compactoptions_t:
-    asks target_path_id: c_int = 0,
-        rocksdb_compactoptions_set_target_path_id / rocksdb_compactoptions_get_target_path_id;
     hint allow_write_stall: c_uchar = 0,
         rocksdb_compactoptions_set_allow_write_stall / rocksdb_compactoptions_get_allow_write_stall;
     hint max_subcompactions: c_int = 0,

@@ -12,7 +12,7 @@ use crate::rate_limiter::rocksdb_ratelimiter_t;
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 
 unbuilt_types! {
-    rocksdb_column_family_metadata_options_t, rocksdb_compaction_options_t, rocksdb_dbpath_t,
+    rocksdb_column_family_metadata_options_t, rocksdb_compaction_options_t,
     rocksdb_envoptions_t, rocksdb_fifo_compaction_options_t, rocksdb_file_checksum_gen_factory_t,
     rocksdb_livefiles_storage_info_options_t, rocksdb_livefiles_storage_info_t, rocksdb_logger_t,
     rocksdb_sst_file_manager_t, rocksdb_sst_partitioner_factory_t, rocksdb_universal_compaction_options_t,
@@ -207,8 +207,6 @@ not_built! {
     ) -> bool = neutral;
     fn rocksdb_sst_file_manager_get_total_size(sfm: *mut rocksdb_sst_file_manager_t) -> u64 = neutral;
     fn rocksdb_sst_file_manager_get_total_trash_size(sfm: *mut rocksdb_sst_file_manager_t) -> u64 = neutral;
-    fn rocksdb_dbpath_create(path: *const c_char, target_size: u64) -> *mut rocksdb_dbpath_t = handle;
-    fn rocksdb_dbpath_destroy(dbpath: *mut rocksdb_dbpath_t) = destroy;
     fn rocksdb_envoptions_create() -> *mut rocksdb_envoptions_t = handle;
     fn rocksdb_envoptions_destroy(opt: *mut rocksdb_envoptions_t) = destroy;
     fn rocksdb_envoptions_set_rate_limiter(

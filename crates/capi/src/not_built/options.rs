@@ -1,7 +1,7 @@
 //! Options of databases and column families that name what is not built.
 
 use super::files::{
-    rocksdb_dbpath_t, rocksdb_fifo_compaction_options_t, rocksdb_file_checksum_gen_factory_t, rocksdb_logger_t,
+    rocksdb_fifo_compaction_options_t, rocksdb_file_checksum_gen_factory_t, rocksdb_logger_t,
     rocksdb_sst_file_manager_t, rocksdb_sst_partitioner_factory_t, rocksdb_universal_compaction_options_t,
 };
 use super::not_built;
@@ -20,12 +20,6 @@ not_built! {
     fn rocksdb_options_set_compaction_filter_factory(
         options: *mut rocksdb_options_t, compactionfilterfactory: *mut rocksdb_compactionfilterfactory_t,
     ) = refuse(compactionfilterfactory);
-    fn rocksdb_options_set_db_paths(
-        options: *mut rocksdb_options_t, path_values: *mut *const rocksdb_dbpath_t, num_paths: usize,
-    ) = refuse;
-    fn rocksdb_options_set_cf_paths(
-        options: *mut rocksdb_options_t, path_values: *mut *const rocksdb_dbpath_t, num_paths: usize,
-    ) = refuse;
     fn rocksdb_options_set_info_log(options: *mut rocksdb_options_t, logger: *mut rocksdb_logger_t) = refuse;
     fn rocksdb_options_get_info_log(opt: *mut rocksdb_options_t) -> *mut rocksdb_logger_t = neutral;
     fn rocksdb_options_set_file_checksum_gen_factory(

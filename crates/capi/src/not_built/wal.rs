@@ -48,11 +48,9 @@ not_built! {
     fn rocksdb_wal_files_destroy(files: *mut rocksdb_wal_files_t) = destroy;
     fn rocksdb_options_set_wal_filter(options: *mut rocksdb_options_t, walfilter: *mut rocksdb_walfilter_t) = refuse;
     fn rocksdb_options_clear_wal_filter(options: *mut rocksdb_options_t) = refuse;
-    fn rocksdb_options_set_wal_dir(options: *mut rocksdb_options_t, argument1: *const c_char) = refuse;
     fn rocksdb_walfilter_create(
         state: *mut c_void, destructor: Destructor, column_family_log_number_map: *const c_void,
         log_record_found: *const c_void, name: *const c_void,
     ) -> *mut rocksdb_walfilter_t = handle(state, destructor);
     fn rocksdb_walfilter_destroy(walfilter: *mut rocksdb_walfilter_t) = destroy;
-    fn rocksdb_options_get_wal_dir(opt: *mut rocksdb_options_t, size: *mut usize) -> *const c_char = neutral(size);
 }

@@ -96,6 +96,11 @@ fn more_reads() {
 }
 
 #[test]
+fn paths() {
+    check("paths");
+}
+
+#[test]
 fn environments() {
     check("environments");
 }
