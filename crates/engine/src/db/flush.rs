@@ -348,12 +348,12 @@ impl DbCore {
 
     /// Switches the memtables of `ids` and, when `wait`, returns when what they held is in tables.
     pub(crate) fn flush_families(self: &Arc<Self>, ids: &[u32], wait: bool) -> Result<()> {
-        let (targets, released) = self.exclusively(|core| -> Result<(Vec<(u32, u64)>, Vec<FileNumber>)> {
+        let (targets, released) = self.exclusively(|core| -> Result<(FlushTargets, Vec<FileNumber>)> {
             let mut state = core.state.lock();
             state.error.check()?;
             core.switch_memtables(&mut state, ids)?;
             let released = core.release_logs(&mut state)?;
-            let mut targets = Vec::new();
+            let mut targets = FlushTargets::new();
             for id in ids {
                 if let Some(family) = state.families.get_mut(id) {
                     family.is_flush_requested = !family.immutable.is_empty();
@@ -382,6 +382,9 @@ impl DbCore {
         }
     }
 }
+
+/// Families, and how many memtables of each a flush waits for.
+type FlushTargets = Vec<(u32, u64)>;
 
 /// A change of the tree that may let logs go.
 #[derive(Clone, Copy, Debug)]

@@ -78,7 +78,7 @@ pub struct Draw {
 
 impl Draw {
     pub fn new(seed: u64) -> Self {
-        let mut random = Random::new(seed ^ 0x00D2_A4);
+        let mut random = Random::new(seed ^ 0x0000_D2A4);
         let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
         Self {
             avoid_flush_during_recovery: one_of(&[0, 1]) == 1,
