@@ -4,10 +4,10 @@ use crate::handle::give;
 use crate::memory::{array, put, text};
 use crate::options::{not_built, out_of_range, rocksdb_options_t, set};
 use ferrock::Result;
-use ferrock::options::CompactionPriority;
 use ferrock::options::{
     CacheOptions, CompactionStyle, CompressionType, FilterPolicy, InfoLogLevel, TableBlockCache, WalRecoveryMode,
 };
+use ferrock::options::{CompactionPriority, DB_OPTIONS_WITHOUT_EFFECT};
 use ferrock_table::BlockBasedTableOptions;
 use ferrock_table::options::DataBlockIndexType;
 use std::ffi::{CString, c_char, c_int};
@@ -297,7 +297,7 @@ c_functions! {
         unsafe { ask(options, |options| options.statistics_level.unwrap_or(0)) }
     }
 
-    /// A directory for the LOG. Another than the database's is not built: the open refuses it.
+    /// A directory for the LOG. It stays in the database's own, which the open notes.
     fn rocksdb_options_set_db_log_dir(options: *mut rocksdb_options_t, path: *const c_char) {
         // SAFETY: the contract.
         unsafe { keep_text(options, "db_log_dir", path) };
@@ -309,7 +309,7 @@ c_functions! {
         unsafe { text_of(options, "db_log_dir", length) }
     }
 
-    /// The name that tables get of their host. Another than the machine's own is not built: the open refuses it.
+    /// The name that tables get of their host. It has no effect, which the open notes.
     fn rocksdb_options_set_db_host_id(options: *mut rocksdb_options_t, host: *const c_char) {
         // SAFETY: the contract.
         unsafe { keep_text(options, "db_host_id", host) };
@@ -321,7 +321,7 @@ c_functions! {
         unsafe { text_of(options, "db_host_id", length) }
     }
 
-    /// Hours of little use, for compactions. They are not built: the open refuses them.
+    /// Hours of little use, for compactions. They have no effect, which the open notes.
     fn rocksdb_options_set_daily_offpeak_time_utc(options: *mut rocksdb_options_t, hours: *const c_char) {
         // SAFETY: the contract.
         unsafe { keep_text(options, "daily_offpeak_time_utc", hours) };
@@ -356,7 +356,7 @@ fn default_text(option: &str) -> &'static std::ffi::CStr {
     if option == "db_host_id" { c"__hostname__" } else { c"" }
 }
 
-/// Keeps a text; another than the default is refused by the open.
+/// Keeps a text, for the getter and as a hint for the open.
 ///
 /// # Safety
 /// The contract.
@@ -368,11 +368,10 @@ unsafe fn keep_text(options: *mut rocksdb_options_t, option: &'static str, value
         set(options, option, |options| {
             let value = value?;
             options.texts.remove(option);
-            if value.as_bytes() == default_text(option).to_bytes() {
-                return Ok(());
+            if value.as_bytes() != default_text(option).to_bytes() {
+                options.texts.insert(option, CString::new(value).unwrap_or_default());
             }
-            options.texts.insert(option, CString::new(value).unwrap_or_default());
-            Err(not_built(option, value))
+            options.db.passthrough.set(DB_OPTIONS_WITHOUT_EFFECT, option, value).map(drop)
         });
     }
 }

@@ -215,8 +215,12 @@ static void test_presets(const char* path) {
   rocksdb_options_set_daily_offpeak_time_utc(options, "01:00-02:00");
   IS(rocksdb_options_get_daily_offpeak_time_utc(options, &length), "01:00-02:00");
 #if HERE
-  CHECK(!rocksdb_open(options, path, &err));
-  FAILED("Not implemented: ", "is not built yet");
+  db = rocksdb_open(options, path, &err);
+  OK();
+  char* notes = rocksdb_property_value(db, "ferrock.options-without-effect");
+  CHECK(notes && strstr(notes, "db_log_dir = /somewhere has no effect"));
+  rocksdb_free(notes);
+  rocksdb_close(db);
   rocksdb_options_optimize_universal_style_compaction(options, 64 << 20);
 #endif
   rocksdb_options_destroy(options);

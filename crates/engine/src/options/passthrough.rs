@@ -34,7 +34,9 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("best_efforts_recovery", "false"),
     ("bgerror_resume_retry_interval", "1000000"),
     ("compaction_verify_record_count", "true"),
+    ("daily_offpeak_time_utc", ""),
     ("db_host_id", "__hostname__"),
+    ("db_log_dir", ""),
     ("delete_obsolete_files_period_micros", "21600000000"),
     ("dump_malloc_stats", "false"),
     ("enable_pipelined_write", "false"),
@@ -172,7 +174,9 @@ const HINTS: &[&str] = &[
     "compaction_options_fifo",
     "compaction_options_universal",
     "compaction_verify_record_count",
+    "daily_offpeak_time_utc",
     "db_host_id",
+    "db_log_dir",
     "default_temperature",
     "default_write_temperature",
     "delete_obsolete_files_period_micros",
@@ -253,6 +257,7 @@ const MUTABLE: &[&str] = &[
     "compaction_options_fifo",
     "compaction_options_universal",
     "compression_manager",
+    "daily_offpeak_time_utc",
     "default_write_temperature",
     "delete_obsolete_files_period_micros",
     "enable_blob_files",
@@ -299,7 +304,6 @@ pub(crate) const NEVER_WRITTEN: &[DefaultText] = &[
     ("blob_cache", "nullptr"),
     ("block_cache_compressed", "nullptr"),
     ("compaction_service", "nullptr"),
-    ("daily_offpeak_time_utc", ""),
     ("env", "nullptr"),
     ("info_log", "nullptr"),
     ("persistent_cache", "nullptr"),
@@ -339,7 +343,7 @@ const LATER_DEFAULTS: &[DefaultText] = &[
     ),
 ];
 
-/// Options that RocksDB 7.8 does not know. Its tools refuse an OPTIONS file with a name they do not know, so these are
+/// Options that RocksDB 7.8 does not know, and paths, which it does not take empty. Its tools refuse an OPTIONS file with a name they do not know, so these are
 /// written only where they differ from their defaults: a database stays open to the releases that can read its tables.
 const NEWER_THAN_7_8: &[&str] = &[
     "async_wal_precreate",
@@ -351,6 +355,8 @@ const NEWER_THAN_7_8: &[&str] = &[
     "cf_allow_ingest_behind",
     "compaction_verify_record_count",
     "compression_manager",
+    "daily_offpeak_time_utc",
+    "db_log_dir",
     "decouple_partitioned_filters",
     "default_temperature",
     "default_write_temperature",
@@ -503,6 +509,17 @@ fn is_part_of(text: &str, whole: &str) -> bool {
     fields.iter().all(|field| whole.contains(field))
 }
 
+/// True for `HH:mm-HH:mm` of two times.
+fn is_time_range(text: &str) -> bool {
+    let minute_of = |time: &str| {
+        let (hours, minutes) = time.split_once(':')?;
+        let number = |digits: &str, below: u32| digits.parse::<u32>().ok().filter(|n| digits.len() == 2 && *n < below);
+        Some(number(hours, 24)? * 60 + number(minutes, 60)?)
+    };
+    let times = text.split_once('-').map(|(from, to)| (minute_of(from), minute_of(to)));
+    times.is_some_and(|(from, to)| from.is_some() && to.is_some() && from != to)
+}
+
 /// True for a text that is of the kind of the default of an option: a number for a number, a known name for a name.
 fn is_value(name: &str, text: &str, default: &str) -> bool {
     let is_one_of = |names: &[&str]| names.contains(&text);
@@ -515,6 +532,7 @@ fn is_value(name: &str, text: &str, default: &str) -> bool {
         "lowest_used_cache_tier" => is_one_of(&["kVolatileTier", "kVolatileCompressedTier", "kNonVolatileBlockTier"]),
         "prepopulate_blob_cache" => is_one_of(&["kDisable", "kFlushOnly"]),
         "blob_compression_type" | "wal_compression" => CompressionType::parse_option(text).is_some(),
+        "daily_offpeak_time_utc" => is_time_range(text),
         _ if name.ends_with("_temperature") => is_one_of(TEMPERATURES),
         _ if default.starts_with('{') => parse_struct(text).is_ok(),
         _ if bool::parse_option(default).is_some() && default.len() > 1 => bool::parse_option(text).is_some(),
@@ -550,6 +568,8 @@ mod tests {
             ("delete_obsolete_files_period_micros", "0"),
             ("enable_pipelined_write", "1"),
             ("lowest_used_cache_tier", "kVolatileTier"),
+            ("daily_offpeak_time_utc", "08:30-19:00"),
+            ("db_log_dir", "/var/log/db"),
         ] {
             assert!(kept.set(DB_OPTIONS, name, text).unwrap(), "{name}");
             assert_eq!(kept.get(DB_OPTIONS, name).as_deref(), Some(text));
@@ -562,11 +582,14 @@ mod tests {
         assert!(kept.set(COLUMN_FAMILY_OPTIONS, "memtable_factory", "vector:10").unwrap());
         assert!(kept.set(COLUMN_FAMILY_OPTIONS, "memtable_factory", "skip_list").unwrap());
         assert!(kept.set(DB_OPTIONS, "use_fsync", "0").unwrap());
-        assert_eq!(kept.iter().count(), 6, "back at their defaults: {kept:?}");
+        assert_eq!(kept.iter().count(), 8, "back at their defaults: {kept:?}");
         for (name, text) in [
             ("use_fsync", "perhaps"),
             ("max_background_compactions", "many"),
             ("metadata_write_temperature", "kLukewarm"),
+            ("daily_offpeak_time_utc", "8:30-19"),
+            ("daily_offpeak_time_utc", "08:30-24:00"),
+            ("daily_offpeak_time_utc", "08:30-08:30"),
             ("WAL_ttl_seconds", "x"),
         ] {
             let error = kept.set(DB_OPTIONS, name, text).unwrap_err();
