@@ -1,6 +1,8 @@
 //! Any library with RocksDB's C interface: the real one, or Ferrock's.
 
-use crate::engine::{Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow};
+use crate::engine::{
+    Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, table_directories,
+};
 use crate::library::{Functions, Object, c_text};
 use crate::settings::{FamilySettings, Settings};
 use std::ffi::{CString, c_char, c_int};
@@ -83,6 +85,21 @@ impl CEngine {
         Ok(OpenOptions { names: FAMILIES.iter().map(|name| c_text(name)).collect::<Outcome<_>>()?, db, families })
     }
 
+    /// No OPTIONS file has these.
+    fn set_table_directories(&self, options: &Owned, directory: &Path) -> Outcome<()> {
+        let f = self.functions;
+        let mut paths = Vec::new();
+        for (path, bytes) in table_directories(directory) {
+            let text = c_text(path.to_str().ok_or("the path is not UTF-8")?)?;
+            // SAFETY: the text ends with a zero, and is copied.
+            paths.push(Owned { object: unsafe { (f.dbpath_create)(text.as_ptr(), bytes) }, destroy: f.dbpath_destroy });
+        }
+        let handles: Vec<Object> = paths.iter().map(|path| path.object).collect();
+        // SAFETY: the list has so many members, which are copied.
+        unsafe { (f.options_set_db_paths)(options.object, handles.as_ptr(), handles.len()) };
+        Ok(())
+    }
+
     /// The directory's OPTIONS file; a name that the library does not know is an error.
     fn latest_options(&self, directory: &CString, settings: &Settings) -> Outcome<OpenOptions> {
         let f = self.functions;
@@ -138,6 +155,7 @@ impl Engine for CEngine {
             OpenMode::Create => self.fresh_options(settings)?,
             OpenMode::ReadWrite | OpenMode::ReadOnly => self.latest_options(&path, settings)?,
         };
+        self.set_table_directories(&options.db, directory)?;
         let names: Vec<*const c_char> = options.names.iter().map(|name| name.as_ptr()).collect();
         let families: Vec<Object> = options.families.iter().map(|family| family.object).collect();
         let count = names.len() as c_int;

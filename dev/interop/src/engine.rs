@@ -4,7 +4,7 @@
 //! sides understand; errors are texts.
 
 use crate::settings::Settings;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The column families of every history.
 pub const FAMILIES: [&str; 2] = ["default", "second"];
@@ -91,4 +91,13 @@ pub trait Cursor {
     fn key(&self) -> &[u8];
     fn value(&self) -> &[u8];
     fn status(&self) -> Outcome<()>;
+}
+
+/// The first directory of tables, in the directory of the database, where it has several.
+pub const FIRST_TABLES: &str = "tables-a";
+
+/// The directories of tables, with the bytes that they should hold; none where all lie beside the other files.
+pub fn table_directories(directory: &Path) -> Vec<(PathBuf, u64)> {
+    let first = directory.join(FIRST_TABLES);
+    if first.is_dir() { vec![(first, 100_000), (directory.join("tables-b"), 0)] } else { Vec::new() }
 }

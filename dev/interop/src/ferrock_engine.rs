@@ -1,8 +1,10 @@
 //! Ferrock through its Rust interface.
 
-use crate::engine::{Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow};
+use crate::engine::{
+    Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, table_directories,
+};
 use crate::settings::{FamilySettings, Settings};
-use ferrock::options::{BottommostLevelCompaction, FilterPolicy, LoadedOptions, PrefixExtractor};
+use ferrock::options::{BottommostLevelCompaction, DbPath, FilterPolicy, LoadedOptions, PrefixExtractor};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Comparator, Db, DbOptions, FlushOptions, ReadOptions,
     Snapshot, WriteBatch, WriteOptions, options,
@@ -28,6 +30,7 @@ impl Engine for FerrockEngine {
         };
         let LoadedOptions { mut db, mut column_families, .. } = loaded;
         apply_db(&mut db, settings)?;
+        db.db_paths = table_directories(directory).into_iter().map(|(path, bytes)| DbPath::new(path, bytes)).collect();
         for (name, options) in &mut column_families {
             let number = FAMILIES.iter().position(|family| family == name);
             if let Some(settings) = number.and_then(|number| settings.families.get(number)) {

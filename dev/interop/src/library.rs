@@ -52,6 +52,9 @@ functions! {
         free: (Object);
         options_create: () -> Object;
         options_destroy: (Object);
+        options_set_db_paths: (Object, *const Object, usize);
+        dbpath_create: (*const c_char, u64) -> Object;
+        dbpath_destroy: (Object);
         get_options_from_string: (Object, *const c_char, Object, ErrorSlot);
         load_latest_options: (*const c_char, Object, c_uchar, Object, *mut Object, *mut usize, *mut *mut *mut c_char,
             *mut *mut Object, ErrorSlot);

@@ -6,7 +6,7 @@
 
 use crate::c_engine::CEngine;
 use crate::check::Checker;
-use crate::engine::{Database, Engine, FAMILIES, OpenMode, Outcome};
+use crate::engine::{Database, Engine, FAMILIES, FIRST_TABLES, OpenMode, Outcome};
 use crate::ferrock_engine::FerrockEngine;
 use crate::history::{End, History, Player, Step, Turn};
 use crate::model::Model;
@@ -62,7 +62,8 @@ pub fn play(job: Job) -> Outcome<bool> {
         job,
     };
     for number in 0..worker.history.turns.len() {
-        let turn = worker.history.turns[number].clone();
+        let mut turn = worker.history.turns[number].clone();
+        worker.place_files(number, &mut turn);
         worker.remember(&turn.settings);
         if number < worker.job.from_turn {
             worker.replay(&turn);
@@ -87,6 +88,26 @@ impl Worker {
         for step in &turn.steps {
             if let Step::Write(batch, _) = step {
                 self.model.apply(batch);
+            }
+        }
+    }
+
+    /// Logs, and tables of all families, lie in directories of their own in a family of seeds each.
+    fn place_files(&self, number: usize, turn: &mut Turn) {
+        if self.job.seed % 3 == 1 && !turn.is_read_only {
+            let logs = self.job.directory.join("logs").to_string_lossy().into_owned();
+            turn.settings.db.push(("wal_dir".to_owned(), logs));
+        }
+        if self.job.seed % 4 == 2 {
+            if number == 0 {
+                // The engines look for it.
+                let _ = std::fs::create_dir_all(self.job.directory.join(FIRST_TABLES));
+            }
+            for family in &mut turn.settings.families {
+                let dynamic = |(name, _): &&mut (String, String)| name == "level_compaction_dynamic_level_bytes";
+                if let Some((_, value)) = family.family.iter_mut().find(dynamic) {
+                    *value = "false".to_owned();
+                }
             }
         }
     }
