@@ -405,7 +405,10 @@ fn an_empty_batch_is_no_mark_of_an_earlier_recovery() {
         files.create_dir_all(Path::new("/data")).unwrap();
         drop(open(options(&files)).unwrap());
         let number: u64 = logs(&files).pop().unwrap()[..6].parse().unwrap();
-        write_log(&files, number, &[batch(1, Some("a")), batch(2, Some("b"))]);
+        write_log(&files, number, &[batch(1, Some("a")), batch(2, Some("b")), batch(3, Some("c"))]);
+        let first = Path::new(PATH).join(format!("{number:06}.log"));
+        let bytes = read_file(&files, &first).unwrap();
+        write_file_synced(&files, &first, &bytes[..bytes.len() - 1]).unwrap();
         write_log(&files, number + 100, &later);
         let db = open(options(&files)).unwrap();
         let found: String = contents(&db).unwrap()[&0].keys().map(|key| String::from_utf8_lossy(key)).collect();
