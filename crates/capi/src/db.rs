@@ -8,6 +8,7 @@ use crate::options::rocksdb_options_t;
 use ferrock::{ColumnFamily, Db, Error, ErrorKind, Result};
 use ferrock_format::file_name::{self, FileKind};
 use std::borrow::Cow;
+use ferrock_vfs::FileSystem;
 use std::ffi::{c_char, c_int, c_uchar};
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
@@ -153,7 +154,8 @@ fn open(
         Mode::ReadOnly { error_if_wal_file_exists } => {
             if error_if_wal_file_exists {
                 let logs = if db_options.wal_dir.is_empty() { path } else { Path::new(&db_options.wal_dir) };
-                refuse_wal_files(logs)?;
+                let files = db_options.components.file_system.clone();
+                refuse_wal_files(&*files.unwrap_or_else(ferrock_vfs::default_file_system), logs)?;
             }
             Db::open_read_only(path, db_options, Some(descriptors))?
         }
@@ -171,8 +173,8 @@ fn lock_error(error: Error) -> Error {
 }
 
 /// For a reader that wants everything to be in tables.
-fn refuse_wal_files(path: &Path) -> Result<()> {
-    let children = ferrock_vfs::default_file_system().children(path)?;
+fn refuse_wal_files(files: &dyn FileSystem, path: &Path) -> Result<()> {
+    let children = files.children(path)?;
     let logs = children.iter().filter_map(|name| file_name::parse(name)).filter(|name| name.kind == FileKind::Log);
     match logs.map(|name| name.number).max() {
         Some(number) => {
