@@ -308,6 +308,32 @@ pub(crate) fn not_built_program() -> String {
     program + "\n" + MAIN_HEAD + &calls + MAIN_END
 }
 
+/// A program that calls every function with nothing but null pointers and zeroes.
+pub(crate) fn null_program() -> String {
+    let handles = Handles { declared: declared() };
+    let mut program = "#include \"check.h\"\n\nint main(void) {\n".to_owned();
+    for (name, declaration) in &handles.declared {
+        let argument = |(ty, name): &(String, String)| match ty {
+            _ if name == "errptr" => "&err",
+            ty if ty.ends_with('*') || ty.ends_with("const") || ty.ends_with("_cb") || ty == "callback" => "NULL",
+            _ => "0",
+        };
+        let arguments: Vec<&str> = declaration.parameters.iter().map(argument).collect();
+        let call = format!("{name}({})", arguments.join(", "));
+        match handle_of(&declaration.gives) {
+            Some(handle) => {
+                let end = handles.end(handle, "given");
+                writeln!(program, "  {{\n  {handle}* given = (void*){call};\n  if (given) {{\n{end}  }}\n  }}")
+                    .unwrap();
+            }
+            None if declaration.gives == "char*" => writeln!(program, "  rocksdb_free({call});").unwrap(),
+            None => writeln!(program, "  {call};").unwrap(),
+        }
+        program.push_str("  rocksdb_free(err);\n  err = NULL;\n");
+    }
+    program + "  return 0;\n}\n"
+}
+
 /// What a function of a kind promises.
 fn promise(name: &str, kind: &Kind, given: Option<&str>, declaration: &Declaration) -> String {
     match (&kind.kind[..], given) {
