@@ -106,7 +106,8 @@ pub fn pick_manual(input: &PickerInput<'_>, request: &ManualRequest<'_>) -> Manu
     if input_level == 0 && input.running.uses_level_0() {
         return ManualChoice::Conflict;
     }
-    if input_level == output_level && !skip_made(&mut files, request.ignore_files_from) {
+    // In level 0 files overlap: one that came meanwhile must not part those that are merged.
+    if input_level > 0 && input_level == output_level && !skip_made(&mut files, request.ignore_files_from) {
         return ManualChoice::Done;
     }
     if input_level > 0 {
