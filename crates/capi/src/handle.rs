@@ -32,6 +32,15 @@ pub(crate) unsafe fn borrow<'a, T>(handle: *const T, what: &str) -> Result<&'a T
     unsafe { handle.as_ref() }.ok_or_else(|| null_handle(what))
 }
 
+/// As [`borrow`], to change what the handle is of.
+///
+/// # Safety
+/// As for [`borrow`], and nobody else uses it meanwhile.
+pub(crate) unsafe fn borrow_mut<'a, T>(handle: *mut T, what: &str) -> Result<&'a mut T> {
+    // SAFETY: as for this function.
+    unsafe { handle.as_mut() }.ok_or_else(|| null_handle(what))
+}
+
 /// As [`borrow`], with a default where null stands for it.
 ///
 /// # Safety

@@ -2,7 +2,7 @@
 
 use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
-use crate::handle::{borrow, borrow_or};
+use crate::handle::{borrow, borrow_mut, borrow_or};
 use crate::memory::bytes;
 use crate::operation_options::{DEFAULT_WRITE_OPTIONS, rocksdb_writeoptions_t};
 use crate::write_batch::rocksdb_writebatch_t;
@@ -166,14 +166,15 @@ c_fallible! {
         db.db.merge_cf(family, key, operand, options)
     }
 
-    /// Writes a batch atomically. The batch stays as it is.
+    /// Writes a batch atomically. The batch stays as it is, but for the sequence number of its first entry.
     fn rocksdb_write(
         db: *mut rocksdb_t,
         options: *const rocksdb_writeoptions_t,
         batch: *mut rocksdb_writebatch_t,
     ) {
         // SAFETY: the contract: nobody else uses the batch now.
-        let ((db, options), batch) = unsafe { (target(db, options)?, borrow(batch, "batch")?) };
-        db.db.write(batch.to_write()?, options)
+        let ((db, options), batch) = unsafe { (target(db, options)?, borrow_mut(batch, "batch")?) };
+        batch.check()?;
+        db.db.write_lent(&mut batch.batch, options)
     }
 }

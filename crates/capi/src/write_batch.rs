@@ -19,12 +19,9 @@ pub struct rocksdb_writebatch_t {
 }
 
 impl rocksdb_writebatch_t {
-    /// The batch, when all that was added to it is in it.
-    pub(crate) fn to_write(&self) -> Result<WriteBatch> {
-        match &self.error {
-            Some(error) => Err(error.clone()),
-            None => Ok(self.batch.clone()),
-        }
+    /// The first thing that went wrong, for what was added then is not in the batch.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.error.clone().map_or(Ok(()), Err)
     }
 
     /// Makes the batch one that cannot be written, unless it is one already.

@@ -744,3 +744,48 @@ fn merge_operands_count_once_while_tables_change() {
     is_done.store(true, Ordering::Release);
     readers.into_iter().chain(askers).for_each(|thread| thread.join().unwrap());
 }
+
+/// Whichever thread wrote it, led, let it insert for itself, or refused it.
+#[test]
+fn a_lent_batch_comes_back_with_the_number_of_its_first_entry() {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.components.file_system = Some(Arc::new(MemoryFileSystem::new()));
+    let db = Db::open("/db", options).unwrap();
+    let numbers: Vec<(u64, u64)> = std::thread::scope(|scope| {
+        let write = |thread: u8| {
+            let db = &db;
+            move || {
+                let mut numbers = Vec::new();
+                for round in 0..200u64 {
+                    let mut batch = WriteBatch::new();
+                    for entry in 0..=u64::from(thread) {
+                        batch.put(&[thread, round as u8, entry as u8], &[b'v'; 5000]).unwrap();
+                    }
+                    let before = batch.data().to_vec();
+                    db.write_lent(&mut batch, &WriteOptions::default()).unwrap();
+                    assert_eq!(batch.data()[8..], before[8..]);
+                    numbers.push((batch.sequence().0, u64::from(batch.count())));
+                }
+                numbers
+            }
+        };
+        let threads: Vec<_> = (0..4).map(|thread| scope.spawn(write(thread))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    // Each has its own numbers, one after the other.
+    let mut sorted = numbers;
+    sorted.sort_unstable();
+    let mut next = sorted[0].0;
+    for (first, count) in sorted {
+        assert_eq!(first, next);
+        next += count;
+    }
+    assert_eq!(db.latest_sequence_number().0, next - 1);
+    // What is refused has no number, and is as it was.
+    let mut batch = WriteBatch::new();
+    batch.merge(b"k", b"without an operator").unwrap();
+    let before = batch.data().to_vec();
+    assert!(db.write_lent(&mut batch, &WriteOptions::default()).is_err());
+    assert_eq!(batch.data(), before);
+}

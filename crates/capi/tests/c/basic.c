@@ -76,6 +76,10 @@ static void test_batches(void) {
   CHECK(rocksdb_writebatch_count(twin) == 8);
   rocksdb_write(db, wo, twin, &err);
   OK();
+  // A batch that was written begins with the number of its first entry.
+  uint64_t first = 0;
+  memcpy(&first, rocksdb_writebatch_data(twin, &length), 8);
+  CHECK(first + 7 == rocksdb_get_latest_sequence_number(db));
   GET(db, ro, "y", "2");
   size_t sum_length = 0;
   char* sum = rocksdb_get(db, ro, "batchsum", 8, &sum_length, &err);

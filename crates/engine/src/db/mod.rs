@@ -378,6 +378,15 @@ impl Db {
         self.core().write(batch, options)
     }
 
+    /// As [`write`](Self::write), but the batch stays the caller's, without a copy. Once it is written its
+    /// [`sequence`](WriteBatch::sequence) is the number of its first entry.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    pub fn write_lent(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
+        self.core().write_lent(batch, options)
+    }
+
     /// Sets the value of a key of the default family.
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + value.len() + 16);

@@ -39,9 +39,25 @@ pub(crate) enum WriteRequest {
         first: SequenceNumber,
         /// Generation of the families that the batch was checked against.
         checked: u64,
+        /// Where the batch goes when the request is done with; `None`: it is dropped.
+        home: Option<Arc<BatchHome>>,
     },
     /// To be alone: nobody writes while the one who brought this leads.
     Exclusive,
+}
+
+/// A batch that comes back from the queue, whichever thread was done with it.
+type BatchHome = Mutex<Option<WriteBatch>>;
+
+impl Drop for WriteRequest {
+    fn drop(&mut self) {
+        if let Self::Batch { batch, first, home: Some(home), .. } = self {
+            if first.0 != 0 {
+                batch.set_sequence(*first);
+            }
+            *home.lock() = Some(std::mem::take(batch));
+        }
+    }
 }
 
 /// What the members of a group share while they insert in parallel.
@@ -87,12 +103,35 @@ impl WriteGroup {
 impl DbCore {
     /// Writes a batch atomically.
     pub(crate) fn write(self: &Arc<Self>, batch: WriteBatch, options: &WriteOptions) -> Result<()> {
+        self.write_from(batch, None, options)
+    }
+
+    /// As [`write`](Self::write), but the batch stays the caller's, and has the number of its first entry.
+    pub(crate) fn write_lent(self: &Arc<Self>, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
+        let home = Arc::new(BatchHome::default());
+        let result = self.write_from(std::mem::take(batch), Some(Arc::clone(&home)), options);
+        // Empty only where the thread that had the batch panicked: then nothing of it was written.
+        if let Some(back) = home.lock().take() {
+            *batch = back;
+        }
+        result
+    }
+
+    fn write_from(
+        self: &Arc<Self>,
+        batch: WriteBatch,
+        home: Option<Arc<BatchHome>>,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        // From here on every return takes the batch home.
+        let mut request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked: 0, home };
         self.check_open()?;
         if options.sync && options.disable_wal {
             return Err(Error::invalid_argument("Sync writes has to enable WAL."));
         }
-        let checked = self.check_batch(&batch, options)?;
-        let request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked };
+        if let WriteRequest::Batch { batch, checked, .. } = &mut request {
+            *checked = self.check_batch(batch, options)?;
+        }
         match self.queue.join(request) {
             Role::Leader(guard, request) => self.lead(&guard, request),
             Role::Insert(request, group, inserter) => {

@@ -194,9 +194,10 @@ impl<W, G> Member<W, G> {
         }
     }
 
-    /// Tells the member how it went.
+    /// Tells the member how it went. Its work is dropped before: what that gives back is there when the member goes on.
     pub(crate) fn finish(mut self, verdict: Result<()>) {
         self.is_finished = true;
+        self.work = None;
         self.waiter.change(WaiterState::Verdict(verdict));
     }
 }
@@ -204,6 +205,7 @@ impl<W, G> Member<W, G> {
 impl<W, G> Drop for Member<W, G> {
     fn drop(&mut self) {
         if !self.is_finished {
+            self.work = None;
             let error = ferrock_base::Error::new(
                 ferrock_base::ErrorKind::Aborted,
                 "the writer that led this group failed before it came to this write",
