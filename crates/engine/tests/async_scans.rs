@@ -151,6 +151,18 @@ impl Layout {
         }
     }
 
+    /// True when parts of indexes and filters are in the cache: partitions are in any case.
+    fn caches_parts(&self) -> bool {
+        self.caches_index || self.is_partitioned
+    }
+
+    /// Nothing of indexes and filters is in a cache smaller than this.
+    fn caches_parts_from(&mut self, cache_bytes: usize) {
+        let has_room = self.cache_bytes >= cache_bytes;
+        self.caches_index &= has_room;
+        self.is_partitioned &= has_room;
+    }
+
     fn open(&self, file_system: Arc<dyn FileSystem>, path: &Path) -> Db {
         self.open_with(file_system, path, None)
     }
@@ -308,7 +320,7 @@ fn scans_read_what_iterators_read() {
         let mut random = Random::new(seed);
         let mut layout = Layout { max_open_files: -1, is_direct: true, ..Layout::random(&mut random) };
         // An index that is to be in the cache and has no room there is read again and again, by whoever.
-        layout.caches_index &= layout.cache_bytes >= 20_000;
+        layout.caches_parts_from(20_000);
         let dir = tempfile::tempdir().unwrap();
         let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::with_backend(None));
         fill(&layout.open(Arc::clone(&file_system), dir.path()), &mut random);
@@ -341,7 +353,7 @@ fn scans_read_what_iterators_read() {
             } else {
                 assert!(of_scan.0 <= of_iterator.0 && of_scan.1 <= of_iterator.1, "{}", what());
                 // An iterator that finds no room for what it reads of an index may read that again.
-                assert!(of_scan == of_iterator || layout.caches_index, "{}", what());
+                assert!(of_scan == of_iterator || layout.caches_parts(), "{}", what());
             }
         }
     }
@@ -387,7 +399,7 @@ fn a_scan_of_open_tables_takes_no_thread_of_the_database() {
     for seed in seeds() {
         let mut random = Random::new(seed);
         let mut layout = Layout { max_open_files: -1, ..Layout::random(&mut random) };
-        layout.caches_index &= layout.cache_bytes > 1 << 20;
+        layout.caches_parts_from(1 << 20);
         let dir = tempfile::tempdir().unwrap();
         let spawner = Arc::new(CountingSpawner::default());
         let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::with_backend(None));
@@ -397,7 +409,7 @@ fn a_scan_of_open_tables_takes_no_thread_of_the_database() {
         for _ in 0..30 {
             let mut wanted = random_options(&db, &layout, &mut random);
             // What a scan reads of indexes and filters is to stay with it.
-            wanted.0.fill_cache |= layout.caches_index;
+            wanted.0.fill_cache |= layout.caches_parts();
             scanned(scan_of(&db, &wanted, &mut random)).unwrap();
         }
         assert_eq!(spawner.0.load(Ordering::Relaxed), before, "seed {seed} {layout:?}");
