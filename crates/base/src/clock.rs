@@ -3,6 +3,7 @@
 use parking_lot::{Condvar, Mutex};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Tells time and waits.
@@ -17,6 +18,34 @@ pub trait Clock: Send + Sync + fmt::Debug {
     }
     /// Blocks the thread for `duration`.
     fn sleep(&self, duration: Duration);
+    /// Blocks the thread for `duration`, or until `alarm` rings. A ring since it was armed counts.
+    fn sleep_unless(&self, alarm: &Arc<Alarm>, duration: Duration) {
+        if !*alarm.is_rung.lock() {
+            self.sleep(duration);
+        }
+    }
+}
+
+/// Wakes a thread that sleeps by a clock before its time.
+///
+/// The sleeper arms it, looks whether there is a reason to sleep, and sleeps: a reason that ends in between rings.
+#[derive(Debug, Default)]
+pub struct Alarm {
+    is_rung: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Alarm {
+    /// Forgets the rings so far.
+    pub fn arm(&self) {
+        *self.is_rung.lock() = false;
+    }
+
+    /// Wakes the sleeper, also one that is only about to sleep.
+    pub fn ring(&self) {
+        *self.is_rung.lock() = true;
+        self.changed.notify_all();
+    }
 }
 
 /// The machine's clock.
@@ -53,6 +82,12 @@ impl Clock for SystemClock {
     fn sleep(&self, duration: Duration) {
         std::thread::sleep(duration);
     }
+    #[expect(clippy::disallowed_methods, reason = "this is where the machine's clock enters the engine")]
+    fn sleep_unless(&self, alarm: &Arc<Alarm>, duration: Duration) {
+        let Some(until) = Instant::now().checked_add(duration) else { return self.sleep(duration) };
+        let mut is_rung = alarm.is_rung.lock();
+        while !*is_rung && !alarm.changed.wait_until(&mut is_rung, until).timed_out() {}
+    }
 }
 
 /// A clock that moves only when told; sleepers wake when it passes their time.
@@ -60,19 +95,34 @@ impl Clock for SystemClock {
 pub struct ManualClock {
     now_us: Mutex<u64>,
     moved: Condvar,
+    /// Of threads that sleep until one rings or time has come.
+    alarms: Mutex<Vec<Arc<Alarm>>>,
+    sleepers: AtomicUsize,
 }
 
 impl ManualClock {
     /// Starts at `unix_us`.
     #[must_use]
     pub fn new(unix_us: u64) -> Self {
-        Self { now_us: Mutex::new(unix_us), moved: Condvar::new() }
+        Self { now_us: Mutex::new(unix_us), ..Self::default() }
     }
 
     /// Moves time forward.
     pub fn advance(&self, duration: Duration) {
         *self.now_us.lock() += u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         self.moved.notify_all();
+        for alarm in self.alarms.lock().iter() {
+            // A thread that holds this lock has looked at the time and does not wait yet.
+            let guard = alarm.is_rung.lock();
+            alarm.changed.notify_all();
+            drop(guard);
+        }
+    }
+
+    /// Threads that sleep by this clock now.
+    #[must_use]
+    pub fn sleepers(&self) -> usize {
+        self.sleepers.load(Ordering::Acquire)
     }
 }
 
@@ -86,8 +136,65 @@ impl Clock for ManualClock {
     fn sleep(&self, duration: Duration) {
         let mut now = self.now_us.lock();
         let until = now.saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
+        self.sleepers.fetch_add(1, Ordering::AcqRel);
         while *now < until {
             self.moved.wait(&mut now);
         }
+        self.sleepers.fetch_sub(1, Ordering::AcqRel);
+    }
+    fn sleep_unless(&self, alarm: &Arc<Alarm>, duration: Duration) {
+        let until = self.monotonic_us().saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
+        self.alarms.lock().push(Arc::clone(alarm));
+        self.sleepers.fetch_add(1, Ordering::AcqRel);
+        let mut is_rung = alarm.is_rung.lock();
+        while !*is_rung && self.monotonic_us() < until {
+            alarm.changed.wait(&mut is_rung);
+        }
+        drop(is_rung);
+        self.sleepers.fetch_sub(1, Ordering::AcqRel);
+        let mut alarms = self.alarms.lock();
+        if let Some(own) = alarms.iter().position(|other| Arc::ptr_eq(other, alarm)) {
+            alarms.swap_remove(own);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sleeps(clock: Arc<dyn Clock>, duration: Duration) -> (Arc<Alarm>, std::sync::mpsc::Receiver<()>) {
+        let alarm = Arc::new(Alarm::default());
+        let (own, (done, receiver)) = (Arc::clone(&alarm), std::sync::mpsc::channel());
+        #[expect(clippy::disallowed_methods, reason = "a test of what blocks a thread")]
+        std::thread::spawn(move || {
+            clock.sleep_unless(&own, duration);
+            let _ = done.send(());
+        });
+        (alarm, receiver)
+    }
+
+    #[test]
+    fn a_sleeper_wakes_when_its_alarm_rings_and_when_its_time_has_come() {
+        let clock = Arc::new(ManualClock::new(5));
+        let waits = |count: usize| {
+            while clock.sleepers() != count {
+                std::thread::yield_now();
+            }
+        };
+        let (_alarm, done) = sleeps(Arc::clone(&clock) as Arc<dyn Clock>, Duration::from_secs(1));
+        waits(1);
+        clock.advance(Duration::from_millis(999));
+        assert!(done.try_recv().is_err());
+        clock.advance(Duration::from_millis(1));
+        assert!(done.recv().is_ok());
+        waits(0);
+        for shared in [Arc::clone(&clock) as Arc<dyn Clock>, SystemClock::shared()] {
+            let (alarm, done) = sleeps(shared, Duration::from_secs(3600));
+            alarm.ring();
+            assert!(done.recv().is_ok());
+        }
+        let alarm = Arc::new(Alarm::default());
+        SystemClock::default().sleep_unless(&alarm, Duration::from_millis(1));
     }
 }

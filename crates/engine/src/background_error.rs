@@ -13,9 +13,15 @@
 //! soft and the hard states. A fatal one stays until the database is reopened: writing on
 //! would bury the damage.
 //!
+//! Of those that `resume` leaves, the ones with a cause that passes are left without a call:
+//! a full device, a memory limit, a lack of descriptors or of other resources. A device that
+//! answers with an error is not asked again behind the caller's back. RocksDB's table differs:
+//! there an I/O error that is not marked as retryable is fatal.
+//!
 //! The first error stands until a more severe one comes.
 
 use ferrock_base::{Error, ErrorKind};
+use std::io::ErrorKind as IoKind;
 
 /// What was being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +62,8 @@ pub(crate) fn severity(reason: Reason, kind: ErrorKind) -> Severity {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BackgroundError {
     standing: Option<(Error, Severity)>,
+    /// A thread tries to leave the state.
+    is_recovering: bool,
     count: u64,
 }
 
@@ -80,7 +88,10 @@ impl BackgroundError {
             None => Ok(()),
             Some((error, severity)) => {
                 let remedy = match severity {
-                    Severity::Soft | Severity::Hard => "writes are stopped; remove the cause, then call resume()",
+                    _ if self.is_recovering => "writes are stopped, and accepted again when the cause is gone",
+                    Severity::Soft | Severity::Hard => {
+                        "writes are stopped; remove the cause, then resume or reopen the database"
+                    }
                     Severity::Fatal => "writes are stopped until the database is reopened",
                 };
                 Err(error.clone().context(remedy))
@@ -98,6 +109,21 @@ impl BackgroundError {
         self.standing.as_ref().is_some_and(|(_, severity)| *severity < Severity::Fatal)
     }
 
+    /// True when the cause may pass, and leaving the state without a call is safe.
+    pub(crate) fn is_passing(&self) -> bool {
+        self.is_resumable() && self.standing().is_some_and(passes)
+    }
+
+    /// True while a thread tries to leave the state.
+    pub(crate) fn is_recovering(&self) -> bool {
+        self.is_recovering
+    }
+
+    /// A thread begins or ends to try.
+    pub(crate) fn set_recovering(&mut self, is_recovering: bool) {
+        self.is_recovering = is_recovering;
+    }
+
     /// Ends the state.
     pub(crate) fn clear(&mut self) {
         self.standing = None;
@@ -106,6 +132,21 @@ impl BackgroundError {
     /// Errors noticed since the database opened.
     pub(crate) fn count(&self) -> u64 {
         self.count
+    }
+}
+
+/// True for errors whose cause may pass without the device being at fault.
+fn passes(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::NoSpace | ErrorKind::MemoryLimit => true,
+        ErrorKind::Io => {
+            error.is_out_of_descriptors()
+                || matches!(
+                    error.io_kind(),
+                    Some(IoKind::Interrupted | IoKind::WouldBlock | IoKind::OutOfMemory | IoKind::TimedOut)
+                )
+        }
+        _ => false,
     }
 }
 
@@ -120,9 +161,13 @@ mod tests {
         let full = Error::new(ErrorKind::NoSpace, "disk full");
         assert!(state.set(Reason::Flush, &full));
         assert!(!state.set(Reason::Compaction, &Error::new(ErrorKind::Io, "other")));
-        assert!(state.check().unwrap_err().to_string().contains("resume()"));
+        assert!(state.is_passing());
+        assert!(state.check().unwrap_err().to_string().contains("resume or reopen"));
+        state.set_recovering(true);
+        assert!(state.check().unwrap_err().to_string().contains("accepted again when the cause is gone"));
+        state.set_recovering(false);
         assert!(state.set(Reason::Compaction, &Error::corruption("bad block")));
-        assert!(!state.is_resumable());
+        assert!(!state.is_resumable() && !state.is_passing());
         assert_eq!(state.count(), 3);
         state.clear();
         assert!(state.check().is_ok());

@@ -31,7 +31,7 @@ pub use db::{
 pub use ferrock_base::byte_text;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};
 pub use ferrock_format::write_batch::WriteBatch;
-pub use listener::{CompactionEvent, EventListener, FlushEvent};
+pub use listener::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
 pub use options::{ColumnFamilyOptions, CompactRangeOptions, DbOptions, FlushOptions, ReadOptions, WriteOptions};
 pub use snapshot::Snapshot;
 

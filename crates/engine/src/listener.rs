@@ -32,6 +32,15 @@ pub struct CompactionEvent {
     pub is_trivial_move: bool,
 }
 
+/// The end of a background-error state, or of the attempts to leave it.
+#[derive(Clone, Debug)]
+pub struct ErrorRecoveryEvent {
+    /// The error for which writes were stopped.
+    pub old_error: Error,
+    /// The error for which they still are; `None` when they are accepted again.
+    pub new_error: Option<Error>,
+}
+
 /// Hears of what happens in the background. Called without locks held; a slow listener slows the job it listens to.
 pub trait EventListener: Send + Sync {
     /// A flush ended.
@@ -50,6 +59,12 @@ pub trait EventListener: Send + Sync {
     fn on_background_error(&self, error: &Error) {
         let _ = error;
     }
-    /// The database accepts writes again.
-    fn on_error_recovery_completed(&self) {}
+    /// The database begins to try, without a call, to leave the background-error state.
+    fn on_error_recovery_begin(&self, error: &Error) {
+        let _ = error;
+    }
+    /// The database accepts writes again, or it stopped trying.
+    fn on_error_recovery_end(&self, event: &ErrorRecoveryEvent) {
+        let _ = event;
+    }
 }

@@ -180,8 +180,10 @@ impl DbCore {
         }
         let mut state = self.state.lock();
         self.changed.notify_all();
+        self.resume_alarm.ring();
         while state.running_flushes > 0
             || state.running_compactions > 0
+            || state.error.is_recovering()
             || state.running_manual > 0
             || state.running_cleanups > 0
         {

@@ -5,7 +5,7 @@
 //! write.rs      batch -> queue -> log -> memtable                          room.rs       full memtables, new logs
 //! read.rs       key -> memtables -> tables; iterators                      flush.rs      immutable memtables -> level 0
 //! compact.rs    choice -> job -> new tables                                manual.rs     flush, compact_range
-//! resume.rs     background errors, and the way back to writing
+//! resume.rs     background errors, and the way back to writing                auto_resume.rs the same without a call
 //! background.rs which job runs when                                        obsolete.rs   files nobody needs
 //! families.rs   create, drop, list                                         properties.rs what a person may ask
 //! pause.rs      no jobs for a while                                        approximate.rs sizes by the index
@@ -31,6 +31,7 @@ mod async_get;
 mod async_multi_get;
 mod async_scan;
 mod async_search;
+mod auto_resume;
 mod background;
 mod cache_stats;
 mod compact;
@@ -74,7 +75,8 @@ use crate::write::controller::WriteController;
 use crate::write::queue::WriteQueue;
 use crate::write::wal::Wal;
 use arc_swap::ArcSwap;
-use ferrock_base::clock::Clock;
+use auto_resume::AutoResume;
+use ferrock_base::clock::{Alarm, Clock};
 use ferrock_base::thread::{Job, Spawner, ThreadPool};
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, SequenceNumber};
 use ferrock_format::write_batch::WriteBatch;
@@ -83,11 +85,12 @@ use ferrock_table::{ReadSample, ReadTier, TableBlockCache, TableReader};
 use ferrock_vfs::{FileLock, FileSystem, RandomAccessOptions, ReadContext};
 use openings::Openings;
 use parking_lot::{Condvar, Mutex};
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 pub use async_get::GetAsync;
 pub use async_multi_get::MultiGetAsync;
@@ -160,6 +163,7 @@ pub(crate) struct State {
     /// Callers that want no background work now.
     pub(crate) pauses: usize,
     pub(crate) next_job_id: u64,
+    pub(crate) auto_resume: AutoResume,
 }
 
 /// Everything an open database is made of.
@@ -212,6 +216,10 @@ pub(crate) struct DbCore {
     /// When statistics were last dumped into the LOG, in monotonic microseconds.
     pub(crate) last_stats_dump_us: AtomicU64,
     pub(crate) option_notes: Mutex<Vec<String>>,
+    /// Wakes the thread that waits for its next attempt to leave a background error.
+    resume_alarm: Arc<Alarm>,
+    /// For jobs that begin where only a reference is at hand.
+    this: Weak<DbCore>,
     lock: Mutex<Option<Box<dyn FileLock>>>,
 }
 

@@ -10,6 +10,7 @@
 //! tree makes the open fail, instead of an empty family whose tables then count as
 //! obsolete.
 
+use super::auto_resume::AutoResume;
 use super::log_blobs::LogBlobs;
 use super::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
 use super::openings::{Openings, helper_threads};
@@ -43,8 +44,8 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Weak};
 
 /// Bytes of the block cache that a database gets when its options name none.
 const DEFAULT_BLOCK_CACHE_BYTES: usize = 32 << 20;
@@ -295,6 +296,7 @@ impl Opener {
             }
         }
         core.schedule(&mut state);
+        core.allow_auto_resume(&mut state);
         drop(state);
         core.handles(names)
     }
@@ -420,7 +422,7 @@ impl Opener {
             expected_bytes: self.families.first().map_or(0, |(_, options)| options.write_buffer_size as u64 * 11 / 10),
         };
         let places = Arc::new(FilePlaces::new(self.path.clone(), logs, &self.options.db_paths));
-        let core = Arc::new(DbCore {
+        let core = Arc::new_cyclic(|this| DbCore {
             path: self.path.clone(),
             places: Arc::clone(&places),
             is_read_only,
@@ -459,6 +461,7 @@ impl Opener {
                 running_cleanups: 0,
                 pauses: 0,
                 next_job_id: 1,
+                auto_resume: AutoResume::default(),
             }),
             changed: Condvar::new(),
             families: ArcSwap::from_pointee(FamilyMap::default()),
@@ -473,6 +476,8 @@ impl Opener {
             statistics: Statistics::default(),
             option_notes: Mutex::new(self.notes.clone()),
             lock: Mutex::new(lock),
+            resume_alarm: Arc::default(),
+            this: Weak::clone(this),
             options: ArcSwap::from_pointee(self.options.clone()),
         });
         core.adopt_families();

@@ -17,8 +17,9 @@ use super::flush::WrittenTables;
 use super::{DbCore, State};
 use crate::background_error::Reason;
 use crate::column_family::ColumnFamilyData;
+use crate::listener::{ErrorRecoveryEvent, FlushEvent};
 use ferrock_base::compaction_filter::TableFileCreationReason;
-use ferrock_base::{FileNumber, Result, SequenceNumber};
+use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_memtable::MemTable;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ use std::sync::atomic::Ordering;
 
 /// What an attempt to leave the error came to, when it did not fail.
 enum Attempt {
-    Done,
+    /// Writes are accepted again; the error for which they were not.
+    Done(Error),
     /// There is no error any more.
     NoError,
     /// A job began since they were waited for.
@@ -43,7 +45,7 @@ struct FamilyFlush {
 
 impl DbCore {
     /// Enters, or deepens, the background-error state. The caller must not hold `state`.
-    pub(crate) fn set_background_error(&self, reason: Reason, error: &ferrock_base::Error) {
+    pub(crate) fn set_background_error(&self, reason: Reason, error: &Error) {
         let has_changed = self.note_background_error(&mut self.state.lock(), reason, error);
         if has_changed {
             self.listeners.iter().for_each(|listener| listener.on_background_error(error));
@@ -51,17 +53,19 @@ impl DbCore {
     }
 
     /// As [`set_background_error`](Self::set_background_error); the listeners are the caller's business.
-    pub(crate) fn set_background_error_locked(&self, state: &mut State, reason: Reason, error: &ferrock_base::Error) {
+    pub(crate) fn set_background_error_locked(&self, state: &mut State, reason: Reason, error: &Error) {
         self.note_background_error(state, reason, error);
     }
 
     /// Returns true when the state changed.
-    fn note_background_error(&self, state: &mut State, reason: Reason, error: &ferrock_base::Error) -> bool {
+    fn note_background_error(&self, state: &mut State, reason: Reason, error: &Error) -> bool {
         let has_changed = state.error.set(reason, error);
         if has_changed {
             self.has_background_error.store(true, Ordering::Release);
             self.info_log.error(|| format!("writes stop after a failed {reason:?}: {error}"));
+            self.controller.wake_sleeper();
         }
+        self.begin_auto_resume(state);
         self.changed.notify_all();
         has_changed
     }
@@ -84,11 +88,17 @@ impl DbCore {
             match self.exclusively(Self::try_resume)?? {
                 Attempt::JobsRun => {}
                 Attempt::NoError => return Ok(()),
-                Attempt::Done => break,
+                Attempt::Done(old_error) => {
+                    self.tell_recovery_end(old_error, None);
+                    return Ok(());
+                }
             }
         }
-        self.listeners.iter().for_each(|listener| listener.on_error_recovery_completed());
-        Ok(())
+    }
+
+    pub(super) fn tell_recovery_end(&self, old_error: Error, new_error: Option<Error>) {
+        let event = ErrorRecoveryEvent { old_error, new_error };
+        self.listeners.iter().for_each(|listener| listener.on_error_recovery_end(&event));
     }
 
     /// Jobs that run may still fail with the old cause. While an error stands no other starts, so this ends; writers get
@@ -104,9 +114,7 @@ impl DbCore {
 
     fn try_resume(self: &Arc<Self>) -> Result<Attempt> {
         let state = self.state.lock();
-        if state.error.standing().is_none() {
-            return Ok(Attempt::NoError);
-        }
+        let Some(old_error) = state.error.standing().cloned() else { return Ok(Attempt::NoError) };
         if !state.error.is_resumable() {
             return state.error.check().map(|()| Attempt::NoError);
         }
@@ -122,11 +130,13 @@ impl DbCore {
             state.error.check()?;
         }
         state.error.clear();
+        state.auto_resume.times_left += 1;
         self.has_background_error.store(false, Ordering::Release);
         self.info_log.info(|| "writes are accepted again".to_owned());
         self.schedule(&mut state);
         self.changed.notify_all();
-        Ok(Attempt::Done)
+        self.resume_alarm.ring();
+        Ok(Attempt::Done(old_error))
     }
 
     /// Makes everything that readers see durable without the old logs, and the old logs needless. The caller leads the
@@ -190,11 +200,7 @@ impl DbCore {
     }
 
     /// Makes the tables count and the logs before `log_number` needless, in one change.
-    fn commit_resume(
-        &self,
-        log_number: FileNumber,
-        flushes: Vec<FamilyFlush>,
-    ) -> Result<Vec<crate::listener::FlushEvent>> {
+    fn commit_resume(&self, log_number: FileNumber, flushes: Vec<FamilyFlush>) -> Result<Vec<FlushEvent>> {
         let visible = SequenceNumber(self.visible_sequence.load(Ordering::Acquire));
         let installs = self.installs.lock();
         let mut edits: Vec<VersionEdit> = Vec::new();

@@ -435,11 +435,16 @@ impl DbCore {
         self.families.load().iter().map(|data| data.memtable.load().approximate_memory_bytes() as u64).sum()
     }
 
-    /// What stands between a leader and its write: an error, a stall, a full memtable, too much log.
-    fn make_room(self: &Arc<Self>, options: &WriteOptions, bytes: usize) -> Result<()> {
+    fn check_background_error(&self) -> Result<()> {
         if self.has_background_error.load(Ordering::Acquire) {
             self.state.lock().error.check()?;
         }
+        Ok(())
+    }
+
+    /// What stands between a leader and its write: an error, a stall, a full memtable, too much log.
+    fn make_room(self: &Arc<Self>, options: &WriteOptions, bytes: usize) -> Result<()> {
+        self.check_background_error()?;
         // Another database may have taken the memory.
         let wants_memory = |manager: &Arc<WriteBufferManager>| manager.should_flush();
         if self.wal_limit_passed()
@@ -460,9 +465,14 @@ impl DbCore {
                     if options.no_slowdown {
                         return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
                     }
-                    self.statistics.stall_us.fetch_add(delay.as_micros() as u64, Ordering::Relaxed);
-                    self.clock.sleep(delay);
-                    return Ok(());
+                    let before = self.clock.monotonic_us();
+                    self.controller.sleep(&*self.clock, delay);
+                    let slept = self.clock.monotonic_us().saturating_sub(before);
+                    self.statistics.stall_us.fetch_add(slept, Ordering::Relaxed);
+                    self.check_background_error()?;
+                    if self.controller.condition() != StallCondition::Stopped {
+                        return Ok(());
+                    }
                 }
                 StallCondition::Stopped => {
                     if options.no_slowdown {

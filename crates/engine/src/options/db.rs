@@ -81,6 +81,11 @@ option_table! {
         fixed allow_mmap_reads: bool = false;
         /// Tell the system that table reads are random.
         fixed advise_random_on_open: bool = true;
+        /// Attempts to accept writes again, without a call, after an error whose cause may pass, such as a full disk;
+        /// 0 or less: none. `Db::resume` is not bounded by it.
+        fixed max_bgerror_resume_count: i32 = i32::MAX;
+        /// Microseconds between two such attempts.
+        fixed bgerror_resume_retry_interval: u64 = 1_000_000;
         /// Bytes a second that writers get while compaction is behind. 0: 16 MiB.
         mutable delayed_write_rate: u64 = 16 << 20;
         /// Start writing table bytes back every so many bytes; 0 leaves it to the system.

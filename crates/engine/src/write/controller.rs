@@ -6,9 +6,10 @@
 //! and rises when it did, so that writers glide instead of stopping.
 
 use crate::compaction::picker::stall::{DelayTrend, next_delayed_rate};
-use ferrock_base::clock::Clock;
+use ferrock_base::clock::{Alarm, Clock};
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ struct State {
 pub(crate) struct WriteController {
     /// The most severe condition of all column families, as a number: the only thing that the fast path looks at.
     condition: AtomicU8,
+    /// Rings when the condition changed: a writer that sleeps its delay looks again.
+    relief: Arc<Alarm>,
     state: Mutex<State>,
 }
 
@@ -52,6 +55,7 @@ impl WriteController {
         let max_rate = if max_rate == 0 { 16 << 20 } else { max_rate };
         Self {
             condition: AtomicU8::new(0),
+            relief: Arc::default(),
             state: Mutex::new(State {
                 max_rate,
                 rate: max_rate,
@@ -115,7 +119,23 @@ impl WriteController {
 
     fn publish(&self, state: &State) {
         let worst = state.debts.values().map(|(condition, _)| *condition).max().unwrap_or_default();
-        self.condition.store(worst as u8, Ordering::Release);
+        if self.condition.swap(worst as u8, Ordering::AcqRel) != worst as u8 {
+            self.relief.ring();
+        }
+    }
+
+    /// Ends the sleep of a delayed writer: there is another reason to look again.
+    pub(crate) fn wake_sleeper(&self) {
+        self.relief.ring();
+    }
+
+    /// Sleeps a delay; less when writers are not delayed any more. One thread sleeps at a time: the one that leads the
+    /// write queue.
+    pub(crate) fn sleep(&self, clock: &dyn Clock, delay: Duration) {
+        self.relief.arm();
+        if self.condition() == StallCondition::Delayed {
+            clock.sleep_unless(&self.relief, delay);
+        }
     }
 
     /// How long a delayed writer of `bytes` has to sleep.

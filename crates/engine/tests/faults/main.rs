@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, and start processes"
 )]
 
+mod auto_resume;
 mod damage;
 mod history;
 mod mounts;
@@ -16,4 +17,5 @@ mod opening;
 mod random;
 mod resume;
 mod rig;
+mod stall;
 mod sync;

@@ -45,7 +45,7 @@ fn stall_and_resume(operation: OperationKind, path: &str, fault: Fault) {
     assert_eq!(standing.kind(), ErrorKind::NoSpace, "{what}: {standing}");
     assert_eq!(db.property("background-errors").unwrap().parse::<u64>().unwrap().min(1), 1);
     let refused = rig.put(&db).unwrap_err();
-    assert!(refused.to_string().contains("resume()"), "{what}: {refused}");
+    assert!(refused.to_string().contains("resume or reopen"), "{what}: {refused}");
     rig.verify(&db, &what);
     rig.verify_after_crash(&what);
     // The cause is still there: the state stays, or (resume writes no record to the log) the next write brings it back.

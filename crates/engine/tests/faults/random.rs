@@ -96,6 +96,8 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     options.create_if_missing = true;
     options.writable_file_max_buffer_size = 4096;
     options.max_file_opening_threads = 1;
+    options.max_bgerror_resume_count = if seed % 4 < 2 { 0 } else { i32::MAX };
+    options.bgerror_resume_retry_interval = 200;
     options.max_manifest_file_size = if seed.is_multiple_of(3) { 1 << 20 } else { 1500 };
     options.max_manifest_space_amp_pct = 0;
     options.avoid_flush_during_recovery = seed % 4 == 1;

@@ -36,6 +36,8 @@ impl Rig {
         options.create_missing_column_families = true;
         options.writable_file_max_buffer_size = 4096;
         options.max_file_opening_threads = 1;
+        // Tests of `resume` call it.
+        options.max_bgerror_resume_count = 0;
         options.components.file_system = Some(Arc::new(faulty.clone()) as Arc<dyn FileSystem>);
         Self { memory, faulty, options, acknowledged: BTreeMap::new(), next: 0 }
     }

@@ -51,6 +51,14 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         "writable_file_max_buffer_size",
         Shown(|| files::asked("writable_file_max_buffer_size", ["1m", "65536"], "buffer_bytes: 65536")),
     ),
+    (
+        "max_bgerror_resume_count",
+        Effect::Elsewhere("tests/faults/auto_resume.rs", "attempts_are_as_many_and_as_far_apart_as_the_options_say"),
+    ),
+    (
+        "bgerror_resume_retry_interval",
+        Effect::Elsewhere("tests/faults/auto_resume.rs", "attempts_are_as_many_and_as_far_apart_as_the_options_say"),
+    ),
     ("delayed_write_rate", Shown(delayed_write_rate)),
     ("allow_concurrent_memtable_write", Shown(writes::allow_concurrent_memtable_write)),
     ("max_write_batch_group_size_bytes", Shown(writes::max_write_batch_group_size_bytes)),

@@ -1,0 +1,132 @@
+//! Leaves a background error without a call, when its cause may pass.
+//!
+//! ```text
+//! error -> thread starts -> attempt -> interval -> attempt -> ... -> writes are accepted again
+//!                                        ^ wakes early: closing, Db::resume, a worse error
+//! ```
+//!
+//! An attempt is what `Db::resume` does (`resume.rs`). Two of them are `bgerror_resume_retry_interval` apart, also when
+//! the first one succeeded and the error came back at once: a compaction that does not fit would fail again and again
+//! without a pause. After `max_bgerror_resume_count` attempts that failed it is up to the caller. As in RocksDB the first
+//! attempt comes at once, for a flush may well fit where a log did not, and frees the log.
+//!
+//! To ask the device how much is free, as RocksDB does for `NoSpace`, was rejected: quotas and reserved blocks make the
+//! answer wrong, and an attempt that fails removes what it wrote.
+
+use super::{DbCore, State};
+use ferrock_base::Error;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// What is kept of the attempts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AutoResume {
+    /// The database is open: a thread may keep it alive until it is closed.
+    is_allowed: bool,
+    /// How often the state was left, by whichever thread: an error that came after that is another one.
+    pub(super) times_left: u64,
+    /// When the last attempt ended, in monotonic microseconds.
+    last_attempt_us: Option<u64>,
+}
+
+/// Why no further attempt follows.
+enum Ended {
+    /// There is no error any more, or only one that does not pass.
+    NothingToDo,
+    Closing,
+    TooManyAttempts,
+}
+
+impl DbCore {
+    /// From now on errors whose cause may pass are left without a call.
+    pub(crate) fn allow_auto_resume(&self, state: &mut State) {
+        state.auto_resume.is_allowed = true;
+        self.begin_auto_resume(state);
+    }
+
+    /// Starts the thread that leaves the error, if it is one to be left and none runs.
+    pub(crate) fn begin_auto_resume(&self, state: &mut State) {
+        if !state.auto_resume.is_allowed
+            || !state.error.is_passing()
+            || state.error.is_recovering()
+            || self.options.load().max_bgerror_resume_count <= 0
+            || self.is_closing.load(Ordering::Acquire)
+        {
+            return;
+        }
+        let Some(core) = self.this.upgrade() else { return };
+        match self.spawner.spawn("ferrock:resume", Box::new(move || core.run_auto_resume())) {
+            Ok(_) => state.error.set_recovering(true),
+            Err(error) => self.info_log.warn(|| format!("writes wait for Db::resume: {error}")),
+        }
+    }
+
+    fn run_auto_resume(self: Arc<Self>) {
+        loop {
+            let (error, times_left) = {
+                let mut state = self.state.lock();
+                match state.error.standing().cloned() {
+                    Some(error) => (error, state.auto_resume.times_left),
+                    None => {
+                        state.error.set_recovering(false);
+                        self.changed.notify_all();
+                        return;
+                    }
+                }
+            };
+            self.info_log.info(|| format!("trying to accept writes again after: {error}"));
+            self.listeners.iter().for_each(|listener| listener.on_error_recovery_begin(&error));
+            let ended = self.resume_with_retries(times_left);
+            let new_error = self.state.lock().error.standing().cloned();
+            if let (Ended::Closing | Ended::TooManyAttempts, Some(new_error)) = (&ended, new_error) {
+                self.tell_recovery_end(error, Some(new_error));
+            }
+            // Under one lock: an error that comes after this look starts a thread of its own.
+            let mut state = self.state.lock();
+            if !matches!(ended, Ended::NothingToDo) || !state.error.is_passing() {
+                state.error.set_recovering(false);
+                self.changed.notify_all();
+                return;
+            }
+        }
+    }
+
+    fn resume_with_retries(self: &Arc<Self>, times_left: u64) -> Ended {
+        let mut attempts = 0_i32;
+        loop {
+            self.resume_alarm.arm();
+            if self.is_closing.load(Ordering::Acquire) {
+                return Ended::Closing;
+            }
+            let options = self.options.load_full();
+            let state = self.state.lock();
+            if !state.error.is_passing() || state.auto_resume.times_left != times_left {
+                return Ended::NothingToDo;
+            }
+            let last_attempt_us = state.auto_resume.last_attempt_us;
+            drop(state);
+            let due_us = last_attempt_us.map_or(0, |last| last.saturating_add(options.bgerror_resume_retry_interval));
+            let wait_us = due_us.saturating_sub(self.clock.monotonic_us());
+            if wait_us > 0 {
+                self.clock.sleep_unless(&self.resume_alarm, Duration::from_micros(wait_us));
+                continue;
+            }
+            attempts += 1;
+            let result = self.resume();
+            self.state.lock().auto_resume.last_attempt_us = Some(self.clock.monotonic_us());
+            let Err(error) = result else { return Ended::NothingToDo };
+            self.note_failed_attempt(attempts, &error);
+            if attempts >= options.max_bgerror_resume_count {
+                return Ended::TooManyAttempts;
+            }
+        }
+    }
+
+    /// The 1st, 2nd, 4th, ... goes into the LOG, which lies on the same full disk.
+    fn note_failed_attempt(&self, attempts: i32, error: &Error) {
+        if attempts.count_ones() == 1 {
+            self.info_log.warn(|| format!("attempt {attempts} to accept writes again failed: {error}"));
+        }
+    }
+}
