@@ -28,7 +28,7 @@ pub enum ErrorKind {
     InvalidArgument,
     /// The file system refused. The source tells why.
     Io,
-    /// The device is full (an [`Io`](Self::Io) error with its own remedy: free space, then `resume`).
+    /// The device is full (an [`Io`](Self::Io) error with its own remedy: free space; a database then goes on by itself).
     NoSpace,
     /// A merge met operands that the operator could not combine.
     MergeInProgress,

@@ -112,7 +112,9 @@ fn a_disk_that_was_full_takes_writes_again_when_there_is_room() {
 
 #[test]
 fn attempts_are_as_many_and_as_far_apart_as_the_options_say() {
-    let (mut rig, clock, heard) = rig(3);
+    let (mut rig, clock, heard) = rig(i32::MAX);
+    rig.options.max_bgerror_resume_count = 3;
+    rig.options.bgerror_resume_retry_interval = 5_000_000;
     let db = rig.open();
     rig.put_many(&db, 5);
     let rule = rig.faulty.add_rule(FaultRule::new(OperationKind::Create, "*.sst", Fault::NoSpace));
