@@ -61,6 +61,12 @@ settings_options! {
     db.settings.compaction_readahead_size:
         rocksdb_options_compaction_readahead_size(usize),
         rocksdb_options_get_compaction_readahead_size(usize);
+    db.settings.max_bgerror_resume_count:
+        rocksdb_options_set_max_bgerror_resume_count(c_int),
+        rocksdb_options_get_max_bgerror_resume_count(c_int);
+    db.settings.bgerror_resume_retry_interval:
+        rocksdb_options_set_bgerror_resume_retry_interval(u64),
+        rocksdb_options_get_bgerror_resume_retry_interval(u64);
     db.settings.create_if_missing:
         rocksdb_options_set_create_if_missing(c_uchar),
         rocksdb_options_get_create_if_missing(c_uchar);
@@ -341,12 +347,6 @@ kept_texts! {
     flag best_efforts_recovery:
         rocksdb_options_set_best_efforts_recovery(c_uchar),
         rocksdb_options_get_best_efforts_recovery(c_uchar);
-    number max_bgerror_resume_count:
-        rocksdb_options_set_max_bgerror_resume_count(c_int),
-        rocksdb_options_get_max_bgerror_resume_count(c_int);
-    number bgerror_resume_retry_interval:
-        rocksdb_options_set_bgerror_resume_retry_interval(u64),
-        rocksdb_options_get_bgerror_resume_retry_interval(u64);
     flag allow_data_in_errors:
         rocksdb_options_set_allow_data_in_errors(c_uchar),
         rocksdb_options_get_allow_data_in_errors(c_uchar);
