@@ -381,7 +381,9 @@ impl DeferredReads {
         winner: Option<Winner>,
     ) -> Vec<Lacking> {
         let is_before = |a: &[u8], b: &[u8]| comes_before(order, place, a, b);
-        let in_memory = children.iter().filter(|child| child.valid()).map(|child| user_key(child.key()));
+        // A child that waits with a step stands on an entry that the merge has passed.
+        let is_ahead = |&(index, child): &(usize, &I)| child.valid() && self.key(index).is_none();
+        let in_memory = children.iter().enumerate().filter(is_ahead).map(|(_, child)| user_key(child.key()));
         let Some(first) = in_memory.reduce(|a, b| if is_before(b, a) { b } else { a }) else { return lacking };
         let are_behind = lacking.iter().all(|lacking| {
             !self.holds(order, place, winner, lacking)
