@@ -79,6 +79,32 @@ pub(crate) fn model_long(arguments: &[String]) -> Outcome {
     run(test)
 }
 
+/// Every test that reads random databases in every way; more of them, and under AddressSanitizer.
+pub(crate) fn model_reads(arguments: &[String]) -> Outcome {
+    let with_asan = arguments.get(1).is_some_and(|word| word == "asan");
+    if let Some(word) = arguments.get(1).filter(|_| !with_asan) {
+        return Err(format!("`{word}` is not `asan`"));
+    }
+    let databases = number(arguments, 1000)?;
+    let reading = ["model", "wide_model", "lookups", "multi_get", "multi_scan", "async_reads", "async_scans"];
+    for name in reading {
+        let mut words = vec!["test", "-p", "ferrock", "--test", name];
+        words.extend(if with_asan { ["--target", LINUX].as_slice() } else { &["--release"] });
+        let mut test = if with_asan { nightly_cargo(&words)? } else { cargo(&words) };
+        if with_asan {
+            test.env("CARGO_TARGET_DIR", target_dir().join("asan"));
+            test.env("RUSTFLAGS", "-Zsanitizer=address");
+        }
+        test.args(["--", "--nocapture"]);
+        // The other tests of the model mostly write.
+        test.args((name == "model").then_some("random_databases"));
+        test.env("FERROCK_MODEL_DATABASES", databases.to_string());
+        test.env("FERROCK_MODEL_ROUNDS", databases.div_ceil(4).to_string());
+        run(test)?;
+    }
+    Ok(())
+}
+
 pub(crate) fn interop(arguments: &[String]) -> Outcome {
     let mut rig = cargo(&["run", "--locked", "-p", "ferrock-interop", "--"]);
     if arguments.is_empty() {

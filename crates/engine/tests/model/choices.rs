@@ -1,11 +1,12 @@
 //! Options that an open may have, as texts: a case that fails shrinks to the few that matter, and prints them readably.
 //! Some are out of their bounds, or of their order with others: an open, and a change of options, brings them to what works.
 
-use crate::model::Order;
+use crate::orders::Order;
 use ferrock::options::{BottommostCompression, CompressionType, FilterPolicy, PrefixExtractor};
 use ferrock::{ColumnFamilyOptions, DbOptions};
 use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
+use ferrock_table::options::IndexType;
 
 /// Of the whole database.
 pub const DATABASE: &[&str] = &[
@@ -41,9 +42,30 @@ pub const DATABASE: &[&str] = &[
     "wal_recovery_mode=kAbsoluteConsistency",
     "wal_recovery_mode=kSkipAnyCorruptedRecords",
     "cache=0",
+    "cache=1",
     "cache=1000",
     "cache=30000",
+    "cache=2000,strict",
     "cache=30000,strict",
+];
+
+/// Of a database that is there to be read: caches that hold nothing, or one block, and few open files.
+pub const READ_DATABASE: &[&str] = &[
+    "cache=0",
+    "cache=0",
+    "cache=1",
+    "cache=700",
+    "cache=2000,strict",
+    "cache=10000",
+    "cache=32000000",
+    "max_open_files=1",
+    "max_open_files=3",
+    "max_open_files=-1",
+    "max_open_files=-1",
+    "use_direct_reads=true",
+    "allow_mmap_reads=true",
+    "max_background_jobs=1",
+    "max_file_opening_threads=1",
 ];
 
 /// Of a column family and its tables.
@@ -135,6 +157,92 @@ pub const FAMILY: &[&str] = &[
     "extractor=fixed:4",
     "extractor=capped:3",
     "extractor=rocksdb.Noop",
+    "index_type=kTwoLevelIndexSearch",
+    "index_type=kBinarySearchWithFirstKey",
+    "partition_from_level=0",
+    "metadata_block_size=64",
+    "partition_filters=true",
+    "row_bounds=true",
+    "data_block_index_type=kDataBlockBinaryAndHash",
+];
+
+/// An index in partitions that come and go with the block cache, as small as they can be.
+pub const PARTITIONED: &[&str] = &[
+    "index_type=kTwoLevelIndexSearch",
+    "partition_from_level=0",
+    "cache_index_and_filter_blocks=true",
+    "metadata_block_size=64",
+    "flush_block_policy_factory=FlushBlockEveryKeyPolicyFactory",
+];
+
+/// Of a family that is there to be read, beside [`FAMILY`]: many small blocks, partitions and files.
+pub const READ_FAMILY: &[&str] = &[
+    "target_file_size_base=1",
+    "target_file_size_base=1",
+    "target_file_size_base=150",
+    "target_file_size_base=300",
+    "target_file_size_base=500",
+    "target_file_size_base=1000",
+    "target_file_size_base=4096",
+    "max_bytes_for_level_base=1",
+    "max_bytes_for_level_base=4096",
+    "level0_file_num_compaction_trigger=2",
+    "disable_auto_compactions=true",
+    "disable_auto_compactions=true",
+    "block_size=1",
+    "block_size=64",
+    "block_size=64",
+    "block_size=200",
+    "flush_block_policy_factory=FlushBlockEveryKeyPolicyFactory",
+    "index_type=kTwoLevelIndexSearch",
+    "index_type=kTwoLevelIndexSearch",
+    "index_type=kBinarySearchWithFirstKey",
+    "index_type=kHashSearch",
+    "partition_from_level=0",
+    "metadata_block_size=1",
+    "metadata_block_size=64",
+    "metadata_block_size=64",
+    "metadata_block_size=300",
+    "partition_filters=true",
+    "decouple_partitioned_filters=false",
+    "row_bounds=true",
+    "row_bounds=true",
+    "row_bounds=true",
+    "partition_cut=true",
+    "dense_block_size=100",
+    "index_shortening=kNoShortening",
+    "index_shortening=kNoShortening",
+    "index_shortening=kNoShortening",
+    "index_shortening=kShortenSeparatorsAndSuccessor",
+    "cache_index_and_filter_blocks=true",
+    "pin_l0_filter_and_index_blocks_in_cache=true",
+    "pin_top_level_index_and_filter=false",
+    "no_block_cache=true",
+    "data_block_index_type=kDataBlockBinaryAndHash",
+    "data_block_index_type=kDataBlockBinaryAndHash",
+    "separate_key_value_in_data_block=true",
+    "whole_key_filtering=false",
+    "filter=bloom:10",
+    "filter=bloom:10",
+    "filter=bloom:10",
+    "extractor=fixed:1",
+    "extractor=fixed:3",
+    "extractor=fixed:3",
+    "extractor=capped:3",
+    "memtable_prefix_bloom_size_ratio=0.1",
+    "memtable_prefix_bloom_size_ratio=0.1",
+    "memtable_whole_key_filtering=true",
+    "memtable_whole_key_filtering=true",
+    "initial_auto_readahead_size=100",
+    "max_auto_readahead_size=1000",
+    "num_file_reads_for_auto_readahead=0",
+    "compression=kNoCompression",
+    "compression=kNoCompression",
+    "format_version=2",
+    "format_version=5",
+    "max_sequential_skip_in_iterations=1",
+    "block_restart_interval=1",
+    "use_delta_encoding=false",
 ];
 
 /// Options that can change while the database is open.
@@ -204,6 +312,9 @@ pub fn family_options(choices: &[&'static str], order: Order) -> ColumnFamilyOpt
                 assert!(known, "{name}");
             }
         }
+    }
+    if options.table.index_type == IndexType::HashSearch && options.prefix_extractor.is_none() {
+        options.table.index_type = IndexType::BinarySearch;
     }
     options
 }

@@ -1,9 +1,11 @@
 //! Performs operations on a database and on its model, and compares.
 
 use crate::choices;
+use crate::files::Files;
 use crate::keys;
-use crate::model::{FamilyModel, Filter, Merge, Order};
+use crate::model::{FamilyModel, Filter, Merge};
 use crate::operations::{Case, Change, Mutation, NewFamily, Operation};
+use crate::orders::{Order, take_stray};
 use crate::reads::{Held, compare_all, show};
 use crate::watchdog::Watchdog;
 use ferrock::options::{
@@ -17,7 +19,6 @@ use ferrock_base::ValueType;
 use ferrock_base::compaction_filter::{FilterContext, FilterDecision, TableFileCreationReason};
 use ferrock_base::merge::StringAppend;
 use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
-use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
@@ -27,6 +28,7 @@ use std::sync::{Arc, Mutex};
 /// What went wrong, in words.
 pub type Check = Result<(), String>;
 
+/// The database, where its files are in memory.
 const PATH: &str = "/db";
 const MAX_FAMILIES: usize = 5;
 const MAX_SNAPSHOTS: usize = 6;
@@ -113,7 +115,7 @@ pub struct Taken {
 
 /// A database beside its model.
 pub struct Database<'a> {
-    file_system: MemoryFileSystem,
+    files: Files,
     db: Option<Db>,
     pub families: Vec<Family>,
     pub snapshots: Vec<Taken>,
@@ -143,12 +145,18 @@ fn explain<T>(result: ferrock::Result<T>, what: &str) -> Result<T, String> {
     result.map_err(|error| format!("{what}: {error}"))
 }
 
+/// An error when a comparator was given a key that its family cannot have.
+fn no_stray() -> Check {
+    let stray = take_stray();
+    stray.map_or(Ok(()), |key| Err(format!("a comparator for keys of eight bytes was asked about {}", show(&key))))
+}
+
 impl<'a> Database<'a> {
     /// Performs a whole case.
     pub fn run(case: &Case, pace: Pace, stats: &'a mut ModelStats, watchdog: &Watchdog) -> Check {
         stats.cases += 1;
         let mut database = Database {
-            file_system: MemoryFileSystem::new(),
+            files: Files::new(case.files),
             db: None,
             families: Vec::new(),
             snapshots: Vec::new(),
@@ -168,9 +176,10 @@ impl<'a> Database<'a> {
             database.stats.operations += 1;
             let result = database.perform(operation).and_then(|()| database.settle());
             watchdog.tick();
+            let result = result.and_then(|()| no_stray());
             result.map_err(|error| format!("operation {index} {operation:?}: {error}"))?;
         }
-        let result = database.finish();
+        let result = database.finish().and_then(|()| no_stray());
         database.stats.jobs += database.spawner.0.load(Ordering::Relaxed);
         result.map_err(|error| format!("at the end: {error}"))
     }
@@ -184,9 +193,10 @@ impl<'a> Database<'a> {
     }
 
     fn database_options(&self, choices: &[&'static str]) -> DbOptions {
-        let mut options = choices::database_options(choices);
+        let choices: Vec<&str> = choices.iter().copied().filter(|choice| self.files.take(choice)).collect();
+        let mut options = choices::database_options(&choices);
         self.layout.apply(&mut options);
-        options.components.file_system = Some(Arc::new(self.file_system.clone()));
+        options.components.file_system = Some(self.files.file_system());
         options.components.spawner = Some(Arc::clone(&self.spawner) as Arc<dyn Spawner>);
         options
     }
@@ -204,7 +214,7 @@ impl<'a> Database<'a> {
             return Err("a case has at least one family".to_owned());
         }
         self.families_made = descriptors.len();
-        let (db, handles) = explain(Db::open_cf(PATH, options, descriptors.clone()), "creating")?;
+        let (db, handles) = explain(Db::open_cf(self.files.path(), options, descriptors.clone()), "creating")?;
         self.db = Some(db);
         for ((handle, shape), (name, options)) in handles.into_iter().zip(&case.families).zip(descriptors) {
             self.families.push(new_family(name, handle, shape, &options));
@@ -233,8 +243,11 @@ impl<'a> Database<'a> {
         match operation {
             Operation::Write { mutation, sync, disable_wal } => self.write_one(mutation, *sync, *disable_wal),
             Operation::Batch { mutations, sync } => self.write_batch(mutations, *sync),
-            Operation::Get { family, snapshot, target } => self.get(*family, *snapshot, target),
-            Operation::MultiGet { family, snapshot, targets } => self.multi_get(*family, *snapshot, targets),
+            Operation::Get { family, snapshot, target, way } => self.get(*family, *snapshot, target, *way),
+            Operation::MultiGet { family, snapshot, targets, way } => self.multi_get(*family, *snapshot, targets, *way),
+            Operation::ScanAsync(scan) => self.scan_async(scan),
+            Operation::MultiScan(scan) => self.multi_scan(scan),
+            Operation::Sweep(sweep) => self.sweep(sweep),
             Operation::Walk(walk) => self.walk(walk),
             Operation::Scan { family, snapshot, backward } => self.scan(*family, *snapshot, *backward),
             Operation::TakeSnapshot => self.take_snapshot(),
@@ -276,19 +289,21 @@ impl<'a> Database<'a> {
     fn plan(&mut self, mutation: &Mutation) -> (usize, Option<Write>) {
         let index = self.family_index(mutation.family);
         let key_index = usize::from(mutation.key % self.key_space);
-        let key = keys::key(key_index).to_vec();
+        let order = self.families[index].model.order;
+        let key = order.key(key_index).to_vec();
         let model = Arc::make_mut(&mut self.families[index].model);
         let existing = model.get(&key).map(<[u8]>::len);
         if let Change::DeleteRange(length) = mutation.change {
             let to = (key_index + usize::from(length)) % usize::from(self.key_space);
-            let (mut begin, mut end) = (key, keys::key(to).to_vec());
+            let (mut begin, mut end) = (key, order.key(to).to_vec());
             if model.order.compare(&begin, &end).is_gt() {
                 std::mem::swap(&mut begin, &mut end);
             }
             model.delete_range(&begin, &end);
             return (index, Some(Write::DeleteRange(begin, end)));
         }
-        if keys::is_single_delete(key_index) {
+        // Other keys may be equal to this one there, and be deleted otherwise.
+        if keys::is_single_delete(key_index) && order != Order::Folding {
             if existing.is_some() {
                 model.delete(&key);
                 return (index, Some(Write::SingleDelete(key)));
@@ -373,9 +388,9 @@ impl<'a> Database<'a> {
         self.stats.compactions += 1;
         let index = self.family_index(family);
         let key_number = from.unwrap_or(0);
-        let key = |number: u16| keys::key(usize::from(number % self.key_space));
-        let (mut from, mut to) = (from.map(key), to.map(key));
         let order = self.families[index].model.order;
+        let key = |number: u16| order.key(usize::from(number % self.key_space));
+        let (mut from, mut to) = (from.map(key), to.map(key));
         if let (Some(begin), Some(end)) = (from, to)
             && order.compare(begin, end).is_gt()
         {
@@ -483,10 +498,10 @@ impl<'a> Database<'a> {
             }
         }
         explain(self.db().flush_wal(false), "flush_wal")?;
-        let left = self.file_system.crash_clone(CrashPolicy::KeepAll);
+        let Some(left) = self.files.after_kill() else { return self.reopen(false, database, None) };
         // The old one ends on the old files.
         self.db = None;
-        self.file_system = left;
+        self.files = left;
         self.open(database, None)
     }
 
@@ -499,7 +514,7 @@ impl<'a> Database<'a> {
                 family.shape.choices = choices.to_vec();
             }
         }
-        let listed = explain(Db::list_column_families(PATH, &options), "list_column_families")?;
+        let listed = explain(Db::list_column_families(self.files.path(), &options), "list_column_families")?;
         let known: BTreeSet<&str> = self.families.iter().map(|family| &family.name[..]).collect();
         if listed.iter().map(|name| &name[..]).collect::<BTreeSet<_>>() != known || listed.len() != known.len() {
             return Err(format!("families {listed:?}, expected {known:?}"));
@@ -509,7 +524,7 @@ impl<'a> Database<'a> {
             .iter()
             .map(|family| (family.name.clone(), family_options(&family.shape, &self.asked)))
             .collect();
-        let (db, handles) = explain(Db::open_cf(PATH, options, descriptors.clone()), "open")?;
+        let (db, handles) = explain(Db::open_cf(self.files.path(), options, descriptors.clone()), "open")?;
         self.db = Some(db);
         for ((family, handle), (_, options)) in self.families.iter_mut().zip(handles).zip(descriptors) {
             family.handle = handle;
@@ -565,10 +580,11 @@ impl<'a> Database<'a> {
         // Tables that a reader still held when they were replaced go with the next open.
         self.reopen(true, &[], Some(&["disable_auto_compactions=true"]))?;
         explain(self.db.take().expect("open").close(), "close")?;
-        if self.families.iter().any(|family| family.shape.order == Order::LengthFirst) {
+        if self.families.iter().any(|family| family.shape.order.is_custom()) {
             return Ok(());
         }
-        let (db, handles) = explain(Db::open_read_only(PATH, self.database_options(&[]), None), "open_read_only")?;
+        let (db, handles) =
+            explain(Db::open_read_only(self.files.path(), self.database_options(&[]), None), "open_read_only")?;
         for family in &mut self.families {
             let handle = handles.iter().find(|handle| handle.name() == family.name);
             family.handle = handle.cloned().ok_or_else(|| format!("{} is not there", family.name))?;
@@ -578,7 +594,11 @@ impl<'a> Database<'a> {
         self.scan_all()?;
         let mut listing = Vec::new();
         for directory in self.layout.directories_of_tables() {
-            listing.extend(self.file_system.children(Path::new(directory)).unwrap_or_default());
+            let directory = match *directory {
+                PATH => self.files.path(),
+                other => Path::new(other).to_path_buf(),
+            };
+            listing.extend(self.files.file_system().children(&directory).unwrap_or_default());
         }
         let tables: BTreeSet<u64> = listing.iter().filter_map(|name| name.strip_suffix(".sst")?.parse().ok()).collect();
         if tables == live { Ok(()) } else { Err(format!("tables {tables:?} in the directory, {live:?} in the tree")) }

@@ -5,28 +5,36 @@
 //! operations.rs what can happen, and how proptest makes it up
 //! model.rs      a column family as a sorted map
 //! keys.rs       the keys, and which of them are only ever removed by single delete
+//! orders.rs     key orders, those that take different bytes for equal and those of fixed width among them
+//! files.rs      files in memory or in a directory
 //! database.rs   performs operations on both and compares
-//! reads.rs      gets and iterators
+//! reads.rs      iterators
+//! ways.rs       gets, futures, scans of many ranges, on this thread and on others
 //! reduce.rs     makes a failing case small
 //! watchdog.rs   a case that hangs is a failure with a list of operations, too
 //! ```
 //!
-//! `FERROCK_MODEL_OPS=n` sets how many operations are performed, `FERROCK_MODEL_SEED=n` (or `random`) from which seed.
+//! `FERROCK_MODEL_OPS=n` sets how many operations are performed, `FERROCK_MODEL_DATABASES=n` how many databases are read in every
+//! way, `FERROCK_MODEL_SEED=n` (or `random`) from which seed.
 //! A failure is shrunk and printed with its seed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 #![allow(clippy::disallowed_methods, reason = "a test measures its own time and has its own threads")]
 
 mod choices;
 mod database;
+mod files;
 mod keys;
 mod model;
 mod operations;
+mod orders;
 mod reads;
 mod reduce;
 mod watchdog;
+mod ways;
 
 use database::{Database, ModelStats, Pace};
 use operations::Case;
+use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -38,6 +46,10 @@ use watchdog::Watchdog;
 const DEFAULT_OPERATIONS: u64 = 1_040_000;
 /// Operations of one case: one database from its creation to its end.
 const CASE_OPERATIONS: usize = 2000;
+/// Databases that are read in every way when nothing else is asked for.
+const DEFAULT_DATABASES: u64 = 60;
+/// Operations of one of them.
+const READ_CASE_OPERATIONS: usize = 400;
 const DEFAULT_SEED: u64 = 0x0fe7_70c4;
 
 fn environment(name: &str) -> Option<String> {
@@ -66,9 +78,18 @@ fn test_rng(seed: u64, shard: u64) -> TestRng {
     TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
 }
 
-fn run_shard(name: &str, shard: u64, shards: u64, pace: Pace) {
-    let (seed, wanted) = (seed(), wanted_operations() / shards);
-    let cases = wanted.div_ceil(CASE_OPERATIONS as u64).max(1);
+fn wanted_databases() -> u64 {
+    environment("FERROCK_MODEL_DATABASES").map_or(DEFAULT_DATABASES, |text| text.replace('_', "").parse().unwrap())
+}
+
+/// A shard of half of the operations.
+fn run_shard(name: &str, shard: u64, pace: Pace) {
+    let cases = (wanted_operations() / 2).div_ceil(CASE_OPERATIONS as u64).max(1);
+    run_cases(name, shard, cases, pace, operations::case(CASE_OPERATIONS));
+}
+
+fn run_cases(name: &str, shard: u64, cases: u64, pace: Pace, strategy: impl Strategy<Value = Case>) {
+    let seed = seed();
     let config = Config {
         cases: u32::try_from(cases).unwrap(),
         failure_persistence: None,
@@ -85,7 +106,7 @@ fn run_shard(name: &str, shard: u64, shards: u64, pace: Pace) {
     };
     let started = Instant::now();
     let mut runner = TestRunner::new_with_rng(config, test_rng(seed, shard));
-    let outcome = runner.run(&operations::case(CASE_OPERATIONS), |case: Case| {
+    let outcome = runner.run(&strategy, |case: Case| {
         let mut own = ModelStats::default();
         let failure = attempt(&case, &mut own);
         stats.lock().unwrap().add(&own);
@@ -94,7 +115,7 @@ fn run_shard(name: &str, shard: u64, shards: u64, pace: Pace) {
     let stats = stats.into_inner().unwrap();
     println!("{name}: seed {seed}: {stats}; {:.0?}", started.elapsed());
     match outcome {
-        Ok(()) => assert!(stats.operations >= wanted, "{} operations of {wanted}", stats.operations),
+        Ok(()) => assert!(stats.cases >= cases, "{} databases of {cases}", stats.cases),
         Err(TestError::Fail(reason, case)) => {
             eprintln!("{name}: FERROCK_MODEL_SEED={seed}: {reason}\nlooking for a smaller case");
             let fails = |case: &Case| attempt(case, &mut ModelStats::default());
@@ -114,11 +135,17 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 /// After every operation that started background work, the work is waited for: a failure repeats.
 #[test]
 fn settled_database_agrees_with_its_model() {
-    run_shard("settled", 0, 2, Pace::Settled);
+    run_shard("settled", 0, Pace::Settled);
 }
 
 /// Flushes and compactions run beside the operations.
 #[test]
 fn busy_database_agrees_with_its_model() {
-    run_shard("busy", 1, 2, Pace::Busy);
+    run_shard("busy", 1, Pace::Busy);
+}
+
+/// Versions of few keys in many files, over caches that hold nothing, read in every way that there is.
+#[test]
+fn random_databases_are_read_in_every_way() {
+    run_cases("reads", 2, wanted_databases(), Pace::Settled, operations::read_case(READ_CASE_OPERATIONS));
 }

@@ -4,53 +4,11 @@
 //! iterates, and a get may find nothing.
 
 use crate::keys;
-use ferrock::Comparator;
-use ferrock_base::comparator::CustomComparator;
+use crate::orders::Order;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// Key orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// As bytes.
-    Bytewise,
-    /// As bytes, downwards.
-    Reverse,
-    /// Short keys first: a comparator that the engine does not know.
-    LengthFirst,
-}
-
-impl Order {
-    pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
-        match self {
-            Self::Bytewise => a.cmp(b),
-            Self::Reverse => b.cmp(a),
-            Self::LengthFirst => (a.len(), a).cmp(&(b.len(), b)),
-        }
-    }
-
-    pub fn comparator(self) -> Comparator {
-        match self {
-            Self::Bytewise => Comparator::Bytewise,
-            Self::Reverse => Comparator::ReverseBytewise,
-            Self::LengthFirst => Comparator::Custom(Arc::new(LengthFirst)),
-        }
-    }
-}
-
-struct LengthFirst;
-
-impl CustomComparator for LengthFirst {
-    fn name(&self) -> &str {
-        "test.LengthFirst"
-    }
-
-    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        Order::LengthFirst.compare(a, b)
-    }
-}
 
 /// Merge operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +106,23 @@ impl FamilyModel {
 
     pub fn put(&mut self, key: &[u8], value: &[u8]) {
         self.map.insert(self.ordered(key), value.into());
+    }
+
+    /// True for pairs that are the same. Of keys that are equal in spite of other bytes any may be shown.
+    pub fn is_same(&self, a: Option<Pair<'_>>, b: Option<Pair<'_>>) -> bool {
+        match (a, b) {
+            (Some(a), Some(b)) => self.order.compare(a.0, b.0).is_eq() && a.1 == b.1,
+            (a, b) => a.is_none() && b.is_none(),
+        }
+    }
+
+    /// The pairs from `lower` on and before `upper`.
+    pub fn between(&self, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Vec<Pair<'_>> {
+        let is_inside = |key: &[u8]| {
+            lower.is_none_or(|lower| self.order.compare(key, lower).is_ge())
+                && upper.is_none_or(|upper| self.order.compare(key, upper).is_lt())
+        };
+        self.iter().filter(|(key, _)| is_inside(key)).collect()
     }
 
     pub fn delete(&mut self, key: &[u8]) {

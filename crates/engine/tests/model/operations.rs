@@ -1,7 +1,11 @@
 //! What can happen to a database, and how proptest makes it up.
 
 use crate::choices;
-use crate::model::{Filter, Merge, Order};
+use crate::files::Place;
+use crate::model::{Filter, Merge};
+use crate::orders::Order;
+use ferrock::ReadOptions;
+use ferrock::options::LimitReads;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -15,6 +19,7 @@ pub struct Case {
     pub key_space: u16,
     /// Logs, tables, or both in directories of their own: the bits 1 and 2.
     pub layout: u8,
+    pub files: Place,
     pub database: Vec<&'static str>,
     pub families: Vec<NewFamily>,
     pub operations: Vec<Operation>,
@@ -22,7 +27,8 @@ pub struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "keys: {}, layout: {}, database: {:?}", self.key_space, self.layout, self.database)?;
+        let Self { key_space, layout, files, database, .. } = self;
+        writeln!(f, "keys: {key_space}, layout: {layout}, files: {files:?}, database: {database:?}")?;
         for (index, family) in self.families.iter().enumerate() {
             writeln!(f, "family {index}: {family:?}")?;
         }
@@ -79,6 +85,94 @@ pub struct Target {
     pub twist: u8,
 }
 
+/// How a read is made that says the same however it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Here,
+    /// On a thread that ends then.
+    OnThread,
+    Future,
+    /// Begun by a thread that ends then.
+    FutureOfThread,
+    /// By the handle of its family.
+    Families,
+    FamiliesFuture,
+}
+
+/// Read options that change no answer, as bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Tuning(pub u16);
+
+impl Tuning {
+    fn has(self, bit: u32) -> bool {
+        self.0 >> bit & 1 == 1
+    }
+
+    pub fn apply(self, options: &mut ReadOptions) {
+        options.fill_cache = !self.has(0);
+        options.cache_data_blocks = !self.has(1);
+        options.async_io = self.has(2);
+        options.adaptive_readahead = self.has(3);
+        options.readahead_size = if self.has(4) && self.has(5) { 300 } else { 0 };
+        options.auto_readahead_size = !(self.has(5) && self.has(6));
+        options.io_gap_bytes = if self.has(7) { 0 } else { 16 << 10 };
+        options.total_order_seek = self.has(8);
+        options.limit_hint = [0, 0, 1, 2, 3, 10, 40, 1000][usize::from(self.0 >> 9 & 7)];
+        options.limit_reads = if self.has(12) { LimitReads::FewestBytes } else { LimitReads::FewestRequests };
+        options.verify_checksums = !self.has(13);
+    }
+}
+
+impl fmt::Debug for Tuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+/// A scan as futures.
+#[derive(Clone, Debug)]
+pub struct AsyncScanOf {
+    pub family: u8,
+    pub snapshot: Option<u8>,
+    pub lower: Option<Target>,
+    pub upper: Option<Target>,
+    pub batch_bytes: u16,
+    pub on_thread: bool,
+    pub tuning: Tuning,
+}
+
+/// A scan of many ranges.
+#[derive(Clone, Debug)]
+pub struct MultiScanOf {
+    pub family: u8,
+    pub snapshot: Option<u8>,
+    /// Bounds and limits.
+    pub ranges: Vec<(Option<Target>, Option<Target>, u8)>,
+    pub backward: bool,
+    pub memory_bytes: u16,
+    pub on_thread: bool,
+    pub tuning: Tuning,
+}
+
+/// Short walks from many keys.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    pub family: u8,
+    pub snapshot: Option<u8>,
+    pub first: u16,
+    pub backward: bool,
+    pub steps: u8,
+    pub tuning: Tuning,
+}
+
+/// A walk that goes on within other bounds.
+#[derive(Clone, Debug)]
+pub struct Again {
+    pub lower: Option<Target>,
+    pub upper: Option<Target>,
+    pub steps: Vec<bool>,
+}
+
 /// A walk of an iterator.
 #[derive(Clone, Debug)]
 pub struct Walk {
@@ -90,9 +184,12 @@ pub struct Walk {
     pub start: Start,
     /// True: `next`.
     pub steps: Vec<bool>,
-    pub fill_cache: bool,
+    pub tuning: Tuning,
+    /// Begun on a thread that ends then.
+    pub on_thread: bool,
     /// Within the prefix of the seek key, where the family has an extractor.
     pub prefix: bool,
+    pub again: Option<Again>,
 }
 
 #[derive(Clone, Debug)]
@@ -110,12 +207,17 @@ pub enum Operation {
         family: u8,
         snapshot: Option<u8>,
         target: Target,
+        way: Way,
     },
     MultiGet {
         family: u8,
         snapshot: Option<u8>,
         targets: Vec<Target>,
+        way: Way,
     },
+    ScanAsync(AsyncScanOf),
+    MultiScan(MultiScanOf),
+    Sweep(Sweep),
     Walk(Walk),
     Scan {
         family: u8,
@@ -201,16 +303,78 @@ fn walk() -> impl Strategy<Value = Walk> {
         3 => target().prop_map(Start::SeekForPrev),
     ];
     let bound = || option::weighted(0.25, target());
-    (any::<u8>(), snapshot(), bound(), bound(), start, steps(24), any::<bool>(), proptest::bool::weighted(0.3))
-        .prop_map(|(family, snapshot, lower, upper, start, steps, fill_cache, prefix)| Walk {
+    let again = (bound(), bound(), steps(12)).prop_map(|(lower, upper, steps)| Again { lower, upper, steps });
+    let habits = (tuning(), on_thread(), proptest::bool::weighted(0.3), option::weighted(0.15, again));
+    (any::<u8>(), snapshot(), bound(), bound(), start, steps(24), habits).prop_map(
+        |(family, snapshot, lower, upper, start, steps, (tuning, on_thread, prefix, again))| Walk {
             family,
             snapshot,
             lower,
             upper,
             start,
             steps,
-            fill_cache,
+            tuning,
+            on_thread,
             prefix,
+            again,
+        },
+    )
+}
+
+fn tuning() -> impl Strategy<Value = Tuning> {
+    prop_oneof![1 => Just(Tuning(0)), 5 => any::<u16>().prop_map(Tuning)]
+}
+
+/// Threads cost more than what they do here.
+fn on_thread() -> impl Strategy<Value = bool> {
+    proptest::bool::weighted(0.02)
+}
+
+fn way() -> impl Strategy<Value = Way> {
+    prop_oneof![
+        40 => Just(Way::Here),
+        20 => Just(Way::Future),
+        10 => Just(Way::Families),
+        10 => Just(Way::FamiliesFuture),
+        1 => Just(Way::OnThread),
+        1 => Just(Way::FutureOfThread),
+    ]
+}
+
+fn async_scan() -> impl Strategy<Value = AsyncScanOf> {
+    let bound = || option::weighted(0.6, target());
+    (any::<u8>(), snapshot(), bound(), bound(), 1u16..3000, on_thread(), tuning()).prop_map(
+        |(family, snapshot, lower, upper, batch_bytes, on_thread, tuning)| AsyncScanOf {
+            family,
+            snapshot,
+            lower,
+            upper,
+            batch_bytes,
+            on_thread,
+            tuning,
+        },
+    )
+}
+
+fn sweep() -> impl Strategy<Value = Sweep> {
+    (any::<u8>(), snapshot(), any::<u16>(), any::<bool>(), 0u8..12, tuning()).prop_map(
+        |(family, snapshot, first, backward, steps, tuning)| Sweep { family, snapshot, first, backward, steps, tuning },
+    )
+}
+
+fn multi_scan() -> impl Strategy<Value = MultiScanOf> {
+    let bound = || option::weighted(0.7, target());
+    let limit = prop_oneof![3 => Just(0u8), 2 => 1u8..20];
+    let memory_bytes = select(&[0, 1, 300, 5000, u16::MAX][..]);
+    (any::<u8>(), snapshot(), vec((bound(), bound(), limit), 0..8), any::<bool>(), memory_bytes, on_thread(), tuning())
+        .prop_map(|(family, snapshot, ranges, backward, memory_bytes, on_thread, tuning)| MultiScanOf {
+            family,
+            snapshot,
+            ranges,
+            backward,
+            memory_bytes,
+            on_thread,
+            tuning,
         })
 }
 
@@ -222,17 +386,36 @@ fn family_choices() -> impl Strategy<Value = Vec<&'static str>> {
     vec(select(choices::FAMILY), 0..14)
 }
 
-fn new_family() -> impl Strategy<Value = NewFamily> {
+fn new_family(choices: impl Strategy<Value = Vec<&'static str>>) -> impl Strategy<Value = NewFamily> {
     let order = prop_oneof![
         4 => Just(Order::Bytewise),
         2 => Just(Order::Reverse),
         1 => Just(Order::LengthFirst),
+        1 => Just(Order::Folding),
+        1 => Just(Order::EightBytes),
     ];
     let merge = select(&[Merge::None, Merge::Add, Merge::Append][..]);
     let filter = prop_oneof![4 => Just(Filter::None), 2 => Just(Filter::Compactions), 1 => Just(Filter::Everywhere)];
     let num_levels = select(&[7, 7, 7, 3, 2, 1, 20][..]);
-    (order, merge, filter, num_levels, family_choices())
-        .prop_map(|(order, merge, filter, num_levels, choices)| NewFamily { order, merge, filter, num_levels, choices })
+    (order, merge, filter, num_levels, choices).prop_map(|(order, merge, filter, num_levels, choices)| {
+        // Which keys are doomed, their bytes say.
+        let filter = if order == Order::Folding { Filter::None } else { filter };
+        NewFamily { order, merge, filter, num_levels, choices }
+    })
+}
+
+fn get(target: impl Strategy<Value = Target>) -> impl Strategy<Value = Operation> {
+    (any::<u8>(), snapshot(), target, way()).prop_map(|(family, snapshot, target, way)| Operation::Get {
+        family,
+        snapshot,
+        target,
+        way,
+    })
+}
+
+fn multi_get(target: impl Strategy<Value = Target>) -> impl Strategy<Value = Operation> {
+    (any::<u8>(), snapshot(), vec(target, 0..12), way())
+        .prop_map(|(family, snapshot, targets, way)| Operation::MultiGet { family, snapshot, targets, way })
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -241,11 +424,11 @@ fn operation() -> impl Strategy<Value = Operation> {
             .prop_map(|(mutation, sync, disable_wal)| Operation::Write { mutation, sync, disable_wal }),
         80 => (vec(mutation(), 0..12), any::<bool>())
             .prop_map(|(mutations, sync)| Operation::Batch { mutations, sync }),
-        160 => (any::<u8>(), snapshot(), target())
-            .prop_map(|(family, snapshot, target)| Operation::Get { family, snapshot, target }),
-        40 => (any::<u8>(), snapshot(), vec(target(), 0..12))
-            .prop_map(|(family, snapshot, targets)| Operation::MultiGet { family, snapshot, targets }),
+        160 => get(target()),
+        40 => multi_get(target()),
         130 => walk().prop_map(Operation::Walk),
+        10 => async_scan().prop_map(Operation::ScanAsync),
+        10 => multi_scan().prop_map(Operation::MultiScan),
         12 => (any::<u8>(), snapshot(), any::<bool>())
             .prop_map(|(family, snapshot, backward)| Operation::Scan { family, snapshot, backward }),
         15 => Just(Operation::TakeSnapshot),
@@ -264,7 +447,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         6 => Just(Operation::SyncWal),
         6 => (any::<u8>(), vec(select(choices::MUTABLE), 1..4))
             .prop_map(|(family, choices)| Operation::SetOptions { family, choices }),
-        5 => new_family().prop_map(Operation::CreateFamily),
+        5 => new_family(family_choices()).prop_map(Operation::CreateFamily),
         4 => any::<u8>().prop_map(Operation::DropFamily),
         6 => (any::<bool>(), database_choices(), option::of(family_choices())).prop_map(
             |(close, database, family_choices)| Operation::Reopen { close, database, family_choices }
@@ -278,10 +461,85 @@ fn operation() -> impl Strategy<Value = Operation> {
 /// Cases of `count` operations.
 pub fn case(count: usize) -> impl Strategy<Value = Case> {
     let key_space = select(&[24u16, 128, 512, 1024][..]);
-    (key_space, 0..4u8, database_choices(), vec(new_family(), 1..4), vec(operation(), count..=count)).prop_map(
-        |(key_space, layout, database, families, operations)| Case {
+    (key_space, 0..4u8, database_choices(), vec(new_family(family_choices()), 1..4), vec(operation(), count..=count))
+        .prop_map(|(key_space, layout, database, families, operations)| Case {
             key_space,
             layout,
+            files: Place::Memory,
+            database,
+            families,
+            operations,
+        })
+}
+
+/// Half of the writes of a database that is there to be read are of four keys.
+fn often_written_key() -> impl Strategy<Value = u16> {
+    prop_oneof![0u16..4, any::<u16>()]
+}
+
+fn often_written() -> impl Strategy<Value = Target> {
+    (often_written_key(), prop_oneof![6 => Just(0u8), 1 => 1u8..4]).prop_map(|(key, twist)| Target { key, twist })
+}
+
+/// Writes that leave versions of few keys in many files: operands over values, under range deletions, kept by snapshots.
+fn versions() -> impl Strategy<Value = Operation> {
+    let change = prop_oneof![
+        8 => (any::<u16>(), prop_oneof![8 => 0u16..60, 1 => 0u16..1500])
+            .prop_map(|(seed, size)| Change::Put { seed, size }),
+        3 => Just(Change::Delete),
+        10 => any::<u32>().prop_map(Change::Merge),
+        3 => prop_oneof![2 => 0u16..8, 1 => 0u16..200].prop_map(Change::DeleteRange),
+    ];
+    let mutation = (prop_oneof![3 => Just(0u8), 1 => any::<u8>()], often_written_key(), change)
+        .prop_map(|(family, key, change)| Mutation { family, key, change });
+    prop_oneof![
+        18 => mutation.prop_map(|mutation| Operation::Write { mutation, sync: false, disable_wal: false }),
+        6 => Just(Operation::TakeSnapshot),
+        2 => any::<u8>().prop_map(Operation::DropSnapshot),
+        4 => (any::<u8>(), Just(true)).prop_map(|(family, wait)| Operation::Flush { family, wait }),
+        2 => (any::<u8>(), 0u8..4).prop_map(|(family, force)| {
+            Operation::Compact { family, from: None, to: None, force, change_level: false }
+        }),
+    ]
+}
+
+fn read() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        10 => get(often_written()),
+        6 => multi_get(often_written()),
+        16 => walk().prop_map(Operation::Walk),
+        4 => async_scan().prop_map(Operation::ScanAsync),
+        4 => multi_scan().prop_map(Operation::MultiScan),
+        2 => sweep().prop_map(Operation::Sweep),
+        2 => (any::<u8>(), snapshot(), any::<bool>())
+            .prop_map(|(family, snapshot, backward)| Operation::Scan { family, snapshot, backward }),
+        1 => walk().prop_map(Operation::HoldIterator),
+        2 => (any::<u8>(), steps(12)).prop_map(|(which, steps)| Operation::StepHeld { which, steps }),
+    ]
+}
+
+/// Databases that are written in some way or other, and then read in every way, by turns.
+pub fn read_case(count: usize) -> impl Strategy<Value = Case> {
+    let key_space = select(&[4u16, 12, 60, 200, 600][..]);
+    let files = prop_oneof![
+        8 => Just(Place::Memory),
+        1 => Just(Place::Directory("pread")),
+        1 => Just(Place::Directory("io_uring")),
+    ];
+    let database = || vec(select(choices::READ_DATABASE), 0..4);
+    let family = || {
+        let index = prop_oneof![Just(Vec::new()), Just(choices::PARTITIONED.to_vec())];
+        let own = vec(select(choices::READ_FAMILY), 4..22);
+        (vec(select(choices::FAMILY), 0..3), index, own).prop_map(|(others, index, own)| [others, index, own].concat())
+    };
+    let reopen = (any::<bool>(), database(), option::of(family()))
+        .prop_map(|(close, database, family_choices)| Operation::Reopen { close, database, family_choices });
+    let operation = prop_oneof![100 => versions(), 70 => read(), 1 => reopen];
+    (key_space, files, database(), vec(new_family(family()), 1..3), vec(operation, count..=count)).prop_map(
+        |(key_space, files, database, families, operations)| Case {
+            key_space,
+            layout: 0,
+            files,
             database,
             families,
             operations,

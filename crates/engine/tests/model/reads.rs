@@ -1,26 +1,23 @@
 //! Gets and iterators, compared with the model at every position.
 
 use crate::database::{Check, Database};
-use crate::keys;
-use crate::model::{FamilyModel, Pair};
-use crate::operations::{Start, Target, Walk};
+use crate::model::{FamilyModel, Filter, Pair};
+use crate::operations::{Start, Sweep, Target, Walk};
+use crate::orders::Order;
+use crate::ways::somewhere;
 use ferrock::options::PrefixExtractor;
 use ferrock::{Iter, ReadOptions};
 use std::sync::Arc;
 
 impl Target {
     /// The bytes meant, in a key space of so many keys.
-    pub fn bytes(&self, key_space: u16) -> Vec<u8> {
-        let mut bytes = keys::key(usize::from(self.key % key_space)).to_vec();
-        match self.twist {
-            0 => {}
-            1 => bytes.push(0),
-            2 => drop(bytes.pop()),
-            _ => bytes.push(0xff),
-        }
-        bytes
+    pub fn bytes(&self, order: Order, key_space: u16) -> Vec<u8> {
+        order.twisted(usize::from(self.key % key_space), self.twist)
     }
 }
+
+/// Walks of a sweep.
+const SWEEP_WALKS: u16 = 40;
 
 /// Where an iterator should be.
 pub struct Cursor {
@@ -55,14 +52,14 @@ impl Cursor {
                 None => model.iter().next_back(),
             },
             Start::Seek(target) => {
-                let key = target.bytes(key_space);
+                let key = target.bytes(order, key_space);
                 match &self.lower {
                     Some(lower) if order.compare(&key, lower).is_lt() => model.after(lower, true),
                     _ => model.after(&key, true),
                 }
             }
             Start::SeekForPrev(target) => {
-                let key = target.bytes(key_space);
+                let key = target.bytes(order, key_space);
                 match &self.upper {
                     Some(upper) if order.compare(&key, upper).is_ge() => model.before(upper, false),
                     _ => model.before(&key, true),
@@ -84,7 +81,7 @@ impl Cursor {
         iter.status().map_err(|error| format!("{}: {error}", doing()))?;
         let found = iter.valid().then(|| (iter.key(), iter.value()));
         let expected = self.at.as_deref().map(|key| (key, self.model.get(key).unwrap_or_default()));
-        if found == expected {
+        if self.model.is_same(found, expected) {
             return Ok(());
         }
         Err(format!("{}: found {}, expected {}", doing(), show_pair(found), show_pair(expected)))
@@ -140,7 +137,7 @@ fn take_step(iter: &mut Iter, cursor: &mut Cursor, forward: bool, doing: &dyn Fn
 
 impl Database<'_> {
     /// Reads as of a snapshot: its options, and what the family held.
-    fn view(&self, family: usize, snapshot: Option<u8>) -> (ReadOptions, Arc<FamilyModel>) {
+    pub fn view(&self, family: usize, snapshot: Option<u8>) -> (ReadOptions, Arc<FamilyModel>) {
         let own = &self.families[family];
         let mut options = ReadOptions::default();
         let mut model = Arc::clone(&own.model);
@@ -159,67 +156,51 @@ impl Database<'_> {
         (options, model)
     }
 
-    pub fn get(&mut self, family: u8, snapshot: Option<u8>, target: &Target) -> Check {
-        self.stats.keys_read += 1;
-        let family = self.family_index(family);
-        let (options, model) = self.view(family, snapshot);
-        let key = target.bytes(self.key_space);
-        let own = &self.families[family];
-        let found = self.db().get_cf(&own.handle, &options, &key).map_err(|error| format!("get: {error}"))?;
-        same_value(&own.name, &key, found.as_deref(), &model)
-    }
-
-    pub fn multi_get(&mut self, family: u8, snapshot: Option<u8>, targets: &[Target]) -> Check {
-        self.stats.keys_read += targets.len() as u64;
-        let family = self.family_index(family);
-        let (options, model) = self.view(family, snapshot);
-        let keys: Vec<Vec<u8>> = targets.iter().map(|target| target.bytes(self.key_space)).collect();
-        let borrowed: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-        let own = &self.families[family];
-        let found = self.db().multi_get_cf(&own.handle, &options, &borrowed);
-        if found.len() != keys.len() {
-            return Err(format!("multi_get: {} answers for {} keys", found.len(), keys.len()));
-        }
-        for (key, found) in keys.iter().zip(found) {
-            let found = found.map_err(|error| format!("multi_get: {error}"))?;
-            same_value(&own.name, key, found.as_deref(), &model)?;
-        }
-        Ok(())
-    }
-
     /// An iterator at its start, and where it should be.
     fn begin_walk(&mut self, walk: &Walk) -> Result<Held, String> {
         let family = self.family_index(walk.family);
         let (mut options, model) = self.view(family, walk.snapshot);
         let own = &self.families[family];
-        let bound = |target: &Option<Target>| target.as_ref().map(|target| target.bytes(self.key_space));
+        let (order, key_space) = (model.order, self.key_space);
+        let bound = |target: &Option<Target>| target.as_ref().map(|target| target.bytes(order, key_space));
         let mut cursor = Cursor { model, lower: bound(&walk.lower), upper: bound(&walk.upper), prefix: None, at: None };
-        options.fill_cache = walk.fill_cache;
-        let extractor = own.prefix_extractor.clone();
-        match (extractor, &walk.start) {
-            (Some(extractor), Start::Seek(target)) if walk.prefix => {
-                cursor.lower = None;
-                options.prefix_same_as_start = true;
-                let key = target.bytes(self.key_space);
-                let prefix = extractor.prefix(&key).map(<[u8]>::to_vec);
-                // A key without prefix is sought in total order; filters know nothing of where it leads.
-                options.total_order_seek = prefix.is_none();
-                cursor.prefix = prefix.map(|prefix| (extractor, prefix));
-            }
-            (Some(_), _) => options.total_order_seek = true,
-            (None, _) => options.total_order_seek = walk.fill_cache,
-        }
+        walk.tuning.apply(&mut options);
         options.lower_bound.clone_from(&cursor.lower);
         options.upper_bound.clone_from(&cursor.upper);
-        let mut iter = self.db().iter_cf(&own.handle, &options);
-        match &walk.start {
-            Start::First => iter.seek_to_first(),
-            Start::Last => iter.seek_to_last(),
-            Start::Seek(target) => iter.seek(&target.bytes(self.key_space)),
-            Start::SeekForPrev(target) => iter.seek_for_prev(&target.bytes(self.key_space)),
+        let start = match &walk.start {
+            Start::Seek(target) | Start::SeekForPrev(target) => Some(target.bytes(order, key_space)),
+            Start::First | Start::Last => None,
+        };
+        // Without a key to go to, the key found gives the prefix, which could be one that a filter has not removed yet. Keys that
+        // are equal in spite of other bytes may have other prefixes.
+        let keeps_prefix = walk.prefix && order != Order::Folding;
+        if let Some(extractor) = own
+            .prefix_extractor
+            .clone()
+            .filter(|_| keeps_prefix && (start.is_some() || cursor.model.filter == Filter::None))
+        {
+            options.prefix_same_as_start = true;
+            let given = start.as_ref().or(cursor.lower.as_ref().filter(|_| matches!(walk.start, Start::First)));
+            let prefix = given.map(|key| extractor.prefix(key).map(<[u8]>::to_vec));
+            // A key without prefix is sought in total order; filters know nothing of where it leads.
+            options.total_order_seek = prefix.as_ref().is_some_and(Option::is_none);
+            cursor.start(&walk.start, key_space);
+            let prefix = prefix.unwrap_or_else(|| Some(extractor.prefix(cursor.at.as_ref()?)?.to_vec()));
+            cursor.prefix = prefix.map(|prefix| (extractor, prefix));
         }
+        let (db, handle) = (self.db(), &own.handle);
+        let mut iter = somewhere(walk.on_thread, || {
+            let mut iter = db.iter_cf(handle, &options);
+            match (&walk.start, &start) {
+                (Start::Seek(_), Some(key)) => iter.seek(key),
+                (Start::SeekForPrev(_), Some(key)) => iter.seek_for_prev(key),
+                (Start::Last, _) => iter.seek_to_last(),
+                _ => iter.seek_to_first(),
+            }
+            iter
+        });
         pass_doomed(&mut iter, &cursor.model, matches!(walk.start, Start::First | Start::Seek(_)));
-        cursor.start(&walk.start, self.key_space);
+        cursor.start(&walk.start, key_space);
         cursor.check(&iter, &|| format!("{}: start of a walk", own.name))?;
         Ok(Held { iter, cursor })
     }
@@ -227,10 +208,43 @@ impl Database<'_> {
     pub fn walk(&mut self, walk: &Walk) -> Check {
         let mut held = self.begin_walk(walk)?;
         self.stats.iterator_steps += walk.steps.len() as u64 + 1;
-        let is_prefix = held.cursor.prefix.is_some();
         for (index, &forward) in walk.steps.iter().enumerate() {
-            // Within a prefix there is no way back.
-            take_step(&mut held.iter, &mut held.cursor, forward || is_prefix, &|| format!("step {index} of a walk"))?;
+            take_step(&mut held.iter, &mut held.cursor, forward, &|| format!("step {index} of a walk"))?;
+        }
+        let Some(again) = walk.again.as_ref().filter(|_| held.cursor.prefix.is_none() && !walk.prefix) else {
+            return Ok(());
+        };
+        let (order, key_space) = (held.cursor.model.order, self.key_space);
+        let bound = |target: &Option<Target>| target.as_ref().map(|target| target.bytes(order, key_space));
+        (held.cursor.lower, held.cursor.upper) = (bound(&again.lower), bound(&again.upper));
+        held.iter.fast_forward(held.cursor.lower.as_deref(), held.cursor.upper.as_deref());
+        pass_doomed(&mut held.iter, &held.cursor.model, true);
+        held.cursor.start(&Start::First, key_space);
+        held.cursor.check(&held.iter, &|| "a walk within other bounds".to_owned())?;
+        for (index, &forward) in again.steps.iter().enumerate() {
+            let doing = || format!("step {index} of a walk within other bounds");
+            take_step(&mut held.iter, &mut held.cursor, forward, &doing)?;
+        }
+        Ok(())
+    }
+
+    /// Walks from many keys.
+    pub fn sweep(&mut self, sweep: &Sweep) -> Check {
+        for number in 0..self.key_space.min(SWEEP_WALKS) {
+            let target = Target { key: sweep.first.wrapping_add(number * 7), twist: 0 };
+            let walk = Walk {
+                family: sweep.family,
+                snapshot: sweep.snapshot,
+                lower: None,
+                upper: None,
+                start: if sweep.backward { Start::SeekForPrev(target) } else { Start::Seek(target) },
+                steps: vec![!sweep.backward; usize::from(sweep.steps)],
+                tuning: sweep.tuning,
+                on_thread: false,
+                prefix: false,
+                again: None,
+            };
+            self.walk(&walk)?;
         }
         Ok(())
     }
@@ -270,7 +284,7 @@ pub fn compare_all(iter: &mut Iter, model: &FamilyModel, backward: bool) -> Chec
         let wanted = if backward { expected.next_back() } else { expected.next() };
         let found = iter.valid().then(|| (iter.key(), iter.value()));
         iter.status().map_err(|error| error.to_string())?;
-        if found != wanted {
+        if !model.is_same(found, wanted) {
             return Err(format!("found {}, expected {}", show_pair(found), show_pair(wanted)));
         }
         if wanted.is_none() {
@@ -280,7 +294,7 @@ pub fn compare_all(iter: &mut Iter, model: &FamilyModel, backward: bool) -> Chec
     }
 }
 
-fn same_value(family: &str, key: &[u8], found: Option<&[u8]>, model: &FamilyModel) -> Check {
+pub fn same_value(family: &str, key: &[u8], found: Option<&[u8]>, model: &FamilyModel) -> Check {
     let expected = model.get(key);
     if found == expected || (found.is_none() && model.is_doomed(key)) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! Makes a failing case small: whole chunks of operations go first, so that a case of thousands shrinks in seconds.
 
-use crate::operations::{Case, Operation};
+use crate::operations::{Case, Operation, Tuning};
 use std::time::{Duration, Instant};
 
 /// How long to go on.
@@ -53,8 +53,13 @@ fn size(case: &Case) -> usize {
         Operation::Batch { mutations, .. } => mutations.len(),
         Operation::MultiGet { targets, .. } => targets.len(),
         Operation::Walk(walk) | Operation::HoldIterator(walk) => {
-            walk.steps.len() + usize::from(walk.lower.is_some()) + usize::from(walk.upper.is_some())
+            let again = walk.again.as_ref().map_or(0, |again| again.steps.len() + 1);
+            let bounds = usize::from(walk.lower.is_some()) + usize::from(walk.upper.is_some());
+            walk.steps.len() + bounds + again + walk.tuning.0.count_ones() as usize + usize::from(walk.on_thread)
         }
+        Operation::Sweep(sweep) => usize::from(sweep.steps) + sweep.tuning.0.count_ones() as usize,
+        Operation::ScanAsync(scan) => scan.tuning.0.count_ones() as usize,
+        Operation::MultiScan(scan) => scan.ranges.len() + scan.tuning.0.count_ones() as usize,
         Operation::StepHeld { steps, .. } => steps.len(),
         Operation::SetOptions { choices, .. } => choices.len(),
         Operation::CreateFamily(family) => family.choices.len(),
@@ -74,6 +79,10 @@ fn without<T: Clone>(list: &[T]) -> impl Iterator<Item = Vec<T>> {
         shorter.remove(index);
         shorter
     })
+}
+
+fn fewer_bits(tuning: Tuning) -> impl Iterator<Item = Tuning> {
+    (0..16).map(move |bit| Tuning(tuning.0 & !(1 << bit))).filter(move |fewer| *fewer != tuning)
 }
 
 fn simplifications(case: &Case) -> Vec<Case> {
@@ -121,7 +130,23 @@ fn simpler_operations(operation: &Operation) -> Vec<Operation> {
             all.extend(
                 without(&walk.steps).map(|steps| Operation::Walk(crate::operations::Walk { steps, ..walk.clone() })),
             );
+            all.push(Operation::Walk(crate::operations::Walk { again: None, on_thread: false, ..walk.clone() }));
+            let simpler = |tuning| Operation::Walk(crate::operations::Walk { tuning, ..walk.clone() });
+            all.extend(fewer_bits(walk.tuning).map(simpler));
             all
+        }
+        Operation::Sweep(sweep) => fewer_bits(sweep.tuning)
+            .map(|tuning| Operation::Sweep(crate::operations::Sweep { tuning, ..sweep.clone() }))
+            .collect(),
+        Operation::ScanAsync(scan) => fewer_bits(scan.tuning)
+            .map(|tuning| Operation::ScanAsync(crate::operations::AsyncScanOf { tuning, ..scan.clone() }))
+            .collect(),
+        Operation::MultiScan(scan) => {
+            let fewer = without(&scan.ranges)
+                .map(|ranges| Operation::MultiScan(crate::operations::MultiScanOf { ranges, ..scan.clone() }));
+            let simpler = fewer_bits(scan.tuning)
+                .map(|tuning| Operation::MultiScan(crate::operations::MultiScanOf { tuning, ..scan.clone() }));
+            fewer.chain(simpler).collect()
         }
         Operation::CreateFamily(family) => without(&family.choices)
             .map(|choices| Operation::CreateFamily(crate::operations::NewFamily { choices, ..family.clone() }))

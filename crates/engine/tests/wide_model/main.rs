@@ -79,7 +79,8 @@ impl Rig {
         let mut options = DbOptions::default();
         options.create_if_missing = true;
         options.components.file_system = Some(Arc::clone(&self.file_system));
-        let capacity_bytes = [2 << 10, 1 << 20][(self.seed % 2) as usize];
+        let capacity_bytes = [2 << 10, 0, 1 << 20, 300][(self.seed / 3 % 4) as usize];
+        options.max_open_files = [-1, 1][(self.seed / 2 % 2) as usize];
         options.components.block_cache =
             Some(TableBlockCache::new(CacheOptions { capacity_bytes, ..CacheOptions::default() }));
         let mut family = self.schema.column_family_options();
