@@ -219,6 +219,33 @@ static void test_slice_transforms(const char* path, rocksdb_writeoptions_t* wo) 
   rocksdb_options_destroy(options);
 }
 
+static int never(void* state, const char* a, size_t a_length, const char* b, size_t b_length) {
+  (void)state, (void)a, (void)a_length, (void)b, (void)b_length;
+  fprintf(stderr, "a key was compared although there is no other\n");
+  exit(1);
+}
+
+static void nothing(void* state) { (void)state; }
+
+static const char* never_name(void* state) {
+  (void)state;
+  return "never";
+}
+
+/* One key by itself is written, flushed and found again without a comparison. */
+static void test_one_key_is_compared_with_nothing(const char* path, rocksdb_writeoptions_t* wo) {
+  rocksdb_comparator_t* comparator = rocksdb_comparator_create(NULL, nothing, never, never_name);
+  rocksdb_options_t* options = new_options();
+  rocksdb_options_set_comparator(options, comparator);
+  rocksdb_t* db = rocksdb_open(options, path, &err);
+  OK();
+  put(db, wo, "key", "value");
+  flush(db);
+  rocksdb_close(db);
+  rocksdb_options_destroy(options);
+  rocksdb_comparator_destroy(comparator);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   rocksdb_readoptions_t* ro = rocksdb_readoptions_create();
@@ -228,6 +255,7 @@ int main(int argc, char** argv) {
   test_compaction_filter(path_in(argv[1], "filter"), ro, wo);
   test_failed_opens(path_in(argv[1], "nothing"));
   test_slice_transforms(path_in(argv[1], "prefix"), wo);
+  test_one_key_is_compared_with_nothing(path_in(argv[1], "one-key"), wo);
   rocksdb_readoptions_destroy(ro);
   rocksdb_writeoptions_destroy(wo);
   return 0;
