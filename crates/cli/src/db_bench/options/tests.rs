@@ -108,8 +108,6 @@ fn what_cannot_be_is_refused() {
         "--checksum_type=9",
         "--compaction_style=7",
         "--cache_type=tiered_lru_cache",
-        "--format_version=1",
-        "--write_buffer_size=1",
         "--merge_operator=bytesxor",
         "--use_ribbon_filter",
         "--min_level_to_compress=20",
