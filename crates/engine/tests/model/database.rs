@@ -227,12 +227,24 @@ impl<'a> Database<'a> {
         if self.pace == Pace::Busy {
             return Ok(());
         }
+        let has_worked = self.wait_for_jobs()?;
+        if !has_worked {
+            return Ok(());
+        }
+        // The release of a snapshot makes compactions due and begins none; the end of a pause does.
+        explain(self.db().pause_background_work(), "pausing")?;
+        explain(self.db().continue_background_work(), "going on")?;
+        self.wait_for_jobs()?;
+        self.check_at_rest()
+    }
+
+    /// Waits until no thread begins any more; true when one did since the last call.
+    fn wait_for_jobs(&mut self) -> Result<bool, String> {
         let mut has_worked = false;
         loop {
             let jobs = self.spawner.0.load(Ordering::Relaxed);
             if jobs == self.jobs_seen {
-                // The release of a snapshot makes compactions due and begins none.
-                return if has_worked { self.check_at_rest() } else { Ok(()) };
+                return Ok(has_worked);
             }
             (self.jobs_seen, has_worked) = (jobs, true);
             explain(self.db().wait_for_background_work(), "waiting")?;
