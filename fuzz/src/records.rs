@@ -1,6 +1,7 @@
 //! Records: logs, write batches, version edits, and the text files of a database directory.
 
 use crate::{repair, split_selector};
+use ferrock_base::byte_text::to_bytes;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{FileNumber, ParsedInternalKey};
@@ -119,7 +120,7 @@ pub fn options_file(data: &[u8]) {
     }
     let Ok(parsed) = OptionsFile::parse(data) else { return };
     if let Ok(formatted) = parsed.format() {
-        let again = OptionsFile::parse(formatted.as_bytes()).expect("parse what was formatted");
+        let again = OptionsFile::parse(&to_bytes(&formatted)).expect("parse what was formatted");
         assert_eq!(again.format().expect("format again"), formatted);
     }
 }
