@@ -58,7 +58,8 @@ pub fn obsolete_files<'a>(listing: &'a [String], needed: &NeededFiles) -> Vec<&'
         FileKind::Manifest => number < needed.manifest_number,
         FileKind::Table => !needed.live_tables.contains(&number) && number < needed.min_pending_output,
         FileKind::Blob => !needed.live_blob_files.contains(&number) && number < needed.min_pending_output,
-        FileKind::Temp => Some(number) != needed.pending_manifest_number,
+        // The file that CURRENT is written to has the number of the next MANIFEST. That may have begun since this was asked.
+        FileKind::Temp => number <= needed.manifest_number && Some(number) != needed.pending_manifest_number,
         FileKind::Options => oldest_options.is_some_and(|oldest| number < oldest),
         FileKind::InfoLog => number.0 > 0 && oldest_info_log.is_none_or(|oldest| number < oldest),
         _ => false,
@@ -140,9 +141,10 @@ mod tests {
 
     #[test]
     fn a_switch_of_manifest_and_the_previous_log_are_respected() {
-        let listing = names(&["000019.dbtmp", "000018.dbtmp", "000004.log", "000005.log"]);
+        let listing = names(&["000019.dbtmp", "000018.dbtmp", "000016.dbtmp", "000004.log", "000005.log"]);
         let needed =
             NeededFiles { pending_manifest_number: Some(FileNumber(19)), prev_log_number: FileNumber(4), ..needed() };
-        assert_eq!(obsolete_files(&listing, &needed), ["000018.dbtmp", "000005.log"]);
+        // 18 may be that of a switch which began after `needed` was taken.
+        assert_eq!(obsolete_files(&listing, &needed), ["000016.dbtmp", "000005.log"]);
     }
 }
