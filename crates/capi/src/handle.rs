@@ -35,7 +35,7 @@ pub(crate) unsafe fn borrow<'a, T>(handle: *const T, what: &str) -> Result<&'a T
 /// As [`borrow`], to change what the handle is of.
 ///
 /// # Safety
-/// As for [`borrow`], and nobody else uses it meanwhile.
+/// As for [`borrow`], and no other thread uses the object meanwhile.
 pub(crate) unsafe fn borrow_mut<'a, T>(handle: *mut T, what: &str) -> Result<&'a mut T> {
     // SAFETY: as for this function.
     unsafe { handle.as_mut() }.ok_or_else(|| null_handle(what))

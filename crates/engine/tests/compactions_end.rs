@@ -1,4 +1,4 @@
-//! Compactions come to an end: an exclusive one gets its turn beside work that never ends, and what nobody waits for is not
+//! Compactions come to an end: an exclusive one gets its turn beside work that never ends, and what no caller waits for is not
 //! done again and again.
 #![allow(
     clippy::unwrap_used,

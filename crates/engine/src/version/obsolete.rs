@@ -58,7 +58,8 @@ pub fn obsolete_files<'a>(listing: &'a [String], needed: &NeededFiles) -> Vec<&'
         FileKind::Manifest => number < needed.manifest_number,
         FileKind::Table => !needed.live_tables.contains(&number) && number < needed.min_pending_output,
         FileKind::Blob => !needed.live_blob_files.contains(&number) && number < needed.min_pending_output,
-        // The file that CURRENT is written to has the number of the next MANIFEST. That may have begun since this was asked.
+        // The new CURRENT is written to a temporary file with the number of the next MANIFEST, which is larger than that of
+        // the one in use. A switch that began after `needed` was taken is not in `pending_manifest_number`.
         FileKind::Temp => number <= needed.manifest_number && Some(number) != needed.pending_manifest_number,
         FileKind::Options => oldest_options.is_some_and(|oldest| number < oldest),
         FileKind::InfoLog => number.0 > 0 && oldest_info_log.is_none_or(|oldest| number < oldest),

@@ -57,7 +57,7 @@ pub(crate) struct FilterReader {
 
 impl FilterReader {
     /// Opens the filter that the metaindex names; `None` when there is none, or none that may be asked anything. Nothing may
-    /// be asked where keys of other bytes than those in the filter may be equal to them, whoever wrote it.
+    /// be asked where keys of other bytes than those in the filter may be equal to them, whichever engine wrote it.
     pub(crate) fn open(
         loader: &BlockLoader,
         handles_in_file: &MetaBlockHandles,
