@@ -657,6 +657,7 @@ impl DbCore {
             mode: options.wal_recovery_mode,
             paranoid: options.paranoid_checks,
             min_log_number: self.versions.min_log_number_to_keep().max(self.versions.min_log_number_of_families()),
+            min_log_number_to_keep: self.versions.min_log_number_to_keep(),
             info_log: &self.info_log,
         };
         recovery.run(&families, self.versions.last_sequence(), when_full)

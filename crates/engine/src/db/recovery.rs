@@ -24,12 +24,12 @@
 
 use crate::column_family::ColumnFamilyData;
 use crate::info_log::InfoLog;
-use crate::write::insert::{InsertMode, Inserter, Target};
+use crate::write::insert::{InsertMode, Inserter, Target, prepared_transactions};
 use crate::write::wal;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result, SequenceNumber};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::log::{BLOCK_SIZE_BYTES, BlockSource, LogEvent, LogReader, WalRecoveryMode};
-use ferrock_format::write_batch::{HEADER_SIZE_BYTES, WriteBatchRef};
+use ferrock_format::write_batch::{HEADER_SIZE_BYTES, Record, WriteBatchRef};
 use ferrock_vfs::{FileSystem, SequentialFile, SequentialOptions};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -64,6 +64,8 @@ pub(crate) struct LogRecovery<'a> {
     pub(crate) paranoid: bool,
     /// No log before this one is needed by any family.
     pub(crate) min_log_number: FileNumber,
+    /// No log before this one is kept. Those from it up to `min_log_number` hold prepared transactions.
+    pub(crate) min_log_number_to_keep: FileNumber,
     pub(crate) info_log: &'a InfoLog,
 }
 
@@ -165,10 +167,13 @@ impl LogRecovery<'_> {
             outcome: RecoveredLogs::default(),
         };
         for number in self.log_numbers()? {
+            let path = self.directory.join(file_name::log(number));
             if number < self.min_log_number {
+                if number >= self.min_log_number_to_keep {
+                    self.check_has_nothing_prepared(&path, number).map_err(|error| error.in_file(&path))?;
+                }
                 continue;
             }
-            let path = self.directory.join(file_name::log(number));
             let size = self.file_system.file_size(&path)?;
             progress.outcome.logs.push((number, size));
             self.read_log(&path, number, families, &mut progress, &mut when_full)
@@ -178,6 +183,26 @@ impl LogRecovery<'_> {
             self.check_families_are_consistent(families, stopped_at)?;
         }
         Ok(progress.outcome)
+    }
+
+    /// Refuses a log that all families have in tables and that is kept for a transaction which was prepared in it: with
+    /// the first change of the tree it would go.
+    fn check_has_nothing_prepared(&self, path: &Path, number: FileNumber) -> Result<()> {
+        let source = FileSource(self.file_system.open_sequential(path, &SequentialOptions::default())?);
+        let mut reader = LogReader::new(source, number, WalRecoveryMode::SkipAnyCorruptedRecords);
+        let mut scratch = Vec::new();
+        loop {
+            match reader.read_record(&mut scratch)? {
+                LogEvent::Record { physical_offset, data } => {
+                    let Ok(batch) = WriteBatchRef::new(data) else { continue };
+                    if batch.iter().any(|record| matches!(record, Ok(Record::BeginPrepare(_)))) {
+                        return Err(prepared_transactions().at_offset(physical_offset));
+                    }
+                }
+                LogEvent::End | LogEvent::OldRecord { .. } => return Ok(()),
+                LogEvent::Corruption { .. } => {}
+            }
+        }
     }
 
     fn read_log(

@@ -92,9 +92,15 @@ fn inverted_range(begin: &[u8], end: &[u8]) -> Error {
 fn unsupported_marker(record: &Record<'_>) -> Result<()> {
     match record {
         Record::LogData(_) | Record::Noop => Ok(()),
-        _ => Err(Error::new(
-            ErrorKind::NotSupported,
-            "the log holds prepared transactions: open the database with two-phase commit, finish them, and try again",
-        )),
+        _ => Err(prepared_transactions()),
     }
+}
+
+/// For a log with transactions of two-phase commit.
+#[cold]
+pub(crate) fn prepared_transactions() -> Error {
+    Error::new(
+        ErrorKind::NotSupported,
+        "the log holds prepared transactions: open the database with two-phase commit, finish them, and try again",
+    )
 }

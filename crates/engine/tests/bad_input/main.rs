@@ -12,6 +12,7 @@
 mod allocation;
 mod check;
 mod inconsistent;
+mod prepared;
 mod sample;
 mod small_files;
 mod tables;
