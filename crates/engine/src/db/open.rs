@@ -275,11 +275,12 @@ impl Opener {
         if !self.file_system.exists(&logs)? {
             create_directory(&*self.file_system, &logs)?;
         }
+        // Also what tells a directory of tables that is this one under another name from one of another database.
+        self.reconcile_identity(&versions)?;
         let families = self.families.iter().filter(|(name, _)| !missing.iter().any(|(missing, _)| missing == name));
         for paths in families.map(|(_, family)| &family.cf_paths).chain([&self.options.db_paths]) {
             create_table_directories(&*self.file_system, &self.path, paths)?;
         }
-        self.reconcile_identity(&versions)?;
         let core = self.assemble(versions, logs, Arc::clone(info_log), Some(lock), false);
         core.open_tables()?;
         core.recover_and_begin()?;

@@ -249,3 +249,23 @@ fn a_power_failure_loses_no_table_that_the_manifest_names() {
         }
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn the_directory_of_the_database_may_be_one_of_them_under_another_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, name) = (directory.path().join("db"), directory.path().join("name"));
+    std::fs::create_dir(&path).unwrap();
+    std::os::unix::fs::symlink(&path, &name).unwrap();
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.db_paths = vec![DbPath::new(&name, 0)];
+    for round in 1..3 {
+        // The first creates the database.
+        let db = Db::open(&path, options.clone()).unwrap();
+        fill(&db, 100 * (round - 1)..100 * round);
+        db.flush().unwrap();
+        db.compact_range(None, None).unwrap();
+        assert_eq!(count(&db), 100 * round as usize);
+    }
+}
