@@ -98,7 +98,6 @@ impl DbCore {
             min_log_number_to_keep: if oldest_log.0 == 0 { min_log } else { min_log.min(oldest_log) },
             prev_log_number: self.versions.prev_log_number(),
             manifest_number: self.versions.manifest_number(),
-            pending_manifest_number: self.versions.pending_manifest_number(),
             keep_info_logs: self.options.load().keep_log_file_num,
         }
     }

@@ -5,7 +5,7 @@
 //! | WAL | from `min_log_number_to_keep` on, or as the legacy previous log |
 //! | MANIFEST | the current one and any newer one (a switch whose outcome is not known) |
 //! | table, blob file | in a live version, or from the smallest pending output on |
-//! | `.dbtmp` | the one of a MANIFEST switch under way |
+//! | `.dbtmp` | the one of a MANIFEST switch under way: its number is larger than that of the MANIFEST in use |
 //! | OPTIONS | the newest two, and temporary ones |
 //! | info logs | the newest `keep_log_file_num` |
 //! | everything else | always: a name that we do not know is not ours to delete |
@@ -30,8 +30,6 @@ pub struct NeededFiles {
     pub prev_log_number: FileNumber,
     /// The MANIFEST in use.
     pub manifest_number: FileNumber,
-    /// The MANIFEST being switched to, if any.
-    pub pending_manifest_number: Option<FileNumber>,
     /// Info logs to keep.
     pub keep_info_logs: usize,
 }
@@ -58,9 +56,8 @@ pub fn obsolete_files<'a>(listing: &'a [String], needed: &NeededFiles) -> Vec<&'
         FileKind::Manifest => number < needed.manifest_number,
         FileKind::Table => !needed.live_tables.contains(&number) && number < needed.min_pending_output,
         FileKind::Blob => !needed.live_blob_files.contains(&number) && number < needed.min_pending_output,
-        // The new CURRENT is written to a temporary file with the number of the next MANIFEST, which is larger than that of
-        // the one in use. A switch that began after `needed` was taken is not in `pending_manifest_number`.
-        FileKind::Temp => number <= needed.manifest_number && Some(number) != needed.pending_manifest_number,
+        // The new CURRENT is written to a temporary file with the number of the next MANIFEST.
+        FileKind::Temp => number <= needed.manifest_number,
         FileKind::Options => oldest_options.is_some_and(|oldest| number < oldest),
         FileKind::InfoLog => number.0 > 0 && oldest_info_log.is_none_or(|oldest| number < oldest),
         _ => false,
@@ -143,9 +140,7 @@ mod tests {
     #[test]
     fn a_switch_of_manifest_and_the_previous_log_are_respected() {
         let listing = names(&["000019.dbtmp", "000018.dbtmp", "000016.dbtmp", "000004.log", "000005.log"]);
-        let needed =
-            NeededFiles { pending_manifest_number: Some(FileNumber(19)), prev_log_number: FileNumber(4), ..needed() };
-        // 18 may be that of a switch which began after `needed` was taken.
+        let needed = NeededFiles { prev_log_number: FileNumber(4), ..needed() };
         assert_eq!(obsolete_files(&listing, &needed), ["000016.dbtmp", "000005.log"]);
     }
 }

@@ -57,7 +57,6 @@ impl VersionSet {
         if let Err(error) = self.write(&mut manifest, &mut edits) {
             manifest.writer = None;
             let mut state = self.state.lock();
-            state.pending_manifest_number = None;
             state.is_uncertain = true;
             for edit in &edits {
                 state.uncertain_files.extend(edit.new_files.iter().map(|file| file.number));
@@ -154,8 +153,7 @@ impl VersionSet {
         manifest.writer = None;
         let number = self.new_file_number();
         let (records, max_column_family) = {
-            let mut state = self.state.lock();
-            state.pending_manifest_number = Some(number);
+            let state = self.state.lock();
             let records = snapshot_records(&state, self.options.load().write_dbid_to_manifest, self.last_sequence());
             (records, state.max_column_family)
         };
@@ -179,7 +177,6 @@ impl VersionSet {
         manifest.last_compacted_size_bytes = compacted_size;
         let mut state = self.state.lock();
         state.manifest_number = number;
-        state.pending_manifest_number = None;
         // The new MANIFEST says what counts; what the lost one may have said does not matter any more.
         state.uncertain_files.clear();
         state.is_uncertain = false;

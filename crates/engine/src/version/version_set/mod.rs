@@ -77,8 +77,6 @@ struct State {
     /// WALs that a database with `track_and_verify_wals_in_manifest` recorded, with their synced sizes.
     tracked_wals: BTreeMap<FileNumber, Option<u64>>,
     manifest_number: FileNumber,
-    /// Set while CURRENT is being switched.
-    pending_manifest_number: Option<FileNumber>,
     /// Every version that a reader may still hold.
     versions: Vec<Weak<Version>>,
     /// A write failed since the last new MANIFEST: a crash may leave its records or not.
@@ -203,12 +201,6 @@ impl VersionSet {
     #[must_use]
     pub fn manifest_number(&self) -> FileNumber {
         self.state.lock().manifest_number
-    }
-
-    /// The MANIFEST that is being switched to, if any.
-    #[must_use]
-    pub fn pending_manifest_number(&self) -> Option<FileNumber> {
-        self.state.lock().pending_manifest_number
     }
 
     /// True from a failed write to the MANIFEST until a new one is in force: a crash may leave the failed change or not,
