@@ -6,6 +6,7 @@
 
 use super::{DbCore, State};
 use crate::blob::closed_file;
+use crate::places::is_same;
 use crate::version::obsolete::{NeededFiles, obsolete_files};
 use ferrock_base::FileNumber;
 use ferrock_format::file_name::{self, FileKind};
@@ -65,6 +66,9 @@ impl DbCore {
             if parsed.kind == FileKind::Log && !self.keeps_newest_log() {
                 continue;
             }
+            if parsed.kind == FileKind::Log && self.may_be_unread(directory, name) {
+                continue;
+            }
             match (parsed.kind, parsed.number) {
                 (FileKind::Table, number) => self.open_tables.evict(number),
                 // Its writer crashed before it could record the file, and tables or logs may refer to it.
@@ -80,6 +84,14 @@ impl DbCore {
                 Err(error) => self.info_log.warn(|| format!("removing {name}: {error}")),
             }
         }
+    }
+
+    /// True for a log with records beside the tables when logs have a directory of their own: `wal_dir` may have been
+    /// changed by another engine, and what that log holds was never read.
+    fn may_be_unread(&self, directory: &Path, name: &str) -> bool {
+        self.places.has_separate_logs()
+            && is_same(directory, &self.path)
+            && self.file_system.file_size(&directory.join(name)).map_or(true, |bytes| bytes > 0)
     }
 
     fn needed_files(&self) -> NeededFiles {

@@ -151,6 +151,28 @@ fn a_log_directory_that_is_gone_or_empty_is_refused() {
 }
 
 #[test]
+fn logs_beside_the_tables_that_were_never_read_stay() {
+    // RocksDB opens with whatever wal_dir it is given, and leaves the logs of the time before and after apart.
+    let file_system = with_unflushed_keys(LOGS);
+    let log = names(&file_system, LOGS, ".log").pop().unwrap();
+    let content = read_file(&*file_system, &Path::new(LOGS).join(log)).unwrap();
+    write_file_synced(&*file_system, &Path::new(DB).join("000900.log"), &content).unwrap();
+    write_file_synced(&*file_system, &Path::new(DB).join("000901.log"), b"").unwrap();
+    for round in 0..3 {
+        let db = Db::open(DB, with_wal_dir(&file_system, LOGS)).unwrap();
+        assert_eq!(count(&db), 100);
+        if round == 0 {
+            assert!(db.option_notes().iter().any(|note| note.contains("are not read")), "{:?}", db.option_notes());
+        }
+        fill(&db, 0..100);
+        db.flush().unwrap();
+        drop(db);
+        assert!(names(&file_system, DB, ".log").contains(&"000900.log".to_owned()));
+    }
+    assert_eq!(names(&file_system, DB, ".log"), ["000900.log"], "what holds nothing goes");
+}
+
+#[test]
 fn a_copy_reads_its_own_logs() {
     // All files beside each other in another place; the OPTIONS file still names the first.
     let file_system = with_unflushed_keys(LOGS);
