@@ -81,10 +81,6 @@ impl DbCore {
         let before = self.clock.monotonic_us();
         let output = self.write_level_0(&data, &memtables, TableFileCreationReason::Flush)?;
         let file = output.files.first().cloned();
-        if let Some(file) = &file {
-            self.verify_new_table(&data, file, TableFileCreationReason::Flush)
-                .inspect_err(|_| self.discard_outputs(data.flush_directory(), &output.numbers))?;
-        }
         if self.families.load().len() > 1 {
             // The log's lock is given up before the state's is taken.
             let synced = self.wal.lock().sync_closed();
@@ -149,7 +145,7 @@ impl DbCore {
         FlushEvent { column_family: data.name.clone(), file_number, size_bytes }
     }
 
-    /// Writes memtables of a family to tables of level 0.
+    /// Writes memtables of a family to tables of level 0 that can be opened. They do not count yet. A failure leaves none.
     pub(crate) fn write_level_0(
         &self,
         data: &Arc<ColumnFamilyData>,
@@ -213,21 +209,23 @@ impl DbCore {
         let (files, numbers) = (std::mem::take(&mut output.files), std::mem::take(&mut output.numbers));
         let blobs = std::mem::take(&mut output.blobs_written);
         drop(output);
-        if let Err(error) = written {
-            self.discard_outputs(plan.directory(), &numbers);
-            return Err(error);
-        }
         let in_memory: u64 =
             memtables.iter().map(|memtable| memtable.num_entries() - memtable.num_range_deletes()).sum();
         let read = input.dropped().input_entries;
-        if read != in_memory {
-            self.discard_outputs(plan.directory(), &numbers);
-            return Err(Error::corruption(format!(
+        let checked = written.and_then(|()| match read == in_memory {
+            true => files.iter().try_for_each(|file| self.verify_new_table(data, file, reason)),
+            false => Err(Error::corruption(format!(
                 "[{}] a flush read {read} entries of memtables that hold {in_memory}",
                 data.name
-            )));
+            ))),
+        });
+        match checked {
+            Ok(()) => Ok(WrittenTables { files, numbers, blobs }),
+            Err(error) => {
+                self.discard_outputs(plan.directory(), &numbers);
+                Err(error)
+            }
         }
-        Ok(WrittenTables { files, numbers, blobs })
     }
 
     /// A table that cannot be opened must not replace what it was made from. Its blocks go into the cache where

@@ -191,10 +191,6 @@ impl DbCore {
     ) -> Result<FamilyFlush> {
         let before = self.clock.monotonic_us();
         let written = self.write_level_0(&data, &memtables, TableFileCreationReason::Flush)?;
-        for file in &written.files {
-            self.verify_new_table(&data, file, TableFileCreationReason::Flush)
-                .inspect_err(|_| self.discard_outputs(data.flush_directory(), &written.numbers))?;
-        }
         let elapsed_us = self.clock.monotonic_us().saturating_sub(before);
         Ok(FamilyFlush { data, memtables, written, elapsed_us })
     }
