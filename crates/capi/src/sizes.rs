@@ -40,6 +40,10 @@ fn nothing_to_count() -> Error {
     Error::invalid_argument("an estimate has to include files or memtables")
 }
 
+fn check_counts_tables(options: &rocksdb_size_approximation_options_t) -> Result<()> {
+    if options.to_estimate()? { Ok(()) } else { Err(nothing_to_count()) }
+}
+
 /// `INCLUDE_FILES`.
 const FILES: u8 = 2;
 
@@ -117,9 +121,7 @@ c_fallible! {
         // SAFETY: the contract.
         unsafe {
             let (db, options) = (borrow(db, "database")?, borrow(options, "options")?);
-            if !options.to_estimate()? {
-                return Err(nothing_to_count());
-            }
+            check_counts_tables(options)?;
             estimate(db, &db.default, count, (starts, start_lengths), (limits, limit_lengths), sizes)
         }
     }
@@ -139,9 +141,7 @@ c_fallible! {
         // SAFETY: the contract.
         unsafe {
             let (db, family, options) = (borrow(db, "database")?, family(column_family)?, borrow(options, "options")?);
-            if !options.to_estimate()? {
-                return Err(nothing_to_count());
-            }
+            check_counts_tables(options)?;
             estimate(db, family, count, (starts, start_lengths), (limits, limit_lengths), sizes)
         }
     }
