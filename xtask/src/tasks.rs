@@ -23,7 +23,8 @@ pub(crate) fn test(arguments: &[String]) -> Outcome {
 pub(crate) fn asan(packages: &[String]) -> Outcome {
     let mut test = nightly_cargo(&["test", "--lib", "--target", LINUX])?;
     let default = ["memtable", "cache", "vfs", "format", "table"].map(|layer| format!("ferrock-{layer}"));
-    let with_engine: Vec<String> = default.into_iter().chain(["ferrock".to_owned()]).collect();
+    let with_engine: Vec<String> =
+        default.into_iter().chain(["ferrock-tree".to_owned(), "ferrock-engine".to_owned()]).collect();
     for package in if packages.is_empty() { &with_engine } else { packages } {
         test.args(["-p", package]);
         if package == "ferrock-vfs" {
@@ -40,7 +41,7 @@ pub(crate) fn asan(packages: &[String]) -> Outcome {
 }
 
 pub(crate) fn models(packages: &[String]) -> Outcome {
-    let default = ["ferrock-memtable", "ferrock-cache", "ferrock-vfs", "ferrock"].map(str::to_owned);
+    let default = ["ferrock-memtable", "ferrock-cache", "ferrock-vfs", "ferrock-engine"].map(str::to_owned);
     for package in if packages.is_empty() { &default[..] } else { packages } {
         let mut test = cargo(&["test", "--lib", "-p", package, "--", "shuttle", "model"]);
         test.env("CARGO_TARGET_DIR", target_dir().join("shuttle"));
@@ -88,12 +89,13 @@ pub(crate) fn model_reads(arguments: &[String]) -> Outcome {
     let databases = number(arguments, 1000)?;
     let reading = ["model", "wide_model", "lookups", "multi_get", "multi_scan", "async_reads", "async_scans"];
     for name in reading {
-        let mut words = vec!["test", "-p", "ferrock", "--test", name];
-        words.extend(if with_asan { ["--target", LINUX].as_slice() } else { &["--release"] });
+        let mut words = vec!["test", "--release", "-p", "ferrock", "--test", name];
+        words.extend(if with_asan { ["--target", LINUX].as_slice() } else { &[] });
         let mut test = if with_asan { nightly_cargo(&words)? } else { cargo(&words) };
         if with_asan {
             test.env("CARGO_TARGET_DIR", target_dir().join("asan"));
-            test.env("RUSTFLAGS", "-Zsanitizer=address");
+            // Optimised, as the sanitizer alone makes it several times slower; the assertions of a debug build stay.
+            test.env("RUSTFLAGS", "-Zsanitizer=address -Cdebug-assertions=on");
         }
         test.args(["--", "--nocapture"]);
         // The other tests of the model mostly write.

@@ -19,7 +19,8 @@ mod output;
 
 use clap::{Parser, Subcommand};
 use ferrock_base::allocation::CountingAllocator;
-use ferrock_cli::{failure, fast_forward};
+use ferrock_bench::fast_forward;
+use ferrock_console::failure;
 use std::fmt;
 use std::process::ExitCode;
 

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 use clap::Parser;
-use ferrock_cli::failure::{Failure, Result};
-use ferrock_cli::fast_forward::{
+use ferrock_bench::fast_forward::{
     Arguments, Bounds, Counters, Cursor, Database, Engine, Ferrock, Key, Opening, Visit, run,
 };
+use ferrock_console::failure::{Failure, Result};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

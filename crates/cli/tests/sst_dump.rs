@@ -229,7 +229,7 @@ fn identify_keeps_what_it_found() {
 fn an_argument_that_is_not_utf_8_is_named() {
     use std::os::unix::ffi::OsStrExt as _;
     let argument = std::ffi::OsStr::from_bytes(b"--file=caf\xE9.sst");
-    for program in [env!("CARGO_BIN_EXE_sst_dump"), env!("CARGO_BIN_EXE_ldb"), env!("CARGO_BIN_EXE_db_bench")] {
+    for program in [env!("CARGO_BIN_EXE_sst_dump"), env!("CARGO_BIN_EXE_ldb")] {
         let output = Command::new(program).arg(argument).output().unwrap();
         assert_eq!(output.status.code(), Some(64), "{program}: {output:?}");
         let message = String::from_utf8_lossy(&output.stderr).into_owned();

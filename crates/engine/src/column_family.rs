@@ -4,12 +4,12 @@ use crate::db::stall_stats::StallCounts;
 use crate::hash_index_choice::HashIndexChoice;
 use crate::options::{ColumnFamilyOptions, CompactionStyle};
 use crate::super_version::SuperVersionCell;
-use crate::table_cache::TableCache;
-use crate::version::Version;
 use arc_swap::ArcSwap;
 use ferrock_base::InternalComparator;
 use ferrock_base::byte_text::to_bytes;
 use ferrock_memtable::{MemTable, MemTableOptions, MemoryTracker};
+use ferrock_tree::table_cache::TableCache;
+use ferrock_tree::version::Version;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
@@ -200,6 +200,12 @@ impl ColumnFamily {
     #[must_use]
     pub fn comparator(&self) -> &ferrock_base::Comparator {
         self.data.comparator.user()
+    }
+
+    /// The options as they are now, with every change that [`Db::set_options_cf`](crate::Db::set_options_cf) made.
+    #[must_use]
+    pub fn options(&self) -> Arc<ColumnFamilyOptions> {
+        self.data.options.load_full()
     }
 }
 

@@ -90,6 +90,7 @@ impl Drop for SnapshotInner {
 /// A state of the database that stays readable. Cheap to clone; `'static` and `Send`.
 ///
 /// ```
+/// # extern crate ferrock_engine as ferrock;
 /// # fn main() -> ferrock::Result<()> {
 /// # let directory = tempfile::tempdir().unwrap();
 /// # let mut options = ferrock::DbOptions::default();

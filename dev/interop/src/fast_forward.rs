@@ -6,10 +6,10 @@
 
 use crate::c_engine::{Owned, borrowed, chars};
 use crate::library::{Functions, Object, c_text};
-use ferrock_cli::failure::{Failure, Result};
-use ferrock_cli::fast_forward::{
+use ferrock_bench::fast_forward::{
     Bounds, CacheCounters, ClassCounters, Counters, Cursor, Database, Engine, Key, Opening, Visit,
 };
+use ferrock_console::failure::{Failure, Result};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
 use std::fs::File;

@@ -82,7 +82,7 @@ pub fn run(fetched: &Fetched, scratch: &Path, filter: &str) -> Result<Vec<Golden
 
 /// The databases of the tree with certain names.
 pub fn named(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<GoldenDatabase>, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/engine/tests/golden/databases.tar.zst");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/ferrock/tests/golden/databases.tar.zst");
     let mut databases = archive::read(&path)?;
     databases.retain(|database| is_wanted(&database.name));
     Ok(databases)

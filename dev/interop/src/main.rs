@@ -28,7 +28,7 @@ mod wide;
 mod worker;
 
 use clap::{Parser, Subcommand};
-use ferrock_cli::failure::Failure;
+use ferrock_console::failure::Failure;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -71,7 +71,7 @@ enum Task {
         filter: String,
     },
     /// `ferrock fast-forward` on RocksDB 11.8.1: the same driver and files, RocksDB's reads.
-    FastForward(ferrock_cli::fast_forward::Arguments),
+    FastForward(ferrock_bench::fast_forward::Arguments),
     /// Point lookups in a database of five levels, for an instruction counter.
     FilePick(file_pick::Arguments),
     /// Tables of wide partitions: RocksDB 11.8.1 sees the keys and values that Ferrock wrote, and Ferrock its tables.
@@ -343,7 +343,7 @@ fn file_pick(
 fn fast_forward(
     directory: &Path,
     rocksdb_library: Option<&Path>,
-    arguments: &ferrock_cli::fast_forward::Arguments,
+    arguments: &ferrock_bench::fast_forward::Arguments,
 ) -> Result<bool, String> {
     if arguments.wants_wide() {
         return Err("--api wide is an interface of Ferrock's: `ferrock fast-forward --api wide`".to_owned());
@@ -353,7 +353,7 @@ fn fast_forward(
         None => fetch::fetch(directory, None)?.current,
     };
     let engine = fast_forward::RocksDb::load(&library, "RocksDB 11.8.1")?;
-    match ferrock_cli::fast_forward::run(arguments, &engine) {
+    match ferrock_bench::fast_forward::run(arguments, &engine) {
         Ok(()) => Ok(true),
         Err(Failure::Data(message)) => {
             eprintln!("{message}");

@@ -17,14 +17,14 @@ mod database;
 mod log_file;
 mod text;
 
-pub(crate) use ferrock_cli::failure::{Failure, Result};
+pub(crate) use ferrock_console::failure::{Failure, Result};
 
 use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let parsed = ferrock_cli::text::arguments().map_err(Failure::Usage).and_then(|given| arguments::parse(&given));
+    let parsed = ferrock_console::text::arguments().map_err(Failure::Usage).and_then(|given| arguments::parse(&given));
     let outcome = parsed.and_then(|request| match request {
         arguments::Parsed::Help => out.write_all(arguments::help().as_bytes()).map_err(Failure::Output),
         arguments::Parsed::Version => {

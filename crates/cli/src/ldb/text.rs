@@ -2,12 +2,12 @@
 
 use crate::{Failure, Result};
 
-pub(crate) use ferrock_cli::text::{digits, hexadecimal};
+pub(crate) use ferrock_console::text::{digits, hexadecimal};
 
 /// The bytes that hexadecimal text means.
 pub(crate) fn from_hexadecimal(text: &str) -> Result<Vec<u8>> {
     let wrong = || Failure::Usage(format!("{text:?} is not hexadecimal: it is 0x and two digits a byte"));
-    ferrock_cli::text::from_hexadecimal(text).ok_or_else(wrong)
+    ferrock_console::text::from_hexadecimal(text).ok_or_else(wrong)
 }
 
 /// How keys and values are written on the command line and in output.

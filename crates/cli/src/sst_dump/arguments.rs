@@ -6,7 +6,7 @@
 
 use crate::{Failure, Result};
 use ferrock::options::CompressionType;
-use ferrock_cli::text::from_hexadecimal;
+use ferrock_console::text::from_hexadecimal;
 use ferrock_table::BlockBasedTableOptions;
 use ferrock_table::options::DataBlockIndexType;
 use std::collections::BTreeMap;

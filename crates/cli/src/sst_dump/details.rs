@@ -3,8 +3,8 @@
 use crate::{Failure, Result};
 use ferrock_base::internal_key::{sequence, trailer, user_key};
 use ferrock_base::{ValueType, internal_key::TRAILER_SIZE};
-use ferrock_cli::failure::BAD_DATA;
-use ferrock_cli::text::digits;
+use ferrock_console::failure::BAD_DATA;
+use ferrock_console::text::digits;
 use ferrock_format::properties::names;
 use ferrock_table::reader::BlockSizes;
 use ferrock_table::{TableReader, TableStatistics};

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::details::readable;
 use crate::recompress::Recompressed;
-use ferrock_cli::text::digits;
+use ferrock_console::text::digits;
 use ferrock_table::reader::BlockSizes;
 use ferrock_table::{TableReader, TableStatistics};
 use serde_json::{Map, Value, json};

@@ -9,7 +9,7 @@
 use ferrock::{Error, Result};
 use ferrock_base::internal_key::{pack_trailer, trailer, user_key};
 use ferrock_base::{InternalIterator, ValueType};
-use ferrock_cli::text::digits;
+use ferrock_console::text::digits;
 use ferrock_format::block::DataBlockIter;
 use ferrock_format::footer::TableKind;
 use ferrock_format::handle::BlockHandle;

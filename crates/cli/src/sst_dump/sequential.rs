@@ -9,7 +9,7 @@ use crate::arguments::{Command, Range, Request};
 use ferrock::{Error, ValueType};
 use ferrock_base::internal_key::{ParsedInternalKey, make_internal_key};
 use ferrock_base::{InternalIterator, MAX_SEQUENCE_NUMBER};
-use ferrock_cli::text::{blob_reference, digits};
+use ferrock_console::text::{blob_reference, digits};
 use ferrock_table::{TableIter, TableReadOptions, TableReader};
 use std::io::Write;
 use std::sync::Arc;

@@ -2,10 +2,10 @@
 
 use super::Db;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
-use crate::version::FileMetadata;
 use ferrock_base::Result;
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
+use ferrock_tree::version::FileMetadata;
 
 impl Db {
     /// About how many bytes the keys of each `[begin, end)` take in the tables of a family, as they are stored. What is

@@ -125,6 +125,7 @@ impl Db {
     /// futures that wait for it.
     ///
     /// ```
+    /// # extern crate ferrock_engine as ferrock;
     /// # fn main() -> ferrock::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// # let mut options = ferrock::DbOptions::default();

@@ -16,11 +16,11 @@ use super::read::{PinnedSlice, search_memtables};
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::options::ReadOptions;
-use crate::read::MultiGetBatch;
-use crate::read::multi_get::in_callers_order;
 use crate::super_version::thread_ordinal;
 use ferrock_base::{Result, SequenceNumber};
 use ferrock_table::BlockPin;
+use ferrock_tree::read::MultiGetBatch;
+use ferrock_tree::read::multi_get::in_callers_order;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::Future;
@@ -189,6 +189,7 @@ impl Db {
     /// [`get_async`](Self::get_async); who polls reads nothing.
     ///
     /// ```
+    /// # extern crate ferrock_engine as ferrock;
     /// # fn main() -> ferrock::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// # let mut options = ferrock::DbOptions::default();
@@ -225,6 +226,7 @@ impl Db {
     /// [`multi_get_async`](Self::multi_get_async); the reads of all families are on their way when the call returns.
     ///
     /// ```
+    /// # extern crate ferrock_engine as ferrock;
     /// # fn main() -> ferrock::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// # let mut options = ferrock::DbOptions::default();

@@ -6,10 +6,10 @@
 
 use super::{DbCore, FamilyState, State};
 use crate::background_error::Reason;
-use crate::compaction::picker::stall::{self, StallInput};
 use crate::options::ColumnFamilyOptions;
 use crate::write::controller::StallCondition;
 use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_tree::compaction::picker::stall::{self, StallInput};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

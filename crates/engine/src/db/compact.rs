@@ -4,25 +4,25 @@
 //! that run at once never share a file. Readers keep their versions; nothing waits for
 //! them and they wait for nothing.
 
-use super::sources::{Child, table_level_iterator_for_job};
 use super::table_output::{OutputPlan, TableOutput};
 use super::{DbCore, FamilyState, State};
 use crate::background_error::Reason;
 use crate::column_family::ColumnFamilyData;
-use crate::compaction::choice::{CompactionChoice, RunningId};
-use crate::compaction::iterator::{
-    CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, DeeperLevels, Grandparent,
-    OutputSplitter, SnapshotStripes,
-};
-use crate::compaction::picker::{self, PickerInput};
-use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
-use crate::listener::CompactionEvent;
 use crate::statistics::Statistics;
-use crate::version::{KeyNotBeyondLevel, Version};
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::version_edit::{BlobFileGarbage, DeletedFile, NewFile, VersionEdit};
+use ferrock_options::CompactionEvent;
 use ferrock_table::TableReadOptions;
+use ferrock_tree::compaction::choice::{CompactionChoice, RunningId};
+use ferrock_tree::compaction::iterator::{
+    CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, DeeperLevels, Grandparent,
+    OutputSplitter, SnapshotStripes,
+};
+use ferrock_tree::compaction::picker::{self, PickerInput};
+use ferrock_tree::iterator::tables::{Child, table_level_iterator_for_job};
+use ferrock_tree::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
+use ferrock_tree::version::{KeyNotBeyondLevel, Version};
 use ferrock_vfs::IoPriority;
 use std::sync::Arc;
 

@@ -6,9 +6,9 @@
 use super::open::file_system_of;
 use super::{ColumnFamilyDescriptor, Db};
 use crate::options::{DbOptions, DbPath};
-use crate::places::is_same;
 use ferrock_base::{Error, Result};
 use ferrock_format::file_name::{self, FileKind};
+use ferrock_tree::places::is_same;
 use ferrock_vfs::FileSystem;
 use std::path::Path;
 

@@ -4,11 +4,12 @@ use super::flush::LogChange;
 use super::open::new_family_state;
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
-use crate::options::{ColumnFamilyOptions, DbOptions, WriteOptions, db_path, dump, notes_of};
-use crate::places::create_table_directories;
+use crate::options::{ColumnFamilyOptions, DbOptions, WriteOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::options_file::value::parse_struct;
+use ferrock_options::{db_path, dump, notes_of};
+use ferrock_tree::places::create_table_directories;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

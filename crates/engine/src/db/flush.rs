@@ -9,25 +9,25 @@
 //! table (a put and a single delete that met, an empty range deletion, a family dropped since), and the log behind it
 //! says that they were written. A crash between two records would leave a log that recovery skips and misses.
 
-use super::sources::Child;
 use super::table_output::{OutputPlan, TableOutput};
 use super::{DbCore, State};
 use crate::background_error::Reason;
-use crate::blob::{BlobFlow, FetchBlob};
 use crate::column_family::ColumnFamilyData;
-use crate::compaction::iterator::{
-    CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
-    UnknownDeeper,
-};
-use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
-use crate::listener::FlushEvent;
 use crate::statistics::Statistics;
-use crate::version::{FileMetadata, LogRelease};
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
+use ferrock_options::FlushEvent;
 use ferrock_table::options::PrepopulateBlockCache;
+use ferrock_tree::blob::{BlobFlow, FetchBlob};
+use ferrock_tree::compaction::iterator::{
+    CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
+    UnknownDeeper,
+};
+use ferrock_tree::iterator::tables::Child;
+use ferrock_tree::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
+use ferrock_tree::version::{FileMetadata, LogRelease};
 use ferrock_vfs::IoPriority;
 use std::collections::BTreeSet;
 use std::path::Path;

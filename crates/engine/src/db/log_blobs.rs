@@ -9,10 +9,10 @@
 //!   tables at once, whatever `avoid_flush_during_recovery` says, and the edit that adds the tables adds the files.
 
 use super::DbCore;
-use crate::blob::{BlobFlow, closed_file};
 use ferrock_base::{FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::version_edit::{BlobFileAddition, VersionEdit};
+use ferrock_tree::blob::{BlobFlow, closed_file};
 use std::collections::BTreeMap;
 
 /// What recovery gathers.

@@ -14,11 +14,11 @@
 //! "Elsewhere" is the database's own directory and the place that the newest OPTIONS file names. Reading both places
 //! together was rejected: in a checkpoint the OPTIONS file names the logs of another, living database.
 
-use crate::places::{is_another_database, is_same};
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::log::WalRecoveryMode;
 use ferrock_format::options_file::OptionsFile;
+use ferrock_tree::places::{is_another_database, is_same};
 use ferrock_vfs::{FileSystem, read_file};
 use std::path::{Path, PathBuf};
 

@@ -4,10 +4,12 @@ use super::compact::CompactionJob;
 use super::{Db, DbCore, ExclusiveManual};
 use crate::background_error::Reason;
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
-use crate::compaction::picker::{ManualChoice, ManualRequest, ManualStep, PickerInput, manual_steps, pick_manual};
 use crate::options::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
+use ferrock_tree::compaction::picker::{
+    ManualChoice, ManualRequest, ManualStep, PickerInput, manual_steps, pick_manual,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 

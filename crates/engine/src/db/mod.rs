@@ -53,24 +53,17 @@ mod read;
 mod recovery;
 mod resume;
 mod room;
-mod sources;
 pub(crate) mod stall_stats;
 mod table_output;
 mod versions;
 mod write;
 
 use crate::background_error::{BackgroundError, Reason};
-use crate::blob::{BlobFileReader, BlobSource, OwnedBlobView};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
-use crate::compaction::choice::RunningCompactions;
 use crate::info_log::InfoLog;
-use crate::listener::EventListener;
 use crate::options::{ColumnFamilyOptions, DbOptions, ReadOptions, WriteOptions};
-use crate::places::FilePlaces;
 use crate::snapshot::{Snapshot, SnapshotList};
 use crate::statistics::Statistics;
-use crate::table_cache::{MutableTableCacheParams, OpenTables, TableCache, TableCacheParams};
-use crate::version::{Version, VersionSet};
 use crate::write::controller::WriteController;
 use crate::write::queue::WriteQueue;
 use crate::write::wal::Wal;
@@ -81,7 +74,13 @@ use ferrock_base::thread::{Job, Spawner, ThreadPool};
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, SequenceNumber};
 use ferrock_format::write_batch::WriteBatch;
 use ferrock_memtable::MemTable;
+use ferrock_options::EventListener;
 use ferrock_table::{ReadSample, ReadTier, TableBlockCache, TableReader};
+use ferrock_tree::blob::{BlobFileReader, BlobSource, OwnedBlobView};
+use ferrock_tree::compaction::choice::RunningCompactions;
+use ferrock_tree::places::FilePlaces;
+use ferrock_tree::table_cache::{MutableTableCacheParams, OpenTables, TableCache, TableCacheParams};
+use ferrock_tree::version::{Version, VersionSet};
 use ferrock_vfs::{FileLock, FileSystem, RandomAccessOptions, ReadContext};
 use openings::Openings;
 use parking_lot::{Condvar, Mutex};
@@ -313,6 +312,7 @@ impl Drop for Handle {
 /// An open database. Cheap to clone, `Send` and `Sync`; the last clone closes it.
 ///
 /// ```
+/// # extern crate ferrock_engine as ferrock;
 /// # fn main() -> ferrock::Result<()> {
 /// # let directory = tempfile::tempdir().unwrap();
 /// let mut options = ferrock::DbOptions::default();

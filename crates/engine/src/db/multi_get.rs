@@ -13,16 +13,16 @@
 
 use super::DbCore;
 use super::read::{PinnedSlice, not_open, search_memtables};
-use crate::blob::FetchBlob;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
-use crate::iterator::range_tombstones::covering_sequence_in_file;
 use crate::options::{ReadOptions, ReadTier};
-use crate::read::{GetContext, MultiGetBatch};
 use crate::super_version::thread_ordinal;
-use crate::table_cache::TableRef;
-use crate::version::{Candidates, FileMetadata};
 use ferrock_base::{LookupKey, Result, SequenceNumber};
 use ferrock_table::{BlockPin, NeededBlock, RoundReads, TableLookup, TableReadOptions};
+use ferrock_tree::blob::FetchBlob;
+use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
+use ferrock_tree::read::{GetContext, MultiGetBatch};
+use ferrock_tree::table_cache::TableRef;
+use ferrock_tree::version::{Candidates, FileMetadata};
 use std::sync::Arc;
 
 type Results = Vec<Result<Option<PinnedSlice>>>;

@@ -13,9 +13,9 @@
 use super::read::{Iter, IterSource};
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
-use crate::iterator::ChildRead;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, Result};
+use ferrock_tree::iterator::ChildRead;
 use ferrock_vfs::{RangeRead, ReadContext};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -278,6 +278,7 @@ impl Db {
     /// and overlap; the bounds and the limit hint of `options` are not looked at.
     ///
     /// ```
+    /// # extern crate ferrock_engine as ferrock;
     /// # fn main() -> ferrock::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// # let mut options = ferrock::DbOptions::default();

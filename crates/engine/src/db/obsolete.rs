@@ -5,11 +5,11 @@
 //! the last to hold a version ends, after the next flush or compaction, and when the database closes or opens.
 
 use super::{DbCore, State};
-use crate::blob::closed_file;
-use crate::places::is_same;
-use crate::version::obsolete::{NeededFiles, obsolete_files};
 use ferrock_base::FileNumber;
 use ferrock_format::file_name::{self, FileKind};
+use ferrock_tree::blob::closed_file;
+use ferrock_tree::places::is_same;
+use ferrock_tree::version::obsolete::{NeededFiles, obsolete_files};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 

@@ -17,17 +17,11 @@ use super::openings::{Openings, helper_threads};
 use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
 use super::{Db, DbCore, ExclusiveManual, FamilyState, State};
 use crate::background_error::BackgroundError;
-use crate::blob::BlobSource;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
-use crate::compaction::choice::RunningCompactions;
 use crate::info_log::{InfoLog, InfoLogOptions};
-use crate::options::{ColumnFamilyOptions, DbOptions, db_path, dump, load_latest};
-use crate::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
+use crate::options::{ColumnFamilyOptions, DbOptions, load_latest};
 use crate::snapshot::SnapshotList;
 use crate::statistics::Statistics;
-use crate::table_cache::{OpenFileBudget, OpenTables, TableCache, not_in_its_path, open_all};
-use crate::version::version_set::{self, RecoverMode};
-use crate::version::{FamilyToOpen, VersionSet};
 use crate::write::controller::WriteController;
 use crate::write::queue::WriteQueue;
 use crate::write::wal::{LiveLog, Wal, WalOptions};
@@ -38,7 +32,14 @@ use ferrock_base::random::Random;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_format::{current_file, file_name, unique_id};
+use ferrock_options::{db_path, dump};
 use ferrock_table::TableBlockCache;
+use ferrock_tree::blob::BlobSource;
+use ferrock_tree::compaction::choice::RunningCompactions;
+use ferrock_tree::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
+use ferrock_tree::table_cache::{OpenFileBudget, OpenTables, TableCache, not_in_its_path, open_all};
+use ferrock_tree::version::version_set::{self, RecoverMode};
+use ferrock_tree::version::{FamilyToOpen, VersionSet};
 use ferrock_vfs::{FileLock, FileSystem, WritableOptions, WritePurpose, read_file, write_file_atomically};
 use parking_lot::{Condvar, Mutex};
 use std::collections::btree_map::Entry;
@@ -186,7 +187,7 @@ impl Opener {
         }
         check_options(&options, &families)?;
         let file_system = file_system_of(&options)?;
-        for note in crate::options::notes_of(&options, &families) {
+        for note in ferrock_options::notes_of(&options, &families) {
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -571,7 +572,7 @@ impl DbCore {
         let families = self.families.load();
         let in_place = families.iter().try_for_each(|data| self.check_table_places(data));
         in_place.or_else(|error| self.tolerate(error))?;
-        let mut files: Vec<(Arc<TableCache>, Arc<crate::version::FileMetadata>)> = Vec::new();
+        let mut files: Vec<(Arc<TableCache>, Arc<ferrock_tree::version::FileMetadata>)> = Vec::new();
         for data in families.iter() {
             let version = Arc::clone(&data.super_version.load().version);
             for level in 0..version.num_levels() {

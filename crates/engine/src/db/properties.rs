@@ -5,11 +5,12 @@
 
 use super::{Db, DbCore, State};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
-use crate::options::{CompactionStyle, passthrough};
+use crate::options::CompactionStyle;
 use crate::statistics::Statistics;
 use ferrock_base::Result;
 use ferrock_base::option_table::OptionValue as _;
 use ferrock_format::properties::TableProperties;
+use ferrock_options::passthrough;
 use ferrock_table::options::DataBlockIndexType;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -252,7 +253,7 @@ impl DbCore {
         out.push_str("Level    Files   Size       Score  Target\n");
         out.push_str("----------------------------------------------------------\n");
         let scores: BTreeMap<usize, f64> =
-            crate::compaction::picker::compaction_scores(&pinned.version, &pinned.options)
+            ferrock_tree::compaction::picker::compaction_scores(&pinned.version, &pinned.options)
                 .into_iter()
                 .map(|score| (score.level, score.score))
                 .collect();

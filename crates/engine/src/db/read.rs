@@ -3,22 +3,22 @@
 //! A read pins the SuperVersion first and takes its sequence number afterwards: what flush
 //! and compaction drop is older than any number taken later.
 
-use super::sources::{Child, table_file_iterator, table_level_iterator};
 use super::{Db, DbCore};
-use crate::blob::{BlobView, FetchBlob, OwnedBlobView};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
-use crate::iterator::range_tombstones::covering_sequence_in_file;
-use crate::iterator::{
-    ChildIterator, DbIterator, DbIteratorOptions, LackingRead, MergingIterator, RangeTombstoneSource, SourceIterator,
-};
 use crate::options::{ReadOptions, ReadTier};
-use crate::read::{GetContext, PinnedValue};
 use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
-use crate::table_cache::{TableCache, TableRef};
-use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
 use ferrock_table::{BlockPin, LimitReads, PlannedRead, ReadSample, ScanBounds, TableReadOptions};
+use ferrock_tree::blob::{BlobView, FetchBlob, OwnedBlobView};
+use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
+use ferrock_tree::iterator::tables::{Child, table_file_iterator, table_level_iterator};
+use ferrock_tree::iterator::{
+    ChildIterator, DbIterator, DbIteratorOptions, LackingRead, MergingIterator, RangeTombstoneSource, SourceIterator,
+};
+use ferrock_tree::read::{GetContext, PinnedValue};
+use ferrock_tree::table_cache::{TableCache, TableRef};
+use ferrock_tree::version::Version;
 use ferrock_vfs::{ReadBuffer, ReadClass};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -264,7 +264,7 @@ pub(super) fn children(
 /// The open table of a file. Where reads are not allowed, a table that is not open answers `Incomplete`.
 pub(super) fn table_for_read<'a>(
     cache: &TableCache,
-    file: &'a crate::version::FileMetadata,
+    file: &'a ferrock_tree::version::FileMetadata,
     options: &ReadOptions,
 ) -> Result<TableRef<'a>> {
     if options.read_tier == ReadTier::BlockCacheOnly {
@@ -344,6 +344,7 @@ impl Drop for Release {
 /// in a struct, moved between threads, and outlive the [`Db`].
 ///
 /// ```
+/// # extern crate ferrock_engine as ferrock;
 /// # fn main() -> ferrock::Result<()> {
 /// # let directory = tempfile::tempdir().unwrap();
 /// # let mut options = ferrock::DbOptions::default();
@@ -476,8 +477,9 @@ impl Iter {
         }
     }
 
-    /// For who goes on elsewhere with fewer rows to take than before.
-    pub(crate) fn set_limit_hint(&mut self, rows: u64) {
+    /// Replaces the `limit_hint` of the options from the next seek on: a query that has taken some of its rows seeks with
+    /// fewer left.
+    pub fn set_limit_hint(&mut self, rows: u64) {
         self.limit.0 = rows;
         if let Ok(inner) = &mut self.inner {
             inner.set_limit_hint(rows);
@@ -490,6 +492,7 @@ impl Iter {
     /// indexes, the blocks that it stands on, and bytes that it has read ahead. A range in the same block costs no read.
     ///
     /// ```
+    /// # extern crate ferrock_engine as ferrock;
     /// # fn main() -> ferrock::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// # let mut options = ferrock::DbOptions::default();
@@ -599,6 +602,7 @@ impl Db {
     /// have to wait for is read together, whichever family it belongs to.
     ///
     /// ```
+    /// # extern crate ferrock_engine as ferrock;
     /// # fn main() -> ferrock::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// # let mut options = ferrock::DbOptions::default();

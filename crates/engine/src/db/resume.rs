@@ -17,11 +17,11 @@ use super::flush::WrittenTables;
 use super::{DbCore, State};
 use crate::background_error::Reason;
 use crate::column_family::ColumnFamilyData;
-use crate::listener::{ErrorRecoveryEvent, FlushEvent};
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_memtable::MemTable;
+use ferrock_options::{ErrorRecoveryEvent, FlushEvent};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

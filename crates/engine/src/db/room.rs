@@ -15,8 +15,8 @@
 use super::{DbCore, FamilyState, ImmutableMemTable, State};
 use crate::background_error::Reason;
 use crate::column_family::SuperVersion;
-use crate::write_buffer_manager::WriteBufferManager;
 use ferrock_base::{FileNumber, Result};
+use ferrock_options::WriteBufferManager;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -186,7 +186,11 @@ impl DbCore {
     }
 
     /// Gives readers the family as it is now; `version` when that changed too.
-    pub(crate) fn install_super_version(&self, family: &FamilyState, version: Option<Arc<crate::version::Version>>) {
+    pub(crate) fn install_super_version(
+        &self,
+        family: &FamilyState,
+        version: Option<Arc<ferrock_tree::version::Version>>,
+    ) {
         let data = &family.data;
         let version = version.unwrap_or_else(|| Arc::clone(&data.super_version.load().version));
         data.super_version.install(Arc::new(SuperVersion {

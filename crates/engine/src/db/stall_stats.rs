@@ -4,8 +4,8 @@
 
 use super::DbCore;
 use crate::column_family::ColumnFamilyData;
-use crate::compaction::picker::stall::{StallCause, StallCondition};
 use crate::statistics::Statistics;
+use ferrock_tree::compaction::picker::stall::{StallCause, StallCondition};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -3,11 +3,7 @@
 //! to each output.
 
 use super::DbCore;
-use crate::blob::{BlobFlow, for_each_reference};
 use crate::column_family::ColumnFamilyData;
-use crate::compaction::iterator::{
-    CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
-};
 use crate::hash_index_choice::HASH_INDEX_PROPERTY;
 use crate::options::ColumnFamilyOptions;
 use crate::statistics::Statistics;
@@ -19,6 +15,10 @@ use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
 use ferrock_table::options::DataBlockIndexType;
 use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
+use ferrock_tree::blob::{BlobFlow, for_each_reference};
+use ferrock_tree::compaction::iterator::{
+    CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
+};
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::path::Path;
 use std::sync::Arc;

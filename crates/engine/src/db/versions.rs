@@ -2,14 +2,14 @@
 
 use super::Db;
 use super::read::children;
-use super::sources::Child;
 use crate::column_family::{ColumnFamily, SuperVersion};
-use crate::iterator::MergingIterator;
 use crate::options::ReadOptions;
 use ferrock_base::internal_key::{ParsedInternalKey, make_internal_key};
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
 use ferrock_base::{Comparator, Result, SequenceNumber};
+use ferrock_tree::iterator::MergingIterator;
+use ferrock_tree::iterator::tables::Child;
 use std::sync::Arc;
 
 /// One version of a key, as it is stored: an operand of a merge is an operand, a deletion is there, a value in a blob

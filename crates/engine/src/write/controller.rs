@@ -5,8 +5,8 @@
 //! each re-evaluation the rate follows the debt: it falls when the debt did not shrink
 //! and rises when it did, so that writers glide instead of stopping.
 
-use crate::compaction::picker::stall::{DelayTrend, next_delayed_rate};
 use ferrock_base::clock::{Alarm, Clock};
+use ferrock_tree::compaction::picker::stall::{DelayTrend, next_delayed_rate};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;

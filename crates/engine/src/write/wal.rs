@@ -20,10 +20,10 @@
 //!   later unsynced write and loses an earlier one would leave a hole that looks like nothing: recovery would go on
 //!   behind it. Log data means nothing to other readers.
 
-use crate::places::FilePlaces;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::log::{HeaderFamily, LogWriter};
 use ferrock_format::write_batch::{HEADER_SIZE_BYTES, Record, WriteBatch, WriteBatchRef};
+use ferrock_tree::places::FilePlaces;
 use ferrock_vfs::{FileSystem, WritableFile, WritableOptions, WritePurpose};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

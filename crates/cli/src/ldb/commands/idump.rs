@@ -10,7 +10,7 @@ use crate::arguments::Request;
 use crate::database::open_for_reading;
 use crate::text::digits;
 use ferrock::{KeyVersion, ValueType};
-use ferrock_cli::text::blob_reference;
+use ferrock_console::text::blob_reference;
 use std::io::Write;
 
 pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::arguments::Request;
 use crate::database::{Opened, open_for_reading};
 use ferrock::{Iter, ReadOptions};
-use ferrock_cli::histogram::Histogram;
+use ferrock_console::histogram::Histogram;
 use std::io::Write;
 
 /// An iterator over the range that the command line names.

@@ -8,9 +8,9 @@
 
 use super::ScanBatch;
 use crate::db::read::Iter;
-use crate::iterator::LackingRead;
 use ferrock_base::Result;
 use ferrock_table::PlannedRead;
+use ferrock_tree::iterator::LackingRead;
 use ferrock_vfs::{AsyncRead, ReadBuffer, ReadContext};
 use std::future::Future;
 use std::pin::Pin;

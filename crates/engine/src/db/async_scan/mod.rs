@@ -293,6 +293,7 @@ impl Db {
     /// the database, which are there while there is something to do.
     ///
     /// ```
+    /// # extern crate ferrock_engine as ferrock;
     /// # fn main() -> ferrock::Result<()> {
     /// # let directory = tempfile::tempdir().unwrap();
     /// # let mut options = ferrock::DbOptions::default();

@@ -1,0 +1,12 @@
+//! What the command-line tools share.
+//!
+//! ```text
+//! failure.rs     why a command did not come to its end, and the exit code that says so (ldb, sst_dump, fast-forward)
+//! histogram.rs   counts of values in RocksDB's buckets, printed as RocksDB prints them (db_bench, ldb dump)
+//! text.rs        bytes as RocksDB's tools print them (ldb, sst_dump), and the words of a command line (db_bench, too)
+//! ```
+#![warn(missing_docs)]
+
+pub mod failure;
+pub mod histogram;
+pub mod text;

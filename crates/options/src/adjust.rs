@@ -1,0 +1,220 @@
+//! Values that cannot be used as they are, brought to the nearest good one.
+//!
+//! RocksDB clips options when a database is opened and says so in its LOG at most. The same values are clipped here, in
+//! the same direction, and every change is told: an [`Adjustment`] goes into the LOG and into
+//! [`option_notes`](crate::Db::option_notes). What has no nearest good value (a number that is none, a format that no
+//! release knows) is a violation, and refused before anything is adjusted.
+//!
+//! ```text
+//! level0_file_num_compaction_trigger <= level0_slowdown_writes_trigger <= level0_stop_writes_trigger
+//! 1 <= min_write_buffer_number_to_merge < max_write_buffer_number        (negative slowdown: never slowed down)
+//! soft_pending_compaction_bytes_limit <= hard_pending_compaction_bytes_limit, unless 0
+//! ```
+//!
+//! A 0 that stands for what follows from the other options is replaced in silence, and only when a family is opened.
+
+use super::{ColumnFamilyOptions, CompactionStyle, DbOptions};
+use ferrock_base::option_table::Adjustment;
+use std::fmt::Display;
+
+/// Replaces `value` when it is not `used`, and tells it.
+fn bring<T: PartialEq + Display>(
+    adjusted: &mut Vec<Adjustment>,
+    name: &str,
+    value: &mut T,
+    used: T,
+    bound: impl FnOnce() -> String,
+) {
+    if *value == used {
+        return;
+    }
+    match adjusted.iter_mut().find(|earlier| earlier.violation.name == name) {
+        // One note for an option: from what it was to what is used.
+        Some(earlier) => earlier.used = used.to_string(),
+        None => adjusted.push(Adjustment::new(name, &value, bound(), &used)),
+    }
+    *value = used;
+}
+
+impl DbOptions {
+    /// Brings options into their bounds.
+    pub fn adjust(&mut self) -> Vec<Adjustment> {
+        self.settings.bring_into_bounds()
+    }
+}
+
+impl ColumnFamilyOptions {
+    /// Brings options to what a family is opened with: [adjusted](Self::adjust), and without a 0 that stands for what
+    /// follows from the others.
+    pub fn settle(&mut self) -> Vec<Adjustment> {
+        let adjusted = self.adjust();
+        let s = &mut self.settings;
+        if s.compaction_style != CompactionStyle::Level {
+            s.level_compaction_dynamic_level_bytes = false;
+        }
+        if s.max_compaction_bytes == 0 {
+            s.max_compaction_bytes = s.target_file_size_base.saturating_mul(25);
+        }
+        if s.arena_block_size == 0 {
+            s.arena_block_size = (s.write_buffer_size / 8).min(1 << 20);
+        }
+        s.arena_block_size = s.arena_block_size.checked_next_multiple_of(4 << 10).unwrap_or(s.arena_block_size);
+        adjusted
+    }
+
+    /// As [`settle`](Self::settle), with what the options of the database say: where tables lie. As in RocksDB the targets
+    /// of levels are not dynamic with more than one directory.
+    pub fn settle_in(&mut self, db: &DbOptions) -> Vec<Adjustment> {
+        let mut adjusted = self.settle();
+        if self.cf_paths.is_empty() {
+            self.cf_paths.clone_from(&db.db_paths);
+        }
+        if self.cf_paths.len() > 1 {
+            let name = "level_compaction_dynamic_level_bytes";
+            bring(&mut adjusted, name, &mut self.settings.level_compaction_dynamic_level_bytes, false, || {
+                "not possible with more than one directory of tables".to_owned()
+            });
+        }
+        adjusted
+    }
+
+    /// Brings options into their bounds and into the relations that the engine relies on.
+    pub(crate) fn adjust(&mut self) -> Vec<Adjustment> {
+        let mut adjusted = self.settings.bring_into_bounds();
+        adjusted.extend(self.table.bring_into_bounds());
+        self.adjust_write_buffers(&mut adjusted);
+        self.adjust_levels(&mut adjusted);
+        adjusted
+    }
+
+    fn adjust_write_buffers(&mut self, adjusted: &mut Vec<Adjustment>) {
+        let s = &mut self.settings;
+        let most = s.max_write_buffer_number - 1;
+        let merged = s.min_write_buffer_number_to_merge.min(most);
+        bring(adjusted, "min_write_buffer_number_to_merge", &mut s.min_write_buffer_number_to_merge, merged, || {
+            format!("not below max_write_buffer_number = {}", most + 1)
+        });
+    }
+
+    fn adjust_levels(&mut self, adjusted: &mut Vec<Adjustment>) {
+        let s = &mut self.settings;
+        if s.compaction_style == CompactionStyle::Level {
+            let levels = s.num_levels.max(2);
+            bring(adjusted, "num_levels", &mut s.num_levels, levels, || "too few for kCompactionStyleLevel".to_owned());
+        }
+        let trigger = s.level0_file_num_compaction_trigger;
+        if s.level0_slowdown_writes_trigger >= 0 {
+            let slowdown = s.level0_slowdown_writes_trigger.max(trigger);
+            bring(adjusted, "level0_slowdown_writes_trigger", &mut s.level0_slowdown_writes_trigger, slowdown, || {
+                format!("below level0_file_num_compaction_trigger = {trigger}")
+            });
+        }
+        let least = s.level0_slowdown_writes_trigger.max(trigger);
+        let stop = s.level0_stop_writes_trigger.max(least);
+        bring(adjusted, "level0_stop_writes_trigger", &mut s.level0_stop_writes_trigger, stop, || {
+            let name = if least == trigger { "file_num_compaction" } else { "slowdown_writes" };
+            format!("below level0_{name}_trigger = {least}")
+        });
+        let hard = s.hard_pending_compaction_bytes_limit;
+        if hard > 0 && s.soft_pending_compaction_bytes_limit > 0 {
+            let soft = s.soft_pending_compaction_bytes_limit.min(hard);
+            let name = "soft_pending_compaction_bytes_limit";
+            bring(adjusted, name, &mut s.soft_pending_compaction_bytes_limit, soft, || {
+                format!("above hard_pending_compaction_bytes_limit = {hard}")
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notes(options: &mut ColumnFamilyOptions) -> Vec<String> {
+        options.settle().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn defaults_need_no_adjustment() {
+        assert_eq!(notes(&mut ColumnFamilyOptions::default()), Vec::<String>::new());
+        assert!(DbOptions::default().adjust().is_empty());
+    }
+
+    #[test]
+    fn triggers_of_level_0_are_brought_into_their_order() {
+        let mut options = ColumnFamilyOptions::default();
+        options.level0_file_num_compaction_trigger = 30;
+        options.level0_stop_writes_trigger = 2;
+        let expected = [
+            "level0_slowdown_writes_trigger = 20 is below level0_file_num_compaction_trigger = 30; 30 is used",
+            "level0_stop_writes_trigger = 2 is below level0_file_num_compaction_trigger = 30; 30 is used",
+        ];
+        assert_eq!(notes(&mut options), expected);
+        assert_eq!(notes(&mut options), Vec::<String>::new(), "once is enough");
+        options.level0_slowdown_writes_trigger = -1;
+        assert_eq!(notes(&mut options), Vec::<String>::new(), "writers are not slowed down");
+    }
+
+    #[test]
+    fn buffers_and_levels_are_brought_to_what_works() {
+        let mut options = ColumnFamilyOptions::default();
+        options.write_buffer_size = 16_384;
+        options.max_write_buffer_number = -3;
+        options.min_write_buffer_number_to_merge = 7;
+        options.num_levels = 1;
+        options.soft_pending_compaction_bytes_limit = 9;
+        options.hard_pending_compaction_bytes_limit = 8;
+        options.memtable_prefix_bloom_size_ratio = 0.5;
+        options.max_bytes_for_level_multiplier = -1.0;
+        options.table.block_size = 0;
+        options.table.block_restart_interval = -1;
+        options.table.block_size_deviation = 101;
+        options.table.format_version = 0;
+        assert_eq!(notes(&mut options).len(), 11, "{:#?}", options);
+        let s = &options.settings;
+        assert_eq!((s.write_buffer_size, s.arena_block_size), (64 << 10, 8 << 10));
+        assert_eq!((s.max_write_buffer_number, s.min_write_buffer_number_to_merge), (2, 1));
+        assert_eq!((s.num_levels, s.soft_pending_compaction_bytes_limit), (2, 8));
+        assert_eq!((s.memtable_prefix_bloom_size_ratio, s.max_bytes_for_level_multiplier), (0.25, 1.0));
+        let t = &options.table;
+        assert_eq!((t.block_size, t.block_restart_interval, t.block_size_deviation, t.format_version), (1, 1, 0, 2));
+        let mut db = DbOptions::default();
+        db.max_open_files = -2;
+        db.max_background_jobs = 0;
+        assert_eq!(db.adjust().len(), 2);
+        assert_eq!((db.max_open_files, db.max_background_jobs), (20, 1));
+    }
+
+    #[test]
+    fn what_has_no_nearest_value_is_a_violation() {
+        let mut options = ColumnFamilyOptions::default();
+        options.max_bytes_for_level_multiplier = f64::NAN;
+        options.table.format_version = 99;
+        options.table.block_size = 1 << 40;
+        let names: Vec<String> = options.violations().into_iter().map(|violation| violation.name).collect();
+        assert_eq!(names, ["max_bytes_for_level_multiplier", "format_version", "block_size"]);
+        let mut db = DbOptions::default();
+        db.keep_log_file_num = 0;
+        db.max_open_files = -9;
+        let names: Vec<String> = db.violations().into_iter().map(|violation| violation.name).collect();
+        assert_eq!(names, ["keep_log_file_num"]);
+    }
+
+    #[test]
+    fn arena_blocks_have_their_default_and_whole_pages() {
+        let adjusted = |write_buffer_size, arena_block_size| {
+            let mut options = ColumnFamilyOptions::default();
+            options.write_buffer_size = write_buffer_size;
+            options.arena_block_size = arena_block_size;
+            assert!(options.settle().is_empty());
+            options.arena_block_size
+        };
+        assert_eq!(adjusted(64 << 20, 0), 1 << 20, "capped");
+        assert_eq!(adjusted(4 << 20, 0), 512 << 10, "an eighth of the buffer");
+        assert_eq!(adjusted(100_000, 0), 16 << 10, "rounded up");
+        assert_eq!(adjusted(64 << 20, 5000), 8 << 10);
+        assert_eq!(adjusted(64 << 20, 1), 4 << 10);
+        assert_eq!(adjusted(64 << 20, 3 << 20), 3 << 20);
+        assert_eq!(adjusted(64 << 20, usize::MAX), usize::MAX, "no overflow");
+    }
+}

@@ -1,0 +1,443 @@
+//! Options of one column family: RocksDB's names and defaults.
+
+use super::db_path::DbPath;
+use super::passthrough::Passthrough;
+use ferrock_base::compaction_filter::CompactionFilter;
+use ferrock_base::merge::MergeOperator;
+use ferrock_base::option_table::{OptionValue, Violation};
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::{Comparator, option_enum, option_table};
+use ferrock_format::compression::{CompressionOptions, CompressionType};
+use ferrock_format::filter::FilterPolicy;
+use ferrock_table::options::IndexType;
+use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, TableBlockCache};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+option_enum! {
+    /// The shape that compaction keeps.
+    pub enum CompactionStyle {
+        /// Levels, each a sorted run, each a multiple of the one above.
+        Level = "kCompactionStyleLevel",
+        /// Sorted runs of growing size. Nothing is compacted by itself yet, only by `compact_range`.
+        Universal = "kCompactionStyleUniversal",
+        /// A queue of files. Nothing is dropped or compacted by itself yet; `compact_range` compacts.
+        Fifo = "kCompactionStyleFIFO",
+        /// None but by hand.
+        None = "kCompactionStyleNone",
+    }
+}
+
+option_enum! {
+    /// Which file of a level goes down first.
+    pub enum CompactionPriority {
+        /// The largest, tombstones counted double.
+        ByCompensatedSize = "kByCompensatedSize",
+        /// The one whose newest entry is oldest.
+        OldestLargestSeqFirst = "kOldestLargestSeqFirst",
+        /// The one whose oldest entry is oldest.
+        OldestSmallestSeqFirst = "kOldestSmallestSeqFirst",
+        /// The one that drags along the least of the next level.
+        MinOverlappingRatio = "kMinOverlappingRatio",
+        /// One after the other through the key space.
+        RoundRobin = "kRoundRobin",
+    }
+}
+
+/// Compression of the bottommost level; `None` (`kDisableCompressionOption`) means the same as the other levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BottommostCompression(pub Option<CompressionType>);
+
+impl OptionValue for BottommostCompression {
+    fn parse_option(text: &str) -> Option<Self> {
+        match text.trim() {
+            "kDisableCompressionOption" => Some(Self(None)),
+            text => CompressionType::parse_option(text).map(|kind| Self(Some(kind))),
+        }
+    }
+    fn format_option(&self) -> String {
+        self.0.map_or_else(|| "kDisableCompressionOption".to_owned(), |kind| kind.format_option())
+    }
+}
+
+/// Levels and dictionaries of a compressor, in the `{level=3;...}` form of an OPTIONS file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompressionSettings(pub CompressionOptions);
+
+impl CompressionSettings {
+    /// The form before there were names: `window_bits:level:strategy:max_dict_bytes:zstd_max_train_bytes:parallel_threads:
+    /// enabled`; what is missing at the end keeps its default.
+    fn parse_numbers(text: &str) -> Option<Self> {
+        let mut options = CompressionOptions::default();
+        if text.is_empty() {
+            return Some(Self(options));
+        }
+        for (index, number) in text.split(':').enumerate() {
+            match index {
+                0 => options.window_bits = OptionValue::parse_option(number)?,
+                1 => options.level = OptionValue::parse_option(number)?,
+                2 => options.strategy = OptionValue::parse_option(number)?,
+                3 => options.max_dict_bytes = OptionValue::parse_option(number)?,
+                4 => options.zstd_max_train_bytes = OptionValue::parse_option(number)?,
+                5 => options.parallel_threads = OptionValue::parse_option(number)?,
+                6 => options.enabled = OptionValue::parse_option(number)?,
+                _ => return None,
+            }
+        }
+        Some(Self(options))
+    }
+}
+
+impl OptionValue for CompressionSettings {
+    fn parse_option(text: &str) -> Option<Self> {
+        let body = text.trim();
+        let body = body.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(body);
+        if !body.contains('=') {
+            return Self::parse_numbers(body);
+        }
+        let mut options = CompressionOptions::default();
+        for field in body.split(';').map(str::trim).filter(|field| !field.is_empty()) {
+            let (name, value) = field.split_once('=')?;
+            match name.trim() {
+                "window_bits" => options.window_bits = OptionValue::parse_option(value)?,
+                "level" => options.level = OptionValue::parse_option(value)?,
+                "strategy" => options.strategy = OptionValue::parse_option(value)?,
+                "max_dict_bytes" => options.max_dict_bytes = OptionValue::parse_option(value)?,
+                "zstd_max_train_bytes" => options.zstd_max_train_bytes = OptionValue::parse_option(value)?,
+                "parallel_threads" => options.parallel_threads = OptionValue::parse_option(value)?,
+                "enabled" => options.enabled = OptionValue::parse_option(value)?,
+                "max_dict_buffer_bytes" => options.max_dict_buffer_bytes = OptionValue::parse_option(value)?,
+                "use_zstd_dict_trainer" => options.use_zstd_dict_trainer = OptionValue::parse_option(value)?,
+                "max_compressed_bytes_per_kb" => {
+                    options.max_compressed_bytes_per_kb = OptionValue::parse_option(value)?
+                }
+                "checksum" => options.checksum = OptionValue::parse_option(value)?,
+                _ => return None,
+            }
+        }
+        Some(Self(options))
+    }
+    fn format_option(&self) -> String {
+        let (o, default) = (&self.0, CompressionOptions::default());
+        let mut text = String::from("{");
+        // Fields that 7.8 does not know, and would refuse, are written only when they say something.
+        if o.checksum != default.checksum {
+            text.push_str(&format!("checksum={};", o.checksum));
+        }
+        if o.max_compressed_bytes_per_kb != default.max_compressed_bytes_per_kb {
+            text.push_str(&format!("max_compressed_bytes_per_kb={};", o.max_compressed_bytes_per_kb));
+        }
+        text.push_str(&format!(
+            "max_dict_buffer_bytes={};enabled={};max_dict_bytes={};parallel_threads={};zstd_max_train_bytes={};level={};\
+             use_zstd_dict_trainer={};strategy={};window_bits={};}}",
+            o.max_dict_buffer_bytes,
+            o.enabled,
+            o.max_dict_bytes,
+            o.parallel_threads,
+            o.zstd_max_train_bytes,
+            o.level,
+            o.use_zstd_dict_trainer,
+            o.strategy,
+            o.window_bits,
+        ));
+        text
+    }
+}
+
+/// What automatic compaction makes of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactionShape {
+    /// Levels, each several times as large as the one above.
+    Levels,
+    /// There is level 0 alone, whose newest tables are merged.
+    Level0,
+    /// Nothing is compacted but by `compact_range`.
+    ByHand,
+}
+
+impl ColumnFamilySettings {
+    /// What stands for the style. A universal family is compacted by levels until its own rules are built: RocksDB reads
+    /// every level as a sorted run and goes on from there. With one level it keeps that: RocksDB refuses more than
+    /// `num_levels`. A FIFO family is left as it is: tables merged into one would be dropped at once.
+    pub fn compaction_shape(&self) -> CompactionShape {
+        match self.compaction_style {
+            CompactionStyle::Level => CompactionShape::Levels,
+            CompactionStyle::Universal if self.num_levels > 1 => CompactionShape::Levels,
+            CompactionStyle::Universal => CompactionShape::Level0,
+            CompactionStyle::Fifo | CompactionStyle::None => CompactionShape::ByHand,
+        }
+    }
+}
+
+option_table! {
+    /// Settings of one column family.
+    pub struct ColumnFamilySettings {
+        /// Bytes of a memtable after which it is flushed.
+        mutable write_buffer_size: usize = 64 << 20, (64 << 10)..=(64 << 30);
+        /// Memtables that may exist at once; writers stop when one more is needed.
+        mutable max_write_buffer_number: i32 = 2, 2..=i32::MAX;
+        /// Full memtables that are flushed into one file together.
+        fixed min_write_buffer_number_to_merge: i32 = 1, 1..=i32::MAX;
+        /// Bytes that a memtable takes from the allocator at a time, rounded up to 4 KiB; only its first block is always
+        /// 4 KiB, so that idle families stay small. What is larger than a quarter of this gets a block of its own.
+        /// 0: an eighth of `write_buffer_size`, at most 1 MiB.
+        mutable arena_block_size: usize = 0;
+        /// Share of the write buffer for a Bloom filter over the memtable; 0: none.
+        mutable memtable_prefix_bloom_size_ratio: f64 = 0.0, 0.0..=0.25;
+        /// The memtable's filter also holds whole keys.
+        mutable memtable_whole_key_filtering: bool = false;
+        /// Levels of the tree.
+        fixed num_levels: i32 = 7, 1..=64;
+        /// Files in level 0 that start a compaction.
+        mutable level0_file_num_compaction_trigger: i32 = 4, 1..=i32::MAX;
+        /// Files in level 0 from which on writers are slowed down.
+        mutable level0_slowdown_writes_trigger: i32 = 20, -1..=i32::MAX;
+        /// Files in level 0 at which writers stop.
+        mutable level0_stop_writes_trigger: i32 = 36, 1..=i32::MAX;
+        /// Bytes of the first level below 0.
+        mutable max_bytes_for_level_base: u64 = 256 << 20, 1..=u64::MAX;
+        /// How much larger each level is than the one above.
+        mutable max_bytes_for_level_multiplier: f64 = 10.0, 1.0..=1e6;
+        /// Factors on top of the multiplier, level by level.
+        mutable max_bytes_for_level_multiplier_additional: Vec<i32> = vec![1; 7];
+        /// Level sizes follow the last level, so that space amplification stays near 1.1.
+        fixed level_compaction_dynamic_level_bytes: bool = true;
+        /// Bytes of a table written by compaction.
+        mutable target_file_size_base: u64 = 64 << 20, 1..=u64::MAX;
+        /// How much larger tables are on each deeper level.
+        mutable target_file_size_multiplier: i32 = 1, 1..=i32::MAX;
+        /// Bytes that one compaction may read. 0: 25 times `target_file_size_base`.
+        mutable max_compaction_bytes: u64 = 0;
+        /// Compact only by hand.
+        mutable disable_auto_compactions: bool = false;
+        /// The shape that compaction keeps.
+        fixed compaction_style: CompactionStyle = CompactionStyle::Level;
+        /// Which file of a level goes down first.
+        fixed compaction_pri: CompactionPriority = CompactionPriority::MinOverlappingRatio;
+        /// Bytes of waiting compaction from which on writers are slowed down; 0: never.
+        mutable soft_pending_compaction_bytes_limit: u64 = 64 << 30;
+        /// Bytes of waiting compaction at which writers stop; 0: never.
+        mutable hard_pending_compaction_bytes_limit: u64 = 256 << 30;
+        /// Seconds after which data is compacted although nothing else asks for it; 0: never.
+        mutable ttl: u64 = 30 * 24 * 3600;
+        /// Seconds after which every file is rewritten; 0: never.
+        mutable periodic_compaction_seconds: u64 = 0;
+        /// Check the order of files at every change of the tree.
+        fixed force_consistency_checks: bool = true;
+        /// Compression of blocks.
+        mutable compression: CompressionType = CompressionType::Lz4;
+        /// Compression level by level; empty: `compression` everywhere.
+        fixed compression_per_level: Vec<CompressionType> = Vec::new();
+        /// Levels and dictionaries of `compression`.
+        mutable compression_opts: CompressionSettings = CompressionSettings::default();
+        /// Compression of the bottommost level.
+        mutable bottommost_compression: BottommostCompression = BottommostCompression(None);
+        /// Levels and dictionaries of `bottommost_compression`, when `enabled`.
+        mutable bottommost_compression_opts: CompressionSettings = CompressionSettings::default();
+        /// The bottommost level gets no filters: nearly every lookup that comes there finds its key.
+        fixed optimize_filters_for_hits: bool = false;
+        /// Hidden versions of a key that an iterator walks over before it seeks past them.
+        mutable max_sequential_skip_in_iterations: u64 = 8;
+    }
+}
+
+/// Options of one column family.
+///
+/// ```
+/// # extern crate ferrock_options as ferrock;
+/// let mut options = ferrock::ColumnFamilyOptions::default();
+/// options.write_buffer_size = 8 << 20;
+/// options.table.block_size = 16 << 10;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ColumnFamilyOptions {
+    /// What an OPTIONS file can hold.
+    pub settings: ColumnFamilySettings,
+    /// Key order.
+    pub comparator: Comparator,
+    /// Combines what `merge` wrote.
+    pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// The part of a key that filters and prefix seeks go by.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// Decides what compaction, and flush if it wants, keeps.
+    pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
+    /// Filters in tables.
+    pub filter_policy: FilterPolicy,
+    /// How tables are written and read.
+    pub table: BlockBasedTableOptions,
+    /// Cache of the family's blocks; `None`: the database's.
+    pub block_cache: Option<Arc<TableBlockCache>>,
+    /// What is charged to that cache beside blocks.
+    pub cache_usage: CacheUsageOptions,
+    /// Directories of the family's tables; none: `db_paths` of the database. As in RocksDB no OPTIONS file has them.
+    pub cf_paths: Vec<DbPath>,
+    /// RocksDB's options that have no meaning here (yet), as an OPTIONS file had them.
+    pub passthrough: Passthrough,
+    /// Read from an OPTIONS file: what cannot be written is replaced by its nearest form instead of refused.
+    pub is_from_file: bool,
+}
+
+impl Deref for ColumnFamilyOptions {
+    type Target = ColumnFamilySettings;
+    fn deref(&self) -> &ColumnFamilySettings {
+        &self.settings
+    }
+}
+
+impl DerefMut for ColumnFamilyOptions {
+    fn deref_mut(&mut self) -> &mut ColumnFamilySettings {
+        &mut self.settings
+    }
+}
+
+impl ColumnFamilyOptions {
+    /// Every value that means nothing, alone or with the others. A number that is only out of its bounds is none of them:
+    /// it is brought to the nearest good one when the family is opened.
+    #[must_use]
+    pub fn violations(&self) -> Vec<Violation> {
+        let (mut settings, mut table) = (self.settings.clone(), self.table.clone());
+        settings.bring_into_bounds();
+        table.bring_into_bounds();
+        let mut violations = settings.violations();
+        violations.extend(table.violations());
+        violations.extend(self.table.meaningless());
+        let charged = self.cache_usage.enabled();
+        if self.table.no_block_cache && !charged.is_empty() {
+            violations.push(Violation {
+                name: "cache_usage".to_owned(),
+                value: format!("Enabled for {}", charged.join(", ")),
+                bound: "not supported with no_block_cache = true: there is nothing to charge".to_owned(),
+            });
+        }
+        let settings = &self.settings;
+        for kind in std::iter::once(settings.compression)
+            .chain(settings.compression_per_level.iter().copied())
+            .chain(settings.bottommost_compression.0)
+        {
+            if !kind.is_supported() {
+                violations.push(Violation {
+                    name: "compression".to_owned(),
+                    value: kind.option_name().to_owned(),
+                    bound: "not supported for writing; choose another compression".to_owned(),
+                });
+            }
+        }
+        violations
+    }
+
+    fn is_uncompressed(&self) -> bool {
+        let kinds = std::iter::once(self.settings.compression)
+            .chain(self.settings.compression_per_level.iter().copied())
+            .chain(self.settings.bottommost_compression.0);
+        kinds.into_iter().all(|kind| kind == CompressionType::NoCompression)
+    }
+
+    /// Values that ask for something that is not built: refused when a caller sets them, noted when a file has them.
+    #[must_use]
+    pub fn unsupported(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.table.unsupported_for_writing().iter().map(ToString::to_string).collect();
+        if matches!(self.settings.compaction_style, CompactionStyle::Universal | CompactionStyle::Fifo) {
+            let instead = match self.settings.compaction_shape() {
+                CompactionShape::Levels => "is compacted by levels",
+                CompactionShape::Level0 => "has its newest tables merged within level 0",
+                CompactionShape::ByHand => "takes no writes, as nothing would drop its old tables",
+            };
+            all.push(format!(
+                "compaction_style = {} is not built yet; a family that has it in its OPTIONS file {instead}",
+                self.settings.compaction_style.format_option(),
+            ));
+        }
+        if self.table.index_type == IndexType::HashSearch && self.prefix_extractor.is_none() {
+            all.push("index_type = kHashSearch needs a prefix extractor; the nearest form is kBinarySearch".to_owned());
+        }
+        if self.table.block_align && !(self.table.block_size.is_power_of_two() && self.is_uncompressed()) {
+            all.push(
+                "block_align = true needs a block_size that is a power of two, and no compression; blocks are padded \
+                 all the same"
+                    .to_owned(),
+            );
+        }
+        let settings = [
+            ("compression_opts", &self.settings.compression_opts),
+            ("bottommost_compression_opts", &self.settings.bottommost_compression_opts),
+        ];
+        for (name, CompressionSettings(options)) in settings {
+            if options.parallel_threads > 1 {
+                all.push(format!(
+                    "{name} = {{parallel_threads={};}} is not built yet; the nearest form is one thread for a table",
+                    options.parallel_threads
+                ));
+            }
+        }
+        all
+    }
+
+    /// Compression of a table written to `level`. `base_level` is the first level below 0 that holds data.
+    #[must_use]
+    pub fn compression_for(
+        &self,
+        level: usize,
+        base_level: usize,
+        is_bottommost: bool,
+    ) -> (CompressionType, &CompressionOptions) {
+        let s = &self.settings;
+        if is_bottommost && let Some(kind) = s.bottommost_compression.0 {
+            let settings = if s.bottommost_compression_opts.0.enabled {
+                &s.bottommost_compression_opts
+            } else {
+                &s.compression_opts
+            };
+            return (kind, &settings.0);
+        }
+        let kind = if s.compression_per_level.is_empty() {
+            s.compression
+        } else {
+            // With dynamic levels the list counts from the base level: entry 0 is level 0, entry 1 the base level.
+            let index = if level == 0 { 0 } else { (level + 1).saturating_sub(base_level.max(1)).max(1) };
+            s.compression_per_level[index.min(s.compression_per_level.len() - 1)]
+        };
+        (kind, &s.compression_opts.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compression_settings_survive_their_text() {
+        let text = "{checksum=true;max_compressed_bytes_per_kb=900;max_dict_buffer_bytes=0;enabled=true;\
+                    max_dict_bytes=16384;parallel_threads=1;zstd_max_train_bytes=0;level=9;\
+                    use_zstd_dict_trainer=true;strategy=0;window_bits=-14;}";
+        let settings = CompressionSettings::parse_option(text).unwrap();
+        assert_eq!((settings.0.level, settings.0.max_dict_bytes, settings.0.enabled), (9, 16384, true));
+        assert_eq!(settings.format_option(), text);
+        assert_eq!(CompressionSettings::parse_option("{level=x;}"), None);
+        let old = CompressionSettings::parse_option("-14:9:0").unwrap().0;
+        assert_eq!((old.window_bits, old.level, old.max_dict_bytes), (-14, 9, 0));
+        assert_eq!(CompressionSettings::parse_option("{}").unwrap(), CompressionSettings::default());
+        assert_eq!(CompressionSettings::parse_option("1:2:3:4:5:6:true:8"), None);
+        assert!(CompressionSettings::default().format_option().contains("level=32767"));
+    }
+
+    #[test]
+    fn threads_that_compress_one_table_are_not_built() {
+        let mut options = ColumnFamilyOptions::default();
+        assert!(options.unsupported().is_empty());
+        options.bottommost_compression_opts.0.parallel_threads = 4;
+        let [only] = &options.unsupported()[..] else { panic!("{:?}", options.unsupported()) };
+        assert!(only.contains("bottommost_compression_opts") && only.contains("parallel_threads=4"), "{only}");
+    }
+
+    #[test]
+    fn compression_follows_the_level() {
+        let mut options = ColumnFamilyOptions::default();
+        options.compression_per_level =
+            vec![CompressionType::NoCompression, CompressionType::Snappy, CompressionType::Zstd];
+        options.bottommost_compression = BottommostCompression(Some(CompressionType::Zlib));
+        assert_eq!(options.compression_for(0, 4, false).0, CompressionType::NoCompression);
+        assert_eq!(options.compression_for(4, 4, false).0, CompressionType::Snappy);
+        assert_eq!(options.compression_for(5, 4, false).0, CompressionType::Zstd);
+        assert_eq!(options.compression_for(6, 4, true).0, CompressionType::Zlib);
+    }
+}

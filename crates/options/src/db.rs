@@ -1,0 +1,172 @@
+//! Options of a whole database: RocksDB's names and defaults.
+
+use super::components::Components;
+use super::db_path::DbPath;
+use super::passthrough::Passthrough;
+use ferrock_base::option_enum;
+use ferrock_base::option_table;
+use ferrock_base::option_table::Violation;
+use ferrock_format::log::WalRecoveryMode;
+use std::ops::{Deref, DerefMut};
+
+option_enum! {
+    /// How much goes into the LOG.
+    pub enum InfoLogLevel {
+        /// Everything.
+        Debug = "DEBUG_LEVEL",
+        /// What happens: opens, flushes, compactions.
+        Info = "INFO_LEVEL",
+        /// What a reader should look at.
+        Warn = "WARN_LEVEL",
+        /// What went wrong.
+        Error = "ERROR_LEVEL",
+        /// What stopped the database.
+        Fatal = "FATAL_LEVEL",
+        /// The header of a file alone.
+        Header = "HEADER_LEVEL",
+    }
+}
+
+/// Table files kept open when the bound that was set means nothing; RocksDB keeps at least so many.
+const LEAST_BOUND_OF_OPEN_FILES: i32 = 20;
+
+option_table! {
+    /// Settings of a whole database.
+    pub struct DbSettings {
+        /// Create the database when the directory has none.
+        fixed create_if_missing: bool = false;
+        /// Fail when the directory already has a database.
+        fixed error_if_exists: bool = false;
+        /// Create the column families named at open that do not exist.
+        fixed create_missing_column_families: bool = false;
+        /// Refuse to go on after the first sign of damage: in recovery, and in background work.
+        fixed paranoid_checks: bool = true;
+        /// Table files kept open; -1 keeps all. A small number bounds descriptors and memory and opens tables on demand.
+        fixed max_open_files: i32 = -1, -1..=i32::MAX => LEAST_BOUND_OF_OPEN_FILES;
+        /// Threads that open tables when the database opens.
+        fixed max_file_opening_threads: i32 = 16, 1..=1024;
+        /// Flushes and compactions at once; a quarter of them (at least one) flush.
+        mutable max_background_jobs: i32 = 2, 1..=1024;
+        /// Bytes of log over all column families after which the families that hold back the oldest log are flushed.
+        /// 0: four times what all write buffers may hold.
+        mutable max_total_wal_size: u64 = 0;
+        /// Directory of the log; empty: that of the database. It is created when it is missing. An open that would leave
+        /// logs unread in the place that the OPTIONS file names is refused.
+        fixed wal_dir: String = String::new();
+        /// What damage in the log is accepted at open.
+        fixed wal_recovery_mode: WalRecoveryMode = WalRecoveryMode::PointInTimeRecovery;
+        /// The log stays in the process until `flush_wal`; a process that dies loses it.
+        fixed manual_wal_flush: bool = false;
+        /// Reserve space for the log ahead of writing; off also turns off appending through a mapping.
+        fixed allow_fallocate: bool = true;
+        /// Bytes of MANIFEST after which a new one is begun.
+        mutable max_manifest_file_size: u64 = 1 << 30, 1..=u64::MAX;
+        /// A MANIFEST may also grow to this many percent more than the compact one it began as.
+        mutable max_manifest_space_amp_pct: i32 = 500, 0..=i32::MAX;
+        /// Write the database's id into the MANIFEST.
+        fixed write_dbid_to_manifest: bool = true;
+        /// Write the database's id into the file IDENTITY.
+        fixed write_identity_file: bool = true;
+        /// Compare every table's id with the one in the MANIFEST when it is opened.
+        fixed verify_sst_unique_id_in_manifest: bool = true;
+        /// Do not flush what the log held when the database is opened; keep the log.
+        fixed avoid_flush_during_recovery: bool = false;
+        /// Do not flush at close what was written without log.
+        mutable avoid_flush_during_shutdown: bool = false;
+        /// Read tables past the system's page cache.
+        fixed use_direct_reads: bool = false;
+        /// Flush and compact past the system's page cache.
+        fixed use_direct_io_for_flush_and_compaction: bool = false;
+        /// Read tables through memory maps.
+        fixed allow_mmap_reads: bool = false;
+        /// Tell the system that table reads are random.
+        fixed advise_random_on_open: bool = true;
+        /// Attempts to accept writes again, without a call, after an error whose cause may pass, such as a full disk;
+        /// 0 or less: none. `Db::resume` is not bounded by it.
+        fixed max_bgerror_resume_count: i32 = i32::MAX;
+        /// Microseconds between two such attempts.
+        fixed bgerror_resume_retry_interval: u64 = 1_000_000;
+        /// Bytes a second that writers get while compaction is behind. 0: 16 MiB.
+        mutable delayed_write_rate: u64 = 16 << 20;
+        /// Start writing table bytes back every so many bytes; 0 leaves it to the system.
+        mutable bytes_per_sync: u64 = 0;
+        /// The same for the log.
+        mutable wal_bytes_per_sync: u64 = 0;
+        /// Bytes read ahead by a compaction.
+        mutable compaction_readahead_size: usize = 2 << 20;
+        /// Bytes buffered in the process before a table being written goes to the system.
+        mutable writable_file_max_buffer_size: u64 = 1 << 20, 4096..=(1 << 32);
+        /// Members of a write group insert into the memtable in parallel.
+        fixed allow_concurrent_memtable_write: bool = true;
+        /// Bytes that a write group may hold.
+        fixed max_write_batch_group_size_bytes: u64 = 1 << 20, 1..=u64::MAX;
+        /// Bytes of all memtables together after which the largest is flushed; 0: no bound.
+        fixed db_write_buffer_size: u64 = 0;
+        /// Least important messages that still go into the LOG.
+        mutable info_log_level: InfoLogLevel = InfoLogLevel::Info;
+        /// LOG files kept, the current one included.
+        fixed keep_log_file_num: usize = 1000, 1..=usize::MAX;
+        /// Bytes of LOG after which a new one is begun. 0: 64 MiB, for an unbounded log fills disks.
+        fixed max_log_file_size: u64 = 0;
+        /// Seconds between two dumps of statistics into the LOG; 0: none.
+        mutable stats_dump_period_sec: u32 = 600;
+    }
+}
+
+/// Options of a whole database: its settings, and the components it works with.
+///
+/// ```
+/// # extern crate ferrock_options as ferrock;
+/// let mut options = ferrock::DbOptions::default();
+/// options.create_if_missing = true;
+/// options.max_background_jobs = 4;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct DbOptions {
+    /// What an OPTIONS file can hold.
+    pub settings: DbSettings,
+    /// What it cannot: file system, clock, caches.
+    pub components: Components,
+    /// Directories of tables; none: the database's own. As in RocksDB no OPTIONS file has them.
+    pub db_paths: Vec<DbPath>,
+    /// RocksDB's options that have no meaning here (yet), as an OPTIONS file had them.
+    pub passthrough: Passthrough,
+}
+
+impl Deref for DbOptions {
+    type Target = DbSettings;
+    fn deref(&self) -> &DbSettings {
+        &self.settings
+    }
+}
+
+impl DerefMut for DbOptions {
+    fn deref_mut(&mut self) -> &mut DbSettings {
+        &mut self.settings
+    }
+}
+
+impl DbOptions {
+    /// Every value that means nothing. A number that is only out of its bounds is none of them: it is brought to the nearest
+    /// good one when the database is opened.
+    #[must_use]
+    pub fn violations(&self) -> Vec<Violation> {
+        let mut settings = self.settings.clone();
+        settings.bring_into_bounds();
+        let mut violations = settings.violations();
+        if self.settings.keep_log_file_num == 0 {
+            violations.push(Violation {
+                name: "keep_log_file_num".to_owned(),
+                value: "0".to_owned(),
+                bound: "not a number of files: keep at least the LOG that is being written".to_owned(),
+            });
+        }
+        violations
+    }
+
+    /// Bytes of LOG after which a new one is begun.
+    #[must_use]
+    pub fn info_log_limit_bytes(&self) -> u64 {
+        if self.max_log_file_size == 0 { 64 << 20 } else { self.max_log_file_size }
+    }
+}

@@ -1,0 +1,51 @@
+//! Options: settings (serialisable, from option tables), components (not), and the
+//! OPTIONS file that keeps the settings.
+//!
+//! | module | what |
+//! |---|---|
+//! | `db`, `column_family`, `operation` | the structs that programs fill in |
+//! | `components` | what a file cannot hold: file system, clock, cache, listeners; [`WriteBufferManager`], [`EventListener`] |
+//! | `persist`, `text` | OPTIONS files and option strings, to and from the structs |
+//! | [`passthrough`] | RocksDB's options that are kept and have no effect here |
+//! | `adjust` | values out of bounds are brought to the nearest good one, with a note |
+//! | [`dump`] | all of them as lines of the LOG |
+#![warn(missing_docs)]
+
+mod adjust;
+mod column_family;
+mod components;
+mod db;
+pub mod db_path;
+pub mod dump;
+mod listener;
+mod operation;
+pub mod passthrough;
+mod persist;
+mod text;
+mod write_buffer_manager;
+
+pub use column_family::{
+    BottommostCompression, ColumnFamilyOptions, ColumnFamilySettings, CompactionPriority, CompactionShape,
+    CompactionStyle, CompressionSettings,
+};
+pub use components::Components;
+pub use db::{DbOptions, DbSettings, InfoLogLevel};
+pub use db_path::DbPath;
+pub use ferrock_base::compaction_filter::CompactionFilter;
+pub use ferrock_base::merge::MergeOperator;
+pub use ferrock_base::option_table::{OptionInfo, OptionValue};
+pub use ferrock_base::prefix::PrefixExtractor;
+pub use ferrock_cache::CacheOptions;
+pub use ferrock_format::compression::CompressionType;
+pub use ferrock_format::filter::FilterPolicy;
+pub use ferrock_format::log::WalRecoveryMode;
+pub use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, TableBlockCache};
+pub use listener::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
+pub use operation::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions};
+pub use passthrough::{
+    COLUMN_FAMILY_OPTIONS as COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS as DB_OPTIONS_WITHOUT_EFFECT,
+    DefaultText, Passthrough,
+};
+pub use persist::{LoadedOptions, from_file, load_latest, notes_of, to_file};
+pub use text::apply_text;
+pub use write_buffer_manager::WriteBufferManager;

@@ -1,0 +1,399 @@
+//! Options to and from the OPTIONS file.
+//!
+//! Reading never fails for a value: what cannot be had here is kept as text (and
+//! written back), a note says so, and the nearest form is used. Only a file whose
+//! grammar is broken is an error.
+
+use super::passthrough::{self, DefaultText, Passthrough};
+use super::{ColumnFamilyOptions, DbOptions};
+use ferrock_base::compaction_filter;
+use ferrock_base::merge;
+use ferrock_base::option_table::{OptionInfo, OptionValue as _};
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::{Comparator, FileNumber, Result};
+use ferrock_format::file_name::{self, FileKind};
+use ferrock_format::filter::FilterPolicy;
+use ferrock_format::options_file::{
+    ColumnFamilySection, OptionScope, OptionsFile, RocksDbVersion, Section, TableSection, Version, is_deprecated,
+};
+use ferrock_table::BlockBasedTableOptions;
+use ferrock_table::options::DataBlockIndexType;
+use ferrock_vfs::{FileSystem, read_file};
+use std::path::Path;
+
+/// Options that name an object; what cannot be had of them is said where they are read.
+const COMPONENTS: &[&str] = &["comparator", "merge_operator", "prefix_extractor", "compaction_filter", "table_factory"];
+
+/// Options read from an OPTIONS file.
+#[derive(Clone, Debug, Default)]
+pub struct LoadedOptions {
+    /// Of the database.
+    pub db: DbOptions,
+    /// Of every column family, in the order of the file; the first is `default`.
+    pub column_families: Vec<(String, ColumnFamilyOptions)>,
+    /// What could not be taken over as it is.
+    pub notes: Vec<String>,
+    /// Names that this build does not know: a typing error, or an option of a later release.
+    pub unknown: Vec<String>,
+}
+
+impl LoadedOptions {
+    /// The options of a column family.
+    #[must_use]
+    pub fn column_family(&self, name: &str) -> Option<&ColumnFamilyOptions> {
+        self.column_families.iter().find(|(known, _)| known == name).map(|(_, options)| options)
+    }
+}
+
+/// Reads the newest OPTIONS file of a database directory; `None` when it has none.
+///
+/// # Errors
+/// `Corruption` when the file's grammar is broken, `IO error` when it cannot be read.
+pub fn load_latest(file_system: &dyn FileSystem, directory: &Path) -> Result<Option<LoadedOptions>> {
+    let newest = file_system
+        .children(directory)?
+        .iter()
+        .filter_map(|name| file_name::parse(name))
+        .filter(|name| name.kind == FileKind::Options)
+        .map(|name| name.number)
+        .max();
+    let Some(number) = newest else { return Ok(None) };
+    let path = directory.join(file_name::options(FileNumber(number.0)));
+    let content = read_file(file_system, &path)?;
+    let file = OptionsFile::parse(&content).map_err(|error| error.in_file(&path))?;
+    Ok(Some(from_file(&file)))
+}
+
+/// Takes over what an OPTIONS file says.
+#[must_use]
+pub fn from_file(file: &OptionsFile) -> LoadedOptions {
+    let mut loaded = LoadedOptions { unknown: unknown_names(file), ..LoadedOptions::default() };
+    let notes = &mut loaded.notes;
+    for statement in file.db.statements.iter().chain(&file.db.extensions) {
+        let (name, value) = (&statement.name[..], &statement.value[..]);
+        let settings = &mut loaded.db.settings;
+        take(
+            notes,
+            "database",
+            name,
+            value,
+            |name, value| settings.set(name, value),
+            || {
+                loaded.db.passthrough.keep(passthrough::DB_OPTIONS, name, value);
+            },
+        );
+    }
+    notes.extend(loaded.db.adjust().iter().map(|adjustment| format!("database: {adjustment}")));
+    report(notes, "database", OptionScope::Db, &loaded.db.passthrough, passthrough::DB_OPTIONS);
+    for section in &file.column_families {
+        let options = family_from(section, notes);
+        loaded.column_families.push((section.name.clone(), options));
+    }
+    loaded
+}
+
+/// Names of a file that no table lists. Comment lines of ours are none of them.
+fn unknown_names(file: &OptionsFile) -> Vec<String> {
+    let mut unknown = Vec::new();
+    let mut add = |section: &Section, scope: OptionScope, table: &[OptionInfo], kept: &[DefaultText], own: &[&str]| {
+        for statement in &section.statements {
+            let name = &statement.name[..];
+            let is_known = table.iter().any(|info| info.name == name)
+                || kept.iter().any(|(known, _)| *known == name)
+                || own.contains(&name)
+                || is_deprecated(scope, name);
+            if !is_known {
+                unknown.push(name.to_owned());
+            }
+        }
+    };
+    add(&file.db, OptionScope::Db, super::DbSettings::TABLE, passthrough::DB_OPTIONS, &[]);
+    for family in &file.column_families {
+        let table = super::ColumnFamilySettings::TABLE;
+        add(&family.options, OptionScope::ColumnFamily, table, passthrough::COLUMN_FAMILY_OPTIONS, COMPONENTS);
+        if let Some(section) = family.table.as_ref().filter(|table| table.factory == "BlockBasedTable") {
+            let (table, kept) = (BlockBasedTableOptions::TABLE, passthrough::TABLE_OPTIONS);
+            add(&section.options, OptionScope::BlockBasedTable, table, kept, &["filter_policy"]);
+        }
+    }
+    unknown
+}
+
+fn take(
+    notes: &mut Vec<String>,
+    place: &str,
+    name: &str,
+    value: &str,
+    set: impl FnOnce(&str, &str) -> Result<bool>,
+    keep: impl FnOnce(),
+) {
+    match set(name, value) {
+        Ok(true) => {}
+        Ok(false) => keep(),
+        Err(error) => notes.push(format!("{place}: {}; the default is used", error.message())),
+    }
+}
+
+fn report(notes: &mut Vec<String>, place: &str, scope: OptionScope, kept: &Passthrough, table: &[DefaultText]) {
+    let is_said = |name: &str| is_deprecated(scope, name) || COMPONENTS.contains(&name);
+    for (name, value) in kept.iter().filter(|(name, _)| !is_said(name)) {
+        let known = if table.iter().any(|(known, _)| *known == name) { "has no effect" } else { "is not known" };
+        notes.push(format!("{place}: {name} = {value} {known}; it is kept in the OPTIONS file"));
+    }
+}
+
+/// What is to be said of options that a database or a family is opened with, beside adjustments: values without effect,
+/// and, where they come from a file, what is replaced by its nearest form.
+pub fn notes_of(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    report(&mut notes, "database", OptionScope::Db, &db.passthrough, passthrough::DB_OPTIONS);
+    for (name, options) in families {
+        let place = format!("column family {name}");
+        let table = passthrough::COLUMN_FAMILY_OPTIONS;
+        report(&mut notes, &place, OptionScope::ColumnFamily, &options.passthrough, table);
+        if options.is_from_file {
+            notes.extend(options.unsupported().iter().map(|option| format!("{place}: {option}")));
+        }
+    }
+    notes
+}
+
+fn family_from(section: &ColumnFamilySection, notes: &mut Vec<String>) -> ColumnFamilyOptions {
+    let mut options = ColumnFamilyOptions { is_from_file: true, ..ColumnFamilyOptions::default() };
+    let place = format!("column family {}", section.name);
+    for statement in section.options.statements.iter().chain(&section.options.extensions) {
+        let (name, value) = (&statement.name[..], &statement.value[..]);
+        if take_component(&mut options, notes, &place, name, value) {
+            continue;
+        }
+        let (settings, kept) = (&mut options.settings, &mut options.passthrough);
+        take(
+            notes,
+            &place,
+            name,
+            value,
+            |name, value| settings.set(name, value),
+            || {
+                kept.keep(passthrough::COLUMN_FAMILY_OPTIONS, name, value);
+            },
+        );
+    }
+    if let Some(table) = &section.table {
+        take_table(&mut options, table, notes, &place);
+    }
+    notes.extend(options.adjust().iter().map(|adjustment| format!("{place}: {adjustment}")));
+    report(notes, &place, OptionScope::ColumnFamily, &options.passthrough, passthrough::COLUMN_FAMILY_OPTIONS);
+    notes.extend(options.unsupported().iter().map(|option| format!("{place}: {option}")));
+    options
+}
+
+/// Takes the options that name an object; false when `name` is none of them.
+fn take_component(
+    options: &mut ColumnFamilyOptions,
+    notes: &mut Vec<String>,
+    place: &str,
+    name: &str,
+    value: &str,
+) -> bool {
+    let result = match name {
+        "comparator" => Comparator::built_in(value).map(|comparator| options.comparator = comparator),
+        "merge_operator" => merge::built_in(value).map(|operator| options.merge_operator = operator),
+        "prefix_extractor" => PrefixExtractor::built_in(value).map(|extractor| options.prefix_extractor = extractor),
+        "compaction_filter" => {
+            options.compaction_filter = compaction_filter::built_in(value);
+            if value != "nullptr" && options.compaction_filter.is_none() {
+                notes.push(format!("{place}: compaction filter {value} is not built in; none is used"));
+            }
+            return true;
+        }
+        "table_factory" => {
+            if value != "BlockBasedTable" {
+                notes.push(format!("{place}: tables are written as BlockBasedTable instead of {value}"));
+            }
+            return true;
+        }
+        _ => return false,
+    };
+    if let Err(error) = result {
+        notes.push(format!("{place}: {}", error.message()));
+        options.passthrough.keep(&[], name, value);
+    }
+    true
+}
+
+fn take_table(options: &mut ColumnFamilyOptions, section: &TableSection, notes: &mut Vec<String>, place: &str) {
+    if section.factory != "BlockBasedTable" {
+        notes.push(format!("{place}: options of {} are not used", section.factory));
+        return;
+    }
+    for statement in section.options.statements.iter().chain(&section.options.extensions) {
+        let (name, value) = (&statement.name[..], &statement.value[..]);
+        if name == "filter_policy" {
+            match FilterPolicy::parse(value) {
+                Ok(policy) => options.filter_policy = policy,
+                Err(error) => notes.push(format!("{place}: {}; no filters are written", error.message())),
+            }
+            continue;
+        }
+        let (table, kept) = (&mut options.table, &mut options.passthrough);
+        take(
+            notes,
+            place,
+            name,
+            value,
+            |name, value| table.set(name, value),
+            || {
+                if !is_deprecated(OptionScope::BlockBasedTable, name) {
+                    kept.keep(passthrough::TABLE_OPTIONS, name, value);
+                }
+            },
+        );
+    }
+}
+
+/// The OPTIONS file of a database.
+#[must_use]
+pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> OptionsFile {
+    let mut file = OptionsFile {
+        version: Some(Version { rocksdb_version: Some(RocksDbVersion::CURRENT), options_file_version: Some((1, 1)) }),
+        ..OptionsFile::default()
+    };
+    push_table(&mut file.db, super::DbSettings::TABLE, |name| db.settings.get(name));
+    push_kept(&mut file.db, &db.passthrough, &[passthrough::DB_OPTIONS]);
+    for (name, options) in families {
+        let mut section = Section::new();
+        push_table(&mut section, super::ColumnFamilySettings::TABLE, |name| {
+            // RocksDB leaves the list out when it is empty.
+            options.settings.get(name).filter(|value| name != "compression_per_level" || !value.is_empty())
+        });
+        push_components(&mut section, options);
+        push_kept(
+            &mut section,
+            &options.passthrough,
+            &[passthrough::COLUMN_FAMILY_OPTIONS, passthrough::TABLE_OPTIONS],
+        );
+        let mut table = Section::new();
+        push_table(&mut table, BlockBasedTableOptions::TABLE, |name| {
+            // RocksDB knows the fixed choices only; ours follows as a comment, and is read after it.
+            let is_auto =
+                name == "data_block_index_type" && options.table.data_block_index_type == DataBlockIndexType::Auto;
+            if is_auto { Some(DataBlockIndexType::BinarySearch.format_option()) } else { options.table.get(name) }
+        });
+        if options.table.data_block_index_type == DataBlockIndexType::Auto {
+            table.push_extension("data_block_index_type", DataBlockIndexType::Auto.format_option());
+        }
+        table.push("filter_policy", options.filter_policy.to_string());
+        for (name, value) in options.passthrough.entries(passthrough::TABLE_OPTIONS) {
+            let known = passthrough::TABLE_OPTIONS.iter().find(|(known, _)| *known == name);
+            if !passthrough::is_left_out(name, value, known.map_or("", |(_, default)| default)) {
+                table.push(name, value);
+            }
+        }
+        file.column_families.push(ColumnFamilySection {
+            name: name.clone(),
+            options: section,
+            table: Some(TableSection { factory: "BlockBasedTable".to_owned(), options: table }),
+        });
+    }
+    file
+}
+
+fn push_table(section: &mut Section, table: &[OptionInfo], get: impl Fn(&str) -> Option<String>) {
+    for info in table {
+        let Some(value) = get(info.name) else { continue };
+        if passthrough::is_left_out(info.name, &value, &(info.default_text)()) {
+            continue;
+        }
+        if info.flags.is_own {
+            section.push_extension(info.name, value);
+        } else {
+            section.push(info.name, value);
+        }
+    }
+}
+
+fn push_kept(section: &mut Section, kept: &Passthrough, tables: &[&[DefaultText]]) {
+    for (name, value) in kept.entries(tables[0]) {
+        let default = tables[0].iter().find(|(known, _)| *known == name).map_or("", |(_, default)| default);
+        if !passthrough::is_left_out(name, value, default) {
+            section.push(name, value);
+        }
+    }
+    // Names that no release up to ours knows would make RocksDB refuse the file: they are kept as comments.
+    let is_known = |name: &str| {
+        COMPONENTS.contains(&name) || tables.iter().any(|table| table.iter().any(|(known, _)| *known == name))
+    };
+    for (name, value) in kept.iter().filter(|(name, _)| !is_known(name)) {
+        section.push_extension(name, value);
+    }
+}
+
+fn push_components(section: &mut Section, options: &ColumnFamilyOptions) {
+    let none = || "nullptr".to_owned();
+    let kept = |name: &str| options.passthrough.get(&[], name);
+    section.push("comparator", options.comparator.name());
+    let operator = options.merge_operator.as_ref().map(|operator| operator.options_id());
+    section.push("merge_operator", operator.or_else(|| kept("merge_operator")).unwrap_or_else(none));
+    match &options.prefix_extractor {
+        // RocksDB could not make it, and needs none to read; ours follows as a comment, and is read after it.
+        Some(own @ PrefixExtractor::Components(_)) => {
+            section.push("prefix_extractor", none());
+            section.push_extension("prefix_extractor", own.name());
+        }
+        Some(extractor) => section.push("prefix_extractor", extractor.name()),
+        None => section.push("prefix_extractor", kept("prefix_extractor").unwrap_or_else(none)),
+    }
+    let filter = options.compaction_filter.as_ref().map(|filter| filter.name().to_owned());
+    section.push("compaction_filter", filter.unwrap_or_else(none));
+    section.push("table_factory", "BlockBasedTable");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrock_format::compression::CompressionType;
+    use std::sync::Arc;
+
+    #[test]
+    fn options_survive_the_file() {
+        let mut db = DbOptions::default();
+        db.max_background_jobs = 7;
+        let mut family = ColumnFamilyOptions::default();
+        family.write_buffer_size = 1 << 20;
+        family.compression = CompressionType::Zstd;
+        family.merge_operator = Some(Arc::new(merge::StringAppend::new("|")));
+        family.prefix_extractor = Some(PrefixExtractor::Fixed(4));
+        family.filter_policy = FilterPolicy::bloom(10.0);
+        family.table.block_size = 8192;
+        let families = vec![("default".to_owned(), family), ("we:ird #1".to_owned(), ColumnFamilyOptions::default())];
+        let text = to_file(&db, &families).format().unwrap();
+        let loaded = from_file(&OptionsFile::parse(text.as_bytes()).unwrap());
+        assert_eq!(loaded.notes, Vec::<String>::new());
+        assert_eq!(loaded.db.settings, db.settings);
+        assert_eq!(loaded.column_families[1].0, "we:ird #1");
+        let back = loaded.column_family("default").unwrap();
+        assert_eq!(back.settings, families[0].1.settings);
+        assert_eq!(back.table, families[0].1.table);
+        assert_eq!(back.prefix_extractor, families[0].1.prefix_extractor);
+        assert_eq!(back.merge_operator.as_ref().unwrap().options_id(), "{id=StringAppendOperator;delimiter=|;}");
+        assert_eq!(to_file(&loaded.db, &loaded.column_families).format().unwrap(), text);
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_kept_and_said() {
+        let text = "[DBOptions]\n recycle_log_file_num=3\n max_background_jobs=many\n tomorrow=1\n\
+                    [CFOptions \"default\"]\n merge_operator=MyOwn\n num_levels=0\n enable_blob_files=true\n";
+        let loaded = from_file(&OptionsFile::parse(text.as_bytes()).unwrap());
+        assert_eq!(loaded.notes.len(), 6, "{:#?}", loaded.notes);
+        assert_eq!(loaded.unknown, ["tomorrow"]);
+        assert_eq!(loaded.db.max_background_jobs, 2);
+        let family = loaded.column_family("default").unwrap();
+        assert_eq!(family.num_levels, 2, "the nearest for levels");
+        let back = to_file(&loaded.db, &loaded.column_families).format().unwrap();
+        for kept in
+            ["# ferrock: tomorrow=1", "recycle_log_file_num=3", "merge_operator=MyOwn", "enable_blob_files=true"]
+        {
+            assert!(back.contains(kept), "{kept}");
+        }
+    }
+}

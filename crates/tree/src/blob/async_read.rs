@@ -1,0 +1,51 @@
+//! A value in a blob file, read as a future.
+
+use super::file_reader::{BlobExtent, BlobFileReader};
+use ferrock_base::Result;
+use ferrock_format::blob_index::BlobReference;
+use ferrock_vfs::{AsyncRead, FileSystem, ReadContext};
+use std::borrow::Cow;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+/// A value on its way. Dropping it gives the read up, without waiting.
+#[derive(Debug)]
+#[must_use = "a value that nobody polls for was read in vain"]
+pub struct BlobRead {
+    file: Arc<BlobFileReader>,
+    user_key: Vec<u8>,
+    reference: BlobReference,
+    extent: BlobExtent,
+    read: AsyncRead,
+}
+
+impl BlobRead {
+    pub(super) fn start(
+        file_system: &dyn FileSystem,
+        file: Arc<BlobFileReader>,
+        user_key: &[u8],
+        reference: &BlobReference,
+        verify_checksums: bool,
+        context: &ReadContext,
+    ) -> Self {
+        let (extent, read) = match file.extent(user_key, reference, verify_checksums) {
+            Ok(extent) => (extent, file_system.start_async(file.file(), extent.offset, extent.length, context)),
+            Err(error) => (BlobExtent::default(), AsyncRead::ready(Err(error))),
+        };
+        Self { file, user_key: user_key.to_vec(), reference: *reference, extent, read }
+    }
+}
+
+impl Future for BlobRead {
+    /// The value, checked and decompressed.
+    type Output = Result<Vec<u8>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let stored = ready!(Pin::new(&mut self.read).poll(context));
+        let Self { file, user_key, reference, extent, .. } = &*self;
+        let stored = stored.map_err(|error| file.in_file(error));
+        Poll::Ready(stored.and_then(|stored| file.value(user_key, reference, *extent, Cow::Borrowed(stored.bytes()))))
+    }
+}

@@ -1,0 +1,256 @@
+//! One open blob file.
+//!
+//! A reference is a claim made elsewhere, so it is checked against the file before anything is read or allocated: its
+//! range must lie between header and footer and leave room for record header and key. Then the record must repeat
+//! what is known: sizes, key, checksums.
+
+use ferrock_base::{Error, Result};
+use ferrock_format::blob_file::{
+    BLOB_COMPRESSION_FORMAT_VERSION, BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE, BLOB_RECORD_HEADER_SIZE,
+    BlobFileFooter, BlobFileHeader, BlobRecordHeader,
+};
+use ferrock_format::blob_index::BlobReference;
+use ferrock_format::compression::{CompressionType, decompress};
+use ferrock_vfs::{RandomAccessFile, ReadContext};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Largest value: sizes in batches and tables have 32 bits.
+const MAX_VALUE_BYTES: usize = u32::MAX as usize;
+
+const HEADER: u64 = BLOB_FILE_HEADER_SIZE as u64;
+const FOOTER: u64 = BLOB_FILE_FOOTER_SIZE as u64;
+const RECORD_HEADER: u64 = BLOB_RECORD_HEADER_SIZE as u64;
+
+/// What a file must have to be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FooterRule {
+    /// The MANIFEST has the file: it was closed properly.
+    Required,
+    /// The MANIFEST does not have it: its writer may have crashed.
+    Optional,
+}
+
+/// What is read for one value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BlobExtent {
+    pub(super) offset: u64,
+    pub(super) length: usize,
+    /// Bytes before the value: the record's header and key.
+    before: usize,
+}
+
+/// Reads the values of one file.
+#[derive(Debug)]
+pub struct BlobFileReader {
+    file: Arc<dyn RandomAccessFile>,
+    header: BlobFileHeader,
+    compression: CompressionType,
+    /// Where the records end.
+    end: u64,
+}
+
+impl BlobFileReader {
+    /// Checks header and footer. Errors name the file.
+    pub(crate) fn open(file: Arc<dyn RandomAccessFile>, column_family_id: u32, rule: FooterRule) -> Result<Self> {
+        Self::open_unnamed(&file, column_family_id, rule).map_err(|error| error.in_file(file.path()))
+    }
+
+    fn open_unnamed(file: &Arc<dyn RandomAccessFile>, column_family_id: u32, rule: FooterRule) -> Result<Self> {
+        let size = file.size();
+        let mut bytes = [0; BLOB_FILE_HEADER_SIZE];
+        read_exact(&**file, 0, &mut bytes)?;
+        let header = BlobFileHeader::decode(&bytes)?;
+        if header.has_ttl || header.expiration_range != (0, 0) {
+            return Err(Error::not_supported("blob file with expirations (written by the stacked BlobDB)"));
+        }
+        if header.column_family_id != column_family_id {
+            return Err(Error::corruption(format!(
+                "blob file of column family {}, not {column_family_id}",
+                header.column_family_id
+            ))
+            .at_offset(8));
+        }
+        let compression = CompressionType::try_from(header.compression).map_err(|error| error.at_offset(13))?;
+        let end = match (read_footer(&**file), rule) {
+            (Ok(_), _) => size - FOOTER,
+            (Err(error), FooterRule::Required) => return Err(error),
+            (Err(error), FooterRule::Optional) if !error.is_corruption() => return Err(error),
+            (Err(_), FooterRule::Optional) => size,
+        };
+        Ok(Self { file: Arc::clone(file), header, compression, end })
+    }
+
+    /// The value that `reference` refers to, stored for `user_key`. Errors name file and offset.
+    pub(crate) fn read(
+        &self,
+        user_key: &[u8],
+        reference: &BlobReference,
+        verify_checksums: bool,
+        context: &ReadContext,
+    ) -> Result<Vec<u8>> {
+        let extent = self.extent(user_key, reference, verify_checksums)?;
+        let bytes = self.file.read_owned(extent.offset, extent.length, context).map_err(|error| self.in_file(error))?;
+        self.value(user_key, reference, extent, Cow::Owned(bytes))
+    }
+
+    /// The file, for who reads what [`extent`](Self::extent) says by himself.
+    pub(crate) fn file(&self) -> &Arc<dyn RandomAccessFile> {
+        &self.file
+    }
+
+    pub(super) fn in_file(&self, error: Error) -> Error {
+        error.in_file(self.file.path())
+    }
+
+    /// What has to be read for a value: with its record's header and key where these are checked.
+    pub(super) fn extent(
+        &self,
+        user_key: &[u8],
+        reference: &BlobReference,
+        verify_checksums: bool,
+    ) -> Result<BlobExtent> {
+        let record_offset = self.check_range(user_key, reference).map_err(|error| self.in_file(error))?;
+        let before = if verify_checksums { BLOB_RECORD_HEADER_SIZE + user_key.len() } else { 0 };
+        let offset = if verify_checksums { record_offset } else { reference.offset };
+        let value = usize::try_from(reference.size_bytes).ok();
+        let Some(length) = value.and_then(|value| value.checked_add(before)) else {
+            return Err(self.in_file(Error::corruption("blob larger than memory").at_offset(offset)));
+        };
+        Ok(BlobExtent { offset, length, before })
+    }
+
+    /// The value in the bytes of its extent.
+    pub(super) fn value(
+        &self,
+        user_key: &[u8],
+        reference: &BlobReference,
+        extent: BlobExtent,
+        bytes: Cow<'_, [u8]>,
+    ) -> Result<Vec<u8>> {
+        let BlobExtent { offset, length, before } = extent;
+        let checked = check_length(offset, bytes.len(), length).and_then(|()| match before {
+            0 => Ok(()),
+            _ => check_record(&bytes, user_key, reference).map_err(|error| error.offset_by(offset)),
+        });
+        checked.and_then(|()| self.decode(bytes, before, reference.offset)).map_err(|error| self.in_file(error))
+    }
+
+    /// Where the record of a reference begins.
+    fn check_range(&self, user_key: &[u8], reference: &BlobReference) -> Result<u64> {
+        let BlobReference { offset, size_bytes, .. } = *reference;
+        let before = RECORD_HEADER + user_key.len() as u64;
+        let record_offset = offset.checked_sub(before).filter(|start| *start >= HEADER);
+        let end = offset.checked_add(size_bytes).filter(|end| *end <= self.end);
+        let (Some(record_offset), Some(_)) = (record_offset, end) else {
+            return Err(Error::corruption(format!(
+                "blob reference to {size_bytes} bytes of a file whose records lie in {HEADER}..{}",
+                self.end
+            ))
+            .at_offset(offset));
+        };
+        if reference.compression != self.header.compression {
+            return Err(Error::corruption(format!(
+                "blob reference of compression type {} into a file of type {}",
+                reference.compression, self.header.compression
+            ))
+            .at_offset(offset));
+        }
+        Ok(record_offset)
+    }
+
+    /// The value in what is stored behind the first `before` bytes.
+    fn decode(&self, bytes: Cow<'_, [u8]>, before: usize, offset: u64) -> Result<Vec<u8>> {
+        match (self.compression, bytes) {
+            (CompressionType::NoCompression, Cow::Owned(mut bytes)) => {
+                bytes.drain(..before);
+                Ok(bytes)
+            }
+            (CompressionType::NoCompression, Cow::Borrowed(bytes)) => Ok(bytes[before..].to_vec()),
+            (compression, bytes) => {
+                decompress(compression, &bytes[before..], BLOB_COMPRESSION_FORMAT_VERSION, None, MAX_VALUE_BYTES)
+                    .map_err(|error| error.offset_by(offset))
+            }
+        }
+    }
+
+    /// Verifies every record.
+    pub(crate) fn verify_checksums(&self) -> Result<()> {
+        let mut offset = HEADER;
+        while offset < self.end {
+            offset = self.verify_record(offset).map_err(|error| error.in_file(self.file.path()))?;
+        }
+        Ok(())
+    }
+
+    fn verify_record(&self, offset: u64) -> Result<u64> {
+        let mut bytes = [0; BLOB_RECORD_HEADER_SIZE];
+        read_exact(&*self.file, offset, &mut bytes)?;
+        let header = BlobRecordHeader::decode(&bytes).map_err(|error| error.offset_by(offset))?;
+        let end = header.record_size().and_then(|size| offset.checked_add(size)).filter(|end| *end <= self.end);
+        let Some(end) = end else {
+            return Err(Error::corruption("blob record goes beyond the end of the records").at_offset(offset));
+        };
+        let body = self.read_range(offset + RECORD_HEADER, end - offset - RECORD_HEADER, &ReadContext::default())?;
+        // The sum of the sizes fits, so each of them does.
+        let (key, stored) = body.split_at(usize::try_from(header.key_size).unwrap_or(0));
+        header.verify_blob(key, stored).map_err(|error| error.offset_by(offset))?;
+        Ok(end)
+    }
+
+    /// Reads a range that is known to lie in the file.
+    fn read_range(&self, offset: u64, size: u64, context: &ReadContext) -> Result<Vec<u8>> {
+        let size = usize::try_from(size).map_err(|_| Error::corruption("blob larger than memory").at_offset(offset))?;
+        let bytes = self.file.read_owned(offset, size, context)?;
+        check_length(offset, bytes.len(), size)?;
+        Ok(bytes)
+    }
+}
+
+/// Checks that a record is what a reference and a key say it is, and its checksums.
+fn check_record(record: &[u8], user_key: &[u8], reference: &BlobReference) -> Result<()> {
+    let (head, stored) = record.split_at(BLOB_RECORD_HEADER_SIZE + user_key.len());
+    let (header, key) = head.split_at(BLOB_RECORD_HEADER_SIZE);
+    let header = BlobRecordHeader::decode(header)?;
+    let sizes = (header.key_size, header.value_size);
+    if sizes != (user_key.len() as u64, reference.size_bytes) {
+        return Err(Error::corruption(format!(
+            "blob record of key and value sizes {sizes:?}, expected {:?}",
+            (user_key.len(), reference.size_bytes)
+        )));
+    }
+    header.verify_blob(key, stored)?;
+    if key != user_key {
+        return Err(Error::corruption(format!(
+            "blob record of key {}, expected {}",
+            key.escape_ascii(),
+            user_key.escape_ascii()
+        )));
+    }
+    Ok(())
+}
+
+/// The footer; `Corruption` when the file has none.
+pub(super) fn read_footer(file: &dyn RandomAccessFile) -> Result<BlobFileFooter> {
+    let Some(offset) = file.size().checked_sub(FOOTER).filter(|offset| *offset >= HEADER) else {
+        return Err(Error::corruption(format!("blob file of {} bytes has no room for a footer", file.size())));
+    };
+    let mut bytes = [0; BLOB_FILE_FOOTER_SIZE];
+    read_exact(file, offset, &mut bytes)?;
+    let footer = BlobFileFooter::decode(&bytes).map_err(|error| error.offset_by(offset))?;
+    if footer.expiration_range != (0, 0) {
+        return Err(Error::corruption("blob file without expirations has a range of them").at_offset(offset));
+    }
+    Ok(footer)
+}
+
+fn read_exact(file: &dyn RandomAccessFile, offset: u64, buffer: &mut [u8]) -> Result<()> {
+    check_length(offset, file.read_at(offset, buffer)?, buffer.len())
+}
+
+fn check_length(offset: u64, read: usize, wanted: usize) -> Result<()> {
+    if read == wanted {
+        return Ok(());
+    }
+    Err(Error::corruption(format!("the file ends after {read} of {wanted} bytes")).at_offset(offset))
+}

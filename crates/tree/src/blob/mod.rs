@@ -1,0 +1,66 @@
+//! Values in blob files: fetching them, and knowing which files still have live ones.
+//!
+//! ```text
+//! entry  key -> reference ---- FetchBlob ----> BlobView: which files the version has
+//!                                                 |
+//!                                              BlobSource: the open files, a bounded number of them
+//!                                                 |
+//!                                              BlobFileReader: one file; every read is verified
+//!                                                 |
+//!                                              BlobRead: the same as a future
+//! ```
+//!
+//! Blob files are read and kept alive; none are written, so a value that a compaction has to change (a merge over it)
+//! is written into the table. References that are only copied stay as they are.
+//!
+//! Accounting: [`BlobFlow`] counts the references that enter a compaction and those that leave it. The difference is
+//! recorded as garbage, and a file that is garbage through and through leaves the version (see `version::blob_file`).
+//!
+//! A reference may name a file that the MANIFEST does not: a database that appends values to blob files while it writes
+//! leaves such files behind when it crashes. Without a footer they are read like others and never deleted; with one,
+//! recovery tells the MANIFEST of them (see `db::log_blobs`).
+
+mod async_read;
+mod file_reader;
+mod flow;
+mod source;
+
+pub use async_read::BlobRead;
+pub use file_reader::BlobFileReader;
+pub use flow::{BlobFlow, for_each_reference};
+pub use source::{BlobPlace, BlobSource, BlobView, OwnedBlobView, closed_file};
+
+use ferrock_base::Result;
+use std::fmt::Debug;
+
+/// Finds what the references of one version refer to.
+pub trait FetchBlob: Debug + Send + Sync {
+    /// The value behind `index`, the bytes stored under `user_key` (or in one of its columns) instead of a value.
+    ///
+    /// # Errors
+    /// `Corruption` naming file and offset when reference, file and key do not agree or a checksum does not match;
+    /// `Incomplete` when the read may not touch files.
+    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>>;
+}
+
+/// A source of values for the tests of iterators and lookups.
+#[cfg(test)]
+pub(crate) mod fake {
+    use super::{FetchBlob, Result};
+
+    /// Makes values up: `blob of <key> at <index>`. The index `bad` cannot be fetched.
+    #[derive(Debug)]
+    pub(crate) struct FakeBlobs;
+
+    impl FetchBlob for FakeBlobs {
+        fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
+            if index == b"bad" {
+                return Err(ferrock_base::Error::corruption("bad blob"));
+            }
+            Ok([b"blob of ", user_key, b" at ", index].concat())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

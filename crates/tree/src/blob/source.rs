@@ -1,0 +1,244 @@
+//! The open blob files of a database, and what a reader of one version sees of them.
+
+use super::FetchBlob;
+use super::async_read::BlobRead;
+use super::file_reader::{BlobFileReader, FooterRule, read_footer};
+use crate::places::FilePlaces;
+use crate::version::Version;
+use ferrock_base::{Error, ErrorKind, FileNumber, Result};
+use ferrock_format::blob_file::{BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE};
+use ferrock_format::blob_index::{BlobIndex, BlobReference};
+use ferrock_format::file_name;
+use ferrock_format::version_edit::BlobFileAddition;
+use ferrock_table::ReadTier;
+use ferrock_vfs::{FileSystem, RandomAccessOptions, ReadContext};
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Files kept open when `max_open_files` sets no bound: blob files are large, so few of them hold a lot.
+const UNBOUNDED_OPEN_FILES: usize = 512;
+
+/// Opens blob files and keeps a bounded number of them open. A file in use when its turn to be closed comes is closed by
+/// its last user.
+#[derive(Debug)]
+pub struct BlobSource {
+    file_system: Arc<dyn FileSystem>,
+    places: Arc<FilePlaces>,
+    options: RandomAccessOptions,
+    capacity: usize,
+    open: RwLock<HashMap<FileNumber, Slot>>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    reader: Arc<BlobFileReader>,
+    was_used: AtomicBool,
+}
+
+impl BlobSource {
+    /// The blob files of a database. At most `max_open_files` are open at once; negative: as many as is sensible.
+    pub fn new(
+        file_system: Arc<dyn FileSystem>,
+        places: Arc<FilePlaces>,
+        options: RandomAccessOptions,
+        max_open_files: i32,
+    ) -> Self {
+        let capacity = usize::try_from(max_open_files).unwrap_or(UNBOUNDED_OPEN_FILES).clamp(1, UNBOUNDED_OPEN_FILES);
+        Self { file_system, places, options, capacity, open: RwLock::default() }
+    }
+
+    /// The file, if it is open.
+    fn get_if_open(&self, number: FileNumber) -> Option<Arc<BlobFileReader>> {
+        let open = self.open.read();
+        let slot = open.get(&number)?;
+        slot.was_used.store(true, Ordering::Relaxed);
+        Some(Arc::clone(&slot.reader))
+    }
+
+    /// The open file.
+    pub(crate) fn get(
+        &self,
+        number: FileNumber,
+        column_family_id: u32,
+        rule: FooterRule,
+    ) -> Result<Arc<BlobFileReader>> {
+        if let Some(reader) = self.get_if_open(number) {
+            return Ok(reader);
+        }
+        // Opened without the lock: two readers may both do it, and the first one's is kept.
+        let file = self.file_system.open_random_access(&self.places.blob(column_family_id, number), &self.options)?;
+        let reader = Arc::new(BlobFileReader::open(file, column_family_id, rule)?);
+        let mut open = self.open.write();
+        if let Some(slot) = open.get(&number) {
+            return Ok(Arc::clone(&slot.reader));
+        }
+        while open.len() >= self.capacity {
+            let unused = open.iter().find(|(_, slot)| !slot.was_used.swap(false, Ordering::Relaxed));
+            let victim = unused.or_else(|| open.iter().next()).map(|(number, _)| *number);
+            victim.and_then(|victim| open.remove(&victim));
+        }
+        open.insert(number, Slot { reader: Arc::clone(&reader), was_used: AtomicBool::new(false) });
+        Ok(reader)
+    }
+
+    /// Closes a file that is to be deleted.
+    pub fn evict(&self, number: FileNumber) {
+        self.open.write().remove(&number);
+    }
+
+    /// Files open now.
+    #[cfg(test)]
+    pub(super) fn open_files(&self) -> usize {
+        self.open.read().len()
+    }
+}
+
+/// What the MANIFEST should say of a file, when it was closed properly. A file that cannot be read counts as one without a
+/// footer.
+pub fn closed_file(file_system: &dyn FileSystem, directory: &Path, number: FileNumber) -> Option<BlobFileAddition> {
+    let path = directory.join(file_name::blob(number));
+    let file = file_system.open_random_access(&path, &RandomAccessOptions::default()).ok()?;
+    let footer = read_footer(&*file).ok()?;
+    let around_records = (BLOB_FILE_HEADER_SIZE + BLOB_FILE_FOOTER_SIZE) as u64;
+    Some(BlobFileAddition {
+        number,
+        total_blob_count: footer.blob_count,
+        total_blob_bytes: file.size().saturating_sub(around_records),
+        ..BlobFileAddition::default()
+    })
+}
+
+/// The blob files as a reader of one version sees them. Borrows everything: made anew for every lookup.
+#[derive(Clone, Copy, Debug)]
+pub struct BlobView<'a> {
+    /// The open blob files.
+    pub source: &'a BlobSource,
+    /// The version whose blob files may be read.
+    pub version: &'a Version,
+    /// The family of the version.
+    pub column_family_id: u32,
+    /// Whether values are held against their checksums.
+    pub verify_checksums: bool,
+    /// How deep a read may go.
+    pub read_tier: ReadTier,
+    /// How files are asked.
+    pub context: ReadContext,
+}
+
+/// Where the index of a value leads to.
+#[derive(Debug)]
+pub enum BlobPlace {
+    /// The index has the value.
+    Here(Vec<u8>),
+    /// The value is in a blob file that may be read.
+    InFile(BlobReference),
+}
+
+impl BlobView<'_> {
+    /// Follows the index of the value of a key.
+    pub fn follow(&self, user_key: &[u8], index: &[u8]) -> Result<BlobPlace> {
+        let of_key = |error: Error| error.context(&format!("value of key {}", user_key.escape_ascii()));
+        let reference = match BlobIndex::decode(index).map_err(of_key)? {
+            BlobIndex::Inlined { value, .. } => return Ok(BlobPlace::Here(value.to_vec())),
+            BlobIndex::Reference { reference, .. } => reference,
+        };
+        if reference.file_number.0 == 0 {
+            return Err(Error::not_supported("value in a blob record of its own table"));
+        }
+        if self.read_tier == ReadTier::BlockCacheOnly {
+            return Err(Error::new(
+                ErrorKind::Incomplete,
+                "the value is in a blob file and the read may not touch files",
+            ));
+        }
+        Ok(BlobPlace::InFile(reference))
+    }
+
+    /// The file of a reference, if it is open.
+    pub fn open_file(&self, reference: &BlobReference) -> Option<Arc<BlobFileReader>> {
+        self.source.get_if_open(reference.file_number)
+    }
+
+    /// The file of a reference, which is opened unless it is. Others may refer to it, too: what an error means for this
+    /// reference is said by [`explain`](Self::explain).
+    pub fn file(&self, reference: &BlobReference) -> Result<Arc<BlobFileReader>> {
+        let number = reference.file_number;
+        let rule = if self.knows(reference) { FooterRule::Required } else { FooterRule::Optional };
+        self.source.get(number, self.column_family_id, rule)
+    }
+
+    fn knows(&self, reference: &BlobReference) -> bool {
+        self.version.blob_files().contains_key(&reference.file_number)
+    }
+
+    /// What it means for a reference that its file cannot be opened.
+    pub fn explain(&self, reference: &BlobReference, error: Error) -> Error {
+        if self.knows(reference) || !error.is_not_found() {
+            return error;
+        }
+        Error::corruption("Invalid blob file number: a reference names a file that does not exist")
+            .in_file(self.source.places.blob(self.column_family_id, reference.file_number))
+            .at_offset(reference.offset)
+    }
+
+    /// Begins to read a value, as a future.
+    pub fn start(&self, file: Arc<BlobFileReader>, user_key: &[u8], reference: &BlobReference) -> BlobRead {
+        let file_system = &*self.source.file_system;
+        BlobRead::start(file_system, file, user_key, reference, self.verify_checksums, &self.context)
+    }
+
+    /// Verifies every record of every file of the version.
+    pub fn verify_all(&self) -> Result<()> {
+        let mut numbers = self.version.blob_files().keys();
+        numbers.try_for_each(|number| {
+            self.source.get(*number, self.column_family_id, FooterRule::Required)?.verify_checksums()
+        })
+    }
+}
+
+impl FetchBlob for BlobView<'_> {
+    #[cold]
+    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
+        match self.follow(user_key, index)? {
+            BlobPlace::Here(value) => Ok(value),
+            BlobPlace::InFile(reference) => {
+                let file = self.file(&reference).map_err(|error| self.explain(&reference, error))?;
+                file.read(user_key, &reference, self.verify_checksums, &self.context)
+            }
+        }
+    }
+}
+
+/// A [`BlobView`] that owns what it needs, for iterators and compactions.
+#[derive(Clone, Debug)]
+pub struct OwnedBlobView {
+    /// The open blob files.
+    pub source: Arc<BlobSource>,
+    /// The version whose blob files may be read.
+    pub version: Arc<Version>,
+    /// The family of the version.
+    pub column_family_id: u32,
+    /// Whether values are held against their checksums.
+    pub verify_checksums: bool,
+    /// How deep a read may go.
+    pub read_tier: ReadTier,
+    /// How files are asked.
+    pub context: ReadContext,
+}
+
+impl FetchBlob for OwnedBlobView {
+    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
+        let view = BlobView {
+            source: &self.source,
+            version: &self.version,
+            column_family_id: self.column_family_id,
+            verify_checksums: self.verify_checksums,
+            read_tier: self.read_tier,
+            context: self.context,
+        };
+        view.fetch(user_key, index)
+    }
+}

@@ -1,0 +1,508 @@
+//! The rules, applied entry by entry.
+//!
+//! ```text
+//! versions of a key, newest first          stripe
+//!   k@9 put        newest                  tip      written
+//!   k@8 put        same stripe as k@9      tip      hidden: dropped
+//!   ---- snapshot 7 ----
+//!   k@5 delete     newest of its stripe    7        written, unless nothing is below it
+//!   k@3 put        same stripe as k@5      7        dropped
+//! ```
+//!
+//! Invariants
+//! - What a snapshot, or a reader of the newest state, reads of a key through the output and everything older equals
+//!   what it reads through the input and everything older.
+//! - Output keys ascend strictly.
+//! - Range tombstones count within the entry's stripe only; they are written by [`super::output_split`].
+
+use super::context::{CompactionIteratorOptions, DeeperLevels, DroppedEntries};
+use super::stripes::is_below_stripe;
+use super::tombstones::CompactionRangeTombstones;
+use crate::blob::BlobFlow;
+use crate::read::merge::timed_put_value;
+use ferrock_base::compaction_filter::FilterDecision;
+use ferrock_base::internal_key::{
+    ParsedInternalKey, TRAILER_SIZE, append_internal_key, make_internal_key, pack_trailer, sequence, trailer, user_key,
+};
+use ferrock_base::iterator::InternalIterator;
+use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
+use ferrock_base::{Error, Result};
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+
+/// Where the value of the current output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OutputValue {
+    /// The input still stands on it.
+    Input,
+    /// In `buffer`; the input has moved on.
+    Buffer,
+}
+
+/// Yields the entries to write, in order.
+#[derive(Debug)]
+pub struct CompactionIterator<I, D> {
+    pub(super) input: I,
+    pub(super) options: CompactionIteratorOptions,
+    pub(super) tombstones: CompactionRangeTombstones,
+    pub(super) deeper: D,
+    pub(super) dropped: DroppedEntries,
+    blobs_read: BlobFlow,
+    error: Option<Error>,
+
+    valid: bool,
+    /// The output's internal key.
+    pub(super) key: Vec<u8>,
+    pub(super) value: OutputValue,
+    pub(super) buffer: Vec<u8>,
+    /// Merge operands that could not be folded, to be written after the current output.
+    pub(super) queue: VecDeque<(Vec<u8>, Vec<u8>)>,
+    /// The input already stands on the entry to look at next.
+    pub(super) at_next: bool,
+
+    pub(super) current_user_key: Vec<u8>,
+    /// Trailer of the last entry looked at, for the check of the input's order.
+    last_trailer: Option<u64>,
+    /// False: treat the next entry as the first of its key whatever its key is.
+    pub(super) has_current_user_key: bool,
+    /// Upper end of the stripe of the last entry of the key.
+    current_stripe: Option<SequenceNumber>,
+    has_output_of_key: bool,
+    last_key_zeroed: bool,
+    /// The next entry is the put under a single delete that had to stay: only that it was written matters.
+    clear_next_value: bool,
+}
+
+impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
+    /// An iterator over `input` that is not positioned yet.
+    pub fn new(input: I, tombstones: CompactionRangeTombstones, deeper: D, options: CompactionIteratorOptions) -> Self {
+        Self {
+            input,
+            options,
+            tombstones,
+            deeper,
+            dropped: DroppedEntries::default(),
+            blobs_read: BlobFlow::default(),
+            error: None,
+            valid: false,
+            key: Vec::new(),
+            value: OutputValue::Input,
+            buffer: Vec::new(),
+            queue: VecDeque::new(),
+            at_next: false,
+            current_user_key: Vec::new(),
+            last_trailer: None,
+            has_current_user_key: false,
+            current_stripe: None,
+            has_output_of_key: false,
+            last_key_zeroed: false,
+            clear_next_value: false,
+        }
+    }
+
+    /// Goes to the first output. To be called once.
+    pub fn seek_to_first(&mut self) {
+        match &self.options.start {
+            Some(start) => self.input.seek(&make_internal_key(start, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK)),
+            None => self.input.seek_to_first(),
+        }
+        self.find_output();
+    }
+
+    /// True when positioned on an entry to write.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.valid
+    }
+
+    /// The internal key to write.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The value to write.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        match self.value {
+            OutputValue::Input => self.input.value(),
+            OutputValue::Buffer => &self.buffer,
+        }
+    }
+
+    /// The error that ended the iteration, if one did: the output is then not complete and must be thrown away.
+    ///
+    /// # Errors
+    /// Of the input, of a merge, of a broken contract, or because the input is out of order.
+    pub fn status(&self) -> Result<()> {
+        self.error.clone().map_or(Ok(()), Err)
+    }
+
+    /// What was read and dropped so far.
+    pub fn dropped(&self) -> &DroppedEntries {
+        &self.dropped
+    }
+
+    /// The references into blob files among what was read so far.
+    pub fn blobs_read(&self) -> &BlobFlow {
+        &self.blobs_read
+    }
+
+    /// The range tombstones to write.
+    pub fn surviving_tombstones(&self) -> Vec<ferrock_base::range_tombstone::RangeTombstone> {
+        self.tombstones.surviving(&self.options.stripes, self.options.bottommost, &self.deeper)
+    }
+
+    /// Goes to the next output.
+    pub fn next(&mut self) {
+        if !self.valid {
+            return;
+        }
+        self.has_output_of_key = true;
+        self.valid = false;
+        if let Some((key, value)) = self.queue.pop_front() {
+            (self.key, self.buffer, self.value, self.valid) = (key, value, OutputValue::Buffer, true);
+            return;
+        }
+        if !std::mem::take(&mut self.at_next) {
+            self.advance();
+        }
+        self.find_output();
+    }
+
+    fn find_output(&mut self) {
+        while self.input_valid() {
+            match self.process() {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.valid = true;
+                    self.zero_sequence();
+                    return;
+                }
+                Err(error) => {
+                    self.error = Some(error);
+                    return;
+                }
+            }
+        }
+        if let Err(error) = self.input.status() {
+            self.error = Some(error);
+        }
+    }
+
+    #[inline]
+    pub(super) fn input_valid(&self) -> bool {
+        self.input.valid()
+            && self
+                .options
+                .end
+                .as_ref()
+                .is_none_or(|end| self.options.comparator.user().compare(user_key(self.input.key()), end).is_lt())
+    }
+
+    /// Steps over an input entry.
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        let (key, value) = (self.input.key(), self.input.value());
+        self.dropped.input_entries += 1;
+        self.dropped.input_key_bytes += key.len() as u64;
+        self.dropped.input_value_bytes += value.len() as u64;
+        self.last_trailer = Some(trailer(key));
+        if let Some(value_type) = ValueType::from_u8(trailer(key) as u8) {
+            self.dropped.input_deletions += u64::from(value_type.is_point_tombstone());
+            // Whoever writes a malformed reference says so; one that is dropped does no harm.
+            self.blobs_read.add_entry(key, value_type, value).ok();
+        }
+        self.input.next();
+    }
+
+    pub(super) fn skip_input_until(&mut self, key: &[u8]) {
+        self.dropped.skipped_by_filter = true;
+        self.last_trailer = None;
+        self.has_current_user_key = false;
+        self.input.seek(&make_internal_key(key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK));
+    }
+
+    #[inline]
+    pub(super) fn is_current_user_key(&self, key: &[u8]) -> bool {
+        self.options.comparator.user().equal(key, &self.current_user_key)
+    }
+
+    /// The input's entry, checked.
+    #[inline]
+    pub(super) fn parse_input(&self) -> Result<(SequenceNumber, ValueType)> {
+        let parsed = ParsedInternalKey::parse(self.input.key())?;
+        if !parsed.value_type.is_point_entry() {
+            return Err(Error::corruption(format!("entry of unexpected type {:?} in a compaction", parsed.value_type)));
+        }
+        Ok((parsed.sequence, parsed.value_type))
+    }
+
+    /// Looks at the entry the input stands on. True: it, or what it became, is to be written.
+    fn process(&mut self) -> Result<bool> {
+        let (sequence, mut value_type) = self.parse_input()?;
+        let is_new_key = self.begin_entry()?;
+        let (stripe, below) = self.options.stripes.stripe(sequence);
+        let last_stripe = self.current_stripe.replace(stripe);
+        self.key.clear();
+        self.key.extend_from_slice(self.input.key());
+        self.value = OutputValue::Input;
+        if is_new_key {
+            match self.filter_value(sequence, value_type)? {
+                Some(filtered) => value_type = filtered,
+                None => return Ok(false),
+            }
+        }
+        if std::mem::take(&mut self.clear_next_value) {
+            self.set_output(sequence, ValueType::Value, &[]);
+            return Ok(true);
+        }
+        match value_type {
+            ValueType::SingleDeletion => self.single_delete(sequence, below),
+            _ if last_stripe == Some(stripe) => {
+                self.dropped.hidden += 1;
+                self.advance();
+                Ok(false)
+            }
+            ValueType::Deletion | ValueType::DeletionWithTimestamp => self.delete(sequence, stripe, below),
+            ValueType::Merge => self.merge(stripe, below),
+            ValueType::ValuePreferredSeqno => self.timed_put(sequence, stripe),
+            _ => Ok(self.keep_unless_range_deleted(sequence, stripe)),
+        }
+    }
+
+    /// Notices a new user key and checks the order of the input. True for the first entry of a key.
+    fn begin_entry(&mut self) -> Result<bool> {
+        let key = self.input.key();
+        // Before the first key there is nothing to compare with: comparators are given keys only.
+        let is_first = self.last_trailer.is_none() && !self.has_current_user_key;
+        let order = (!is_first).then(|| self.options.comparator.user().compare(user_key(key), &self.current_user_key));
+        if let Some(last) = self.last_trailer {
+            // An equal trailer comes again only where an entry is looked at a second time after its predecessor.
+            let ascends = match order {
+                None | Some(Ordering::Greater) => true,
+                Some(Ordering::Equal) => trailer(key) < last,
+                Some(Ordering::Less) => false,
+            };
+            if !ascends {
+                return Err(Error::corruption(format!(
+                    "compaction input out of order: {}@{} after {}@{}",
+                    user_key(key).escape_ascii(),
+                    trailer(key) >> 8,
+                    self.current_user_key.escape_ascii(),
+                    last >> 8
+                )));
+            }
+        }
+        if self.has_current_user_key && order == Some(Ordering::Equal) {
+            return Ok(false);
+        }
+        self.current_user_key.clear();
+        self.current_user_key.extend_from_slice(user_key(key));
+        self.has_current_user_key = true;
+        self.current_stripe = None;
+        self.has_output_of_key = false;
+        self.last_key_zeroed = false;
+        Ok(true)
+    }
+
+    /// Asks the compaction filter about the newest value of a key. `None`: the input was moved on.
+    fn filter_value(&mut self, sequence: SequenceNumber, value_type: ValueType) -> Result<Option<ValueType>> {
+        let Some((filter, context)) = &self.options.compaction_filter else { return Ok(Some(value_type)) };
+        let fetched;
+        let value = match (value_type, &self.options.blobs) {
+            (ValueType::Value, _) => self.input.value(),
+            (ValueType::BlobIndex, Some(blobs)) => {
+                fetched = blobs.fetch(&self.current_user_key, self.input.value())?;
+                &fetched
+            }
+            // Entities need more than a value to be judged, so they stay.
+            _ => return Ok(Some(value_type)),
+        };
+        let decision = filter.filter(context, &self.current_user_key, ValueType::Value, value);
+        match decision {
+            FilterDecision::Keep => Ok(Some(value_type)),
+            FilterDecision::ChangeValue(value) => {
+                self.set_output(sequence, ValueType::Value, &value);
+                Ok(Some(ValueType::Value))
+            }
+            FilterDecision::Remove => {
+                self.dropped.filtered += 1;
+                self.set_output(sequence, ValueType::Deletion, &[]);
+                Ok(Some(ValueType::Deletion))
+            }
+            FilterDecision::Purge => {
+                self.dropped.filtered += 1;
+                self.set_output(sequence, ValueType::SingleDeletion, &[]);
+                Ok(Some(ValueType::SingleDeletion))
+            }
+            FilterDecision::RemoveAndSkipUntil(until) => {
+                // Going back is no skipping.
+                if self.options.comparator.user().compare(&until, &self.current_user_key).is_le() {
+                    return Ok(Some(value_type));
+                }
+                self.dropped.filtered += 1;
+                self.skip_input_until(&until);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Makes the current user key with a value of its own the output. The input stays where it is.
+    pub(super) fn set_output(&mut self, sequence: SequenceNumber, value_type: ValueType, value: &[u8]) {
+        self.key.clear();
+        append_internal_key(&mut self.key, &self.current_user_key, sequence, value_type);
+        self.buffer.clear();
+        self.buffer.extend_from_slice(value);
+        self.value = OutputValue::Buffer;
+    }
+
+    fn keep_unless_range_deleted(&mut self, sequence: SequenceNumber, stripe: SequenceNumber) -> bool {
+        if self.tombstones.deletes(self.input.key(), sequence, stripe) {
+            self.dropped.range_deleted += 1;
+            self.advance();
+            return false;
+        }
+        true
+    }
+
+    fn key_not_exists_beyond(&mut self) -> bool {
+        self.options.bottommost || self.deeper.key_not_exists_beyond_output_level(&self.current_user_key)
+    }
+
+    fn delete(&mut self, sequence: SequenceNumber, stripe: SequenceNumber, below: SequenceNumber) -> Result<bool> {
+        if sequence <= self.options.stripes.earliest() && self.key_not_exists_beyond() {
+            self.dropped.obsolete += 1;
+            self.advance();
+            return Ok(false);
+        }
+        if !self.options.bottommost {
+            return Ok(self.keep_unless_range_deleted(sequence, stripe));
+        }
+        // Nothing is deeper, but a snapshot may need an older version: only then the tombstone is needed too.
+        self.advance();
+        while self.is_older_version() && !is_below_stripe(self.parse_input()?.0, below) {
+            self.dropped.hidden += 1;
+            self.advance();
+        }
+        if !self.is_older_version() {
+            self.dropped.obsolete += 1;
+            return Ok(false);
+        }
+        self.value = OutputValue::Buffer;
+        self.buffer.clear();
+        self.at_next = true;
+        Ok(true)
+    }
+
+    /// True when the input stands on an entry of the current user key.
+    fn is_older_version(&self) -> bool {
+        self.input_valid() && self.is_current_user_key(user_key(self.input.key()))
+    }
+
+    fn single_delete(&mut self, sequence: SequenceNumber, below: SequenceNumber) -> Result<bool> {
+        self.value = OutputValue::Buffer;
+        self.buffer.clear();
+        self.advance();
+        if !self.is_older_version() {
+            self.has_current_user_key = false;
+            self.input.status()?;
+            let droppable = sequence <= self.options.stripes.earliest() && self.key_not_exists_beyond();
+            if droppable || self.last_key_zeroed {
+                self.dropped.obsolete += 1;
+                return Ok(false);
+            }
+            self.at_next = true;
+            return Ok(true);
+        }
+        let (next_sequence, next_type) = self.parse_input()?;
+        if is_below_stripe(next_sequence, below) {
+            // A snapshot lies between the two: both stay.
+            self.at_next = true;
+            return Ok(true);
+        }
+        match next_type {
+            // The older one does the work.
+            ValueType::SingleDeletion => {
+                self.dropped.obsolete += 1;
+                self.dropped.single_delete_mismatches += 1;
+                Ok(false)
+            }
+            ValueType::Deletion | ValueType::DeletionWithTimestamp => {
+                self.dropped.single_delete_mismatches += 1;
+                if self.options.enforce_single_delete_contracts {
+                    return Err(Error::corruption(format!(
+                        "SingleDelete over a Delete of key {} is violating the contract of SingleDelete",
+                        self.current_user_key.escape_ascii()
+                    )));
+                }
+                self.dropped.obsolete += 1;
+                // The delete takes over, whatever stripe the single delete was in.
+                self.current_stripe = None;
+                Ok(false)
+            }
+            _ => self.annihilate(sequence, next_type),
+        }
+    }
+
+    /// A single delete and the put under it, in one stripe.
+    fn annihilate(&mut self, sequence: SequenceNumber, next_type: ValueType) -> Result<bool> {
+        if next_type == ValueType::Merge {
+            self.dropped.single_delete_mismatches += 1;
+        }
+        let conflict_free = sequence <= self.options.earliest_write_conflict_snapshot;
+        if self.has_output_of_key || conflict_free {
+            self.dropped.obsolete += 1;
+            self.dropped.hidden += 1;
+            self.advance();
+            return Ok(false);
+        }
+        // A snapshot of a transaction must still see that the key was written, though not what.
+        self.clear_next_value = next_type != ValueType::Merge;
+        self.at_next = true;
+        Ok(true)
+    }
+
+    fn timed_put(&mut self, sequence: SequenceNumber, stripe: SequenceNumber) -> Result<bool> {
+        if !self.keep_unless_range_deleted(sequence, stripe) {
+            return Ok(false);
+        }
+        if sequence > self.options.stripes.earliest() || !self.key_not_exists_beyond() {
+            return Ok(true);
+        }
+        let packed = self.input.value();
+        let value_size = timed_put_value(packed)?.len();
+        let preferred = packed.last_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let swapped = sequence.min(SequenceNumber(preferred));
+        let key = make_internal_key(&self.current_user_key, swapped, ValueType::Value);
+        if self.tombstones.deletes(&key, swapped, stripe) {
+            return Ok(true);
+        }
+        self.buffer.clear();
+        self.buffer.extend_from_slice(&self.input.value()[..value_size]);
+        self.key = key;
+        self.value = OutputValue::Buffer;
+        Ok(true)
+    }
+
+    /// At the bottom, an entry that everybody sees needs no sequence number: the same key bytes compress better.
+    fn zero_sequence(&mut self) {
+        let newest = sequence(&self.key);
+        if !self.options.bottommost
+            || newest.0 == 0
+            || newest > self.options.stripes.earliest()
+            || newest > self.options.preserve_sequence_after
+        {
+            return;
+        }
+        let Some(value_type) = ValueType::from_u8(trailer(&self.key) as u8) else { return };
+        if value_type == ValueType::Merge || value_type.is_point_tombstone() {
+            return;
+        }
+        let length = self.key.len() - TRAILER_SIZE;
+        self.key.truncate(length);
+        self.key.extend_from_slice(&pack_trailer(SequenceNumber(0), value_type).to_le_bytes());
+        self.last_key_zeroed = true;
+        self.dropped.zeroed += 1;
+    }
+}

@@ -1,0 +1,89 @@
+//! Chooses what to compact next. Everything here is a pure function of a version, options and what is running.
+//!
+//! ```text
+//! score          how badly each level needs a compaction
+//! level0         level 0: trivial moves, level 0 into itself
+//! file_order     which file of a level goes first
+//! inputs         from a first file to a whole compaction: clean cuts, the next level, grandparents, trivial move
+//! leveled        puts them together
+//! triggers       compactions for other reasons than size: marks, snapshots released, age
+//! manual         `compact_range`
+//! output_path    which directory the output goes to
+//! stall          when writers must slow down or stop
+//! ```
+//!
+//! Only leveled compaction has its rules here. A column family whose OPTIONS file says universal is compacted by levels
+//! too, or, with level 0 alone, has its newest files merged there; one of style FIFO takes no writes, and one of style none
+//! is compacted by hand.
+
+mod file_order;
+mod inputs;
+mod level0;
+mod leveled;
+mod manual;
+mod output_path;
+mod score;
+pub mod stall;
+#[cfg(test)]
+mod tests;
+mod triggers;
+
+pub use manual::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
+#[cfg(test)]
+pub use score::LevelScore;
+pub use score::compaction_scores;
+
+use super::choice::{CompactionChoice, RunningCompactions};
+use crate::version::Version;
+use ferrock_base::SequenceNumber;
+use ferrock_options::{ColumnFamilyOptions, CompactionShape};
+use std::sync::Arc;
+
+/// What a choice depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct PickerInput<'a> {
+    /// The family's files.
+    pub version: &'a Arc<Version>,
+    /// The family's options.
+    pub options: &'a ColumnFamilyOptions,
+    /// Compactions under way.
+    pub running: &'a RunningCompactions,
+    /// Files at the bottom whose newest write is older than this are rewritten so that their sequence numbers become 0.
+    /// The caller raises it to the oldest snapshot (the last sequence when there is none) when a snapshot is released;
+    /// 0 asks for nothing.
+    pub bottommost_threshold: SequenceNumber,
+    /// Unix time.
+    pub now_secs: u64,
+}
+
+/// The next compaction that the tree needs by itself; `None` when it needs none, or what it needs is busy.
+#[must_use]
+pub fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
+    match shape(input) {
+        CompactionShape::Levels => leveled::pick(input),
+        CompactionShape::Level0 => leveled::pick_within_level_0(input),
+        CompactionShape::ByHand => None,
+    }
+}
+
+/// True when [`pick`] would look for something: a level over its target, or a file that asks for a compaction.
+#[must_use]
+pub fn needs_compaction(input: &PickerInput<'_>) -> bool {
+    match shape(input) {
+        CompactionShape::Levels => {
+            compaction_scores(input.version, input.options).first().is_some_and(|score| score.score >= 1.0)
+                || triggers::has_candidates(input)
+        }
+        CompactionShape::Level0 => level0::newest_run(input).is_some(),
+        CompactionShape::ByHand => false,
+    }
+}
+
+/// What automatic compaction makes of the family now.
+fn shape(input: &PickerInput<'_>) -> CompactionShape {
+    match input.options.compaction_shape() {
+        _ if input.options.disable_auto_compactions => CompactionShape::ByHand,
+        CompactionShape::Levels if input.version.num_levels() < 2 => CompactionShape::ByHand,
+        shape => shape,
+    }
+}

@@ -1,0 +1,105 @@
+//! When writers must slow down or stop because compaction is behind: a pure function of counts.
+
+use ferrock_options::{ColumnFamilySettings, CompactionShape};
+
+/// What the conditions look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StallInput {
+    /// Memtables that are full and not flushed, and the one that writers fill.
+    pub num_unflushed_memtables: usize,
+    /// Files in level 0.
+    pub num_level_0_files: usize,
+    /// Bytes that compactions must rewrite until the tree is in shape.
+    pub compaction_needed_bytes: u64,
+}
+
+/// Why writers wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StallCause {
+    /// Too many memtables wait for their flush.
+    Memtables,
+    /// Too many files in level 0.
+    Level0Files,
+    /// Too many bytes wait for compaction.
+    PendingCompactionBytes,
+}
+
+/// What writers must do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StallCondition {
+    /// Go on.
+    #[default]
+    Normal,
+    /// Write at the delayed rate.
+    Delayed(StallCause),
+    /// Wait.
+    Stopped(StallCause),
+}
+
+/// What writers of a family must do, the most severe condition first.
+#[must_use]
+pub fn stall_condition(settings: &ColumnFamilySettings, input: &StallInput) -> StallCondition {
+    use StallCause::{Level0Files, Memtables, PendingCompactionBytes};
+    let count = |value: i32| usize::try_from(value).unwrap_or(usize::MAX);
+    let max_memtables = count(settings.max_write_buffer_number);
+    let is_compacted = !settings.disable_auto_compactions;
+    let counts_level_0 = is_compacted && settings.compaction_shape() != CompactionShape::ByHand;
+    let reaches = |limit: u64| is_compacted && limit > 0 && input.compaction_needed_bytes >= limit;
+
+    if input.num_unflushed_memtables >= max_memtables {
+        return StallCondition::Stopped(Memtables);
+    }
+    if counts_level_0 && input.num_level_0_files >= count(settings.level0_stop_writes_trigger) {
+        return StallCondition::Stopped(Level0Files);
+    }
+    if reaches(settings.hard_pending_compaction_bytes_limit) {
+        return StallCondition::Stopped(PendingCompactionBytes);
+    }
+    if max_memtables > 3
+        && input.num_unflushed_memtables >= max_memtables - 1
+        && input.num_unflushed_memtables > count(settings.min_write_buffer_number_to_merge)
+    {
+        return StallCondition::Delayed(Memtables);
+    }
+    // A negative trigger is switched off: `count` makes it unreachable.
+    if counts_level_0 && input.num_level_0_files >= count(settings.level0_slowdown_writes_trigger) {
+        return StallCondition::Delayed(Level0Files);
+    }
+    if reaches(settings.soft_pending_compaction_bytes_limit) {
+        return StallCondition::Delayed(PendingCompactionBytes);
+    }
+    StallCondition::Normal
+}
+
+/// How the delayed rate changes each time the condition is evaluated while writers are delayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayTrend {
+    /// Writers were stopped, or are close to it.
+    pub is_near_stop: bool,
+    /// The bytes waiting for compaction did not become fewer since the last evaluation.
+    pub is_debt_growing: bool,
+}
+
+const MIN_DELAYED_RATE: u64 = 16 << 10;
+
+/// The next delayed rate, in bytes a second.
+#[must_use]
+pub fn next_delayed_rate(current: u64, max_rate: u64, trend: DelayTrend) -> u64 {
+    let factor = match trend {
+        DelayTrend { is_near_stop: true, .. } => 0.6,
+        DelayTrend { is_debt_growing: true, .. } => 0.8,
+        DelayTrend { .. } => 1.25,
+    };
+    ((current as f64 * factor) as u64).clamp(MIN_DELAYED_RATE.min(max_rate), max_rate)
+}
+
+/// True when the family is so close to a stop that the delayed rate must fall fast.
+#[must_use]
+pub fn is_near_stop(settings: &ColumnFamilySettings, input: &StallInput) -> bool {
+    let files = i64::try_from(input.num_level_0_files).unwrap_or(i64::MAX);
+    let (soft, hard) = (settings.soft_pending_compaction_bytes_limit, settings.hard_pending_compaction_bytes_limit);
+    let near_bytes = soft.saturating_add(hard.saturating_sub(soft) / 4 * 3);
+    (settings.compaction_shape() != CompactionShape::ByHand
+        && files >= i64::from(settings.level0_stop_writes_trigger).saturating_sub(2))
+        || (soft > 0 && hard > 0 && input.compaction_needed_bytes > near_bytes)
+}

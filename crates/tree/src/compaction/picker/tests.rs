@@ -1,0 +1,329 @@
+//! Text scripts: levels and options in, the chosen compaction out. `UPDATE_EXPECT=1` rewrites what is expected.
+//!
+//! ```text
+//! pick                                   or: scores | manual 0->6 [begin..end] | steps [begin..end] [force] | twice
+//! options name=value ...
+//! running 0->5 #3 #4                     files that a compaction has, and where it goes
+//! now 1000        threshold 50           Unix time; sequence number below which bottommost files are rewritten
+//! cursor 3 key                           where round robin goes on
+//! L0 #9 a..m 100 seq=7 epoch=9 marked born=20 written=30 path=1
+//! ----
+//! what comes out
+//! ```
+//!
+//! A largest key with `!` at its end is the exclusive end of a range tombstone.
+
+use super::*;
+use crate::compaction::choice::{CompactionReason, LevelInputs};
+use crate::version::VersionBuilder;
+use ferrock_base::internal_key::make_internal_key;
+use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, ValueType};
+use ferrock_format::version_edit::{NewFile, VersionEdit};
+use ferrock_options::{BottommostLevelCompaction, ColumnFamilySettings};
+use std::fmt::Write;
+
+#[derive(Default)]
+struct Script {
+    commands: Vec<String>,
+    options: ColumnFamilyOptions,
+    edit: VersionEdit,
+    running: Vec<(usize, usize, Vec<u64>)>,
+    now_secs: u64,
+    threshold: u64,
+}
+
+impl Script {
+    fn input<'a>(&'a self, version: &'a Arc<Version>, running: &'a RunningCompactions) -> PickerInput<'a> {
+        PickerInput {
+            version,
+            options: &self.options,
+            running,
+            bottommost_threshold: SequenceNumber(self.threshold),
+            now_secs: self.now_secs,
+        }
+    }
+}
+
+fn parse(input: &str) -> Script {
+    let mut script = Script::default();
+    let settings = &mut script.options.settings;
+    settings.max_bytes_for_level_base = 1000;
+    settings.target_file_size_base = 100;
+    settings.max_compaction_bytes = 2500;
+    settings.ttl = 0;
+    for line in input.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[0] {
+            "options" => {
+                for word in &words[1..] {
+                    let (name, value) = word.split_once('=').unwrap();
+                    script.options.settings.set(name, value).unwrap_or_else(|error| panic!("{word}: {error}"));
+                }
+            }
+            "running" => {
+                let (from, to) = words[1].split_once("->").unwrap();
+                let files = words[2..].iter().map(|word| word[1..].parse().unwrap()).collect();
+                script.running.push((from.parse().unwrap(), to.parse().unwrap(), files));
+            }
+            "now" => script.now_secs = words[1].parse().unwrap(),
+            "threshold" => script.threshold = words[1].parse().unwrap(),
+            "cursor" => {
+                let key = make_internal_key(words[2].as_bytes(), MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+                script.edit.compact_cursors.push((words[1].parse().unwrap(), key));
+            }
+            "pick" | "scores" | "manual" | "steps" | "twice" => script.commands.push(line.to_owned()),
+            _ => script.edit.new_files.push(parse_file(&words)),
+        }
+    }
+    script
+}
+
+fn parse_file(words: &[&str]) -> NewFile {
+    let number: u64 = words[1][1..].parse().unwrap();
+    let (smallest, largest) = words[2].split_once("..").unwrap();
+    let mut file = NewFile {
+        level: words[0][1..].parse().unwrap(),
+        number: FileNumber(number),
+        size_bytes: words[3].parse().unwrap(),
+        largest_seqno: SequenceNumber(number),
+        epoch_number: Some(number),
+        ..NewFile::default()
+    };
+    for word in &words[4..] {
+        match word.split_once('=').unwrap_or((word, "")) {
+            ("seq", value) => file.largest_seqno = SequenceNumber(value.parse().unwrap()),
+            ("epoch", value) => file.epoch_number = Some(value.parse().unwrap()),
+            ("born", value) => file.oldest_ancester_time_secs = value.parse().unwrap(),
+            ("written", value) => file.file_creation_time_secs = value.parse().unwrap(),
+            ("path", value) => file.path_id = value.parse().unwrap(),
+            ("marked", _) => file.needs_compaction = true,
+            (name, _) => panic!("{name}"),
+        }
+    }
+    file.smallest = make_internal_key(smallest.as_bytes(), file.largest_seqno, ValueType::Value);
+    file.largest = match largest.strip_suffix('!') {
+        Some(end) => make_internal_key(end.as_bytes(), MAX_SEQUENCE_NUMBER, ValueType::RangeDeletion),
+        None => make_internal_key(largest.as_bytes(), file.largest_seqno, ValueType::Value),
+    };
+    file
+}
+
+fn run(input: &str) -> String {
+    let script = parse(input);
+    let empty = Arc::new(Version::empty(InternalComparator::default(), &script.options));
+    let mut builder = VersionBuilder::new(empty);
+    builder.apply(&script.edit).unwrap();
+    let version = Arc::new(builder.build(&script.options).unwrap());
+    let mut running = RunningCompactions::default();
+    for (start_level, output_level, numbers) in &script.running {
+        let wanted = |file: &&Arc<crate::version::FileMetadata>| numbers.contains(&file.number.0);
+        let inputs = (0..version.num_levels())
+            .map(|level| LevelInputs { level, files: version.level(level).iter().filter(wanted).cloned().collect() })
+            .filter(|inputs| !inputs.files.is_empty())
+            .collect();
+        running.start(&started(&version, *start_level, *output_level, inputs));
+    }
+    let mut out = String::new();
+    for command in &script.commands {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let input = script.input(&version, &running);
+        match words[0] {
+            "scores" => {
+                for LevelScore { level, score } in compaction_scores(&version, &script.options) {
+                    writeln!(out, "L{level} {score:.3} target {}", show_size(version.targets().max_bytes(level)))
+                        .unwrap();
+                }
+                writeln!(out, "base L{} needs {}", version.base_level(), needs_compaction(&input)).unwrap();
+            }
+            "pick" => show(&mut out, pick(&input).as_ref()),
+            "twice" => {
+                let first = pick(&input);
+                show(&mut out, first.as_ref());
+                let Some(first) = first else { continue };
+                let id = running.start(&first);
+                show(&mut out, pick(&script.input(&version, &running)).as_ref());
+                running.finish(id);
+                assert!(first.input_files().all(|(_, file)| !file.is_being_compacted()));
+            }
+            "manual" => manual(&mut out, &input, &words[1..]),
+            "steps" => {
+                let (begin, end) = bounds(words.get(1).copied());
+                let bottommost = match words.last() {
+                    Some(&"force") => BottommostLevelCompaction::Force,
+                    _ => BottommostLevelCompaction::IfHaveCompactionFilter,
+                };
+                for step in manual_steps(&version, &script.options, begin, end, bottommost) {
+                    writeln!(out, "L{} -> L{}", step.input_level, step.output_level).unwrap();
+                }
+            }
+            _ => unreachable!(),
+        }
+    }
+    out
+}
+
+fn started(
+    version: &Arc<Version>,
+    start_level: usize,
+    output_level: usize,
+    inputs: Vec<LevelInputs>,
+) -> CompactionChoice {
+    CompactionChoice {
+        reason: CompactionReason::LevelMaxLevelSize,
+        version: Arc::clone(version),
+        start_level,
+        output_level,
+        output_path_id: 0,
+        inputs,
+        grandparents: Vec::new(),
+        is_trivial_move: false,
+        is_bottommost: false,
+        max_output_file_size_bytes: 0,
+        max_compaction_bytes: 0,
+        epoch_number: None,
+        next_compact_cursor: None,
+        score: 0.0,
+    }
+}
+
+fn bounds(text: Option<&str>) -> (Option<&[u8]>, Option<&[u8]>) {
+    let Some((begin, end)) = text.and_then(|text| text.split_once("..")) else { return (None, None) };
+    ((!begin.is_empty()).then_some(begin.as_bytes()), (!end.is_empty()).then_some(end.as_bytes()))
+}
+
+fn manual(out: &mut String, input: &PickerInput<'_>, words: &[&str]) {
+    let (from, to) = words[0].split_once("->").unwrap();
+    let (begin, end) = bounds(words.get(1).copied());
+    let step = ManualStep { input_level: from.parse().unwrap(), output_level: to.parse().unwrap() };
+    let ignore_files_from = FileNumber(1000);
+    let mut begin = begin.map(<[u8]>::to_vec);
+    loop {
+        match pick_manual(
+            input,
+            &ManualRequest { step, begin: begin.as_deref(), end, ignore_files_from, target_path_id: 0 },
+        ) {
+            ManualChoice::Done => writeln!(out, "done").unwrap(),
+            ManualChoice::Conflict => writeln!(out, "conflict").unwrap(),
+            ManualChoice::Compact { choice, next_begin } => {
+                show(out, Some(&choice));
+                if next_begin.is_some() {
+                    begin = next_begin;
+                    continue;
+                }
+            }
+        }
+        return;
+    }
+}
+
+fn show_size(size: u64) -> String {
+    if size == u64::MAX { "none".to_owned() } else { size.to_string() }
+}
+
+fn show(out: &mut String, choice: Option<&CompactionChoice>) {
+    let Some(choice) = choice else {
+        out.push_str("nothing\n");
+        return;
+    };
+    let numbers = |files: &[Arc<crate::version::FileMetadata>]| -> String {
+        files.iter().map(|file| format!(" #{}", file.number.0)).collect()
+    };
+    write!(out, "{} L{} -> L{}:", choice.reason.name(), choice.start_level, choice.output_level).unwrap();
+    for inputs in &choice.inputs {
+        write!(out, " L{}{}", inputs.level, numbers(&inputs.files)).unwrap();
+    }
+    if choice.is_trivial_move {
+        out.push_str(", trivial move");
+    }
+    if choice.is_bottommost {
+        out.push_str(", bottommost");
+    }
+    if !choice.grandparents.is_empty() {
+        write!(out, ", grandparents{}", numbers(&choice.grandparents)).unwrap();
+    }
+    if let Some(cursor) = &choice.next_compact_cursor {
+        write!(out, ", cursor {}", ferrock_base::internal_key::user_key(cursor).escape_ascii()).unwrap();
+    }
+    let size = show_size(choice.max_output_file_size_bytes);
+    writeln!(out, ", file size {size}, epoch {}", choice.epoch_number.unwrap_or(0)).unwrap();
+}
+
+/// Runs every case of a file: a comment, the script up to `----`, the expectation up to an empty line.
+fn check(name: &str, text: &str) {
+    let mut rewritten = String::new();
+    let mut failures = String::new();
+    for case in text.split("\n\n").map(str::trim).filter(|case| !case.is_empty()) {
+        let (input, expected) = case.split_once("\n----").unwrap_or((case, ""));
+        let expected = expected.trim_start_matches('\n').trim_end();
+        let commands: Vec<&str> = input.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+        let found = if commands.is_empty() { String::new() } else { run(&commands.join("\n")) };
+        let found = found.trim_end();
+        if commands.is_empty() {
+            write!(rewritten, "{input}\n\n").unwrap();
+            continue;
+        }
+        write!(rewritten, "{input}\n----\n{found}\n\n").unwrap();
+        if found != expected {
+            write!(failures, "{input}\nexpected:\n{expected}\nfound:\n{found}\n\n").unwrap();
+        }
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/compaction/picker/testdata").join(name);
+        #[expect(clippy::disallowed_methods, reason = "rewrites the expectations in the source tree, on request")]
+        std::fs::write(path, rewritten).unwrap();
+        return;
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn leveled() {
+    check("leveled.txt", include_str!("testdata/leveled.txt"));
+}
+
+#[test]
+fn level_0() {
+    check("level0.txt", include_str!("testdata/level0.txt"));
+}
+
+#[test]
+fn triggers() {
+    check("triggers.txt", include_str!("testdata/triggers.txt"));
+}
+
+#[test]
+fn manual_compactions() {
+    check("manual.txt", include_str!("testdata/manual.txt"));
+}
+
+#[test]
+fn stall_conditions() {
+    use super::stall::*;
+    let settings = ColumnFamilySettings { max_write_buffer_number: 5, ..ColumnFamilySettings::default() };
+    let at = |memtables: usize, files: usize, bytes: u64| {
+        let input = StallInput {
+            num_unflushed_memtables: memtables,
+            num_level_0_files: files,
+            compaction_needed_bytes: bytes << 30,
+        };
+        stall_condition(&settings, &input)
+    };
+    assert_eq!(at(3, 19, 63), StallCondition::Normal);
+    assert_eq!(at(4, 0, 0), StallCondition::Delayed(StallCause::Memtables));
+    assert_eq!(at(5, 99, 999), StallCondition::Stopped(StallCause::Memtables));
+    assert_eq!(at(0, 20, 0), StallCondition::Delayed(StallCause::Level0Files));
+    assert_eq!(at(4, 36, 0), StallCondition::Stopped(StallCause::Level0Files));
+    assert_eq!(at(0, 0, 64), StallCondition::Delayed(StallCause::PendingCompactionBytes));
+    assert_eq!(at(0, 20, 256), StallCondition::Stopped(StallCause::PendingCompactionBytes));
+    let by_hand = ColumnFamilySettings { disable_auto_compactions: true, ..settings.clone() };
+    let full = StallInput { num_unflushed_memtables: 1, num_level_0_files: 99, compaction_needed_bytes: u64::MAX };
+    assert_eq!(stall_condition(&by_hand, &full), StallCondition::Normal);
+
+    let trend = |is_near_stop, is_debt_growing| DelayTrend { is_near_stop, is_debt_growing };
+    assert_eq!(next_delayed_rate(1 << 20, 16 << 20, trend(true, true)), 629_145);
+    assert_eq!(next_delayed_rate(1 << 20, 16 << 20, trend(false, true)), 838_860);
+    assert_eq!(next_delayed_rate(1 << 20, 16 << 20, trend(false, false)), 1_310_720);
+    assert_eq!(next_delayed_rate(16 << 20, 16 << 20, trend(false, false)), 16 << 20);
+    assert_eq!(next_delayed_rate(1, 16 << 20, trend(true, false)), 16 << 10);
+    assert!(is_near_stop(&settings, &StallInput { num_level_0_files: 34, ..StallInput::default() }));
+}

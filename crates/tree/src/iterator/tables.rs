@@ -1,0 +1,180 @@
+//! Tables as children of a merging iterator: what the iterator layer asks of tables, answered by the table cache.
+
+use crate::iterator::{ChildIterator, ChildRead, LevelIterator, LevelSource, OpenedTable, Place, PlannedIterator};
+use crate::read::pinned::{Pin, PinValue};
+use crate::table_cache::TableCache;
+use crate::version::{FileMetadata, LevelFiles, Version};
+use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
+use ferrock_memtable::MemTableIter;
+use ferrock_table::{
+    BlockPin, NextBlock, PlannedRead, ReadTier, RowReach, RowsAhead, ScanBounds, ScanOutlook, TableIter,
+    TableReadOptions,
+};
+use ferrock_vfs::{AsyncRead, ReadBuffer};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl Pin for BlockPin {
+    fn bytes(&self) -> &[u8] {
+        self.value()
+    }
+}
+
+impl PinValue for TableIter {
+    type Pin = BlockPin;
+    fn value_pin(&self) -> Option<BlockPin> {
+        TableIter::value_pin(self)
+    }
+}
+
+impl PlannedIterator for TableIter {
+    fn plan(&mut self, place: Place<'_>) -> Option<ChildRead> {
+        let read = match place {
+            Place::First => self.plan_seek_to_first(),
+            Place::Last => self.plan_seek_to_last(),
+            Place::AtOrAfter(target) => self.plan_seek(target),
+            Place::AtOrBefore(target) => self.plan_seek_for_prev(target),
+        }?;
+        Some(child_read(self, read))
+    }
+    fn outlook(&self, _: Place<'_>, planned: Option<&ChildRead>) -> ScanOutlook {
+        TableIter::outlook(self, planned.map(|planned| &planned.read))
+    }
+    fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        TableIter::supply(self, read, bytes);
+    }
+    fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        TableIter::set_bounds(self, Arc::clone(bounds));
+    }
+    fn set_pausing(&mut self, pauses: bool) {
+        TableIter::set_pausing(self, pauses);
+    }
+    fn lack(&self) -> Option<ChildRead> {
+        TableIter::lack(self).cloned().map(|read| child_read(self, read))
+    }
+    fn take_started(&mut self) -> Option<AsyncRead> {
+        TableIter::take_started(self)
+    }
+    fn resume(&mut self) {
+        TableIter::resume(self);
+    }
+    fn next_block(&mut self, is_backward: bool) -> NextBlock {
+        TableIter::next_block(self, is_backward)
+    }
+    fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
+        TableIter::rows_ahead(self, reach)
+    }
+    fn sure_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
+        TableIter::sure_blocks(self, missing, is_needed, others)
+    }
+    fn allow_blocks(&mut self, blocks: u64) {
+        TableIter::allow_blocks(self, blocks);
+    }
+    fn continue_from(&mut self, previous: &Self) {
+        self.continue_readahead(previous);
+    }
+}
+
+/// How a read that an iterator planned is made.
+fn child_read(iter: &TableIter, read: PlannedRead) -> ChildRead {
+    let (file, file_system) = (Arc::clone(iter.file()), Arc::clone(iter.reader().file_system()));
+    ChildRead { context: iter.read_context(), read, file, file_system }
+}
+
+/// The files of a level and the cache they are opened through.
+pub struct LevelTables {
+    cache: Arc<TableCache>,
+    files: LevelFiles,
+    /// The version and the level that the files are of, where they are a sorted level as a whole.
+    level: Option<(Arc<Version>, usize)>,
+    /// Those that overlap the bounds.
+    run: Range<usize>,
+    options: TableReadOptions,
+    bounds: Arc<ScanBounds>,
+    is_for_job: bool,
+}
+
+impl LevelSource for LevelTables {
+    type Iter = TableIter;
+    fn file_count(&self) -> usize {
+        self.files.len()
+    }
+    fn smallest(&self, index: usize) -> &[u8] {
+        self.files.get(index).map_or(&[], |file| &file.smallest)
+    }
+    fn largest(&self, index: usize) -> &[u8] {
+        self.files.get(index).map_or(&[], |file| &file.largest)
+    }
+    fn open(&self, index: usize) -> Result<OpenedTable<TableIter>> {
+        let file = self.files.get(index).ok_or_else(|| Error::corruption("a level has no such file"))?;
+        let table = if self.is_for_job {
+            self.cache.get_for_job(file)?
+        } else if self.options.read_tier == ReadTier::BlockCacheOnly || self.options.pauses {
+            let kind = if self.options.pauses { ErrorKind::TryAgain } else { ErrorKind::Incomplete };
+            let table = self.cache.get_if_open(file);
+            table.ok_or_else(|| Error::new(kind, "the table is not open and the read may not open it"))?
+        } else {
+            self.cache.get(file)?
+        };
+        let tombstones = table.range_tombstones().cloned();
+        Ok(OpenedTable { iter: table.iter_within(self.options, Arc::clone(&self.bounds)), tombstones })
+    }
+    fn run(&self) -> Range<usize> {
+        self.run.clone()
+    }
+    fn set_pausing(&mut self, pauses: bool) {
+        self.options.pauses = pauses;
+    }
+    fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        self.bounds = Arc::clone(bounds);
+        if let Some((version, level)) = &self.level {
+            self.run = version.file_runs(bounds.lower(), bounds.upper()).in_level(*level);
+        }
+    }
+}
+
+/// Iterates over a sorted run of tables.
+pub type TableLevelIterator = LevelIterator<LevelTables>;
+/// A child of the iterator that users see.
+pub type Child = ChildIterator<MemTableIter, LevelTables>;
+
+/// An iterator over a sorted level, whose files `run` overlap the bounds.
+pub fn table_level_iterator(
+    cache: Arc<TableCache>,
+    (version, level): (&Arc<Version>, usize),
+    run: Range<usize>,
+    options: TableReadOptions,
+    bounds: Arc<ScanBounds>,
+) -> TableLevelIterator {
+    let (files, order) = (version.level_shared(level), version.comparator().clone());
+    let level = Some((Arc::clone(version), level));
+    let source = LevelTables { cache, files, level, run, options, bounds: Arc::clone(&bounds), is_for_job: false };
+    LevelIterator::new(source, order, bounds)
+}
+
+/// An iterator over one file.
+pub fn table_file_iterator(
+    cache: Arc<TableCache>,
+    file: &Arc<FileMetadata>,
+    order: InternalComparator,
+    options: TableReadOptions,
+    bounds: Arc<ScanBounds>,
+) -> TableLevelIterator {
+    let (files, bounds_of_files) = (LevelFiles::from([Arc::clone(file)]), Arc::clone(&bounds));
+    let source =
+        LevelTables { cache, files, level: None, run: 0..1, options, bounds: bounds_of_files, is_for_job: false };
+    LevelIterator::new(source, order, bounds)
+}
+
+/// An iterator over all of `files`, for a compaction.
+pub fn table_level_iterator_for_job(
+    cache: Arc<TableCache>,
+    files: Vec<Arc<FileMetadata>>,
+    order: InternalComparator,
+    options: TableReadOptions,
+) -> TableLevelIterator {
+    let run = 0..files.len();
+    let source =
+        LevelTables { cache, files: files.into(), level: None, run, options, bounds: Arc::default(), is_for_job: true };
+    LevelIterator::new(source, order, Arc::default())
+}

@@ -1,0 +1,24 @@
+//! The LSM tree without a database: what is in which file, how it is read, and what compactions make of it.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`version`] | `Version`, `VersionEdit`s and the MANIFEST; file index; obsolete files |
+//! | [`read`] | one key: what its sources report becomes an answer |
+//! | [`iterator`] | ranges: levels, merging, visibility, deletions, bounds |
+//! | [`compaction`] | what to compact, and what remains of the entries that are merged |
+//! | [`blob`] | values that lie in blob files |
+//! | [`table_cache`] | open tables, bounded by the number of open files |
+//! | [`places`] | the directories of a database |
+//!
+//! It has no log, no threads of its own and no handles of column families: those are the engine's. A tool that looks at
+//! files uses this crate without opening a database.
+
+#![warn(missing_docs)]
+
+pub mod blob;
+pub mod compaction;
+pub mod iterator;
+pub mod places;
+pub mod read;
+pub mod table_cache;
+pub mod version;

@@ -1,0 +1,175 @@
+//! Where the files of a database lie.
+//!
+//! | file | directory |
+//! |---|---|
+//! | CURRENT, MANIFEST, OPTIONS, IDENTITY, LOCK, LOG | the database's own |
+//! | WAL | `wal_dir`; the database's own when that is empty |
+//! | table | entry *path id* of the family's `cf_paths`, else of `db_paths`, else the database's own |
+//! | blob file | the first of these |
+//!
+//! The path id of a table is in the MANIFEST. One behind the last directory means the last, as in RocksDB: a database
+//! whose tables were all brought into fewer directories opens without a change to its MANIFEST.
+//!
+//! Every path of a file whose directory depends on an option is made here, so that writing, reading, syncing and
+//! removing agree on it.
+
+use ferrock_base::{Error, FileNumber, Result};
+use ferrock_format::file_name;
+use ferrock_options::{ColumnFamilyOptions, DbPath};
+use ferrock_vfs::{FileSystem, read_file};
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The directories of an open database.
+#[derive(Debug)]
+pub struct FilePlaces {
+    database: PathBuf,
+    logs: PathBuf,
+    db_paths: TablePaths,
+    /// By id. Families that were dropped stay: readers may hold their tables, which are removed later.
+    families: RwLock<HashMap<u32, TablePaths>>,
+}
+
+impl FilePlaces {
+    /// Places of a database in `database` whose logs lie in `logs`.
+    pub fn new(database: PathBuf, logs: PathBuf, db_paths: &[DbPath]) -> Self {
+        let db_paths = TablePaths::new(db_paths).unwrap_or_else(|| TablePaths::from(database.clone()));
+        Self { database, logs, db_paths, families: RwLock::default() }
+    }
+
+    /// Directory of the logs.
+    pub fn log_directory(&self) -> &Path {
+        &self.logs
+    }
+
+    /// True when logs do not lie among the other files.
+    pub fn has_separate_logs(&self) -> bool {
+        !is_same(&self.logs, &self.database)
+    }
+
+    /// Path of a log.
+    pub fn log(&self, number: FileNumber) -> PathBuf {
+        self.logs.join(file_name::log(number))
+    }
+
+    /// Notes where the tables of a family lie, and says it.
+    pub fn add_family(&self, id: u32, options: &ColumnFamilyOptions) -> TablePaths {
+        let paths = TablePaths::new(&options.cf_paths).unwrap_or_else(|| self.db_paths.clone());
+        self.families.write().insert(id, paths.clone());
+        paths
+    }
+
+    /// Path of a blob file.
+    pub(crate) fn blob(&self, family: u32, number: FileNumber) -> PathBuf {
+        let families = self.families.read();
+        families.get(&family).unwrap_or(&self.db_paths).directory(0).join(file_name::blob(number))
+    }
+
+    /// Directories that may have tables or blob files, each once, without the database's own.
+    pub fn other_table_directories(&self) -> Vec<PathBuf> {
+        let families = self.families.read();
+        let mut directories: Vec<PathBuf> = Vec::new();
+        for paths in std::iter::once(&self.db_paths).chain(families.values()) {
+            for directory in paths.directories.iter().filter(|directory| !is_same(directory, &self.database)) {
+                if !directories.iter().any(|known| is_same(known, directory)) {
+                    directories.push(directory.clone());
+                }
+            }
+        }
+        directories
+    }
+
+    /// Directories that may have tables or blob files, each once; the database's own comes first.
+    pub fn table_directories(&self) -> Vec<PathBuf> {
+        let mut directories = vec![self.database.clone()];
+        directories.append(&mut self.other_table_directories());
+        directories
+    }
+}
+
+/// The directories of a family's tables, by path id; never none.
+#[derive(Clone, Debug)]
+pub struct TablePaths {
+    directories: Arc<[PathBuf]>,
+}
+
+impl From<PathBuf> for TablePaths {
+    fn from(directory: PathBuf) -> Self {
+        Self { directories: Arc::new([directory]) }
+    }
+}
+
+impl TablePaths {
+    /// `None` without a directory.
+    fn new(paths: &[DbPath]) -> Option<Self> {
+        let directories = paths.iter().map(|path| path.path.clone()).collect();
+        (!paths.is_empty()).then_some(Self { directories })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.directories.len()
+    }
+
+    /// True when there is a directory for the path id itself.
+    pub fn has(&self, path_id: u32) -> bool {
+        usize::try_from(path_id).is_ok_and(|id| id < self.directories.len())
+    }
+
+    /// The directory of a path id; the last for one behind it.
+    pub fn directory(&self, path_id: u32) -> &Path {
+        let id = usize::try_from(path_id).unwrap_or(usize::MAX);
+        &self.directories[id.min(self.directories.len() - 1)]
+    }
+}
+
+/// True when two paths are spelled the same, but for slashes at the end or doubled, and single dots.
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    a.components().eq(b.components())
+}
+
+/// True when `directory` is that of a database other than the one in `database`, which may be known under two names.
+pub fn is_another_database(file_system: &dyn FileSystem, directory: &Path, database: &Path) -> Result<bool> {
+    if is_same(directory, database) || !file_system.exists(&directory.join(file_name::CURRENT))? {
+        return Ok(false);
+    }
+    let identity = |directory: &Path| read_file(file_system, &directory.join(file_name::IDENTITY)).ok();
+    Ok(identity(directory).is_none_or(|id| Some(id) != identity(database)))
+}
+
+/// Makes the directories of tables that are missing.
+///
+/// # Errors
+/// `Invalid argument` for the directory of another database: its tables would count as orphans of this one.
+pub fn create_table_directories(file_system: &dyn FileSystem, database: &Path, paths: &[DbPath]) -> Result<()> {
+    for DbPath { path, .. } in paths {
+        if is_another_database(file_system, path, database)? {
+            let what = "db_paths and cf_paths may not name the directory of another database";
+            return Err(Error::invalid_argument(what).in_file(path));
+        }
+        if !file_system.exists(path)? {
+            create_directory(file_system, path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Creates a directory, with its missing parents, durably: each is an entry of the one above.
+pub fn create_directory(file_system: &dyn FileSystem, path: &Path) -> Result<()> {
+    let mut parents = Vec::new();
+    let mut directory = path;
+    loop {
+        let parent =
+            directory.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+        let Some(parent) = parent else { break };
+        parents.push(parent);
+        if file_system.exists(parent)? {
+            break;
+        }
+        directory = parent;
+    }
+    file_system.create_dir_all(path)?;
+    parents.into_iter().rev().try_for_each(|parent| file_system.sync_dir(parent))
+}

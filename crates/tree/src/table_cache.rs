@@ -1,0 +1,501 @@
+//! Open tables, by file.
+//!
+//! ```text
+//! max_open_files = -1    a table, once opened, stays open: a slot in its FileMetadata, no lock, no look-up
+//! max_open_files = n     at most n tables of the whole database: shards of a clock cache, evicted ones are reopened
+//! ```
+//!
+//! The process may have so many files open and no more ([`OpenFileBudget`]). With -1, three quarters of the budget for
+//! tables go to tables that stay open; what is opened beyond goes through a cache of the rest. Where the process runs out
+//! of descriptors all the same (other files are open too), a table of the cache is closed for the one that is wanted.
+//!
+//! A [`TableCache`] belongs to a column family, because how a table is opened depends on the family's options. What is
+//! bounded is shared by all families: [`OpenTables`].
+//!
+//! The clock: a hit takes a shard's lock for reading and sets a flag; an insertion into a full shard moves a hand over
+//! the slots, clears the flags it meets and takes the first slot without one. A table that is in use when it is evicted
+//! is closed by its last user.
+
+use crate::places::TablePaths;
+use crate::version::{FileMetadata, FileStatistics};
+use arc_swap::ArcSwap;
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::thread::Spawner;
+use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result};
+use ferrock_format::file_name;
+use ferrock_table::{
+    BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, ReadSample, TableBlockCache, TableReader,
+    TableReaderParams,
+};
+use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions};
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+#[cfg(test)]
+mod tests;
+
+/// The open tables of a database.
+#[derive(Debug)]
+pub struct OpenTables {
+    /// How many tables may stay open in their `FileMetadata`.
+    most_kept: usize,
+    kept: Arc<AtomicUsize>,
+    /// The others; `None` where all are kept.
+    shards: Option<Box<[RwLock<Shard>]>>,
+}
+
+/// An open table in its `FileMetadata`.
+#[derive(Clone, Debug)]
+pub struct KeptTable {
+    table: Arc<TableReader>,
+    _permit: Arc<KeepPermit>,
+}
+
+/// Counts a table that stays open, until the last metadata that has it is dropped.
+#[derive(Debug)]
+struct KeepPermit(Arc<AtomicUsize>);
+
+impl Drop for KeepPermit {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How many tables a database may have open where a process may have `process_limit` files open. A quarter, and at least
+/// 32, is set aside: for logs, the MANIFEST, outputs of jobs, rings, and what the program opens itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenFileBudget {
+    /// The process's limit.
+    pub process_limit: u64,
+    /// Tables within it.
+    pub tables: usize,
+}
+
+impl OpenFileBudget {
+    /// The budget of a process.
+    #[must_use]
+    pub fn new(process_limit: u64) -> Self {
+        let set_aside = (process_limit / 4).clamp(32, 256);
+        let tables = usize::try_from(process_limit.saturating_sub(set_aside)).unwrap_or(usize::MAX);
+        Self { process_limit, tables: tables.max(4) }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    capacity: usize,
+    positions: HashMap<FileNumber, usize>,
+    slots: Vec<Slot>,
+    hand: usize,
+}
+
+#[derive(Debug)]
+struct Slot {
+    number: FileNumber,
+    table: Arc<TableReader>,
+    was_used: AtomicBool,
+}
+
+/// Shards of a large cache; a small one has one, so that its bound is exact for any set of files.
+const SHARDS: usize = 16;
+
+impl OpenTables {
+    /// Keeps at most `max_open_files` tables open, and no more than the budget; a negative number sets no other bound.
+    #[must_use]
+    pub fn new(max_open_files: i32, budget: Option<OpenFileBudget>) -> Self {
+        let most = budget.map_or(usize::MAX, |budget| budget.tables);
+        let (most_kept, capacity) = match (usize::try_from(max_open_files), budget) {
+            (Ok(bound), _) => (0, bound.min(most)),
+            (Err(_), Some(_)) => (most - most / 4, most / 4),
+            (Err(_), None) => return Self { most_kept: usize::MAX, kept: Arc::default(), shards: None },
+        };
+        let count = if capacity >= SHARDS * 4 { SHARDS } else { 1 };
+        let shard = || RwLock::new(Shard { capacity: (capacity / count).max(1), ..Shard::default() });
+        Self { most_kept, kept: Arc::default(), shards: Some((0..count).map(|_| shard()).collect()) }
+    }
+
+    /// Tables that may stay open in their `FileMetadata`.
+    #[must_use]
+    pub fn most_kept(&self) -> usize {
+        self.most_kept
+    }
+
+    /// A place among the tables that stay open, if one is free.
+    fn keep(&self) -> Option<Arc<KeepPermit>> {
+        let more = |kept: usize| (kept < self.most_kept).then(|| kept + 1);
+        self.kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(Arc::new(KeepPermit(Arc::clone(&self.kept))))
+    }
+
+    /// Closes a table of the cache that nothing uses; false when there is none.
+    fn close_one(&self) -> bool {
+        let shards = self.shards.iter().flatten();
+        shards.into_iter().any(|shard| {
+            let mut shard = shard.write();
+            let unused = shard.slots.iter().find(|slot| Arc::strong_count(&slot.table) == 1).map(|slot| slot.number);
+            unused.is_some_and(|number| shard.remove(number))
+        })
+    }
+
+    /// Tables open in a bounded cache.
+    #[must_use]
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.shards.iter().flatten().map(|shard| shard.read().slots.len()).sum()
+    }
+
+    /// True when a bounded cache has no table.
+    #[must_use]
+    #[cfg(test)]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn shard(&self, number: FileNumber) -> Option<&RwLock<Shard>> {
+        let shards = self.shards.as_ref()?;
+        shards.get(usize::try_from(number.0 % shards.len() as u64).ok()?)
+    }
+
+    fn get(&self, number: FileNumber) -> Option<Arc<TableReader>> {
+        let shard = self.shard(number)?.read();
+        let slot = &shard.slots[*shard.positions.get(&number)?];
+        slot.was_used.store(true, Ordering::Relaxed);
+        Some(Arc::clone(&slot.table))
+    }
+
+    /// Adds a table and returns it, or the one that another thread was faster with.
+    fn insert(&self, number: FileNumber, table: Arc<TableReader>) -> Arc<TableReader> {
+        let Some(shard) = self.shard(number) else { return table };
+        let mut shard = shard.write();
+        if let Some(&position) = shard.positions.get(&number) {
+            return Arc::clone(&shard.slots[position].table);
+        }
+        let slot = Slot { number, table: Arc::clone(&table), was_used: AtomicBool::new(false) };
+        let position = if shard.slots.len() < shard.capacity {
+            shard.slots.push(slot);
+            shard.slots.len() - 1
+        } else {
+            let position = shard.victim();
+            let evicted = std::mem::replace(&mut shard.slots[position], slot);
+            shard.positions.remove(&evicted.number);
+            position
+        };
+        shard.positions.insert(number, position);
+        table
+    }
+
+    /// Closes a table whose file is to be deleted.
+    pub fn evict(&self, number: FileNumber) {
+        let Some(shard) = self.shard(number) else { return };
+        shard.write().remove(number);
+    }
+}
+
+impl Shard {
+    /// False when the table is not there.
+    fn remove(&mut self, number: FileNumber) -> bool {
+        let Some(position) = self.positions.remove(&number) else { return false };
+        self.slots.swap_remove(position);
+        if let Some(moved) = self.slots.get(position).map(|slot| slot.number) {
+            self.positions.insert(moved, position);
+        }
+        true
+    }
+
+    fn victim(&mut self) -> usize {
+        loop {
+            self.hand = (self.hand + 1) % self.slots.len();
+            if !self.slots[self.hand].was_used.swap(false, Ordering::Relaxed) {
+                return self.hand;
+            }
+        }
+    }
+}
+
+/// The part of [`TableCacheParams`] that may change while the family is open. It counts for tables that are opened from
+/// then on.
+#[derive(Clone, Debug)]
+pub struct MutableTableCacheParams {
+    /// Caching policy.
+    pub table_options: Arc<BlockBasedTableOptions>,
+    /// Size up to which a table of level 0 counts as one that a flush made.
+    pub max_pinned_l0_file_size: u64,
+    /// Cache of blocks.
+    pub block_cache: Option<Arc<TableBlockCache>>,
+}
+
+/// How the tables of a column family are opened.
+#[derive(Clone, Debug)]
+pub struct TableCacheParams {
+    /// Where the files are.
+    pub file_system: Arc<dyn FileSystem>,
+    /// Directories, by path id.
+    pub paths: TablePaths,
+    /// Order of the keys.
+    pub comparator: InternalComparator,
+    /// What may change while the family is open.
+    pub mutable: MutableTableCacheParams,
+    /// What is charged to it beside blocks.
+    pub cache_usage: CacheUsageOptions,
+    /// The family's prefix extractor.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// How the files are opened.
+    pub file_options: RandomAccessOptions,
+    /// Compare each table's unique id with the MANIFEST's.
+    pub verify_unique_id: bool,
+    /// The bounded cache, shared by all families.
+    pub open_tables: Arc<OpenTables>,
+    /// Where the family's reads are counted.
+    pub read_sample: Arc<ReadSample>,
+}
+
+/// Opens the tables of a column family and keeps them open.
+pub struct TableCache {
+    params: TableCacheParams,
+    /// Replaces `params.mutable`.
+    mutable: ArcSwap<MutableTableCacheParams>,
+}
+
+impl fmt::Debug for TableCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableCache").field("paths", &self.params.paths).finish_non_exhaustive()
+    }
+}
+
+/// An open table: borrowed from the file's metadata where all tables stay open, shared otherwise.
+#[derive(Clone, Debug)]
+pub enum TableRef<'a> {
+    /// Lives in the metadata.
+    Borrowed(&'a Arc<TableReader>),
+    /// From a bounded cache.
+    Shared(Arc<TableReader>),
+}
+
+impl Deref for TableRef<'_> {
+    type Target = Arc<TableReader>;
+    #[inline]
+    fn deref(&self) -> &Arc<TableReader> {
+        match self {
+            Self::Borrowed(table) => table,
+            Self::Shared(table) => table,
+        }
+    }
+}
+
+impl TableCache {
+    /// A cache for one family.
+    #[must_use]
+    pub fn new(params: TableCacheParams) -> Self {
+        Self { mutable: ArcSwap::from_pointee(params.mutable.clone()), params }
+    }
+
+    /// The directories of the family's tables.
+    pub fn paths(&self) -> &TablePaths {
+        &self.params.paths
+    }
+
+    /// Opens tables in another way from now on.
+    pub fn set_mutable(&self, mutable: MutableTableCacheParams) {
+        self.mutable.store(Arc::new(mutable));
+    }
+
+    /// Where the family's reads are counted.
+    #[inline]
+    #[must_use]
+    pub fn read_sample(&self) -> &Arc<ReadSample> {
+        &self.params.read_sample
+    }
+
+    /// The open table of `file`, for as long as the file's metadata is held. Point reads use this: where all tables stay
+    /// open it touches no shared count.
+    #[inline]
+    pub fn get_ref<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
+        match file.open_table().get() {
+            Some(kept) => Ok(TableRef::Borrowed(&kept.table)),
+            None => self.get_slow(file),
+        }
+    }
+
+    /// As [`get_ref`](Self::get_ref), of a table that is open.
+    #[inline]
+    #[must_use]
+    pub fn get_ref_if_open<'a>(&self, file: &'a FileMetadata) -> Option<TableRef<'a>> {
+        match file.open_table().get() {
+            Some(kept) => Some(TableRef::Borrowed(&kept.table)),
+            None => self.get_shared(file),
+        }
+    }
+
+    #[inline(never)]
+    fn get_shared<'a>(&self, file: &'a FileMetadata) -> Option<TableRef<'a>> {
+        self.params.open_tables.get(file.number).map(TableRef::Shared)
+    }
+
+    /// The open table of `file`.
+    pub fn get(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
+        Ok(Arc::clone(&*self.get_ref(file)?))
+    }
+
+    /// The open table, if it is open.
+    #[must_use]
+    pub fn get_if_open(&self, file: &FileMetadata) -> Option<Arc<TableReader>> {
+        file.open_table().get().map(|kept| Arc::clone(&kept.table)).or_else(|| self.params.open_tables.get(file.number))
+    }
+
+    #[cold]
+    fn get_slow<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
+        let open_tables = &self.params.open_tables;
+        if let Some(table) = open_tables.get(file.number) {
+            return Ok(TableRef::Shared(table));
+        }
+        let table = self.open_with(file, self.params.cache_usage)?;
+        if let Some(permit) = open_tables.keep() {
+            // Of two threads that open the same table, the first one's stays.
+            let kept = file.open_table().get_or_init(|| KeptTable { table, _permit: permit });
+            return Ok(TableRef::Borrowed(&kept.table));
+        }
+        Ok(TableRef::Shared(open_tables.insert(file.number, table)))
+    }
+
+    /// The open table of `file`, for a job in the background. Where the block cache has no room for the charge of an open
+    /// table, it is opened uncharged and closed by the job: a full cache stops neither flushes nor compactions.
+    pub fn get_for_job(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
+        match self.get(file) {
+            Err(error) if error.kind() == ErrorKind::MemoryLimit => self.open_uncharged(file),
+            outcome => outcome,
+        }
+    }
+
+    /// Opens the table of `file` without keeping it, and without charging it to the block cache.
+    pub fn open_uncharged(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
+        let usage = CacheUsageOptions { block_based_table_reader: ChargeDecision::Disabled, ..self.params.cache_usage };
+        self.open_with(file, usage)
+    }
+
+    /// Opens the table of `file` without keeping it.
+    fn open_with(&self, file: &FileMetadata, cache_usage: CacheUsageOptions) -> Result<Arc<TableReader>> {
+        let params = &self.params;
+        let mutable = self.mutable.load();
+        let handle = self.open_file(file)?;
+        let unique_id = file.unique_id.filter(|_| params.verify_unique_id).map(|[low, high]| {
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&low.to_le_bytes());
+            bytes[8..].copy_from_slice(&high.to_le_bytes());
+            bytes
+        });
+        let path = handle.path().to_path_buf();
+        let table = TableReader::open(TableReaderParams {
+            file_size: file.size_bytes,
+            file_number: file.number,
+            level: i32::try_from(file.level).unwrap_or(-1),
+            max_pinned_l0_file_size: mutable.max_pinned_l0_file_size,
+            options: Arc::clone(&mutable.table_options),
+            cache: mutable.block_cache.clone(),
+            cache_usage,
+            prefix_extractor: params.prefix_extractor.clone(),
+            largest_sequence: Some(file.largest_seqno),
+            expected_unique_id: unique_id,
+            read_sample: Some(Arc::clone(&params.read_sample)),
+            tail_size: (file.tail_size_bytes > 0).then_some(file.tail_size_bytes),
+            ..TableReaderParams::new(handle, Arc::clone(&params.file_system), params.comparator.clone())
+        })
+        .map_err(|error| error.in_file(path))?;
+        let properties = table.properties();
+        file.set_statistics(FileStatistics {
+            num_entries: properties.num_entries,
+            num_deletions: properties.num_deletions,
+            num_range_deletions: properties.num_range_deletions,
+            raw_key_size_bytes: properties.raw_key_size,
+            raw_value_size_bytes: properties.raw_value_size,
+        });
+        Ok(table)
+    }
+
+    /// Opens the file under its name, or the name that LevelDB gave tables.
+    fn open_file(&self, file: &FileMetadata) -> Result<Arc<dyn RandomAccessFile>> {
+        let params = &self.params;
+        let dir = params.paths.directory(file.path_id);
+        let open = |name: String| {
+            let path = dir.join(name);
+            loop {
+                match params.file_system.open_random_access(&path, &params.file_options) {
+                    Err(error) if error.is_out_of_descriptors() && params.open_tables.close_one() => {}
+                    Err(error) if error.is_out_of_descriptors() => {
+                        return Err(error.context("raise the limit of open files (ulimit -n), or set max_open_files"));
+                    }
+                    outcome => return outcome,
+                }
+            }
+        };
+        open(file_name::table(file.number)).or_else(|error| {
+            if !error.is_not_found() {
+                return Err(error);
+            }
+            open(file_name::legacy_table(file.number)).map_err(|_| match params.paths.has(file.path_id) {
+                true => error,
+                false => not_in_its_path(file.number, file.path_id, &params.paths),
+            })
+        })
+    }
+
+    /// Forgets the table of a file that is to be deleted.
+    #[cfg(test)]
+    pub fn evict(&self, number: FileNumber) {
+        self.params.open_tables.evict(number);
+    }
+}
+
+/// For a table that is not where the options say it is.
+pub fn not_in_its_path(number: FileNumber, path_id: u32, paths: &TablePaths) -> Error {
+    let directory = paths.directory(path_id);
+    Error::invalid_argument(format!(
+        "the table is not in path {path_id}, where the MANIFEST has it; the options name {} and say {} for it: give \
+         db_paths and cf_paths as they were when it was written",
+        paths.count(),
+        directory.display(),
+    ))
+    .in_file(directory.join(file_name::table(number)))
+}
+
+/// Opens `files` on up to `threads` threads, each through its family's cache; the first error in order is returned, with
+/// every file tried. A bounded cache is filled to its bound by the first files.
+pub fn open_all(spawner: &dyn Spawner, threads: usize, files: Vec<(Arc<TableCache>, Arc<FileMetadata>)>) -> Result<()> {
+    let threads = threads.clamp(1, files.len().max(1));
+    let work = Arc::new(Work { files, next: AtomicUsize::new(0), first_error: Mutex::new(None) });
+    let mut joins = Vec::new();
+    for index in 1..threads {
+        let work = Arc::clone(&work);
+        joins.push(spawner.spawn(&format!("ferrock-open-{index}"), Box::new(move || work.run()))?);
+    }
+    work.run();
+    for join in joins {
+        join.join()?;
+    }
+    let first_error = work.first_error.lock().take();
+    first_error.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+struct Work {
+    files: Vec<(Arc<TableCache>, Arc<FileMetadata>)>,
+    next: AtomicUsize,
+    first_error: Mutex<Option<(usize, Error)>>,
+}
+
+impl Work {
+    fn run(&self) {
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some((cache, file)) = self.files.get(index) else { return };
+            if let Err(error) = cache.get_ref(file) {
+                let mut first = self.first_error.lock();
+                if first.as_ref().is_none_or(|(earlier, _)| index < *earlier) {
+                    *first = Some((index, error));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! One immutable state of a column family's tree.
+
+use super::blob_file::BlobFileMetadata;
+use super::file_index::FileIndex;
+use super::level_targets::LevelTargets;
+use super::{FileMetadata, FileStatistics};
+use ferrock_base::{FileNumber, InternalComparator};
+use ferrock_options::ColumnFamilySettings;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The files of a level, shared by all versions between two changes of the level.
+pub type LevelFiles = Arc<[Arc<FileMetadata>]>;
+
+/// Files and bytes of a level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LevelSummary {
+    /// Files.
+    pub num_files: usize,
+    /// Bytes of all files.
+    pub size_bytes: u64,
+}
+
+/// All tables of a column family at one moment.
+///
+/// Invariants, established by [`VersionBuilder`](super::VersionBuilder):
+///
+/// - level 0 is ordered newest first;
+/// - every deeper level is ordered by key and its files do not overlap as internal keys (a user key may span adjacent
+///   files, the newer versions in the first);
+/// - a file number occurs once.
+#[derive(Debug)]
+pub struct Version {
+    comparator: InternalComparator,
+    levels: Vec<LevelFiles>,
+    index: FileIndex,
+    level_sizes_bytes: Vec<u64>,
+    /// Where round-robin compaction of each level goes on.
+    compact_cursors: Vec<Option<Vec<u8>>>,
+    blob_files: Arc<BTreeMap<FileNumber, Arc<BlobFileMetadata>>>,
+    targets: LevelTargets,
+}
+
+impl Version {
+    /// A version without files.
+    #[must_use]
+    pub fn empty(comparator: InternalComparator, settings: &ColumnFamilySettings) -> Self {
+        let levels = vec![LevelFiles::from([]); num_levels(settings)];
+        let cursors = vec![None; levels.len()];
+        Self::from_parts(comparator, settings, levels, cursors, Arc::default(), None)
+    }
+
+    /// A version of files that are in order already. What it shares with `base` is not worked out anew.
+    pub(super) fn from_parts(
+        comparator: InternalComparator,
+        settings: &ColumnFamilySettings,
+        levels: Vec<LevelFiles>,
+        compact_cursors: Vec<Option<Vec<u8>>>,
+        blob_files: Arc<BTreeMap<FileNumber, Arc<BlobFileMetadata>>>,
+        base: Option<&Self>,
+    ) -> Self {
+        let level_sizes_bytes: Vec<u64> = levels.iter().map(|files| total_size_bytes(files)).collect();
+        let targets = LevelTargets::new(settings, &level_sizes_bytes);
+        let base = base.map(|base| (&base.index, &*base.levels));
+        let index = FileIndex::build(comparator.user(), &levels, base);
+        Self { comparator, levels, index, level_sizes_bytes, compact_cursors, blob_files, targets }
+    }
+
+    /// The same files under other settings.
+    #[must_use]
+    pub fn with_settings(&self, settings: &ColumnFamilySettings) -> Self {
+        Self::from_parts(
+            self.comparator.clone(),
+            settings,
+            self.levels.clone(),
+            self.compact_cursors.clone(),
+            Arc::clone(&self.blob_files),
+            Some(self),
+        )
+    }
+
+    /// The order of its keys.
+    #[inline]
+    #[must_use]
+    pub fn comparator(&self) -> &InternalComparator {
+        &self.comparator
+    }
+
+    /// Levels of the tree, empty ones included.
+    #[inline]
+    #[must_use]
+    pub fn num_levels(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Which files can hold a key.
+    #[inline]
+    pub(super) fn index(&self) -> &FileIndex {
+        &self.index
+    }
+
+    /// All levels.
+    #[inline]
+    pub(super) fn levels(&self) -> &[LevelFiles] {
+        &self.levels
+    }
+
+    /// The files of a level; none for a level that does not exist.
+    #[inline]
+    #[must_use]
+    pub fn level(&self, level: usize) -> &[Arc<FileMetadata>] {
+        self.levels.get(level).map_or(&[], |files| files)
+    }
+
+    /// The files of a level, shared.
+    #[must_use]
+    pub fn level_shared(&self, level: usize) -> LevelFiles {
+        self.levels.get(level).cloned().unwrap_or_else(|| LevelFiles::from([]))
+    }
+
+    /// Bytes in a level.
+    #[must_use]
+    pub fn level_size_bytes(&self, level: usize) -> u64 {
+        self.level_sizes_bytes.get(level).copied().unwrap_or(0)
+    }
+
+    /// Files and bytes of every level.
+    #[must_use]
+    pub fn level_summaries(&self) -> Vec<LevelSummary> {
+        let sizes = self.levels.iter().zip(&self.level_sizes_bytes);
+        sizes.map(|(files, &size_bytes)| LevelSummary { num_files: files.len(), size_bytes }).collect()
+    }
+
+    /// Every file with its level, from level 0 down.
+    pub fn files(&self) -> impl Iterator<Item = (usize, &Arc<FileMetadata>)> {
+        self.levels.iter().enumerate().flat_map(|(level, files)| files.iter().map(move |file| (level, file)))
+    }
+
+    /// Files in all levels.
+    #[must_use]
+    pub fn num_files(&self) -> usize {
+        self.levels.iter().map(|files| files.len()).sum()
+    }
+
+    /// The deepest level that has files.
+    #[must_use]
+    pub fn deepest_non_empty_level(&self) -> Option<usize> {
+        self.levels.iter().rposition(|files| !files.is_empty())
+    }
+
+    /// The blob files, by number.
+    #[must_use]
+    pub fn blob_files(&self) -> &BTreeMap<FileNumber, Arc<BlobFileMetadata>> {
+        &self.blob_files
+    }
+
+    pub(super) fn blob_files_shared(&self) -> Arc<BTreeMap<FileNumber, Arc<BlobFileMetadata>>> {
+        Arc::clone(&self.blob_files)
+    }
+
+    /// Where round-robin compaction of a level goes on: an internal key.
+    #[must_use]
+    pub fn compact_cursor(&self, level: usize) -> Option<&[u8]> {
+        self.compact_cursors.get(level).and_then(|cursor| cursor.as_deref())
+    }
+
+    pub(super) fn compact_cursors(&self) -> &[Option<Vec<u8>>] {
+        &self.compact_cursors
+    }
+
+    /// How large each level should be.
+    #[must_use]
+    pub fn targets(&self) -> &LevelTargets {
+        &self.targets
+    }
+
+    /// The level that level 0 is compacted into.
+    #[must_use]
+    pub fn base_level(&self) -> usize {
+        self.targets.base_level()
+    }
+
+    /// Sums of what is known about the tables opened so far.
+    #[must_use]
+    pub fn accumulated_statistics(&self) -> AccumulatedStatistics {
+        let mut sums = AccumulatedStatistics::default();
+        for (_, file) in self.files() {
+            if let Some(statistics) = file.statistics() {
+                sums.add(file, &statistics);
+            }
+        }
+        sums
+    }
+}
+
+/// Sums over the tables whose statistics are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AccumulatedStatistics {
+    /// Tables in the sums.
+    pub num_files: u64,
+    /// Their bytes.
+    pub size_bytes: u64,
+    /// Their counts.
+    pub totals: FileStatistics,
+}
+
+impl AccumulatedStatistics {
+    fn add(&mut self, file: &FileMetadata, statistics: &FileStatistics) {
+        let totals = &mut self.totals;
+        self.num_files += 1;
+        for (sum, value) in [
+            (&mut self.size_bytes, file.size_bytes),
+            (&mut totals.num_entries, statistics.num_entries),
+            (&mut totals.num_deletions, statistics.num_deletions),
+            (&mut totals.num_range_deletions, statistics.num_range_deletions),
+            (&mut totals.raw_key_size_bytes, statistics.raw_key_size_bytes),
+            (&mut totals.raw_value_size_bytes, statistics.raw_value_size_bytes),
+        ] {
+            *sum = sum.saturating_add(value);
+        }
+    }
+
+    /// Bytes that an average value takes in a file: its raw size times the ratio of file size to raw size.
+    #[must_use]
+    pub fn average_value_size_bytes(&self) -> u64 {
+        let values = self.totals.num_entries.saturating_sub(self.totals.num_deletions);
+        let raw = self.totals.raw_key_size_bytes.saturating_add(self.totals.raw_value_size_bytes);
+        if values == 0 || raw == 0 {
+            return 0;
+        }
+        let average = u128::from(self.totals.raw_value_size_bytes / values) * u128::from(self.size_bytes);
+        u64::try_from(average / u128::from(raw)).unwrap_or(u64::MAX)
+    }
+
+    /// The size by which a file is ranked for compaction: tombstones that outnumber values count as the values that
+    /// they will remove, twice, and range tombstones by the estimate made when the file was written.
+    #[must_use]
+    pub fn compensated_size_bytes(&self, file: &FileMetadata) -> u64 {
+        const DELETION_WEIGHT: u64 = 2;
+        let mut size = file.size_bytes;
+        if let Some(statistics) = file.statistics() {
+            let deletions = statistics.num_deletions.saturating_sub(statistics.num_range_deletions).saturating_mul(2);
+            let excess = deletions.saturating_sub(statistics.num_entries);
+            let per_deletion = self.average_value_size_bytes().saturating_mul(DELETION_WEIGHT);
+            size = size.saturating_add(excess.saturating_mul(per_deletion));
+        }
+        size.saturating_add(file.compensated_range_deletion_size_bytes)
+    }
+}
+
+/// Levels that settings ask for, within what this engine allows.
+pub(super) fn num_levels(settings: &ColumnFamilySettings) -> usize {
+    usize::try_from(settings.num_levels).unwrap_or(1).clamp(1, 64)
+}
+
+/// Bytes of files. Sizes come from the MANIFEST, so the sum saturates.
+pub(crate) fn total_size_bytes(files: &[Arc<FileMetadata>]) -> u64 {
+    files.iter().fold(0, |sum, file| sum.saturating_add(file.size_bytes))
+}

@@ -1,0 +1,126 @@
+//! Opens an existing database: CURRENT, MANIFEST, versions.
+
+use super::family::FamilyToOpen;
+use super::manifest_reader::{ManifestReader, at};
+use super::remains::FIRST_MANIFEST;
+use super::replay::Replay;
+use super::{DEFAULT_COLUMN_FAMILY, Manifest, VersionSet, current};
+use arc_swap::ArcSwap;
+use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
+use ferrock_format::file_name;
+use ferrock_format::version_edit::VersionEdit;
+use ferrock_options::DbOptions;
+use ferrock_vfs::FileSystem;
+use parking_lot::Mutex;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// What the database is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoverMode {
+    /// Every column family of the MANIFEST must be named.
+    ReadWrite,
+    /// Nothing is ever written, and families that are not named are passed over.
+    ReadOnly,
+}
+
+/// Id, name and comparator name of every column family of a database. Needs no options.
+pub fn list_column_families(
+    file_system: &dyn FileSystem,
+    db_path: &Path,
+) -> Result<Vec<(u32, String, Option<String>)>> {
+    let mut replay = Replay::of_names();
+    replay_manifest(file_system, db_path, &mut replay)?;
+    Ok(replay.family_names())
+}
+
+fn replay_manifest(file_system: &dyn FileSystem, db_path: &Path, replay: &mut Replay) -> Result<FileNumber> {
+    let number = current::read_current(file_system, db_path)?;
+    let path = db_path.join(file_name::manifest(number));
+    let mut reader = ManifestReader::open(file_system, &path)?;
+    while let Some((offset, edits)) = reader.next_edits()? {
+        for edit in &edits {
+            replay.apply(edit).map_err(|error| {
+                // Options that do not fit are no fault of the file's.
+                if error.is_corruption() { at(error, reader.path(), offset) } else { error.in_file(reader.path()) }
+            })?;
+        }
+    }
+    Ok(number)
+}
+
+impl VersionSet {
+    /// Makes the files of a new database: a MANIFEST that says there is nothing, and CURRENT.
+    pub fn create(file_system: &dyn FileSystem, db_path: &Path, db_id: Option<&str>) -> Result<()> {
+        let number = FIRST_MANIFEST;
+        let edit = VersionEdit {
+            db_id: db_id.map(str::to_owned),
+            log_number: Some(FileNumber(0)),
+            next_file_number: Some(FileNumber(number.0 + 1)),
+            last_sequence: Some(SequenceNumber(0)),
+            ..VersionEdit::default()
+        };
+        let path = db_path.join(file_name::manifest(number));
+        let mut writer = super::ManifestWriter::create(file_system, &path)?;
+        let mut framed = Vec::new();
+        writer.encode(&edit.encode(), &mut framed);
+        writer.append_and_sync(&framed)?;
+        current::write_current(file_system, db_path, number)
+    }
+
+    /// Opens the database in `db_path`. Writes nothing; the first change will begin a new MANIFEST.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when families are not named (see [`RecoverMode`]), comparators differ or the tree has more
+    /// levels than the options; `Corruption`, naming file and offset, for everything that the MANIFEST must not say.
+    pub fn recover(
+        file_system: Arc<dyn FileSystem>,
+        db_path: &Path,
+        options: Arc<DbOptions>,
+        families: &[FamilyToOpen],
+        mode: RecoverMode,
+    ) -> Result<Self> {
+        if !families.iter().any(|family| family.name == DEFAULT_COLUMN_FAMILY) {
+            return Err(Error::invalid_argument("the column family \"default\" must be among those to open"));
+        }
+        // Twice: what an earlier family of the same name had must not meet the options of the one that lives.
+        let mut names = Replay::of_names();
+        replay_manifest(&*file_system, db_path, &mut names)?;
+        let mut replay = Replay::new(families, &names);
+        let manifest_number = replay_manifest(&*file_system, db_path, &mut replay)?;
+        let not_opened = replay.not_opened();
+        if mode == RecoverMode::ReadWrite && !not_opened.is_empty() {
+            return Err(Error::invalid_argument(format!("Column families not opened: {}", not_opened.join(", "))));
+        }
+        let manifest_path = db_path.join(file_name::manifest(manifest_number));
+        let mut replayed = replay.finish().map_err(|error| error.in_file(&manifest_path))?;
+        replayed.state.manifest_number = manifest_number;
+        let version_set = Self {
+            file_system,
+            db_path: db_path.to_path_buf(),
+            options: ArcSwap::new(options),
+            is_read_only: mode == RecoverMode::ReadOnly,
+            next_file_number: AtomicU64::new(replayed.next_file_number),
+            last_sequence: AtomicU64::new(replayed.last_sequence.0),
+            state: Mutex::new(replayed.state),
+            manifest: Mutex::new(Manifest::default()),
+        };
+        version_set.mark_file_number_used(manifest_number);
+        if mode == RecoverMode::ReadWrite {
+            version_set.mark_directory_used(db_path)?;
+        }
+        Ok(version_set)
+    }
+
+    /// Keeps every number of a file in `dir` from being given out: a file that was made before a crash and is not in the
+    /// MANIFEST must not be taken for, or overwritten by, a new one.
+    pub fn mark_directory_used(&self, dir: &Path) -> Result<()> {
+        for name in self.file_system.children(dir)? {
+            if let Some(parsed) = file_name::parse(&name).filter(|parsed| parsed.kind.uses_file_number()) {
+                self.mark_file_number_used(parsed.number);
+            }
+        }
+        Ok(())
+    }
+}

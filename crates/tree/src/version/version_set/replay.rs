@@ -1,0 +1,220 @@
+//! Replays the edits of a MANIFEST from the first to the last.
+
+use super::family::{Family, FamilyToOpen};
+use super::{DEFAULT_COLUMN_FAMILY, State};
+use crate::version::VersionBuilder;
+use ferrock_base::{Error, FileNumber, MAX_SEQUENCE_NUMBER, Result, SequenceNumber};
+use ferrock_format::file_name::MAX_FILE_NUMBER;
+use ferrock_format::version_edit::{ColumnFamilyChange, VersionEdit};
+use ferrock_options::ColumnFamilyOptions;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// A family as far as the MANIFEST was read.
+#[derive(Debug)]
+struct ReplayedFamily {
+    name: String,
+    comparator: Option<String>,
+    log_number: FileNumber,
+    full_history_ts_low: Option<Vec<u8>>,
+    persist_user_defined_timestamps: Option<bool>,
+    /// `None` for a family that is not being opened.
+    tree: Option<(Arc<ColumnFamilyOptions>, VersionBuilder)>,
+}
+
+/// What the edits so far amount to.
+#[derive(Debug)]
+pub(super) struct Replay {
+    /// By id: a name may have belonged to several families.
+    to_open: HashMap<u32, Arc<ColumnFamilyOptions>>,
+    families: BTreeMap<u32, ReplayedFamily>,
+    scalars: State,
+    has_log_number: bool,
+    next_file_number: Option<u64>,
+    last_sequence: Option<SequenceNumber>,
+    largest_log_number: u64,
+}
+
+/// What a whole MANIFEST amounts to.
+#[derive(Debug)]
+pub(super) struct ReplayedManifest {
+    pub(super) state: State,
+    pub(super) next_file_number: u64,
+    pub(super) last_sequence: SequenceNumber,
+}
+
+impl Replay {
+    /// Finds out which families there are.
+    pub(super) fn of_names() -> Self {
+        Self::by_id(HashMap::new())
+    }
+
+    /// Opens families; `names` has read the whole MANIFEST.
+    pub(super) fn new(to_open: &[FamilyToOpen], names: &Self) -> Self {
+        let wanted = |name: &str| to_open.iter().find(|family| family.name == name);
+        let live = names.families.iter();
+        Self::by_id(live.filter_map(|(&id, live)| Some((id, Arc::clone(&wanted(&live.name)?.options)))).collect())
+    }
+
+    fn by_id(to_open: HashMap<u32, Arc<ColumnFamilyOptions>>) -> Self {
+        let mut replay = Self {
+            to_open,
+            families: BTreeMap::new(),
+            scalars: State::default(),
+            has_log_number: false,
+            next_file_number: None,
+            last_sequence: None,
+            largest_log_number: 0,
+        };
+        // The default family exists without being added.
+        replay.add_family(0, DEFAULT_COLUMN_FAMILY.to_owned());
+        replay
+    }
+
+    fn add_family(&mut self, id: u32, name: String) {
+        let tree = self.to_open.get(&id).map(|options| {
+            let family = Family::new(id, String::new(), Arc::clone(options), FileNumber(0));
+            (Arc::clone(options), VersionBuilder::new(family.current))
+        });
+        let replayed = ReplayedFamily {
+            name,
+            comparator: None,
+            log_number: FileNumber(0),
+            full_history_ts_low: None,
+            persist_user_defined_timestamps: None,
+            tree,
+        };
+        self.families.insert(id, replayed);
+    }
+
+    pub(super) fn apply(&mut self, edit: &VersionEdit) -> Result<()> {
+        let id = edit.column_family;
+        match &edit.column_family_change {
+            Some(ColumnFamilyChange::Add(name)) => {
+                if name.is_empty() {
+                    return Err(Error::corruption("a column family is added without a name"));
+                }
+                if self.families.contains_key(&id) {
+                    return Err(Error::corruption(format!("column family {id} ({name}) is added twice")));
+                }
+                self.scalars.max_column_family = self.scalars.max_column_family.max(id);
+                self.add_family(id, name.clone());
+            }
+            Some(ColumnFamilyChange::Drop) => {
+                let dropped = if id == 0 { None } else { self.families.remove(&id) };
+                dropped
+                    .ok_or_else(|| Error::corruption(format!("column family {id} is dropped, but does not exist")))?;
+            }
+            None => {}
+        }
+        if edit.column_family_change != Some(ColumnFamilyChange::Drop) {
+            let family = self
+                .families
+                .get_mut(&id)
+                .ok_or_else(|| Error::corruption(format!("an edit for column family {id}, which does not exist")))?;
+            family.apply(edit)?;
+        }
+        self.apply_scalars(edit)
+    }
+
+    fn apply_scalars(&mut self, edit: &VersionEdit) -> Result<()> {
+        for (number, what) in [
+            (edit.next_file_number, "next file number"),
+            (edit.log_number, "log number"),
+            (edit.prev_log_number, "previous log number"),
+            (edit.min_log_number_to_keep, "minimum log number to keep"),
+        ] {
+            if let Some(number) = number.filter(|number| number.0 > MAX_FILE_NUMBER) {
+                return Err(Error::corruption(format!("{what} {number} is not a file number")));
+            }
+        }
+        if let Some(sequence) = edit.last_sequence {
+            if sequence > MAX_SEQUENCE_NUMBER {
+                return Err(Error::corruption(format!("last sequence {sequence} has more than 56 bits")));
+            }
+            self.last_sequence = self.last_sequence.max(Some(sequence));
+        }
+        if let Some(number) = edit.next_file_number {
+            self.next_file_number = Some(number.0);
+        }
+        self.has_log_number |= edit.log_number.is_some();
+        let logs = [edit.log_number, edit.prev_log_number].into_iter().flatten();
+        self.largest_log_number = logs.fold(self.largest_log_number, |largest, number| largest.max(number.0));
+        self.scalars.apply_scalars(edit);
+        Ok(())
+    }
+
+    /// Id, name and comparator of every family.
+    pub(super) fn family_names(&self) -> Vec<(u32, String, Option<String>)> {
+        self.families.iter().map(|(&id, family)| (id, family.name.clone(), family.comparator.clone())).collect()
+    }
+
+    /// Families that are in the MANIFEST and not to be opened.
+    pub(super) fn not_opened(&self) -> Vec<&str> {
+        let not_opened = self.families.values().filter(|family| family.tree.is_none());
+        not_opened.map(|family| family.name.as_str()).collect()
+    }
+
+    /// The end of the MANIFEST: everything that must be there is there, and every tree is in order.
+    pub(super) fn finish(mut self) -> Result<ReplayedManifest> {
+        let missing = |what: &str| Error::corruption(format!("no {what} entry in MANIFEST"));
+        let next_file_number = self.next_file_number.ok_or_else(|| missing("meta-nextfile"))?;
+        let last_sequence = self.last_sequence.ok_or_else(|| missing("last-sequence-number"))?;
+        if !self.has_log_number {
+            return Err(missing("log_file_number"));
+        }
+        for (id, replayed) in std::mem::take(&mut self.families) {
+            let name = replayed.name.clone();
+            if let Some(family) =
+                replayed.finish(id).map_err(|error| error.context(&format!("column family {name}")))?
+            {
+                self.scalars.track(&family.current);
+                self.scalars.families.insert(id, family);
+            }
+        }
+        let next_file_number = next_file_number.max(self.largest_log_number) + 1;
+        Ok(ReplayedManifest { state: self.scalars, next_file_number, last_sequence })
+    }
+}
+
+impl ReplayedFamily {
+    fn apply(&mut self, edit: &VersionEdit) -> Result<()> {
+        if let Some(comparator) = &edit.comparator {
+            if let Some((options, _)) = &self.tree
+                && options.comparator.name() != comparator
+            {
+                return Err(Error::invalid_argument(format!(
+                    "{}: does not match existing comparator {comparator} (column family {})",
+                    options.comparator.name(),
+                    self.name
+                )));
+            }
+            self.comparator = Some(comparator.clone());
+        }
+        if let Some(number) = edit.log_number {
+            self.log_number = self.log_number.max(number);
+        }
+        if let Some(timestamp) = &edit.full_history_ts_low {
+            self.full_history_ts_low = Some(timestamp.clone());
+        }
+        if edit.persist_user_defined_timestamps.is_some() {
+            self.persist_user_defined_timestamps = edit.persist_user_defined_timestamps;
+        }
+        match &mut self.tree {
+            // An edit that tracks WALs is not looked at for files; RocksDB does not either.
+            Some((_, builder)) if !edit.is_wal_manipulation() => builder.apply(edit),
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(self, id: u32) -> Result<Option<Family>> {
+        let Some((options, builder)) = self.tree else { return Ok(None) };
+        let version = builder.build_recovered(&options)?;
+        let mut family = Family::new(id, self.name, options, self.log_number);
+        family.current = Arc::new(version);
+        family.full_history_ts_low = self.full_history_ts_low;
+        family.persist_user_defined_timestamps = self.persist_user_defined_timestamps;
+        family.raise_epoch_number(family.current.files().filter_map(|(_, file)| file.epoch_number).max());
+        Ok(Some(family))
+    }
+}

@@ -1,0 +1,472 @@
+//! A table: a column family whose keys and values are rows of a schema.
+
+use super::batch::{Batch, Scratch};
+use super::query::Query;
+use super::row::{ColumnKey, Row};
+use super::schema::Schema;
+use super::tuple::{KeyTuple, RowRange};
+use ferrock_base::hash::hash128;
+use ferrock_base::{Error, Result};
+use ferrock_engine::ColumnFamily;
+use ferrock_engine::Db;
+use ferrock_engine::options::{ReadOptions, WriteOptions};
+use ferrock_engine::{Comparator, WriteBatch};
+use ferrock_format::wide::{
+    Column, Component, KeyColumn, MAX_KEY_BYTES, SCHEMA_KEY, SchemaRecord, ValueRef, successor_into,
+};
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// What handles of a table share.
+pub(super) struct Core {
+    pub(super) db: Db,
+    pub(super) family: ColumnFamily,
+    pub(super) schema: Schema,
+    /// Those of the partition, then those of the clustering.
+    pub(super) components: Vec<Component>,
+    pub(super) partition_count: usize,
+    /// Tells tokens of other tables apart.
+    pub(super) fingerprint: u64,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Runs with buffers that the thread has for this.
+#[inline]
+fn with_scratch<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
+    SCRATCH.with(|scratch| match scratch.try_borrow_mut() {
+        Ok(mut scratch) => {
+            let result = work(&mut scratch);
+            scratch.let_go_of_large();
+            result
+        }
+        // A caller's own `KeyTuple` that writes while it is asked for its values.
+        Err(_) => work(&mut Scratch::default()),
+    })
+}
+
+impl Core {
+    pub(super) fn partition_components(&self) -> &[Component] {
+        &self.components[..self.partition_count]
+    }
+
+    pub(super) fn clustering_components(&self) -> &[Component] {
+        &self.components[self.partition_count..]
+    }
+
+    pub(super) fn key_columns(&self) -> impl Iterator<Item = &KeyColumn> {
+        self.schema.partition().iter().chain(self.schema.clustering())
+    }
+
+    /// An error that names the table.
+    #[cold]
+    pub(super) fn wrong(&self, what: &str) -> Error {
+        Error::invalid_argument(format!("table {}: {what}", self.family.name()))
+    }
+
+    #[cold]
+    fn wrong_component(&self, at: usize, error: &Error) -> Error {
+        let name = self.key_columns().nth(at).map_or("?", |column| &column.name);
+        self.wrong(&format!("component {name:?}: {}", error.message()))
+    }
+
+    #[cold]
+    fn wrong_count(&self, got: usize, from: usize, to: usize) -> Error {
+        let names: Vec<&str> = self.key_columns().skip(from).take(to - from).map(|column| &column.name[..]).collect();
+        self.wrong(&format!("{got} values for the components ({})", names.join(", ")))
+    }
+
+    /// Appends values of the components from `from` on and before `to`; how many there were.
+    #[inline]
+    fn encode_components(
+        &self,
+        values: &impl KeyTuple,
+        (from, to): (usize, usize),
+        out: &mut Vec<u8>,
+    ) -> Result<usize> {
+        let mut at = from;
+        values.each(&mut |value| {
+            match self.components[..to].get(at) {
+                Some(component) => {
+                    component.encode(value, out).map_err(|error| self.wrong_component(at, &error))?;
+                }
+                None => return Err(self.wrong_count(at + 1 - from, from, to)),
+            }
+            at += 1;
+            Ok(())
+        })?;
+        Ok(at - from)
+    }
+
+    /// Appends the values of all components from `from` on and before `to`.
+    #[inline]
+    fn encode_whole(&self, values: &impl KeyTuple, from: usize, to: usize, out: &mut Vec<u8>) -> Result<()> {
+        let count = self.encode_components(values, (from, to), out)?;
+        if count != to - from {
+            return Err(self.wrong_count(count, from, to));
+        }
+        if out.len() > MAX_KEY_BYTES {
+            return Err(self.wrong(&format!("a key of {} bytes, the limit is {MAX_KEY_BYTES}", out.len())));
+        }
+        Ok(())
+    }
+
+    /// The key of a row, into `out`.
+    #[inline]
+    pub(super) fn encode_key(
+        &self,
+        partition: &impl KeyTuple,
+        clustering: &impl KeyTuple,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        out.clear();
+        self.encode_whole(partition, 0, self.partition_count, out)?;
+        self.encode_whole(clustering, self.partition_count, self.components.len(), out)
+    }
+
+    pub(super) fn encode_partition(&self, partition: &impl KeyTuple, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        self.encode_whole(partition, 0, self.partition_count, out)
+    }
+
+    /// The keys that begin with `prefix`, which is that of the components before `from`, and go on with a range of the others:
+    /// the first of them, and the first behind, if one can be.
+    pub(super) fn bounds_of(
+        &self,
+        prefix: &[u8],
+        from: usize,
+        range: &impl RowRange,
+    ) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
+        let to = self.components.len();
+        // The key of an end, and whether it is that of a single row.
+        let key_of = |values: &_| -> Result<(Vec<u8>, bool)> {
+            let mut key = prefix.to_vec();
+            let count = self.encode_components(values, (from, to), &mut key)?;
+            if key.len() > MAX_KEY_BYTES {
+                return Err(self.wrong(&format!("a bound of {} bytes, the limit is {MAX_KEY_BYTES}", key.len())));
+            }
+            Ok((key, count == to - from))
+        };
+        let behind = |(mut key, is_row): (Vec<u8>, bool)| {
+            if is_row {
+                key.push(0);
+                return Some(key);
+            }
+            let mut successor = Vec::new();
+            successor_into(&key, &mut successor);
+            (!successor.is_empty()).then_some(successor)
+        };
+        let lower = match range.start() {
+            Bound::Unbounded => Some(prefix.to_vec()),
+            Bound::Included(values) => Some(key_of(values)?.0),
+            Bound::Excluded(values) => behind(key_of(values)?),
+        };
+        let upper = match range.end() {
+            Bound::Unbounded => behind((prefix.to_vec(), false)),
+            Bound::Included(values) => behind(key_of(values)?),
+            Bound::Excluded(values) => Some(key_of(values)?.0),
+        };
+        match lower {
+            Some(lower) => Ok((lower, upper)),
+            // Behind all that can be.
+            None => Ok((vec![0xff; MAX_KEY_BYTES + 1], Some(prefix.to_vec()))),
+        }
+    }
+
+    /// A value as its column has it.
+    #[inline]
+    pub(super) fn checked<'v>(&self, column: &Column, value: ValueRef<'v>) -> Result<ValueRef<'v>> {
+        if value.column_type() == column.column_type {
+            return Ok(value);
+        }
+        value.coerced(column.column_type).ok_or_else(|| {
+            self.wrong(&format!("column {:?}: {value:?} is no value of the type {}", column.name, column.column_type))
+        })
+    }
+}
+
+/// A table of wide partitions: the rows of a [`Schema`] in a column family of their own. Cheap to clone, `Send` and `Sync`;
+/// keeps the database open.
+#[derive(Clone)]
+pub struct Table {
+    core: Arc<Core>,
+    write_options: WriteOptions,
+    read_options: ReadOptions,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("family", &self.core.family).field("schema", &self.core.schema).finish()
+    }
+}
+
+impl Table {
+    /// Opens the table in a column family. An empty family becomes one of this schema; columns that an existing one has not
+    /// yet are added.
+    ///
+    /// # Errors
+    /// `Invalid argument` when the family's comparator is not `leveldb.BytewiseComparator`, its prefix extractor not that of the
+    /// schema (open the database with [`Schema::column_family_options`] or [`Db::open_with_latest_options`]), when it has keys
+    /// but no schema, or another schema.
+    pub fn open(db: &Db, family: &ColumnFamily, schema: Schema) -> Result<Self> {
+        schema.record().check()?;
+        let wanted = schema.prefix_extractor();
+        let options = family.options();
+        if options.prefix_extractor.as_ref() != Some(&wanted) {
+            let own = options.prefix_extractor.as_ref().map_or_else(|| "nullptr".to_owned(), |own| own.name());
+            return Err(Error::invalid_argument(format!(
+                "table {}: its prefix_extractor is {own}, not {}; open the family with Schema::column_family_options",
+                family.name(),
+                wanted.name()
+            )));
+        }
+        let record = match stored_schema(db, family)? {
+            Some(stored) => {
+                let merged = schema.added_to(&stored).map_err(|error| {
+                    Error::invalid_argument(format!("table {}: {}", family.name(), error.message()))
+                })?;
+                if merged != stored {
+                    db.put_cf(family, SCHEMA_KEY, &merged.encode(), &WriteOptions::synced())?;
+                }
+                merged
+            }
+            None => {
+                check_empty(db, family)?;
+                db.put_cf(family, SCHEMA_KEY, &schema.record().encode(), &WriteOptions::synced())?;
+                schema.record().clone()
+            }
+        };
+        Self::attach(db, family, Schema::from_record(record))
+    }
+
+    /// Opens the table in the family of a name, which is created with [`Schema::column_family_options`] when there is none.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`Db::create_column_family`].
+    pub fn open_or_create(db: &Db, name: &str, schema: Schema) -> Result<Self> {
+        schema.record().check()?;
+        let family = match db.column_family(name) {
+            Some(family) => family,
+            None => db.create_column_family(name, schema.column_family_options())?,
+        };
+        Self::open(db, &family, schema)
+    }
+
+    /// Opens the table that a family has, with the schema that it was written with.
+    ///
+    /// # Errors
+    /// `Not found` when the family has none; as [`open`](Self::open).
+    pub fn open_existing(db: &Db, family: &ColumnFamily) -> Result<Self> {
+        let stored = stored_schema(db, family)?.ok_or_else(|| {
+            let message = format!("column family {} has no schema record: it is no wide table", family.name());
+            Error::new(ferrock_base::ErrorKind::NotFound, message)
+        })?;
+        Self::open(db, family, Schema::from_record(stored))
+    }
+
+    /// Takes a family for a table of this schema without looking: no schema record is read or written, any prefix extractor is
+    /// taken. For families that another program fills with such keys; what does not fit the schema is found out row by row.
+    ///
+    /// # Errors
+    /// `Invalid argument` for a schema that cannot be, and a comparator other than `leveldb.BytewiseComparator`.
+    pub fn attach(db: &Db, family: &ColumnFamily, schema: Schema) -> Result<Self> {
+        schema.record().check()?;
+        if !matches!(family.comparator(), Comparator::Bytewise) {
+            let (name, comparator) = (family.name(), family.comparator().name());
+            return Err(Error::invalid_argument(format!(
+                "table {name}: its comparator is {comparator}; keys of wide tables are in the order of \
+                 leveldb.BytewiseComparator"
+            )));
+        }
+        let components: Vec<Component> =
+            schema.partition().iter().chain(schema.clustering()).map(|column| column.component).collect();
+        let mut identity = family.name().as_bytes().to_vec();
+        identity.push(0);
+        schema.record().encode_key_part(&mut identity);
+        let core = Core {
+            db: db.clone(),
+            family: family.clone(),
+            components,
+            partition_count: schema.partition().len(),
+            fingerprint: hash128(&identity, 0).0,
+            schema,
+        };
+        Ok(Self { core: Arc::new(core), write_options: WriteOptions::default(), read_options: ReadOptions::default() })
+    }
+
+    /// A handle that writes with these options.
+    #[must_use]
+    pub fn with_write_options(&self, options: WriteOptions) -> Self {
+        Self { write_options: options, ..self.clone() }
+    }
+
+    /// A handle that reads with these options: at a snapshot, say. Bounds, limit hint and what that spares are those
+    /// of each query, not these.
+    #[must_use]
+    pub fn with_read_options(&self, options: ReadOptions) -> Self {
+        Self { read_options: options, ..self.clone() }
+    }
+
+    /// The schema: that of the caller and whatever columns the table had besides.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.core.schema
+    }
+
+    /// Its column family.
+    #[must_use]
+    pub fn family(&self) -> &ColumnFamily {
+        &self.core.family
+    }
+
+    pub(super) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    pub(super) fn read_options(&self) -> &ReadOptions {
+        &self.read_options
+    }
+
+    /// Writes a row, whole: one that is there is replaced, with all its columns. Columns are given by id or by name; by id and in
+    /// the order of ids is fastest. What is not given has no value.
+    ///
+    /// **Cost:** no read; a `put` of key and row, and at most 0.15 times its instructions for encoding them.
+    ///
+    /// # Errors
+    /// `Invalid argument` naming the component or column that does not fit; as [`Db::write`].
+    #[inline]
+    pub fn insert<K: ColumnKey>(
+        &self,
+        partition: impl KeyTuple,
+        clustering: impl KeyTuple,
+        columns: &[(K, ValueRef<'_>)],
+    ) -> Result<()> {
+        let core = &*self.core;
+        let batch = with_scratch(|scratch| {
+            core.encode_key(&partition, &clustering, &mut scratch.key)?;
+            scratch.encode_row(core, columns)?;
+            let mut batch = WriteBatch::with_capacity(scratch.key.len() + scratch.row.len() + 20);
+            batch.put_cf(core.family.id(), &scratch.key, &scratch.row).map(|()| batch)
+        })?;
+        core.db.write(batch, &self.write_options)
+    }
+
+    /// Removes a row, if it is there.
+    ///
+    /// **Cost:** no read; a tombstone.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn delete_row(&self, partition: impl KeyTuple, clustering: impl KeyTuple) -> Result<()> {
+        let mut batch = Batch::new();
+        batch.delete_row(self, partition, clustering)?;
+        self.write(batch)
+    }
+
+    /// Removes the rows of a range of a partition.
+    ///
+    /// **Cost:** no read; one range tombstone, however many rows there are.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn delete_rows(&self, partition: impl KeyTuple, range: impl RowRange) -> Result<()> {
+        let mut batch = Batch::new();
+        batch.delete_rows(self, partition, range)?;
+        self.write(batch)
+    }
+
+    /// Removes all rows of a partition.
+    ///
+    /// **Cost:** no read; one range tombstone.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn delete_partition(&self, partition: impl KeyTuple) -> Result<()> {
+        self.delete_rows(partition, ..)
+    }
+
+    /// Writes a batch; it may be of several tables of the database.
+    ///
+    /// # Errors
+    /// As [`Db::write`].
+    pub fn write(&self, batch: Batch) -> Result<()> {
+        if batch.count() == 0 {
+            return Ok(());
+        }
+        self.core.db.write(batch.into_write_batch(), &self.write_options)
+    }
+
+    /// A row.
+    ///
+    /// **Cost:** one read of its block (1 KiB before compression), none when the block is in the cache. None for an absent
+    /// partition, up to the filter's false positives (1 %), and for an absent row that lies between two blocks.
+    ///
+    /// # Errors
+    /// `Invalid argument` naming the component that does not fit; as [`Db::get_cf`].
+    pub fn get(&self, partition: impl KeyTuple, clustering: impl KeyTuple) -> Result<Option<Row>> {
+        let core = &self.core;
+        let mut key = Vec::new();
+        core.encode_key(&partition, &clustering, &mut key)?;
+        let value = core.db.get_cf(&core.family, &self.read_options, &key)?;
+        Ok(value.map(|value| Row { core: Arc::clone(core), key, value }))
+    }
+
+    /// Many rows, in the order of `keys`: partition and clustering of each.
+    ///
+    /// **Cost:** as [`get`](Self::get), and what they have to wait for is read together.
+    ///
+    /// # Errors
+    /// Each by itself, as [`get`](Self::get).
+    #[must_use]
+    pub fn get_many<P: KeyTuple, C: KeyTuple>(&self, keys: &[(P, C)]) -> Vec<Result<Option<Row>>> {
+        let core = &self.core;
+        let encode = |(partition, clustering): &(P, C)| {
+            let mut key = Vec::new();
+            core.encode_key(partition, clustering, &mut key).map(|()| key)
+        };
+        let encoded: Vec<Result<Vec<u8>>> = keys.iter().map(encode).collect();
+        let good: Vec<&[u8]> = encoded.iter().flatten().map(|key| &key[..]).collect();
+        let mut values = core.db.multi_get_cf(&core.family, &self.read_options, &good).into_iter();
+        let row = |key: Result<Vec<u8>>| {
+            let key = key?;
+            let value = values.next().unwrap_or(Ok(None))?;
+            Ok(value.map(|value| Row { core: Arc::clone(core), key, value }))
+        };
+        encoded.into_iter().map(row).collect()
+    }
+
+    /// A query of rows of one partition.
+    pub fn partition(&self, partition: impl KeyTuple) -> Query<'_> {
+        let mut prefix = Vec::new();
+        let error = self.core.encode_partition(&partition, &mut prefix).err();
+        Query::new(self, prefix, self.core.partition_count, error)
+    }
+
+    /// A query of rows of many partitions. Its ranges are of partition components, or of all components.
+    pub fn scan(&self) -> Query<'_> {
+        Query::new(self, Vec::new(), 0, None)
+    }
+}
+
+fn stored_schema(db: &Db, family: &ColumnFamily) -> Result<Option<SchemaRecord>> {
+    let Some(value) = db.get_cf(family, &ReadOptions::default(), SCHEMA_KEY)? else { return Ok(None) };
+    SchemaRecord::decode(&value).map(Some).map_err(|error| error.context(&format!("column family {}", family.name())))
+}
+
+fn check_empty(db: &Db, family: &ColumnFamily) -> Result<()> {
+    let mut iter = db.iter_cf(family, &ReadOptions { limit_hint: 1, ..ReadOptions::default() });
+    iter.seek_to_first();
+    iter.status()?;
+    if iter.valid() {
+        return Err(Error::invalid_argument(format!(
+            "column family {} has keys, but no schema record: it is no wide table; give the table a family of its own, or \
+             attach to this one if its keys are rows",
+            family.name()
+        )));
+    }
+    Ok(())
+}
