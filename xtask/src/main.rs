@@ -7,8 +7,10 @@
     reason = "a tool for developers: it owns no database, and reads the clock and the tree as they are"
 )]
 
+mod arrows;
 mod build_time;
 mod fuzz;
+mod imports;
 mod licence;
 mod pure_rust;
 mod run;
@@ -126,8 +128,9 @@ const TASKS: &[Task] = &[
         arguments: "[--write]",
         what: "rules of the tree that no other tool knows",
         more: "No file over 800 lines, a header comment in every module, no paths of somebody's machine, nothing left to\n\
-               do later, unsafe code only where docs/unsafe.md lists it with the right count. --write brings the counts\n\
-               of docs/unsafe.md up to date; read what it changed.",
+               do later, unsafe code only where docs/unsafe.md lists it with the right count. Crates use each other as the table\n\
+               of docs/architecture.md has it; files use each other in no circle but parent and child, and but for what\n\
+               xtask/backward_uses.txt lists. --write brings both lists up to date; read what it changed.",
         run: tree_check::run,
     },
     Task {

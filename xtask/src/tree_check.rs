@@ -1,12 +1,15 @@
 //! Rules of the tree that no other tool knows. See [`run`] for the list.
 
-use crate::Outcome;
 use crate::run::{command, output};
 use crate::unsafe_list::{Listed, count_unsafe, parse_table, replace_table};
+use crate::{Outcome, arrows, imports};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 const MAX_LINES: usize = 800;
 const UNSAFE_PAGE: &str = "docs/unsafe.md";
+/// Uses that close a circle of files and are still to be undone, one in a line. It only ever gets shorter.
+const BACKWARD_USES: &str = "xtask/backward_uses.txt";
 
 /// Where unsafe code may be at all (architecture rule 9).
 const UNSAFE_CRATES: &[&str] = &["base", "memtable", "cache", "vfs", "format", "table", "capi"];
@@ -47,7 +50,10 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
             check_shape(file, &mut problems);
         }
     }
-    check_unsafe(&files, arguments.iter().any(|word| word == "--write"), &mut problems)?;
+    let writes = arguments.iter().any(|word| word == "--write");
+    check_unsafe(&files, writes, &mut problems)?;
+    arrows::check(&mut problems)?;
+    check_circles(writes, &mut problems)?;
     if problems.is_empty() {
         println!("tree-check: {} text files are in order", files.len());
         return Ok(());
@@ -131,6 +137,43 @@ fn check_unsafe(files: &[File], write: bool, problems: &mut Vec<String>) -> Outc
         problems.push(format!("{path}: listed in {UNSAFE_PAGE}, has no unsafe code"));
     }
     Ok(())
+}
+
+/// Circles of files: no use may close one but those that `BACKWARD_USES` lists, which are left from earlier.
+fn check_circles(write: bool, problems: &mut Vec<String>) -> Outcome {
+    let known = if write { String::new() } else { read(BACKWARD_USES)? };
+    let mut to_undo = Vec::new();
+    for source in sources()? {
+        let circles = imports::Circles::of(&source, &known)?;
+        problems
+            .extend(circles.gone.iter().map(|line| format!("{BACKWARD_USES}: {line}: there is no such use any more")));
+        if write {
+            to_undo.extend(circles.into_backward_uses());
+            continue;
+        }
+        problems.extend(circles.all().iter().map(|files| format!("files that use each other: {}", files.join(" -> "))));
+    }
+    problems.dedup();
+    if write {
+        to_undo.sort();
+        return std::fs::write(BACKWARD_USES, to_undo.join("\n") + "\n")
+            .map_err(|error| format!("{BACKWARD_USES}: {error}"));
+    }
+    Ok(())
+}
+
+/// The folders with the sources of libraries, and of the one binary that has a folder of its own.
+fn sources() -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir("crates").map_err(|error| format!("crates: {error}"))?;
+    let crates = entries.filter_map(Result::ok).map(|entry| entry.path().join("src"));
+    let mut sources: Vec<PathBuf> = crates.flat_map(|source| [source.join("db_bench"), source]).collect();
+    sources.retain(|source| source.join("lib.rs").exists() || source.join("main.rs").exists());
+    sources.sort();
+    Ok(sources)
+}
+
+fn read(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))
 }
 
 /// The first sentence of a module's header.
