@@ -38,6 +38,7 @@ fn bring<T: PartialEq + Display>(
 
 impl DbOptions {
     /// Brings options into their bounds.
+    #[doc(hidden)]
     pub fn adjust(&mut self) -> Vec<Adjustment> {
         self.settings.bring_into_bounds()
     }
@@ -46,6 +47,7 @@ impl DbOptions {
 impl ColumnFamilyOptions {
     /// Brings options to what a family is opened with: [adjusted](Self::adjust), and without a 0 that stands for what
     /// follows from the others.
+    #[doc(hidden)]
     pub fn settle(&mut self) -> Vec<Adjustment> {
         let adjusted = self.adjust();
         let s = &mut self.settings;
@@ -64,6 +66,7 @@ impl ColumnFamilyOptions {
 
     /// As [`settle`](Self::settle), with what the options of the database say: where tables lie. As in RocksDB the targets
     /// of levels are not dynamic with more than one directory.
+    #[doc(hidden)]
     pub fn settle_in(&mut self, db: &DbOptions) -> Vec<Adjustment> {
         let mut adjusted = self.settle();
         if self.cf_paths.is_empty() {

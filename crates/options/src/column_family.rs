@@ -159,6 +159,7 @@ impl ColumnFamilySettings {
     /// What stands for the style. A universal family is compacted by levels until its own rules are built: RocksDB reads
     /// every level as a sorted run and goes on from there. With one level it keeps that: RocksDB refuses more than
     /// `num_levels`. A FIFO family is left as it is: tables merged into one would be dropped at once.
+    #[doc(hidden)]
     pub fn compaction_shape(&self) -> CompactionShape {
         match self.compaction_style {
             CompactionStyle::Level => CompactionShape::Levels,
@@ -274,6 +275,7 @@ pub struct ColumnFamilyOptions {
     /// RocksDB's options that have no meaning here (yet), as an OPTIONS file had them.
     pub passthrough: Passthrough,
     /// Read from an OPTIONS file: what cannot be written is replaced by its nearest form instead of refused.
+    #[doc(hidden)]
     pub is_from_file: bool,
 }
 
@@ -334,6 +336,7 @@ impl ColumnFamilyOptions {
 
     /// Values that ask for something that is not built: refused when a caller sets them, noted when a file has them.
     #[must_use]
+    #[doc(hidden)]
     pub fn unsupported(&self) -> Vec<String> {
         let mut all: Vec<String> = self.table.unsupported_for_writing().iter().map(ToString::to_string).collect();
         if matches!(self.settings.compaction_style, CompactionStyle::Universal | CompactionStyle::Fifo) {
@@ -374,6 +377,7 @@ impl ColumnFamilyOptions {
 
     /// Compression of a table written to `level`. `base_level` is the first level below 0 that holds data.
     #[must_use]
+    #[doc(hidden)]
     pub fn compression_for(
         &self,
         level: usize,

@@ -31,11 +31,13 @@ pub struct Components {
 
 impl Components {
     /// The clock, or the system's.
+    #[doc(hidden)]
     pub fn clock(&self) -> Arc<dyn Clock> {
         self.clock.clone().unwrap_or_else(SystemClock::shared)
     }
 
     /// What starts threads, or the standard library's.
+    #[doc(hidden)]
     pub fn spawner(&self) -> Arc<dyn Spawner> {
         self.spawner.clone().unwrap_or_else(StdSpawner::shared)
     }

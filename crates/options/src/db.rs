@@ -166,6 +166,7 @@ impl DbOptions {
 
     /// Bytes of LOG after which a new one is begun.
     #[must_use]
+    #[doc(hidden)]
     pub fn info_log_limit_bytes(&self) -> u64 {
         if self.max_log_file_size == 0 { 64 << 20 } else { self.max_log_file_size }
     }

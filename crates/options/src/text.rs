@@ -110,6 +110,7 @@ impl From<NotMutable<'_>> for Error {
 
 impl DbOptions {
     /// Sets an option that may change while the database is open from its text.
+    #[doc(hidden)]
     pub fn set_mutable(&mut self, name: &str, value: &str) -> Result<()> {
         match DbSettings::TABLE.iter().find(|info| info.name == name) {
             Some(info) if !info.flags.is_mutable => Err(NotMutable::Fixed(name).into()),
@@ -123,6 +124,7 @@ impl DbOptions {
 
 impl ColumnFamilyOptions {
     /// Sets an option of the family or of its tables that may change while the database is open from its text.
+    #[doc(hidden)]
     pub fn set_mutable(&mut self, name: &str, value: &str) -> Result<()> {
         if name == "block_based_table_factory" {
             return parse_struct(value)?

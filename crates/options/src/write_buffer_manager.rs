@@ -108,6 +108,7 @@ impl WriteBufferManager {
     }
 
     /// True when a memtable should be flushed. While more than half is being flushed already, more would not help.
+    #[doc(hidden)]
     pub fn should_flush(&self) -> bool {
         let (size, active) = (self.buffer_size(), self.mutable_memtable_memory_usage());
         size > 0 && (active > size / 8 * 7 || (self.memory_usage() >= size && active >= size / 2))
@@ -116,17 +117,20 @@ impl WriteBufferManager {
     /// What a memtable must hold for its flush to be worth a table: a sixteenth of the size, and less and less when the
     /// size is passed, down to nothing at twice the size. So databases that write little beside one that holds most of the
     /// size and is idle do not flush every entry by itself, and all together still stay below twice the size.
+    #[doc(hidden)]
     pub fn worthwhile_bytes(&self) -> usize {
         let size = self.buffer_size();
         size.saturating_mul(2).saturating_sub(self.memory_usage()).min(size) / 16
     }
 
     /// True when writes are to wait.
+    #[doc(hidden)]
     pub fn should_stall(&self) -> bool {
         self.allow_stall.load(Ordering::Relaxed) && self.enabled() && self.memory_usage() >= self.buffer_size()
     }
 
     /// Waits for memory to be freed, for a while.
+    #[doc(hidden)]
     pub fn wait_for_room(&self, limit: Duration) {
         let mut guard = self.waiting.lock();
         if self.should_stall() {

@@ -36,17 +36,22 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// `Struct.field` of every public field of every public options struct at the top of a source file.
+/// `Struct.field` of every public field of every public options struct at the top of a source file, but for the hidden ones,
+/// which only our own crates set.
 fn public_fields(source: &str) -> Vec<String> {
     let mut fields = Vec::new();
     let mut within = None;
+    let mut is_hidden = false;
     for line in source.lines() {
+        let was_hidden = std::mem::replace(&mut is_hidden, line.trim() == "#[doc(hidden)]");
         if let Some(rest) = line.strip_prefix("pub struct ") {
             let is_wanted = |name: &&str| ENDINGS.iter().any(|ending| name.ends_with(ending));
             within = rest.strip_suffix(" {").filter(is_wanted);
         } else if line == "}" {
             within = None;
-        } else if let (Some(name), Some(rest)) = (within, line.strip_prefix("    pub ")) {
+        } else if let (Some(name), Some(rest)) = (within, line.strip_prefix("    pub "))
+            && !was_hidden
+        {
             fields.push(format!("{name}.{}", rest.split_once(':').unwrap().0));
         }
     }
@@ -112,7 +117,7 @@ fn options_structs_are_found_in_the_source() {
     ] {
         assert!(fields.iter().any(|field| field == known), "{known}: {fields:?}");
     }
-    let source = "pub struct OneOptions {\n    /// Text.\n    pub a: u32,\n    pub(crate) b: u32,\n}\n\nfn f() {\n    pub c: u8\n}\n\npub struct Other {\n    pub d: u8,\n}\n";
+    let source = "pub struct OneOptions {\n    /// Text.\n    pub a: u32,\n    #[doc(hidden)]\n    pub h: u32,\n    pub(crate) b: u32,\n}\n\nfn f() {\n    pub c: u8\n}\n\npub struct Other {\n    pub d: u8,\n}\n";
     assert_eq!(public_fields(source), ["OneOptions.a"]);
 }
 
