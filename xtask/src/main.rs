@@ -92,7 +92,8 @@ const TASKS: &[Task] = &[
         what: "random databases, read in every way that there is",
         more: "Default 1000. Get, multi_get, iterators both ways with bounds, prefixes and limits, scans of many ranges, the\n\
                same as futures, on threads that end at once; over caches that hold nothing, orders that take different bytes\n\
-               for equal, and versions of one key in many files; then a fourth as many databases of wide tables. In release\n\
+               for equal, and versions of one key in many files; as many for scans with a limit over index partitions that stay\n\
+               nowhere; then a fourth as many databases of wide tables. In release\n\
                mode, or with `asan` under AddressSanitizer (nightly). A failure names its seed: FERROCK_MODEL_SEED=n repeats it.",
         run: tasks::model_reads,
     },

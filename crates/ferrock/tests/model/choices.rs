@@ -245,6 +245,47 @@ pub const READ_FAMILY: &[&str] = &[
     "use_delta_encoding=false",
 ];
 
+/// Caches from which index partitions are gone when they are wanted again, at once or where a read does not fill them.
+pub const STARVED_DATABASE: &[&str] = &[
+    "cache=0",
+    "cache=0",
+    "cache=0,strict",
+    "famine=500",
+    "famine=2000",
+    "famine=5000",
+    "famine=10000",
+    "cache=1",
+    "cache=700",
+    "cache=2000,strict",
+    "cache=32000000",
+    "cache=32000000",
+];
+
+/// How index partitions and blocks are cut, beside [`PARTITIONED`] and over it.
+pub const STARVED_INDEX: &[&str] = &[
+    "metadata_block_size=1",
+    "metadata_block_size=1",
+    "metadata_block_size=300",
+    "block_size=64",
+    "block_size=200",
+    "flush_block_policy_factory=FlushBlockBySizePolicyFactory",
+    "index_shortening=kNoShortening",
+    "index_shortening=kNoShortening",
+    "cache_index_and_filter_blocks=false",
+];
+
+/// Of a family that is there for scans with a limit, beside [`STARVED_INDEX`].
+pub const STARVED_FAMILY: &[&str] = &[
+    "row_bounds=true",
+    "disable_auto_compactions=true",
+    "target_file_size_base=500",
+    "pin_l0_filter_and_index_blocks_in_cache=true",
+    "pin_top_level_index_and_filter=false",
+    "compression=kNoCompression",
+    "max_sequential_skip_in_iterations=1",
+    "block_restart_interval=1",
+];
+
 /// Options that can change while the database is open.
 pub const MUTABLE: &[&str] = &[
     "write_buffer_size=65536",
@@ -270,13 +311,25 @@ fn split(choice: &str) -> (&str, &str) {
     choice.split_once('=').unwrap()
 }
 
+/// How small the block cache becomes while a scan takes a step.
+pub fn famine_bytes(choices: &[&'static str]) -> Option<usize> {
+    choices.iter().rev().find_map(|choice| choice.strip_prefix("famine=")).map(|bytes| bytes.parse().unwrap())
+}
+
 /// Applies choices to the options of a database.
 pub fn database_options(choices: &[&'static str]) -> DbOptions {
     let mut options = DbOptions::default();
     options.create_if_missing = true;
     options.max_file_opening_threads = 2;
     for (name, value) in choices.iter().map(|choice| split(choice)) {
-        if name == "cache" {
+        if name == "famine" {
+            options.components.block_cache = Some(TableBlockCache::new(CacheOptions {
+                strict_capacity_limit: true,
+                fail_when_full: true,
+                shard_bits: Some(0),
+                ..CacheOptions::default()
+            }));
+        } else if name == "cache" {
             let (bytes, strict) = value.split_once(',').map_or((value, false), |(bytes, _)| (bytes, true));
             options.components.block_cache = Some(TableBlockCache::new(CacheOptions {
                 capacity_bytes: bytes.parse().unwrap(),

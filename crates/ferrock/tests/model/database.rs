@@ -1,7 +1,7 @@
 //! Performs operations on a database and on its model, and compares.
 
 use crate::choices;
-use crate::files::Files;
+use crate::files::{Files, Straits};
 use crate::keys;
 use crate::model::{FamilyModel, Filter, Merge};
 use crate::operations::{Case, Change, Mutation, NewFamily, Operation};
@@ -116,6 +116,7 @@ pub struct Taken {
 /// A database beside its model.
 pub struct Database<'a> {
     files: Files,
+    pub straits: Straits,
     db: Option<Db>,
     pub families: Vec<Family>,
     pub snapshots: Vec<Taken>,
@@ -155,8 +156,10 @@ impl<'a> Database<'a> {
     /// Performs a whole case.
     pub fn run(case: &Case, pace: Pace, stats: &'a mut ModelStats, watchdog: &Watchdog) -> Check {
         stats.cases += 1;
+        let files = Files::new(case.files);
         let mut database = Database {
-            files: Files::new(case.files),
+            straits: files.straits(),
+            files,
             db: None,
             families: Vec::new(),
             snapshots: Vec::new(),
@@ -192,9 +195,10 @@ impl<'a> Database<'a> {
         usize::from(family) % self.families.len()
     }
 
-    fn database_options(&self, choices: &[&'static str]) -> DbOptions {
+    fn database_options(&mut self, choices: &[&'static str]) -> DbOptions {
         let choices: Vec<&str> = choices.iter().copied().filter(|choice| self.files.take(choice)).collect();
         let mut options = choices::database_options(&choices);
+        self.straits.cache = choices::famine_bytes(&choices).zip(options.components.block_cache.clone());
         self.layout.apply(&mut options);
         options.components.file_system = Some(self.files.file_system());
         options.components.spawner = Some(Arc::clone(&self.spawner) as Arc<dyn Spawner>);
@@ -513,6 +517,7 @@ impl<'a> Database<'a> {
         let Some(left) = self.files.after_kill() else { return self.reopen(false, database, None) };
         // The old one ends on the old files.
         self.db = None;
+        self.straits = left.straits();
         self.files = left;
         self.open(database, None)
     }
@@ -595,8 +600,8 @@ impl<'a> Database<'a> {
         if self.families.iter().any(|family| family.shape.order.is_custom()) {
             return Ok(());
         }
-        let (db, handles) =
-            explain(Db::open_read_only(self.files.path(), self.database_options(&[]), None), "open_read_only")?;
+        let options = self.database_options(&[]);
+        let (db, handles) = explain(Db::open_read_only(self.files.path(), options, None), "open_read_only")?;
         for family in &mut self.families {
             let handle = handles.iter().find(|handle| handle.name() == family.name);
             family.handle = handle.cloned().ok_or_else(|| format!("{} is not there", family.name))?;

@@ -10,6 +10,7 @@
 //! database.rs   performs operations on both and compares
 //! reads.rs      iterators
 //! ways.rs       gets, futures, scans of many ranges, on this thread and on others
+//! starved.rs    databases for scans with a limit over caches that keep nothing
 //! reduce.rs     makes a failing case small
 //! watchdog.rs   a case that hangs is a failure with a list of operations, too
 //! ```
@@ -29,6 +30,7 @@ mod operations;
 mod orders;
 mod reads;
 mod reduce;
+mod starved;
 mod watchdog;
 mod ways;
 
@@ -50,6 +52,8 @@ const CASE_OPERATIONS: usize = 2000;
 const DEFAULT_DATABASES: u64 = 60;
 /// Operations of one of them.
 const READ_CASE_OPERATIONS: usize = 400;
+/// Operations of one for scans with a limit.
+const STARVED_CASE_OPERATIONS: usize = 120;
 const DEFAULT_SEED: u64 = 0x0fe7_70c4;
 
 fn environment(name: &str) -> Option<String> {
@@ -148,4 +152,11 @@ fn busy_database_agrees_with_its_model() {
 #[test]
 fn random_databases_are_read_in_every_way() {
     run_cases("reads", 2, wanted_databases(), Pace::Settled, operations::read_case(READ_CASE_OPERATIONS));
+}
+
+/// Scans with a limit over index partitions that stay nowhere show what is there, and end.
+#[test]
+fn random_databases_are_scanned_to_a_limit_over_starved_caches() {
+    let strategy = starved::starved_case(STARVED_CASE_OPERATIONS);
+    run_cases("starved", 3, wanted_databases(), Pace::Settled, strategy);
 }

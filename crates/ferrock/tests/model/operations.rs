@@ -108,6 +108,11 @@ impl Tuning {
         self.0 >> bit & 1 == 1
     }
 
+    /// With one of the seven limits from 1 on that are drawn, for reads of the fewest bytes.
+    pub fn with_exact_limit(self, limit: u16) -> Self {
+        Self(self.0 & !(7 << 9) | limit << 9 | 1 << 12)
+    }
+
     pub fn apply(self, options: &mut ReadOptions) {
         options.fill_cache = !self.has(0);
         options.cache_data_blocks = !self.has(1);
@@ -263,7 +268,7 @@ pub enum Operation {
     VerifyChecksum,
 }
 
-fn target() -> impl Strategy<Value = Target> {
+pub fn target() -> impl Strategy<Value = Target> {
     (any::<u16>(), prop_oneof![6 => Just(0u8), 1 => 1u8..4]).prop_map(|(key, twist)| Target { key, twist })
 }
 
@@ -285,6 +290,11 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     (any::<u8>(), any::<u16>(), change()).prop_map(|(family, key, change)| Mutation { family, key, change })
 }
 
+/// Bounds of a walk, which mostly has none.
+pub fn bound() -> impl Strategy<Value = Option<Target>> {
+    option::weighted(0.25, target())
+}
+
 fn steps(most: usize) -> impl Strategy<Value = Vec<bool>> {
     // Runs in one direction, with a turn now and then.
     prop_oneof![
@@ -302,7 +312,6 @@ fn walk() -> impl Strategy<Value = Walk> {
         4 => target().prop_map(Start::Seek),
         3 => target().prop_map(Start::SeekForPrev),
     ];
-    let bound = || option::weighted(0.25, target());
     let again = (bound(), bound(), steps(12)).prop_map(|(lower, upper, steps)| Again { lower, upper, steps });
     let habits = (tuning(), on_thread(), proptest::bool::weighted(0.3), option::weighted(0.15, again));
     (any::<u8>(), snapshot(), bound(), bound(), start, steps(24), habits).prop_map(

@@ -1,6 +1,7 @@
 //! Gets and iterators, compared with the model at every position.
 
 use crate::database::{Check, Database};
+use crate::files::Straits;
 use crate::model::{FamilyModel, Filter, Pair};
 use crate::operations::{Start, Sweep, Target, Walk};
 use crate::orders::Order;
@@ -16,6 +17,8 @@ impl Target {
     }
 }
 
+/// More reads than a step of a walk can have a use for.
+const STEP_READS: u64 = 10_000;
 /// Walks of a sweep.
 const SWEEP_WALKS: u16 = 40;
 
@@ -77,8 +80,14 @@ impl Cursor {
     }
 
     /// Compares an iterator with where it should be.
-    fn check(&self, iter: &Iter, doing: &dyn Fn() -> String) -> Check {
-        iter.status().map_err(|error| format!("{}: {error}", doing()))?;
+    fn check(&mut self, iter: &Iter, straits: &Straits, doing: &dyn Fn() -> String) -> Check {
+        let status = iter.status();
+        if status.as_ref().is_err_and(|error| straits.explain(error)) {
+            // The walk ends there.
+            self.at = None;
+            return Ok(());
+        }
+        status.map_err(|error| format!("{}: {error}", doing()))?;
         let found = iter.valid().then(|| (iter.key(), iter.value()));
         let expected = self.at.as_deref().map(|key| (key, self.model.get(key).unwrap_or_default()));
         if self.model.is_same(found, expected) {
@@ -110,29 +119,34 @@ fn pass_doomed(iter: &mut Iter, model: &FamilyModel, forward: bool) {
 pub struct Held {
     iter: Iter,
     cursor: Cursor,
+    straits: Straits,
 }
 
 impl Held {
     pub fn step(&mut self, steps: &[bool]) -> Check {
         for (index, &forward) in steps.iter().enumerate() {
-            take_step(&mut self.iter, &mut self.cursor, forward, &|| format!("held iterator, step {index}"))?;
+            self.take_step(forward, &|| format!("held iterator, step {index}"))?;
         }
         Ok(())
     }
-}
 
-fn take_step(iter: &mut Iter, cursor: &mut Cursor, forward: bool, doing: &dyn Fn() -> String) -> Check {
-    if cursor.at.is_none() {
-        return Ok(());
+    fn take_step(&mut self, forward: bool, doing: &dyn Fn() -> String) -> Check {
+        let Self { iter, cursor, straits } = self;
+        if cursor.at.is_none() {
+            return Ok(());
+        }
+        let go = || {
+            if forward {
+                iter.next();
+            } else {
+                iter.prev();
+            }
+            pass_doomed(iter, &cursor.model, forward);
+        };
+        straits.within(STEP_READS, go);
+        cursor.step(forward);
+        cursor.check(iter, straits, doing)
     }
-    if forward {
-        iter.next();
-    } else {
-        iter.prev();
-    }
-    pass_doomed(iter, &cursor.model, forward);
-    cursor.step(forward);
-    cursor.check(iter, doing)
 }
 
 impl Database<'_> {
@@ -189,7 +203,8 @@ impl Database<'_> {
             cursor.prefix = prefix.map(|prefix| (extractor, prefix));
         }
         let (db, handle) = (self.db(), &own.handle);
-        let mut iter = somewhere(walk.on_thread, || {
+        let straits = self.straits.clone();
+        let place = || {
             let mut iter = db.iter_cf(handle, &options);
             match (&walk.start, &start) {
                 (Start::Seek(_), Some(key)) => iter.seek(key),
@@ -197,19 +212,21 @@ impl Database<'_> {
                 (Start::Last, _) => iter.seek_to_last(),
                 _ => iter.seek_to_first(),
             }
+            pass_doomed(&mut iter, &cursor.model, matches!(walk.start, Start::First | Start::Seek(_)));
             iter
-        });
-        pass_doomed(&mut iter, &cursor.model, matches!(walk.start, Start::First | Start::Seek(_)));
+        };
+        let doing = || format!("{}: start of a walk", own.name);
+        let iter = straits.within(STEP_READS, || somewhere(walk.on_thread, place));
         cursor.start(&walk.start, key_space);
-        cursor.check(&iter, &|| format!("{}: start of a walk", own.name))?;
-        Ok(Held { iter, cursor })
+        cursor.check(&iter, &straits, &doing)?;
+        Ok(Held { iter, cursor, straits })
     }
 
     pub fn walk(&mut self, walk: &Walk) -> Check {
         let mut held = self.begin_walk(walk)?;
         self.stats.iterator_steps += walk.steps.len() as u64 + 1;
         for (index, &forward) in walk.steps.iter().enumerate() {
-            take_step(&mut held.iter, &mut held.cursor, forward, &|| format!("step {index} of a walk"))?;
+            held.take_step(forward, &|| format!("step {index} of a walk"))?;
         }
         let Some(again) = walk.again.as_ref().filter(|_| held.cursor.prefix.is_none() && !walk.prefix) else {
             return Ok(());
@@ -217,13 +234,16 @@ impl Database<'_> {
         let (order, key_space) = (held.cursor.model.order, self.key_space);
         let bound = |target: &Option<Target>| target.as_ref().map(|target| target.bytes(order, key_space));
         (held.cursor.lower, held.cursor.upper) = (bound(&again.lower), bound(&again.upper));
-        held.iter.fast_forward(held.cursor.lower.as_deref(), held.cursor.upper.as_deref());
-        pass_doomed(&mut held.iter, &held.cursor.model, true);
+        let Held { iter, cursor, straits } = &mut held;
+        straits.within(STEP_READS, || {
+            iter.fast_forward(cursor.lower.as_deref(), cursor.upper.as_deref());
+            pass_doomed(iter, &cursor.model, true);
+        });
         held.cursor.start(&Start::First, key_space);
-        held.cursor.check(&held.iter, &|| "a walk within other bounds".to_owned())?;
+        held.cursor.check(&held.iter, &held.straits, &|| "a walk within other bounds".to_owned())?;
         for (index, &forward) in again.steps.iter().enumerate() {
             let doing = || format!("step {index} of a walk within other bounds");
-            take_step(&mut held.iter, &mut held.cursor, forward, &doing)?;
+            held.take_step(forward, &doing)?;
         }
         Ok(())
     }
