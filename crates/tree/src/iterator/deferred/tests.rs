@@ -5,6 +5,7 @@ use super::super::{
     ChildIterator, DbIterator, DbIteratorOptions, LevelIterator, LevelSource, MergingIterator, OpenedTable,
     RangeTombstoneSource, SourceIterator,
 };
+use ferrock_base::clock::Clock;
 use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::iterator::VecIterator;
@@ -27,6 +28,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Clone, Debug)]
 struct File {
@@ -110,7 +112,7 @@ struct Tables {
 
 impl Tables {
     fn new(form: Form) -> Self {
-        let file_system = FaultInjectionFileSystem::new(Arc::new(MemoryFileSystem::new()));
+        let file_system = FaultInjectionFileSystem::with_clock(Arc::new(MemoryFileSystem::new()), Arc::new(OutOfReads));
         Self { file_system, form, memtable: None, levels: Vec::new() }
     }
 
@@ -166,6 +168,12 @@ impl Tables {
         }
         let merging = MergingIterator::new(order, children);
         DbIterator::new(if is_deferring { merging.deferring_reads() } else { merging }, options, ())
+    }
+
+    /// From now on a read beyond so many panics. A read that only failed could be planned again without end, as one that succeeds.
+    fn bound_reads(&self, most: u64) {
+        let beyond = FaultRule::new(OperationKind::Read, "*", Fault::Delay(Duration::ZERO));
+        self.file_system.add_rule(beyond.when(Trigger::From(most + 1)));
     }
 
     /// Requests for data and for index partitions, and batches, so far.
@@ -393,8 +401,24 @@ fn fed_and_starved_forms() -> impl Strategy<Value = Form> {
     (forms(), any::<bool>()).prop_map(|(form, is_starved)| Form { is_starved, ..form })
 }
 
-/// More reads than the scans of a case can have a use for. From there on they fail.
-const TOO_MANY_READS: u64 = 20_000;
+/// More reads than the scans of a case can have a use for.
+const MOST_READS: u64 = 20_000;
+
+/// The clock of reads that are too many, which are to be delayed.
+#[derive(Debug)]
+struct OutOfReads;
+
+impl Clock for OutOfReads {
+    fn monotonic_us(&self) -> u64 {
+        0
+    }
+    fn unix_us(&self) -> u64 {
+        0
+    }
+    fn sleep(&self, _: Duration) {
+        panic!("too many reads: a scan does not end");
+    }
+}
 
 fn snapshots() -> impl Strategy<Value = u64> {
     prop_oneof![3 => Just(u64::MAX >> 8), 1 => 0u64..200]
@@ -414,8 +438,7 @@ proptest! {
         moves in prop::collection::vec(moves(), 1..14),
     ) {
         let case = Case::new(form, &pieces, has_memtable);
-        let endless = FaultRule::new(OperationKind::Read, "*", Fault::Io).when(Trigger::From(TOO_MANY_READS));
-        case.deferring.file_system.add_rule(endless);
+        case.deferring.bound_reads(MOST_READS);
         let settings = DbIteratorOptions { limit_reads, ..settings(bounds, limit_hint, snapshot) };
         let mut scan = case.deferring.scan(true, settings.clone());
         let state = case.history.state_at(snapshot);
@@ -646,8 +669,7 @@ fn a_limited_scan_ends_where_no_index_partition_stays() {
         let form = Form { row_bounds, partitioned: true, block_size: 30, is_starved: true };
         let pieces = [covered.clone(), beside.clone(), piece(vec![(12, 100, 130)])];
         let case = Case::new(form, &pieces, has_memtable);
-        let endless = FaultRule::new(OperationKind::Read, "*", Fault::Io).when(Trigger::From(TOO_MANY_READS));
-        case.deferring.file_system.add_rule(endless);
+        case.deferring.bound_reads(MOST_READS);
         let mut expected: Vec<Vec<u8>> =
             [&[40, 41, 42][..], &below, &above].concat().into_iter().map(key_bytes).collect();
         for is_backward in [false, true] {
