@@ -220,6 +220,12 @@ pub enum Operation {
         targets: Vec<Target>,
         way: Way,
     },
+    /// Looks up the same keys in every way, and compares how many lookups the family counts.
+    CountLookups {
+        family: u8,
+        snapshot: Option<u8>,
+        targets: Vec<Target>,
+    },
     ScanAsync(AsyncScanOf),
     MultiScan(MultiScanOf),
     Sweep(Sweep),
@@ -427,6 +433,14 @@ fn multi_get(target: impl Strategy<Value = Target>) -> impl Strategy<Value = Ope
         .prop_map(|(family, snapshot, targets, way)| Operation::MultiGet { family, snapshot, targets, way })
 }
 
+fn count_lookups(target: impl Strategy<Value = Target>) -> impl Strategy<Value = Operation> {
+    (any::<u8>(), snapshot(), vec(target, 0..6)).prop_map(|(family, snapshot, targets)| Operation::CountLookups {
+        family,
+        snapshot,
+        targets,
+    })
+}
+
 fn operation() -> impl Strategy<Value = Operation> {
     let frequent = prop_oneof![
         420 => (mutation(), proptest::bool::weighted(0.1), proptest::bool::weighted(0.05))
@@ -435,6 +449,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             .prop_map(|(mutations, sync)| Operation::Batch { mutations, sync }),
         160 => get(target()),
         40 => multi_get(target()),
+        8 => count_lookups(target()),
         130 => walk().prop_map(Operation::Walk),
         10 => async_scan().prop_map(Operation::ScanAsync),
         10 => multi_scan().prop_map(Operation::MultiScan),
@@ -516,6 +531,7 @@ fn read() -> impl Strategy<Value = Operation> {
     prop_oneof![
         10 => get(often_written()),
         6 => multi_get(often_written()),
+        3 => count_lookups(often_written()),
         16 => walk().prop_map(Operation::Walk),
         4 => async_scan().prop_map(Operation::ScanAsync),
         4 => multi_scan().prop_map(Operation::MultiScan),

@@ -51,7 +51,7 @@ pub fn reduce(case: Case, reason: String, mut fails: impl FnMut(&Case) -> Option
 fn size(case: &Case) -> usize {
     let inner = |operation: &Operation| match operation {
         Operation::Batch { mutations, .. } => mutations.len(),
-        Operation::MultiGet { targets, .. } => targets.len(),
+        Operation::MultiGet { targets, .. } | Operation::CountLookups { targets, .. } => targets.len(),
         Operation::Walk(walk) | Operation::HoldIterator(walk) => {
             let again = walk.again.as_ref().map_or(0, |again| again.steps.len() + 1);
             let bounds = usize::from(walk.lower.is_some()) + usize::from(walk.upper.is_some());
@@ -112,6 +112,10 @@ fn simpler_operations(operation: &Operation) -> Vec<Operation> {
     match operation {
         Operation::Batch { mutations, sync } => {
             without(mutations).map(|mutations| Operation::Batch { mutations, sync: *sync }).collect()
+        }
+        Operation::CountLookups { family, snapshot, targets } => {
+            let fewer = |targets| Operation::CountLookups { family: *family, snapshot: *snapshot, targets };
+            without(targets).map(fewer).collect()
         }
         Operation::Reopen { close, database, family_choices } => {
             let reopen =

@@ -2,7 +2,7 @@
 //!
 //! A read that is begun by a thread may outlive it. `OnThread` and `FutureOfThread` have threads that end at once.
 
-use crate::database::{Check, Database};
+use crate::database::{Check, Database, Pace};
 use crate::model::{FamilyModel, Filter, Pair};
 use crate::operations::{AsyncScanOf, MultiScanOf, Target, Way};
 use crate::reads::{same_value, show_pair};
@@ -60,14 +60,7 @@ impl Database<'_> {
         let (options, model) = self.view(family, snapshot);
         let (db, own) = (self.db(), &self.families[family]);
         let key = target.bytes(own.model.order, self.key_space);
-        let found: Found = match way {
-            Way::Here => db.get_cf(&own.handle, &options, &key),
-            Way::OnThread => somewhere(true, || db.get_cf(&own.handle, &options, &key)),
-            Way::Future => block_on(db.get_cf_async(&own.handle, &options, &key)),
-            Way::FutureOfThread => of_thread(|| db.get_cf_async(&own.handle, &options, &key)),
-            Way::Families => db.multi_get_families(&options, &[(&own.handle, &key)]).remove(0),
-            Way::FamiliesFuture => block_on(db.multi_get_families_async(&options, &[(&own.handle, &key)])).remove(0),
-        };
+        let found = look_up(db, &own.handle, &options, &key, way);
         let found = found.map_err(|error| format!("get: {error}"))?;
         same_value(&own.name, &key, found.as_deref(), &model)
     }
@@ -79,21 +72,52 @@ impl Database<'_> {
         let (db, own) = (self.db(), &self.families[family]);
         let keys: Vec<Vec<u8>> = targets.iter().map(|target| target.bytes(own.model.order, self.key_space)).collect();
         let borrowed: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-        let with_family: Vec<_> = borrowed.iter().map(|key| (&own.handle, *key)).collect();
-        let found: Vec<Found> = match way {
-            Way::Here => db.multi_get_cf(&own.handle, &options, &borrowed),
-            Way::OnThread => somewhere(true, || db.multi_get_cf(&own.handle, &options, &borrowed)),
-            Way::Future => block_on(db.multi_get_cf_async(&own.handle, &options, &borrowed)),
-            Way::FutureOfThread => of_thread(|| db.multi_get_cf_async(&own.handle, &options, &borrowed)),
-            Way::Families => db.multi_get_families(&options, &with_family),
-            Way::FamiliesFuture => block_on(db.multi_get_families_async(&options, &with_family)),
-        };
+        let found = look_up_many(db, &own.handle, &options, &borrowed, way);
         if found.len() != keys.len() {
             return Err(format!("multi_get: {} answers for {} keys", found.len(), keys.len()));
         }
         for (key, found) in keys.iter().zip(found) {
             let found = found.map_err(|error| format!("multi_get: {error}"))?;
             same_value(&own.name, key, found.as_deref(), &model)?;
+        }
+        Ok(())
+    }
+
+    /// Looks keys up in every way: whichever it is, as many of them come to tables. How tables are written follows these counts.
+    pub fn count_lookups(&mut self, family: u8, snapshot: Option<u8>, targets: &[Target]) -> Check {
+        if self.pace == Pace::Busy {
+            // A flush between two ways brings keys into tables.
+            return Ok(());
+        }
+        let family = self.family_index(family);
+        let (options, model) = self.view(family, snapshot);
+        let (db, own) = (self.db(), &self.families[family]);
+        let mut keys: Vec<Vec<u8>> =
+            targets.iter().map(|target| target.bytes(own.model.order, self.key_space)).collect();
+        // A batch looks a key up once.
+        keys.sort_by(|a, b| model.order.compare(a, b));
+        keys.dedup_by(|a, b| model.order.compare(a, b).is_eq());
+        let borrowed: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let mut expected = None;
+        for way in [Way::Here, Way::Future, Way::Families, Way::FamiliesFuture] {
+            for is_batch in [false, true] {
+                let before = lookups_of(db, &own.handle)?;
+                let found: Vec<Found> = if is_batch {
+                    look_up_many(db, &own.handle, &options, &borrowed, way)
+                } else {
+                    keys.iter().map(|key| look_up(db, &own.handle, &options, key, way)).collect()
+                };
+                for (key, found) in keys.iter().zip(found) {
+                    let found = found.map_err(|error| format!("{way:?}, in a batch: {is_batch}: {error}"))?;
+                    same_value(&own.name, key, found.as_deref(), &model)?;
+                }
+                let counted = lookups_of(db, &own.handle)? - before;
+                let expected = *expected.get_or_insert(counted);
+                if counted != expected {
+                    let how = format!("{way:?}, in a batch: {is_batch}");
+                    return Err(format!("{how}: {counted} of {} lookups count, {expected} by get", keys.len()));
+                }
+            }
         }
         Ok(())
     }
@@ -161,6 +185,36 @@ impl Database<'_> {
         self.stats.iterator_steps += found.iter().map(|rows| rows.len() as u64).sum::<u64>();
         Ok(())
     }
+}
+
+fn look_up(db: &Db, family: &ColumnFamily, options: &ReadOptions, key: &[u8], way: Way) -> Found {
+    match way {
+        Way::Here => db.get_cf(family, options, key),
+        Way::OnThread => somewhere(true, || db.get_cf(family, options, key)),
+        Way::Future => block_on(db.get_cf_async(family, options, key)),
+        Way::FutureOfThread => of_thread(|| db.get_cf_async(family, options, key)),
+        Way::Families => db.multi_get_families(options, &[(family, key)]).remove(0),
+        Way::FamiliesFuture => block_on(db.multi_get_families_async(options, &[(family, key)])).remove(0),
+    }
+}
+
+fn look_up_many(db: &Db, family: &ColumnFamily, options: &ReadOptions, keys: &[&[u8]], way: Way) -> Vec<Found> {
+    let with_family: Vec<_> = keys.iter().map(|key| (family, *key)).collect();
+    match way {
+        Way::Here => db.multi_get_cf(family, options, keys),
+        Way::OnThread => somewhere(true, || db.multi_get_cf(family, options, keys)),
+        Way::Future => block_on(db.multi_get_cf_async(family, options, keys)),
+        Way::FutureOfThread => of_thread(|| db.multi_get_cf_async(family, options, keys)),
+        Way::Families => db.multi_get_families(options, &with_family),
+        Way::FamiliesFuture => block_on(db.multi_get_families_async(options, &with_family)),
+    }
+}
+
+/// Lookups that the family counted so far.
+fn lookups_of(db: &Db, family: &ColumnFamily) -> Result<u64, String> {
+    let reads = db.property_cf(family, "ferrock.reads").unwrap_or_default();
+    let lookups = reads.lines().find_map(|line| line.trim().strip_prefix("lookups: ")?.strip_suffix(',')?.parse().ok());
+    lookups.ok_or_else(|| format!("no lookups in {reads:?}"))
 }
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
