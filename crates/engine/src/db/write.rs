@@ -510,6 +510,11 @@ impl DbCore {
         let mut state = self.state.lock();
         let mut result = Ok(());
         while result.is_ok() && self.controller.condition() == StallCondition::Stopped {
+            if self.controller.is_over() {
+                result =
+                    Err(Error::new(ErrorKind::ShutdownInProgress, "writes are stopped, and the database is closing"));
+                break;
+            }
             // The time limit is a safety net: every change of the condition notifies.
             self.changed.wait_for(&mut state, Duration::from_millis(500));
             result = state.error.check().and_then(|()| self.check_open());

@@ -10,7 +10,7 @@ use ferrock_tree::compaction::picker::stall::{DelayTrend, next_delayed_rate};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 /// How a column family wants writers treated.
@@ -47,6 +47,8 @@ pub(crate) struct WriteController {
     condition: AtomicU8,
     /// Rings when the condition changed: a writer that sleeps its delay looks again.
     relief: Arc<Alarm>,
+    /// The database is being closed: no writer waits.
+    is_over: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -56,6 +58,7 @@ impl WriteController {
         Self {
             condition: AtomicU8::new(0),
             relief: Arc::default(),
+            is_over: AtomicBool::new(false),
             state: Mutex::new(State {
                 max_rate,
                 rate: max_rate,
@@ -129,18 +132,29 @@ impl WriteController {
         self.relief.ring();
     }
 
+    /// From now on no writer waits: the database is being closed.
+    pub(crate) fn end_delays(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.relief.ring();
+    }
+
+    /// True when the database is being closed: a stop may never end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
     /// Sleeps a delay; less when writers are not delayed any more. One thread sleeps at a time: the one that leads the
     /// write queue.
     pub(crate) fn sleep(&self, clock: &dyn Clock, delay: Duration) {
         self.relief.arm();
-        if self.condition() == StallCondition::Delayed {
+        if self.condition() == StallCondition::Delayed && !self.is_over() {
             clock.sleep_unless(&self.relief, delay);
         }
     }
 
     /// How long a delayed writer of `bytes` has to sleep.
     pub(crate) fn delay(&self, clock: &dyn Clock, bytes: u64) -> Duration {
-        if self.condition() != StallCondition::Delayed {
+        if self.condition() != StallCondition::Delayed || self.is_over() {
             return Duration::ZERO;
         }
         let now = clock.monotonic_us();
