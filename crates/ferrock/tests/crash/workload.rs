@@ -265,6 +265,11 @@ impl Run {
     }
 
     fn write(&mut self) {
+        self.write_with_last(None);
+    }
+
+    /// Writes a batch, the last record of which goes to this family.
+    fn write_with_last(&mut self, last: Option<u32>) {
         let number = self.history.lock().unwrap().batches.len() + 1;
         let mut changes: Changes = Vec::new();
         for _ in 0..=self.random.below(4) {
@@ -277,6 +282,7 @@ impl Run {
             let id = self.any_family().id();
             changes.extend(self.fleeting(number).into_iter().map(|op| (id, op)));
         }
+        changes.extend(last.map(|id| (id, Op::Put(format!("last{number}").into_bytes(), b"of the log".to_vec()))));
         let mut batch = WriteBatch::new();
         changes.iter().for_each(|(id, op)| op.add_to(&mut batch, *id));
         let sync = self.random.one_in(6);
@@ -355,11 +361,29 @@ impl Run {
             return;
         }
         let index = 1 + self.random.below(self.families.len() as u64 - 1) as usize;
+        if self.random.one_in(2) {
+            self.hold_back_log(index);
+        }
         let family = self.families.remove(index);
         self.singles.retain(|(id, _)| *id != family.id());
         self.note_drop(&family, |life| life.is_drop_issued = true);
         self.db.drop_column_family(&family).unwrap();
         self.note_drop(&family, |life| life.is_drop_acknowledged = true);
+    }
+
+    /// The newest records of a log are those of one family, which alone holds that log back: its drop lets go of them.
+    fn hold_back_log(&mut self, index: usize) {
+        let id = self.families[index].id();
+        self.write_with_last(Some(id));
+        for other in 0..self.families.len() {
+            if other != index && !self.random.one_in(8) {
+                let family = self.families[other].clone();
+                self.db.flush_cf(&family, &FlushOptions::default()).unwrap();
+            }
+        }
+        for _ in 0..=self.random.below(2) {
+            self.write();
+        }
     }
 
     fn note_drop(&self, family: &ColumnFamily, note: impl FnOnce(&mut FamilyLife)) {
