@@ -24,15 +24,20 @@ impl EventListener for Heard {
     }
 }
 
-fn rig(attempts: i32) -> (Rig, Arc<ManualClock>, Receiver<String>) {
+/// With a clock that stands, and what listeners hear of recoveries.
+pub fn timed_rig(attempts: i32, interval: Duration) -> (Rig, Arc<ManualClock>, Receiver<String>) {
     let mut rig = Rig::new();
     let clock = Arc::new(ManualClock::new(1_000_000_000));
     let (sender, heard) = channel();
     rig.options.max_bgerror_resume_count = attempts;
-    rig.options.bgerror_resume_retry_interval = 5_000_000;
+    rig.options.bgerror_resume_retry_interval = interval.as_micros() as u64;
     rig.options.components.clock = Some(Arc::clone(&clock) as Arc<dyn Clock>);
     rig.options.components.listeners.push(Arc::new(Heard(Mutex::new(sender))));
     (rig, clock, heard)
+}
+
+fn rig(attempts: i32) -> (Rig, Arc<ManualClock>, Receiver<String>) {
+    timed_rig(attempts, Duration::from_secs(5))
 }
 
 #[track_caller]

@@ -10,6 +10,7 @@
 
 mod auto_resume;
 mod damage;
+mod full_disk;
 mod history;
 mod mounts;
 mod no_space;

@@ -20,8 +20,9 @@ use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-const DEFAULT_SEEDS: u64 = 40;
+pub const DEFAULT_SEEDS: u64 = 40;
 const ROUNDS: usize = 5;
 const STEPS: usize = 45;
 
@@ -70,6 +71,8 @@ struct Run {
     last_error: String,
     /// Faults may be added.
     is_faulty: bool,
+    /// `resume` runs, where a crash must not part what is one change.
+    is_resuming: Arc<AtomicBool>,
 }
 
 /// What a run met; a generator that never fails shows nothing.
@@ -160,6 +163,7 @@ impl Run {
             counts: Counts::default(),
             last_error: String::new(),
             is_faulty: false,
+            is_resuming: Arc::default(),
         };
         run.db = Some(open(seed, Arc::new(run.faulty.clone())).unwrap());
         run.history.lock().families.insert("default".to_owned(), Life::Exists);
@@ -167,13 +171,16 @@ impl Run {
         run
     }
 
-    /// Takes a clone at about one of twenty operations.
+    /// Takes a clone at about one of twenty operations, and at every other one of a `resume`.
     fn watch(&self) {
         let (memory, history, points) = (self.memory.clone(), Arc::clone(&self.history), Arc::clone(&self.points));
+        let is_resuming = Arc::clone(&self.is_resuming);
         let seed = self.seed;
         self.memory.set_operation_hook(Some(Arc::new(move |number, line: &str| {
             let mut random = Random::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
-            if line.starts_with("append LOG") || !random.one_in(20) {
+            if line.starts_with("append LOG")
+                || !random.one_in(if is_resuming.load(Ordering::Relaxed) { 2 } else { 20 })
+            {
                 return;
             }
             let policy = policy(random.next_u64());
@@ -407,7 +414,10 @@ impl Run {
 
     fn resume(&mut self) {
         let had_error = self.db().background_error().is_some();
-        if self.db().resume().is_ok() {
+        self.is_resuming.store(had_error, Ordering::Relaxed);
+        let resumed = self.db().resume();
+        self.is_resuming.store(false, Ordering::Relaxed);
+        if resumed.is_ok() {
             self.counts.resumes += usize::from(had_error);
             let mut history = self.history.lock();
             let issued = history.batches.len();
@@ -538,9 +548,13 @@ impl Run {
     }
 }
 
+/// A number of the environment.
+pub fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap())
+}
+
 #[test]
 fn what_failed_is_gone_and_what_is_acknowledged_stays() {
-    let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().unwrap());
     let first = number("FERROCK_FAULT_SEED", 0);
     let seeds = number("FERROCK_FAULT_SEEDS", DEFAULT_SEEDS);
     let mut total = Counts::default();
