@@ -1,13 +1,13 @@
 //! A column family: its options, the memtable being written, and what readers pin.
 
 use crate::db::stall_stats::StallCounts;
-use crate::hash_index_choice::HashIndexChoice;
 use crate::options::{ColumnFamilyOptions, CompactionStyle};
 use crate::super_version::SuperVersionCell;
 use arc_swap::ArcSwap;
 use ferrock_base::InternalComparator;
 use ferrock_base::byte_text::to_bytes;
 use ferrock_memtable::{MemTable, MemTableOptions, MemoryTracker};
+use ferrock_tree::hash_index_choice::HashIndexChoice;
 use ferrock_tree::table_cache::TableCache;
 use ferrock_tree::version::Version;
 use std::borrow::Cow;
@@ -38,7 +38,7 @@ pub(crate) struct ColumnFamilyData {
     /// Opens the family's tables and keeps them open.
     pub(crate) table_cache: Arc<TableCache>,
     /// Decides about hash indexes in data blocks.
-    pub(crate) hash_index_choice: HashIndexChoice,
+    pub(crate) hash_index_choice: Arc<HashIndexChoice>,
     /// Told of the memory of memtables.
     memory_tracker: Option<Arc<dyn MemoryTracker>>,
     /// Replaced by the leader of the writers, under the lock of the database.
@@ -73,7 +73,7 @@ impl ColumnFamilyData {
             name,
             comparator,
             options: ArcSwap::new(options),
-            hash_index_choice: HashIndexChoice::new(Arc::clone(table_cache.read_sample())),
+            hash_index_choice: Arc::new(HashIndexChoice::new(Arc::clone(table_cache.read_sample()))),
             table_cache,
             memory_tracker,
             memtable: ArcSwap::new(memtable),

@@ -5,7 +5,6 @@
 mod background_error;
 mod column_family;
 mod db;
-mod hash_index_choice;
 mod info_log;
 pub mod options;
 mod snapshot;

@@ -24,11 +24,11 @@ use ferrock_table::{BlockBasedTableOptions, TableBlockCache};
 /// of its option; `Not implemented` for a value that asks for what is not built and is no mere hint. Then the options may have changed in part.
 ///
 /// ```
-/// # extern crate ferrock_options as ferrock;
+/// # mod ferrock { pub use ferrock_options::*; pub mod options { pub use ferrock_options::*; } }
 /// let (mut db, mut family) = (ferrock::DbOptions::default(), ferrock::ColumnFamilyOptions::default());
 /// ferrock::options::apply_text(&mut db, &mut family, "max_background_jobs=4;write_buffer_size=8m")?;
 /// assert_eq!((db.max_background_jobs, family.write_buffer_size), (4, 8 << 20));
-/// # Ok::<(), ferrock::Error>(())
+/// # Ok::<(), ferrock_base::Error>(())
 /// ```
 pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
     // What an OPTIONS file asked for stays; only what is new here is refused.

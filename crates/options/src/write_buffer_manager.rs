@@ -24,7 +24,7 @@ const STEP_BYTES: usize = 256 << 10;
 /// Bounds the memory of memtables. Give the same one to several databases to bound them together.
 ///
 /// ```
-/// # extern crate ferrock_options as ferrock;
+/// # mod ferrock { pub use ferrock_options::*; pub mod options { pub use ferrock_options::*; } }
 /// use ferrock::options::WriteBufferManager;
 /// let manager = WriteBufferManager::new(64 << 20, None, false);
 /// let mut options = ferrock::DbOptions::default();

@@ -9,28 +9,18 @@
 //! table (a put and a single delete that met, an empty range deletion, a family dropped since), and the log behind it
 //! says that they were written. A crash between two records would leave a log that recovery skips and misses.
 
-use super::table_output::{OutputPlan, TableOutput};
 use super::{DbCore, State};
 use crate::background_error::Reason;
 use crate::column_family::ColumnFamilyData;
 use crate::statistics::Statistics;
-use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
-use ferrock_base::{Error, ErrorKind, FileNumber, Result};
+use ferrock_base::compaction_filter::TableFileCreationReason;
+use ferrock_base::{FileNumber, Result};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_memtable::MemTable;
 use ferrock_options::FlushEvent;
-use ferrock_table::options::PrepopulateBlockCache;
-use ferrock_tree::blob::{BlobFlow, FetchBlob};
-use ferrock_tree::compaction::iterator::{
-    CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
-    UnknownDeeper,
-};
-use ferrock_tree::iterator::tables::Child;
-use ferrock_tree::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
-use ferrock_tree::version::{FileMetadata, LogRelease};
-use ferrock_vfs::IoPriority;
+use ferrock_tree::job::{FlushJob, JobEnv, JobOutput};
+use ferrock_tree::version::LogRelease;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -86,7 +76,7 @@ impl DbCore {
             let synced = self.wal.lock().sync_closed();
             if let Err(error) = synced {
                 self.set_background_error(Reason::Write, &error);
-                self.discard_outputs(data.flush_directory(), &output.numbers);
+                self.discard(data.flush_directory(), &output.numbers);
                 return Err(error);
             }
         }
@@ -151,102 +141,9 @@ impl DbCore {
         data: &Arc<ColumnFamilyData>,
         memtables: &[Arc<MemTable>],
         reason: TableFileCreationReason,
-    ) -> Result<WrittenTables> {
-        let options = data.options.load_full();
-        let now = self.clock.unix_seconds();
-        let plan = OutputPlan {
-            data: Arc::clone(data),
-            options: Arc::clone(&options),
-            level: 0,
-            path_id: 0,
-            is_flush: true,
-            base_level: 1,
-            is_bottommost: false,
-            epoch_number: self.versions.new_epoch_number(data.id)?,
-            oldest_ancestor_time: now,
-            priority: IoPriority::High,
-        };
-        let children: Vec<Child> = memtables
-            .iter()
-            .map(|memtable| {
-                ChildIterator::MemTable(SourceIterator::new(memtable.iter(), data.comparator.clone(), None))
-            })
-            .collect();
-        let merged = MergingIterator::new(data.comparator.clone(), children);
-        let sources: Vec<RangeTombstoneSource> = memtables
-            .iter()
-            .filter_map(|memtable| memtable.range_tombstones())
-            .map(RangeTombstoneSource::new)
-            .collect();
-        let tombstones = CompactionRangeTombstones::new(data.comparator.clone(), sources);
-        let filter_context = FilterContext {
-            is_bottommost: false,
-            is_manual: false,
-            column_family_id: data.id,
-            input_level: 0,
-            output_level: 0,
-        };
-        // Logs may hold references to values that were written to blob files at once.
-        let blobs = self
-            .versions
-            .current(data.id)
-            .map(|version| -> Arc<dyn FetchBlob> { self.blobs_for_job(data.id, version) });
-        let iterator_options = CompactionIteratorOptions {
-            stripes: SnapshotStripes::new(self.snapshots.sequences()),
-            merge_operator: options.merge_operator.clone(),
-            blobs,
-            compaction_filter: options
-                .compaction_filter
-                .clone()
-                .filter(|filter| filter.should_filter_table_file_creation(reason))
-                .map(|filter| (filter, filter_context)),
-            ..CompactionIteratorOptions::new(data.comparator.clone(), Vec::new())
-        };
-        let mut input = CompactionIterator::new(merged, tombstones, UnknownDeeper, iterator_options);
-        input.seek_to_first();
-        let mut output = TableOutput::new(self, &plan, input.surviving_tombstones());
-        let written = output.write_all(&mut input, OutputSplitter::never(data.comparator.clone()));
-        let (files, numbers) = (std::mem::take(&mut output.files), std::mem::take(&mut output.numbers));
-        let blobs = std::mem::take(&mut output.blobs_written);
-        drop(output);
-        let in_memory: u64 =
-            memtables.iter().map(|memtable| memtable.num_entries() - memtable.num_range_deletes()).sum();
-        let read = input.dropped().input_entries;
-        let checked = written.and_then(|()| match read == in_memory {
-            true => files.iter().try_for_each(|file| self.verify_new_table(data, file, reason)),
-            false => Err(Error::corruption(format!(
-                "[{}] a flush read {read} entries of memtables that hold {in_memory}",
-                data.name
-            ))),
-        });
-        match checked {
-            Ok(()) => Ok(WrittenTables { files, numbers, blobs }),
-            Err(error) => {
-                self.discard_outputs(plan.directory(), &numbers);
-                Err(error)
-            }
-        }
-    }
-
-    /// A table that cannot be opened must not replace what it was made from. Its blocks go into the cache where
-    /// `prepopulate_block_cache` asks for it: they are there before the first read can want them.
-    pub(crate) fn verify_new_table(
-        &self,
-        data: &ColumnFamilyData,
-        file: &NewFile,
-        reason: TableFileCreationReason,
-    ) -> Result<()> {
-        let table = data.table_cache.open_uncharged(&FileMetadata::from(file.clone()))?;
-        let fills_cache = match data.options.load().table.prepopulate_block_cache {
-            PrepopulateBlockCache::Disable => false,
-            PrepopulateBlockCache::FlushOnly => reason == TableFileCreationReason::Flush,
-            PrepopulateBlockCache::FlushAndCompaction => true,
-        };
-        match if fills_cache { table.fill_cache() } else { Ok(()) } {
-            // A cache that may not grow is no reason to lose a table.
-            Err(error) if error.kind() == ErrorKind::MemoryLimit => Ok(()),
-            filled => filled,
-        }
+    ) -> Result<JobOutput> {
+        let context = self.job_context(data, self.versions.current(data.id), None)?;
+        FlushJob { context: &context, memtables, reason }.run(self)
     }
 
     /// Opens tables that were just installed: estimates and the choice of compactions need to know what is in them. What
@@ -257,23 +154,6 @@ impl DbCore {
         for (_, file) in version.files().filter(|(_, file)| numbers.contains(&file.number)) {
             if let Err(error) = data.table_cache.get_ref(file) {
                 self.info_log.warn(|| format!("[{}] a new table: {error}", data.name));
-            }
-        }
-    }
-
-    /// Removes the files of a job that failed.
-    pub(crate) fn discard_outputs(&self, directory: &Path, numbers: &[FileNumber]) {
-        let mut state = self.state.lock();
-        for number in numbers {
-            state.pending_outputs.remove(&number.0);
-        }
-        drop(state);
-        for number in numbers {
-            let path = directory.join(ferrock_format::file_name::table(*number));
-            if let Err(error) = self.file_system.remove_file(&path)
-                && !error.is_not_found()
-            {
-                self.info_log.warn(|| format!("removing an unfinished table: {error}"));
             }
         }
     }
@@ -391,11 +271,4 @@ pub(crate) enum LogChange {
     Flush { id: u32, memtables: usize },
     /// A family goes.
     Drop { id: u32 },
-}
-
-pub(crate) struct WrittenTables {
-    pub(crate) files: Vec<NewFile>,
-    pub(super) numbers: Vec<FileNumber>,
-    /// References into blob files that the tables have.
-    pub(crate) blobs: BlobFlow,
 }

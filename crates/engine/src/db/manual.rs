@@ -1,6 +1,6 @@
 //! What callers ask for by hand: flush, compact_range.
 
-use super::compact::CompactionJob;
+use super::compact::ScheduledCompaction;
 use super::{Db, DbCore, ExclusiveManual};
 use crate::background_error::Reason;
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
@@ -274,7 +274,7 @@ impl DbCore {
         end: Option<&[u8]>,
         ignore_files_from: FileNumber,
         target_path_id: u32,
-    ) -> Result<Option<(CompactionJob, Option<Vec<u8>>)>> {
+    ) -> Result<Option<(ScheduledCompaction, Option<Vec<u8>>)>> {
         let mut state = self.state.lock();
         loop {
             state.error.check()?;
@@ -299,8 +299,13 @@ impl DbCore {
                     let running = family.running.start(&choice);
                     let job_id = state.next_job_id;
                     state.next_job_id += 1;
-                    let job =
-                        CompactionJob { data: Arc::clone(data), choice: *choice, running, job_id, is_manual: true };
+                    let job = ScheduledCompaction {
+                        data: Arc::clone(data),
+                        choice: *choice,
+                        running,
+                        job_id,
+                        is_manual: true,
+                    };
                     return Ok(Some((job, next_begin)));
                 }
                 ManualChoice::Conflict => self.changed.wait(&mut state),

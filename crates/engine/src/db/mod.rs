@@ -38,6 +38,7 @@ mod compact;
 mod destroy;
 mod families;
 mod flush;
+mod job_env;
 mod log_blobs;
 mod log_directory;
 mod manual;
@@ -54,7 +55,6 @@ mod recovery;
 mod resume;
 mod room;
 pub(crate) mod stall_stats;
-mod table_output;
 mod versions;
 mod write;
 

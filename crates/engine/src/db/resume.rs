@@ -13,7 +13,6 @@
 //!
 //! The error stands until all of that worked: no job starts, and no write is accepted.
 
-use super::flush::WrittenTables;
 use super::{DbCore, State};
 use crate::background_error::Reason;
 use crate::column_family::ColumnFamilyData;
@@ -22,6 +21,7 @@ use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_memtable::MemTable;
 use ferrock_options::{ErrorRecoveryEvent, FlushEvent};
+use ferrock_tree::job::{JobEnv, JobOutput};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -39,7 +39,7 @@ enum Attempt {
 struct FamilyFlush {
     data: Arc<ColumnFamilyData>,
     memtables: Vec<Arc<MemTable>>,
-    written: WrittenTables,
+    written: JobOutput,
     elapsed_us: u64,
 }
 
@@ -174,9 +174,7 @@ impl DbCore {
             match self.flush_family_for_resume(data, memtables) {
                 Ok(flush) => flushes.push(flush),
                 Err(error) => {
-                    flushes
-                        .iter()
-                        .for_each(|flush| self.discard_outputs(flush.data.flush_directory(), &flush.written.numbers));
+                    flushes.iter().for_each(|flush| self.discard(flush.data.flush_directory(), &flush.written.numbers));
                     return Err(error);
                 }
             }

@@ -40,6 +40,17 @@ impl CompactionReason {
     }
 }
 
+/// What becomes of the input files of a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CompactionKind {
+    /// They are read, and their entries written to new files.
+    Merge,
+    /// They are recorded on another level and not read.
+    Move,
+    /// They are removed and not read.
+    Drop,
+}
+
 /// Files of one level, in the level's order.
 #[derive(Clone, Debug, Default)]
 pub struct LevelInputs {
@@ -75,8 +86,8 @@ pub struct CompactionChoice {
     /// Files of the first level below the output level that overlap the inputs. Outputs are cut so that none of them
     /// overlaps too many of these.
     pub grandparents: Vec<Arc<FileMetadata>>,
-    /// The files need only be recorded on another level.
-    pub is_trivial_move: bool,
+    /// What becomes of the input files.
+    pub kind: CompactionKind,
     /// No deeper level holds data of the range: tombstones and old versions can go, sequence numbers can become 0.
     pub is_bottommost: bool,
     /// Bytes after which an output file is finished; `u64::MAX` for a single file.

@@ -2,7 +2,7 @@
 
 use super::PickerInput;
 use super::output_path::output_path_id;
-use crate::compaction::choice::{CompactionChoice, CompactionReason, LevelInputs};
+use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
 use crate::version::boundary::{BoundaryRange, compare_boundaries};
 use crate::version::{FileMetadata, Version, total_size_bytes};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub(super) fn complete_into(input: &PickerInput<'_>, mut seed: Seed, output_path
         output_path_id,
         inputs,
         grandparents,
-        is_trivial_move: false,
+        kind: CompactionKind::Merge,
         is_bottommost,
         max_output_file_size_bytes: max_output_file_size_bytes(input, seed.output_level),
         max_compaction_bytes: input.options.max_compaction_bytes,
@@ -74,7 +74,9 @@ pub(super) fn complete_into(input: &PickerInput<'_>, mut seed: Seed, output_path
         next_compact_cursor,
         score: seed.score,
     };
-    choice.is_trivial_move = is_trivial_move(input, &choice, seed.is_level_0_trivial_move);
+    if is_trivial_move(input, &choice, seed.is_level_0_trivial_move) {
+        choice.kind = CompactionKind::Move;
+    }
     Some(choice)
 }
 

@@ -14,7 +14,7 @@
 //! A largest key with `!` at its end is the exclusive end of a range tombstone.
 
 use super::*;
-use crate::compaction::choice::{CompactionReason, LevelInputs};
+use crate::compaction::choice::{CompactionKind, CompactionReason, LevelInputs};
 use crate::version::VersionBuilder;
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, ValueType};
@@ -176,7 +176,7 @@ fn started(
         output_path_id: 0,
         inputs,
         grandparents: Vec::new(),
-        is_trivial_move: false,
+        kind: CompactionKind::Merge,
         is_bottommost: false,
         max_output_file_size_bytes: 0,
         max_compaction_bytes: 0,
@@ -232,7 +232,7 @@ fn show(out: &mut String, choice: Option<&CompactionChoice>) {
     for inputs in &choice.inputs {
         write!(out, " L{}{}", inputs.level, numbers(&inputs.files)).unwrap();
     }
-    if choice.is_trivial_move {
+    if choice.kind == CompactionKind::Move {
         out.push_str(", trivial move");
     }
     if choice.is_bottommost {
@@ -248,52 +248,28 @@ fn show(out: &mut String, choice: Option<&CompactionChoice>) {
     writeln!(out, ", file size {size}, epoch {}", choice.epoch_number.unwrap_or(0)).unwrap();
 }
 
-/// Runs every case of a file: a comment, the script up to `----`, the expectation up to an empty line.
-fn check(name: &str, text: &str) {
-    let mut rewritten = String::new();
-    let mut failures = String::new();
-    for case in text.split("\n\n").map(str::trim).filter(|case| !case.is_empty()) {
-        let (input, expected) = case.split_once("\n----").unwrap_or((case, ""));
-        let expected = expected.trim_start_matches('\n').trim_end();
-        let commands: Vec<&str> = input.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
-        let found = if commands.is_empty() { String::new() } else { run(&commands.join("\n")) };
-        let found = found.trim_end();
-        if commands.is_empty() {
-            write!(rewritten, "{input}\n\n").unwrap();
-            continue;
-        }
-        write!(rewritten, "{input}\n----\n{found}\n\n").unwrap();
-        if found != expected {
-            write!(failures, "{input}\nexpected:\n{expected}\nfound:\n{found}\n\n").unwrap();
-        }
-    }
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/compaction/picker/testdata").join(name);
-        #[expect(clippy::disallowed_methods, reason = "rewrites the expectations in the source tree, on request")]
-        std::fs::write(path, rewritten).unwrap();
-        return;
-    }
-    assert!(failures.is_empty(), "{failures}");
+fn check(name: &str) {
+    ferrock_script::check(env!("CARGO_MANIFEST_DIR"), &format!("src/compaction/picker/testdata/{name}"), run);
 }
 
 #[test]
 fn leveled() {
-    check("leveled.txt", include_str!("testdata/leveled.txt"));
+    check("leveled.txt");
 }
 
 #[test]
 fn level_0() {
-    check("level0.txt", include_str!("testdata/level0.txt"));
+    check("level0.txt");
 }
 
 #[test]
 fn triggers() {
-    check("triggers.txt", include_str!("testdata/triggers.txt"));
+    check("triggers.txt");
 }
 
 #[test]
 fn manual_compactions() {
-    check("manual.txt", include_str!("testdata/manual.txt"));
+    check("manual.txt");
 }
 
 #[test]

@@ -24,7 +24,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Table property that says what was decided and why.
-pub(crate) const HASH_INDEX_PROPERTY: &[u8] = b"ferrock.data.block.index";
+pub const HASH_INDEX_PROPERTY: &[u8] = b"ferrock.data.block.index";
 /// Reads from which on a share means something.
 const MIN_READS: u64 = 2000;
 /// Share of reads, in percent, that must be point lookups.
@@ -40,8 +40,9 @@ const COLD_MISS_PERCENT: f64 = 0.5;
 
 /// A decision and what it was made by.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Decision {
-    pub(crate) uses_hash_index: bool,
+pub struct Decision {
+    /// The next tables get one.
+    pub uses_hash_index: bool,
     reads: ReadCounts,
     /// Bytes of hash index for each byte of data.
     growth: f64,
@@ -107,7 +108,7 @@ impl fmt::Display for Decision {
 
 /// The choice of one column family.
 #[derive(Debug)]
-pub(crate) struct HashIndexChoice {
+pub struct HashIndexChoice {
     sample: Arc<ReadSample>,
     last: Mutex<Last>,
 }
@@ -120,12 +121,14 @@ struct Last {
 }
 
 impl HashIndexChoice {
-    pub(crate) fn new(sample: Arc<ReadSample>) -> Self {
+    /// A choice that follows `sample`.
+    #[must_use]
+    pub fn new(sample: Arc<ReadSample>) -> Self {
         Self { sample, last: Mutex::default() }
     }
 
     /// The decision for the next table. `growth` is the bytes of hash index for each byte of data, for when it is wanted.
-    pub(crate) fn decide(&self, growth: impl FnOnce() -> f64) -> Decision {
+    pub fn decide(&self, growth: impl FnOnce() -> f64) -> Decision {
         let counts = self.sample.counts();
         let mut last = self.last.lock();
         let reads = counts.since(&last.counts);
@@ -136,7 +139,8 @@ impl HashIndexChoice {
     }
 
     /// The latest decision.
-    pub(crate) fn last(&self) -> Decision {
+    #[must_use]
+    pub fn last(&self) -> Decision {
         self.last.lock().decision
     }
 }

@@ -2,11 +2,12 @@
 //! cut where the splitter says, with the range tombstones and the boundaries that belong
 //! to each output.
 
-use super::DbCore;
-use crate::column_family::ColumnFamilyData;
+use super::{JobContext, JobEnv, JobOutput};
+use crate::blob::{BlobFlow, for_each_reference};
+use crate::compaction::iterator::{
+    CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
+};
 use crate::hash_index_choice::HASH_INDEX_PROPERTY;
-use crate::options::ColumnFamilyOptions;
-use crate::statistics::Statistics;
 use ferrock_base::byte_text::to_bytes;
 use ferrock_base::internal_key::{make_internal_key, sequence, trailer};
 use ferrock_base::range_tombstone::RangeTombstone;
@@ -15,34 +16,28 @@ use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
 use ferrock_table::options::DataBlockIndexType;
 use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
-use ferrock_tree::blob::{BlobFlow, for_each_reference};
-use ferrock_tree::compaction::iterator::{
-    CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
-};
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::path::Path;
 use std::sync::Arc;
 
 /// What the outputs of a job have in common.
-pub(crate) struct OutputPlan {
-    pub(crate) data: Arc<ColumnFamilyData>,
-    pub(crate) options: Arc<ColumnFamilyOptions>,
-    pub(crate) level: usize,
+pub(super) struct OutputPlan<'a> {
+    pub(super) context: &'a JobContext,
+    pub(super) level: usize,
     /// The directory, as an entry of the family's paths.
-    pub(crate) path_id: u32,
-    pub(crate) is_flush: bool,
-    pub(crate) base_level: usize,
-    pub(crate) is_bottommost: bool,
-    pub(crate) epoch_number: u64,
+    pub(super) path_id: u32,
+    pub(super) is_flush: bool,
+    pub(super) base_level: usize,
+    pub(super) is_bottommost: bool,
     /// Unix seconds of the oldest data; 0 = unknown.
-    pub(crate) oldest_ancestor_time: u64,
-    pub(crate) priority: IoPriority,
+    pub(super) oldest_ancestor_time: u64,
+    pub(super) priority: IoPriority,
 }
 
-impl OutputPlan {
+impl OutputPlan<'_> {
     /// Where the outputs go.
-    pub(crate) fn directory(&self) -> &Path {
-        self.data.table_cache.paths().directory(self.path_id)
+    pub(super) fn directory(&self) -> &Path {
+        self.context.family.table_cache.paths().directory(self.path_id)
     }
 }
 
@@ -58,40 +53,30 @@ struct OpenOutput {
 }
 
 /// Writes the outputs of one job.
-pub(crate) struct TableOutput<'a> {
-    core: &'a DbCore,
-    plan: &'a OutputPlan,
+pub(super) struct TableOutput<'a> {
+    env: &'a dyn JobEnv,
+    plan: &'a OutputPlan<'a>,
     order: InternalComparator,
     surviving: Vec<RangeTombstone>,
     open: Option<Box<OpenOutput>>,
     /// Boundary with the output before.
     lower: Option<Vec<u8>>,
-    pub(crate) files: Vec<NewFile>,
-    /// Numbers reserved, also of files that were not finished.
-    pub(crate) numbers: Vec<FileNumber>,
-    pub(crate) entries_written: u64,
-    /// References into blob files among the entries written.
-    pub(crate) blobs_written: BlobFlow,
+    output: JobOutput,
 }
 
 impl<'a> TableOutput<'a> {
-    pub(crate) fn new(core: &'a DbCore, plan: &'a OutputPlan, surviving: Vec<RangeTombstone>) -> Self {
-        Self {
-            core,
-            plan,
-            order: plan.data.comparator.clone(),
-            surviving,
-            open: None,
-            lower: None,
-            files: Vec::new(),
-            numbers: Vec::new(),
-            entries_written: 0,
-            blobs_written: BlobFlow::default(),
-        }
+    pub(super) fn new(env: &'a dyn JobEnv, plan: &'a OutputPlan<'a>, surviving: Vec<RangeTombstone>) -> Self {
+        let order = plan.context.family.comparator.clone();
+        Self { env, plan, order, surviving, open: None, lower: None, output: JobOutput::default() }
+    }
+
+    /// What was written; a table that is not finished is given up.
+    pub(super) fn into_output(self) -> JobOutput {
+        self.output
     }
 
     /// Writes everything that `input` has left.
-    pub(crate) fn write_all<I: InternalIterator, D: DeeperLevels>(
+    pub(super) fn write_all<I: InternalIterator, D: DeeperLevels>(
         &mut self,
         input: &mut CompactionIterator<I, D>,
         mut splitter: OutputSplitter,
@@ -100,7 +85,7 @@ impl<'a> TableOutput<'a> {
         while input.valid() {
             counter = counter.wrapping_add(1);
             if counter.is_multiple_of(1024) {
-                self.core.closing_error()?;
+                self.env.check_stop()?;
             }
             let size = self.open.as_ref().map_or(0, |open| open.builder.estimated_file_size().max(1));
             if splitter.should_cut_before(input.key(), size) {
@@ -115,11 +100,11 @@ impl<'a> TableOutput<'a> {
             self.finish_tombstones()?;
         }
         self.finish_open(None)?;
-        if self.files.is_empty() {
+        if self.output.files.is_empty() {
             return Ok(());
         }
         // The MANIFEST must not name a table whose directory entry a crash could take away.
-        self.core.file_system.sync_dir(self.plan.directory())
+        self.plan.context.file_system.sync_dir(self.plan.directory())
     }
 
     #[inline]
@@ -132,29 +117,22 @@ impl<'a> TableOutput<'a> {
         // The output stays where it is: moving its builder for every entry cost more than the entry.
         let Some(open) = &mut self.open else { return Ok(()) };
         let number = sequence(key);
-        note_references(open, &mut self.blobs_written, key, value)?;
+        note_references(open, &mut self.output.blobs, key, value)?;
         open.builder.add(key, value)?;
         open.last.clear();
         open.last.extend_from_slice(key);
         open.smallest_sequence = open.smallest_sequence.min(number);
         open.largest_sequence = open.largest_sequence.max(number);
-        self.entries_written += 1;
         Ok(())
     }
 
     fn begin(&mut self) -> Result<Box<OpenOutput>> {
-        let core = self.core;
-        let number = {
-            // Under the lock: a clean-up in between would take the file for an orphan.
-            let mut state = core.state.lock();
-            let number = core.versions.new_file_number();
-            state.pending_outputs.insert(number.0);
-            number
-        };
-        self.numbers.push(number);
-        let options = core.options.load();
+        let context = self.plan.context;
+        let number = self.env.new_output();
+        self.output.numbers.push(number);
+        let options = &context.db;
         let path = self.plan.directory().join(file_name::table(number));
-        let mut file = core.file_system.create_writable(
+        let mut file = context.file_system.create_writable(
             &path,
             &WritableOptions {
                 purpose: WritePurpose::Table,
@@ -178,14 +156,15 @@ impl<'a> TableOutput<'a> {
     }
 
     fn builder_params(&self, number: FileNumber) -> TableBuilderParams {
-        let (core, plan) = (self.core, self.plan);
-        let options = &plan.options;
+        let (plan, context) = (self.plan, self.plan.context);
+        let family = &context.family;
+        let options = &family.options;
         let (compression, compression_options) =
             options.compression_for(plan.level, plan.base_level, plan.is_bottommost);
         let mut params = TableBuilderParams::new(self.order.clone());
         params.options = Arc::new(options.table.clone());
         if options.table.data_block_index_type == DataBlockIndexType::Auto {
-            let decision = plan.data.hash_index_choice.decide(|| hash_index_growth(plan));
+            let decision = family.hash_index_choice.decide(|| hash_index_growth(context));
             if decision.uses_hash_index {
                 Arc::make_mut(&mut params.options).data_block_index_type = DataBlockIndexType::BinaryAndHash;
             }
@@ -196,15 +175,15 @@ impl<'a> TableOutput<'a> {
         params.prefix_extractor = options.prefix_extractor.clone();
         params.filter_policy = options.filter_policy;
         params.charging = (!options.table.no_block_cache)
-            .then(|| Charging { cache: Arc::clone(core.block_cache_of(options)), usage: options.cache_usage });
+            .then(|| Charging { cache: Arc::clone(&family.block_cache), usage: options.cache_usage });
         params.build_filter = !(plan.is_bottommost && options.optimize_filters_for_hits);
-        params.column_family_id = u64::from(plan.data.id);
-        params.column_family_name = to_bytes(&plan.data.name).into_owned();
+        params.column_family_id = u64::from(family.id);
+        params.column_family_name = to_bytes(&family.name).into_owned();
         params.filter_level = if plan.is_flush { -1 } else { i32::try_from(plan.level).unwrap_or(i32::MAX) };
         params.creation_time = plan.oldest_ancestor_time;
-        params.file_creation_time = core.clock.unix_seconds();
-        params.db_id = core.db_id.clone();
-        params.db_session_id = core.session_id.clone();
+        params.file_creation_time = context.clock.unix_seconds();
+        params.db_id = context.db_id.clone();
+        params.db_session_id = context.session_id.clone();
         params.file_number = number.0;
         params.merge_operator_name = options.merge_operator.as_ref().map(|operator| operator.name().to_owned());
         params
@@ -222,16 +201,15 @@ impl<'a> TableOutput<'a> {
             open.smallest_sequence = open.smallest_sequence.min(tombstone.sequence);
             open.largest_sequence = open.largest_sequence.max(tombstone.sequence);
         }
-        self.entries_written += contents.tombstones.len() as u64;
         self.lower = upper;
         let (Some(smallest), Some(largest)) = (contents.smallest, contents.largest) else {
             open.builder.abandon();
             return Ok(());
         };
         let summary = open.builder.finish()?;
-        Statistics::add(&self.core.statistics.verified_blocks, summary.num_verified_blocks);
+        self.env.note_verified_blocks(summary.num_verified_blocks);
         let plan = self.plan;
-        self.files.push(NewFile {
+        self.output.files.push(NewFile {
             level: u32::try_from(plan.level).unwrap_or(u32::MAX),
             number: open.number,
             path_id: plan.path_id,
@@ -242,9 +220,9 @@ impl<'a> TableOutput<'a> {
             largest_seqno: open.largest_sequence,
             oldest_blob_file_number: open.oldest_blob_file,
             oldest_ancester_time_secs: plan.oldest_ancestor_time,
-            file_creation_time_secs: self.core.clock.unix_seconds(),
+            file_creation_time_secs: self.plan.context.clock.unix_seconds(),
             unique_id: manifest_unique_id(summary.unique_id),
-            epoch_number: Some(plan.epoch_number),
+            epoch_number: Some(plan.context.epoch_number),
             tail_size_bytes: summary.tail_size,
             ..NewFile::default()
         });
@@ -288,15 +266,15 @@ fn manifest_unique_id(bytes: [u8; 16]) -> Option<[u64; 2]> {
 }
 
 /// Bytes of hash index for each byte of the family's data, by the entries of its tables.
-fn hash_index_growth(plan: &OutputPlan) -> f64 {
+fn hash_index_growth(context: &JobContext) -> f64 {
     let (mut entries, mut bytes) = (0, 0);
-    for (_, file) in plan.data.super_version.load().version.files() {
+    for (_, file) in context.family.version.files() {
         if let Some(statistics) = file.statistics() {
             entries += statistics.num_entries;
             bytes += statistics.raw_key_size_bytes + statistics.raw_value_size_bytes;
         }
     }
-    let ratio = plan.options.table.data_block_hash_table_util_ratio;
+    let ratio = context.family.options.table.data_block_hash_table_util_ratio;
     // A bucket is a byte; 0 is the default.
     let bytes_per_entry = 1.0 / if ratio > 0.0 { ratio } else { 0.75 };
     entries as f64 * bytes_per_entry / (bytes as f64).max(1.0)

@@ -1,0 +1,82 @@
+//! The database as the place where jobs run: numbers of files, when to stop, and what a job works with.
+
+use super::DbCore;
+use crate::column_family::ColumnFamilyData;
+use crate::statistics::Statistics;
+use ferrock_base::{FileNumber, Result};
+use ferrock_format::file_name;
+use ferrock_tree::job::{FamilyContext, JobContext, JobEnv};
+use ferrock_tree::version::Version;
+use std::path::Path;
+use std::sync::Arc;
+
+impl DbCore {
+    /// What a job of the family works with, as of now. `version` has the blob files that its inputs refer to; `None` for a
+    /// family that was dropped. Without `epoch_number` the outputs get the family's next one.
+    pub(super) fn job_context(
+        &self,
+        data: &ColumnFamilyData,
+        version: Option<Arc<Version>>,
+        epoch_number: Option<u64>,
+    ) -> Result<JobContext> {
+        let options = data.options.load_full();
+        let block_cache = Arc::clone(self.block_cache_of(&options));
+        Ok(JobContext {
+            file_system: Arc::clone(&self.file_system),
+            clock: Arc::clone(&self.clock),
+            db: self.options.load_full(),
+            db_id: self.db_id.clone(),
+            session_id: self.session_id.clone(),
+            family: FamilyContext {
+                id: data.id,
+                name: data.name.clone(),
+                comparator: data.comparator.clone(),
+                options,
+                table_cache: Arc::clone(&data.table_cache),
+                block_cache,
+                hash_index_choice: Arc::clone(&data.hash_index_choice),
+                version: Arc::clone(&data.super_version.load().version),
+            },
+            snapshots: self.snapshots.sequences(),
+            blobs: version.map(|version| self.blobs_for_job(data.id, version)),
+            epoch_number: match epoch_number {
+                Some(epoch_number) => epoch_number,
+                None => self.versions.new_epoch_number(data.id)?,
+            },
+        })
+    }
+}
+
+impl JobEnv for DbCore {
+    fn new_output(&self) -> FileNumber {
+        // Under the lock: a clean-up in between would take the file for an orphan.
+        let mut state = self.state.lock();
+        let number = self.versions.new_file_number();
+        state.pending_outputs.insert(number.0);
+        number
+    }
+
+    fn check_stop(&self) -> Result<()> {
+        self.closing_error()
+    }
+
+    fn discard(&self, directory: &Path, numbers: &[FileNumber]) {
+        let mut state = self.state.lock();
+        for number in numbers {
+            state.pending_outputs.remove(&number.0);
+        }
+        drop(state);
+        for number in numbers {
+            let path = directory.join(file_name::table(*number));
+            if let Err(error) = self.file_system.remove_file(&path)
+                && !error.is_not_found()
+            {
+                self.info_log.warn(|| format!("removing an unfinished table: {error}"));
+            }
+        }
+    }
+
+    fn note_verified_blocks(&self, blocks: u64) {
+        Statistics::add(&self.statistics.verified_blocks, blocks);
+    }
+}

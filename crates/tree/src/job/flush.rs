@@ -1,0 +1,96 @@
+//! Flush: memtables of a family become tables of level 0.
+
+use super::outputs::{OutputPlan, TableOutput};
+use super::{JobContext, JobEnv, JobOutput, check_entries, verify};
+use crate::blob::FetchBlob;
+use crate::compaction::iterator::{
+    CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
+    UnknownDeeper,
+};
+use crate::iterator::tables::Child;
+use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
+use ferrock_base::Result;
+use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
+use ferrock_memtable::MemTable;
+use ferrock_vfs::IoPriority;
+use std::sync::Arc;
+
+/// Memtables to be flushed.
+#[derive(Debug)]
+pub struct FlushJob<'a> {
+    /// What the job works with.
+    pub context: &'a JobContext,
+    /// The memtables, none of which is written to any more. They become one table.
+    pub memtables: &'a [Arc<MemTable>],
+    /// `Flush`, or `Recovery` for what was replayed from logs.
+    pub reason: TableFileCreationReason,
+}
+
+impl FlushJob<'_> {
+    /// Writes the tables. They can be opened and do not count yet.
+    ///
+    /// # Errors
+    /// Of the file system; `Corruption` when the table does not hold what the memtables hold; why `env` stopped the job. No
+    /// file is left.
+    pub fn run(&self, env: &dyn JobEnv) -> Result<JobOutput> {
+        let family = &self.context.family;
+        let plan = OutputPlan {
+            context: self.context,
+            level: 0,
+            path_id: 0,
+            is_flush: true,
+            base_level: 1,
+            is_bottommost: false,
+            oldest_ancestor_time: self.context.clock.unix_seconds(),
+            priority: IoPriority::High,
+        };
+        let mut input = self.input();
+        input.seek_to_first();
+        let mut output = TableOutput::new(env, &plan, input.surviving_tombstones());
+        let written = output.write_all(&mut input, OutputSplitter::never(family.comparator.clone()));
+        let output = output.into_output();
+        let held: u64 =
+            self.memtables.iter().map(|memtable| memtable.num_entries() - memtable.num_range_deletes()).sum();
+        let read = input.dropped().input_entries;
+        let checked = written
+            .and_then(|()| check_entries(family, "flush", "memtables", read, held))
+            .and_then(|()| verify(family, &output.files, self.reason));
+        match checked {
+            Ok(()) => Ok(output),
+            Err(error) => {
+                env.discard(plan.directory(), &output.numbers);
+                Err(error)
+            }
+        }
+    }
+
+    fn input(&self) -> CompactionIterator<MergingIterator<Child>, UnknownDeeper> {
+        let family = &self.context.family;
+        let child = |memtable: &Arc<MemTable>| {
+            ChildIterator::MemTable(SourceIterator::new(memtable.iter(), family.comparator.clone(), None))
+        };
+        let merged = MergingIterator::new(family.comparator.clone(), self.memtables.iter().map(child).collect());
+        let tombstones = self.memtables.iter().filter_map(|memtable| memtable.range_tombstones());
+        let sources: Vec<RangeTombstoneSource> = tombstones.map(RangeTombstoneSource::new).collect();
+        let filter_context = FilterContext {
+            is_bottommost: false,
+            is_manual: false,
+            column_family_id: family.id,
+            input_level: 0,
+            output_level: 0,
+        };
+        let filter = family.options.compaction_filter.clone();
+        let options = CompactionIteratorOptions {
+            stripes: SnapshotStripes::new(self.context.snapshots.clone()),
+            merge_operator: family.options.merge_operator.clone(),
+            // Logs may hold references to values that were written to blob files at once.
+            blobs: self.context.blobs.clone().map(|blobs| -> Arc<dyn FetchBlob> { blobs }),
+            compaction_filter: filter
+                .filter(|filter| filter.should_filter_table_file_creation(self.reason))
+                .map(|filter| (filter, filter_context)),
+            ..CompactionIteratorOptions::new(family.comparator.clone(), Vec::new())
+        };
+        let tombstones = CompactionRangeTombstones::new(family.comparator.clone(), sources);
+        CompactionIterator::new(merged, tombstones, UnknownDeeper, options)
+    }
+}

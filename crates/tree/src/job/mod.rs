@@ -1,0 +1,156 @@
+//! Jobs: a flush makes tables of memtables, a compaction makes tables of tables. Neither knows a database.
+//!
+//! ```text
+//! JobContext (what the job works with, as of its start) --+
+//! memtables, or a CompactionChoice ----------------------+--> FlushJob / CompactionJob --> JobOutput --> VersionEdit
+//! JobEnv (numbers of files, whether to stop) ------------+
+//! ```
+//!
+//! A job reads its inputs, writes tables through the file system of its context, and opens each of them before it ends. It
+//! changes no Version and no MANIFEST: the caller puts [`JobOutput`] into a VersionEdit and installs that. So a job runs in a
+//! test without a database, and may run in another process.
+//!
+//! Invariants: a job that fails leaves no file behind; the numbers of a job that succeeds stay reserved until the caller
+//! gives them back; the directory entries of the outputs are durable when the job ends.
+
+mod compaction;
+mod flush;
+mod outputs;
+#[cfg(test)]
+mod tests;
+
+pub use compaction::CompactionJob;
+pub use flush::FlushJob;
+
+use crate::hash_index_choice::HashIndexChoice;
+use crate::table_cache::TableCache;
+use crate::version::{FileMetadata, Version};
+use ferrock_base::clock::Clock;
+use ferrock_base::compaction_filter::TableFileCreationReason;
+use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, SequenceNumber};
+use ferrock_format::version_edit::{BlobFileGarbage, NewFile};
+use ferrock_options::{ColumnFamilyOptions, DbOptions};
+use ferrock_table::TableBlockCache;
+use ferrock_table::options::PrepopulateBlockCache;
+use ferrock_vfs::FileSystem;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::blob::{BlobFlow, OwnedBlobView};
+
+/// What a job asks of the place where it runs.
+pub trait JobEnv: Sync {
+    /// Reserves the number of a table. A clean-up of obsolete files leaves such a file alone from before it exists.
+    fn new_output(&self) -> FileNumber;
+
+    /// Asked about every thousand entries.
+    ///
+    /// # Errors
+    /// Why the job should end; it removes what it wrote.
+    fn check_stop(&self) -> Result<()>;
+
+    /// Gives the numbers back and removes those of the files that exist: the job failed.
+    fn discard(&self, directory: &Path, numbers: &[FileNumber]);
+
+    /// Blocks of a finished table whose compression was verified while it was written.
+    fn note_verified_blocks(&self, _blocks: u64) {}
+}
+
+/// What a job works with. All of it is as of the start of the job.
+#[derive(Clone)]
+pub struct JobContext {
+    /// Where the files are.
+    pub file_system: Arc<dyn FileSystem>,
+    /// What time the tables say they were written at.
+    pub clock: Arc<dyn Clock>,
+    /// How files are read and written.
+    pub db: Arc<DbOptions>,
+    /// Of the database, for the properties of tables.
+    pub db_id: String,
+    /// Of the session, for the properties and unique ids of tables.
+    pub session_id: String,
+    /// The family.
+    pub family: FamilyContext,
+    /// Versions of keys that these sequence numbers see are kept.
+    pub snapshots: Vec<SequenceNumber>,
+    /// The values that entries have in blob files.
+    pub blobs: Option<Arc<OwnedBlobView>>,
+    /// Epoch number of the outputs.
+    pub epoch_number: u64,
+}
+
+/// The column family that a job works for.
+#[derive(Clone)]
+pub struct FamilyContext {
+    /// Number in batches and in the MANIFEST.
+    pub id: u32,
+    /// Name, for messages and for the properties of tables.
+    pub name: String,
+    /// The order of internal keys.
+    pub comparator: InternalComparator,
+    /// The options.
+    pub options: Arc<ColumnFamilyOptions>,
+    /// Through which inputs are opened, and outputs for the first time. Knows the directories.
+    pub table_cache: Arc<TableCache>,
+    /// What builders reserve memory from.
+    pub block_cache: Arc<TableBlockCache>,
+    /// Whether tables get hash indexes, where the options leave it to the load.
+    pub hash_index_choice: Arc<HashIndexChoice>,
+    /// The tables that the family has, for how much hash indexes would add to them.
+    pub version: Arc<Version>,
+}
+
+impl fmt::Debug for JobContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobContext").field("family", &self.family.name).finish_non_exhaustive()
+    }
+}
+
+/// What a job has made.
+#[derive(Debug, Default)]
+pub struct JobOutput {
+    /// The tables, as a VersionEdit adds them.
+    pub files: Vec<NewFile>,
+    /// Numbers reserved, also of tables that came out empty.
+    pub numbers: Vec<FileNumber>,
+    /// References into blob files that the tables have.
+    pub blobs: BlobFlow,
+    /// Records of blob files that no output refers to any more.
+    pub garbage: Vec<BlobFileGarbage>,
+}
+
+impl JobOutput {
+    /// Bytes of the tables.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.size_bytes).sum()
+    }
+}
+
+/// Opens the outputs: a table that cannot be opened must not replace what it was made from. Its blocks go into the cache
+/// where `prepopulate_block_cache` asks for it: they are there before the first read can want them.
+fn verify(family: &FamilyContext, files: &[NewFile], reason: TableFileCreationReason) -> Result<()> {
+    let fills_cache = match family.options.table.prepopulate_block_cache {
+        PrepopulateBlockCache::Disable => false,
+        PrepopulateBlockCache::FlushOnly => reason == TableFileCreationReason::Flush,
+        PrepopulateBlockCache::FlushAndCompaction => true,
+    };
+    for file in files {
+        let table = family.table_cache.open_uncharged(&FileMetadata::from(file.clone()))?;
+        match if fills_cache { table.fill_cache() } else { Ok(()) } {
+            // A cache that may not grow is no reason to lose a table.
+            Err(error) if error.kind() == ErrorKind::MemoryLimit => {}
+            filled => filled?,
+        }
+    }
+    Ok(())
+}
+
+/// The inputs must have given as many entries as they hold.
+fn check_entries(family: &FamilyContext, job: &str, inputs: &str, read: u64, held: u64) -> Result<()> {
+    if read == held {
+        return Ok(());
+    }
+    Err(Error::corruption(format!("[{}] a {job} read {read} entries of {inputs} that hold {held}", family.name)))
+}

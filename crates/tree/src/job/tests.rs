@@ -1,0 +1,312 @@
+//! Flushes and compactions without a database: scripts over a file system in memory.
+//!
+//! ```text
+//! flush                       the entries below become one memtable, that a table of level 0
+//! a@1:p=x                     key@sequence:type=value; p put, d delete, s single delete, m merge
+//! a@2..c                      a deletion of the range [a, c)
+//! compact from=0 to=1         all tables of both levels become tables of the second
+//! table 7                     the entries of a table
+//! ```
+//!
+//! Words behind `flush` and `compact`: `snapshots=1,5`, `size=100` (of an output), `kind=move|drop`, `bottommost`, `stop` (the
+//! environment stops the job), `fail=N` (the Nth operation on files fails).
+
+use super::*;
+use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
+use crate::table_cache::{MutableTableCacheParams, OpenTables, TableCacheParams};
+use crate::version::VersionBuilder;
+use ferrock_base::clock::ManualClock;
+use ferrock_base::{InternalIterator, ParsedInternalKey, ValueType};
+use ferrock_cache::CacheOptions;
+use ferrock_format::file_name;
+use ferrock_format::version_edit::VersionEdit;
+use ferrock_memtable::{MemTable, MemTableOptions};
+use ferrock_script::argument;
+use ferrock_table::TableReadOptions;
+use ferrock_vfs::{
+    Fault, FaultInjectionFileSystem, FaultRule, MemoryFileSystem, OperationKind, RandomAccessOptions, Trigger,
+};
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+const DB: &str = "/db";
+
+/// Numbers, a reason to stop, and what was given back.
+struct TestEnv {
+    file_system: Arc<dyn FileSystem>,
+    next: Mutex<u64>,
+    reserved: Mutex<BTreeSet<u64>>,
+    stops: bool,
+}
+
+impl JobEnv for TestEnv {
+    fn new_output(&self) -> FileNumber {
+        let mut next = self.next.lock();
+        *next += 1;
+        self.reserved.lock().insert(*next);
+        FileNumber(*next)
+    }
+    fn check_stop(&self) -> Result<()> {
+        if self.stops { Err(Error::new(ErrorKind::ShutdownInProgress, "the test stops it")) } else { Ok(()) }
+    }
+    fn discard(&self, directory: &Path, numbers: &[FileNumber]) {
+        for number in numbers {
+            self.reserved.lock().remove(&number.0);
+            let _ = self.file_system.remove_file(&directory.join(file_name::table(*number)));
+        }
+    }
+}
+
+/// A tree of tables, its file system and the family that jobs work for.
+struct World {
+    file_system: Arc<FaultInjectionFileSystem>,
+    family: FamilyContext,
+    next: u64,
+}
+
+impl World {
+    fn new() -> Self {
+        let memory: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        memory.create_dir_all(Path::new(DB)).unwrap();
+        let file_system = Arc::new(FaultInjectionFileSystem::new(memory));
+        let mut options = ColumnFamilyOptions::default();
+        options.settings.num_levels = 4;
+        options.table.block_size = 64;
+        options.compression = ferrock_format::compression::CompressionType::NoCompression;
+        let comparator = InternalComparator::default();
+        let version = Arc::new(Version::empty(comparator.clone(), &options.settings));
+        let table_cache = Arc::new(TableCache::new(TableCacheParams {
+            file_system: Arc::clone(&file_system) as Arc<dyn FileSystem>,
+            paths: PathBuf::from(DB).into(),
+            comparator: comparator.clone(),
+            mutable: MutableTableCacheParams {
+                table_options: Arc::new(options.table.clone()),
+                max_pinned_l0_file_size: u64::MAX,
+                block_cache: None,
+            },
+            cache_usage: Default::default(),
+            prefix_extractor: None,
+            file_options: RandomAccessOptions::default(),
+            verify_unique_id: true,
+            open_tables: Arc::new(OpenTables::new(-1, None)),
+            read_sample: Arc::default(),
+        }));
+        let block_cache = TableBlockCache::new(CacheOptions { capacity_bytes: 1 << 20, ..Default::default() });
+        let family = FamilyContext {
+            id: 3,
+            name: "script".to_owned(),
+            comparator,
+            options: Arc::new(options),
+            table_cache,
+            block_cache,
+            hash_index_choice: Arc::new(HashIndexChoice::new(Arc::default())),
+            version,
+        };
+        Self { file_system, family, next: 6 }
+    }
+
+    fn context(&self, line: &str) -> JobContext {
+        let snapshots = argument(line, "snapshots").map(|list| list.split(',').map(|word| word.parse().unwrap()));
+        JobContext {
+            file_system: Arc::clone(&self.file_system) as Arc<dyn FileSystem>,
+            clock: Arc::new(ManualClock::default()),
+            db: Arc::default(),
+            db_id: "db".to_owned(),
+            session_id: "ABCDEFGHIJKLMNOPQRST".to_owned(),
+            family: self.family.clone(),
+            snapshots: snapshots.into_iter().flatten().map(SequenceNumber).collect(),
+            blobs: None,
+            epoch_number: self.next,
+        }
+    }
+
+    /// Runs a job in an environment and applies its edit; prints how it ended and what files there are.
+    fn job(
+        &mut self,
+        line: &str,
+        run: impl FnOnce(&JobContext, &TestEnv) -> Result<(JobOutput, VersionEdit)>,
+    ) -> String {
+        let context = self.context(line);
+        let env = TestEnv {
+            file_system: Arc::clone(&self.file_system) as Arc<dyn FileSystem>,
+            next: Mutex::new(self.next),
+            reserved: Mutex::default(),
+            stops: line.contains(" stop"),
+        };
+        let operation = argument(line, "fail").map(|number| number.parse::<u64>().unwrap());
+        let rule = operation.map(|number| {
+            self.file_system.add_rule(FaultRule::new(OperationKind::Any, "*", Fault::Io).when(Trigger::Nth(number)))
+        });
+        let outcome = run(&context, &env);
+        if rule.is_some() {
+            self.file_system.clear_rules();
+        }
+        self.next = *env.next.lock();
+        let mut out = String::new();
+        match outcome {
+            Ok((output, edit)) => {
+                let made: BTreeSet<u64> = output.numbers.iter().map(|number| number.0).collect();
+                assert_eq!(*env.reserved.lock(), made, "reserved until the caller gives them back");
+                let mut builder = VersionBuilder::new(Arc::clone(&self.family.version));
+                builder.apply(&edit).unwrap();
+                self.family.version = Arc::new(builder.build(&self.family.options.settings).unwrap());
+            }
+            Err(error) => {
+                assert_eq!(*env.reserved.lock(), BTreeSet::new(), "a job that failed gives its numbers back");
+                writeln!(out, "{:?}", error.kind()).unwrap();
+            }
+        }
+        out + &self.levels()
+    }
+
+    fn flush(&mut self, line: &str, entries: &str) -> String {
+        let memtable = Arc::new(MemTable::new(MemTableOptions::default()));
+        for entry in entries.lines() {
+            let (key, rest) = entry.split_once('@').unwrap();
+            if let Some((sequence, end)) = rest.split_once("..") {
+                let sequence = SequenceNumber(sequence.parse().unwrap());
+                memtable.add(sequence, ValueType::RangeDeletion, key.as_bytes(), end.as_bytes()).unwrap();
+                continue;
+            }
+            let (sequence, rest) = rest.split_once(':').unwrap();
+            let (letter, value) = rest.split_once('=').unwrap_or((rest, ""));
+            let sequence = SequenceNumber(sequence.parse().unwrap());
+            memtable.add(sequence, type_of(letter), key.as_bytes(), value.as_bytes()).unwrap();
+        }
+        self.job(line, |context, env| {
+            let job = FlushJob { context, memtables: &[memtable], reason: TableFileCreationReason::Flush };
+            let output = job.run(env)?;
+            let edit = VersionEdit { new_files: output.files.clone(), ..VersionEdit::for_column_family(3) };
+            Ok((output, edit))
+        })
+    }
+
+    fn compact(&mut self, line: &str) -> String {
+        let level = |name| argument(line, name).map_or(0, |word| word.parse().unwrap());
+        let (from, to): (usize, usize) = (level("from"), level("to"));
+        let version = Arc::clone(&self.family.version);
+        let levels = if from == to { vec![from] } else { vec![from, to] };
+        let inputs = levels.into_iter().map(|level| LevelInputs { level, files: version.level(level).to_vec() });
+        let choice = CompactionChoice {
+            reason: CompactionReason::ManualCompaction,
+            version: Arc::clone(&version),
+            start_level: from,
+            output_level: to,
+            output_path_id: 0,
+            inputs: inputs.filter(|inputs| !inputs.files.is_empty()).collect(),
+            grandparents: Vec::new(),
+            kind: match argument(line, "kind") {
+                None => CompactionKind::Merge,
+                Some("move") => CompactionKind::Move,
+                Some("drop") => CompactionKind::Drop,
+                Some(other) => unreachable!("kind {other}"),
+            },
+            is_bottommost: line.contains(" bottommost"),
+            max_output_file_size_bytes: argument(line, "size").map_or(u64::MAX, |word| word.parse().unwrap()),
+            max_compaction_bytes: u64::MAX,
+            epoch_number: None,
+            next_compact_cursor: None,
+            score: 0.0,
+        };
+        self.job(line, |context, env| {
+            let job = CompactionJob { context, choice: &choice, is_manual: true };
+            let output = job.run(env)?;
+            let edit = job.edit(&output);
+            Ok((output, edit))
+        })
+    }
+
+    /// The tables of all levels, and the files that no level has: inputs of earlier jobs stay, as no job removes them.
+    fn levels(&self) -> String {
+        let mut out = String::new();
+        let mut known = BTreeSet::new();
+        for (level, file) in self.family.version.files() {
+            known.insert(PathBuf::from(file_name::table(file.number)));
+            let (smallest, largest) = (show_key(&file.smallest), show_key(&file.largest));
+            writeln!(out, "L{level} #{} {smallest} .. {largest}", file.number.0).unwrap();
+        }
+        for entry in self.file_system.children(Path::new(DB)).unwrap() {
+            let name = PathBuf::from(entry);
+            if !known.contains(&name) {
+                writeln!(out, "{} of no level", name.display()).unwrap();
+            }
+        }
+        out
+    }
+
+    fn table(&self, number: u64) -> String {
+        let version = &self.family.version;
+        let (_, file) = version.files().find(|(_, file)| file.number.0 == number).unwrap();
+        let table = self.family.table_cache.get(file).unwrap();
+        let mut out = String::new();
+        let mut iter = table.iter(TableReadOptions::default());
+        iter.seek_to_first();
+        while iter.valid() {
+            writeln!(out, "{}={}", show_key(iter.key()), iter.value().escape_ascii()).unwrap();
+            iter.next();
+        }
+        iter.status().unwrap();
+        for fragment in table.range_tombstones().into_iter().flat_map(|list| list.iter()) {
+            let (start, end) = (fragment.start.escape_ascii(), fragment.end.escape_ascii());
+            writeln!(out, "[{start}, {end}) deleted").unwrap();
+        }
+        out
+    }
+}
+
+const TYPES: [(&str, ValueType); 5] = [
+    ("p", ValueType::Value),
+    ("d", ValueType::Deletion),
+    ("s", ValueType::SingleDeletion),
+    ("m", ValueType::Merge),
+    ("r", ValueType::RangeDeletion),
+];
+
+fn type_of(letter: &str) -> ValueType {
+    TYPES.iter().find(|(own, _)| *own == letter).unwrap_or_else(|| panic!("type {letter}")).1
+}
+
+fn show_key(key: &[u8]) -> String {
+    let parsed = ParsedInternalKey::parse(key).unwrap();
+    let letter = TYPES.iter().find(|(_, value_type)| *value_type == parsed.value_type).unwrap().0;
+    let sequence = match parsed.sequence {
+        ferrock_base::MAX_SEQUENCE_NUMBER => "max".to_owned(),
+        SequenceNumber(number) => number.to_string(),
+    };
+    format!("{}@{sequence}:{letter}", parsed.user_key.escape_ascii())
+}
+
+#[test]
+fn jobs() {
+    let mut world = World::new();
+    ferrock_script::check(env!("CARGO_MANIFEST_DIR"), "src/job/testdata/jobs.txt", |case| {
+        let (line, data) = case.split_once('\n').unwrap_or((case, ""));
+        match line.split_whitespace().next() {
+            Some("new") => {
+                world = World::new();
+                String::new()
+            }
+            Some("flush") => world.flush(line, data),
+            Some("compact") => world.compact(line),
+            Some("table") => world.table(line.rsplit(' ').next().unwrap().parse().unwrap()),
+            _ => unreachable!("{line}"),
+        }
+    });
+}
+
+#[test]
+fn a_job_that_fails_at_any_operation_leaves_no_file() {
+    for number in 1.. {
+        let mut world = World::new();
+        world.flush("flush", "a@1:p=1\nb@2:p=2\nc@3:p=3");
+        world.flush("flush", "b@4:d\nc@5:p=5");
+        let shown = world.compact(&format!("compact from=0 to=1 size=1 fail={number}"));
+        if !shown.contains("Io") {
+            assert!(number > 5, "the rule was never met: {shown}");
+            break;
+        }
+        assert!(!shown.contains("no level") && shown.matches("L0").count() == 2, "operation {number}: {shown}");
+    }
+}
