@@ -105,10 +105,16 @@ c_functions! {
         length: *mut usize,
     ) -> *mut c_char {
         // SAFETY: the contract.
-        let name = unsafe { handle.as_ref() }.map(|handle| handle.family.name());
+        let Some(handle) = (unsafe { handle.as_ref() }) else {
+            // SAFETY: the contract.
+            unsafe { memory::put(length, 0) };
+            return std::ptr::null_mut();
+        };
+        // The bytes: of a name that is not UTF-8, the text that stands for it is longer.
+        let name = handle.family.name_bytes();
         // SAFETY: the contract.
-        unsafe { memory::put(length, name.map_or(0, str::len)) };
-        name.map_or(std::ptr::null_mut(), memory::new_text)
+        unsafe { memory::put(length, name.len()) };
+        memory::new_text(handle.family.name())
     }
 
     /// A handle of the default column family, to be destroyed like any other.

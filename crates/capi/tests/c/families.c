@@ -16,6 +16,10 @@ static void test_names(const char* path) {
   CHECK(!rocksdb_create_column_family(db, options, names[1], &err));
   FAILED("Invalid argument: Column family already exists", "");
   for (int i = 0; i < 4; i++) {
+    size_t length = 77;
+    char* name = rocksdb_column_family_handle_get_name(handles[i], &length);
+    CHECK(length == strlen(names[i]) && !memcmp(name, names[i], length));
+    rocksdb_free(name);
     rocksdb_put_cf(db, wo, handles[i], "k", 1, names[i], strlen(names[i]), &err);
     OK();
     rocksdb_column_family_handle_destroy(handles[i]);
