@@ -3,11 +3,14 @@
 use crate::snapshot::Snapshot;
 pub use ferrock_options::{
     BlockBasedTableOptions, BottommostCompression, BottommostLevelCompaction, COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT,
-    CacheOptions, CacheUsageOptions, ChargeDecision, ColumnFamilyOptions, ColumnFamilySettings, CompactRangeOptions,
-    CompactionFilter, CompactionPriority, CompactionStyle, Components, CompressionSettings, CompressionType,
-    DB_OPTIONS_WITHOUT_EFFECT, DbOptions, DbPath, DbSettings, DefaultText, FilterPolicy, FlushOptions, InfoLogLevel,
-    LoadedOptions, MergeOperator, OptionInfo, OptionValue, Passthrough, PrefixExtractor, TableBlockCache,
-    WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text, from_file, load_latest, to_file,
+    CacheOptions, CacheUsageOptions, ChargeDecision, ChecksumType, ColumnFamilyOptions, ColumnFamilySettings,
+    CompactRangeOptions, CompactionFilter, CompactionPriority, CompactionStyle, Components, CompressionSettings,
+    CompressionType, DB_OPTIONS_WITHOUT_EFFECT, DataBlockIndexType, DbOptions, DbPath, DbSettings, DefaultText,
+    FilterContext, FilterDecision, FilterPolicy, FlushBlockPolicy, FlushOptions, IndexBlockSearchType,
+    IndexShorteningMode, IndexType, InfoLogLevel, LargePartitions, LoadedOptions, MergeOperator, MetadataCacheOptions,
+    OptionInfo, OptionValue, PartitionFromLevel, Passthrough, PinningTier, PrefixExtractor, PrepopulateBlockCache,
+    TableBlockCache, TableFileCreationReason, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text, from_file,
+    load_latest, to_file,
 };
 pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;

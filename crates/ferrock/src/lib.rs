@@ -1,13 +1,31 @@
 //! A pure-Rust LSM key-value engine that reads and writes RocksDB's own files.
+//!
+//! | to | begin at |
+//! |---|---|
+//! | open, read and write | [`Db`] |
+//! | write several things at once | [`WriteBatch`], [`Db::write`] |
+//! | keep different data apart | [`ColumnFamily`], [`Db::create_column_family`] |
+//! | read a range | [`Db::iter`], [`Iter`]; many ranges: [`Db::multi_scan`] |
+//! | read many keys | [`Db::multi_get`] |
+//! | read without blocking a thread | [`Db::get_async`], [`Db::multi_get_async`], [`Db::scan_async`] |
+//! | read as of a moment | [`Db::snapshot`], [`Snapshot`] |
+//! | update without reading | [`options::MergeOperator`], [`Db::merge`] |
+//! | drop or change entries as they are compacted | [`options::CompactionFilter`] |
+//! | set how it works | [`DbOptions`], [`ColumnFamilyOptions`], [`options`] |
+//! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |
+//!
+//! Everything is an owned handle: `Db`, `ColumnFamily`, `Snapshot` and `Iter` have no lifetimes, are `Send`, and may be
+//! dropped in any order. The folder `examples` has a program for each of these lines.
 #![warn(missing_docs)]
 
 pub use ferrock_engine::*;
+#[cfg(feature = "wide")]
 pub use ferrock_wide as wide;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;
 
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "wide"))]
 #[doc = include_str!("../../../docs/wide.md")]
 struct WideGuideExamples;

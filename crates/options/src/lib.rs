@@ -31,7 +31,8 @@ pub use column_family::{
 pub use components::Components;
 pub use db::{DbOptions, DbSettings, InfoLogLevel};
 pub use db_path::DbPath;
-pub use ferrock_base::compaction_filter::CompactionFilter;
+pub use ferrock_base::checksum::ChecksumType;
+pub use ferrock_base::compaction_filter::{CompactionFilter, FilterContext, FilterDecision, TableFileCreationReason};
 pub use ferrock_base::merge::MergeOperator;
 pub use ferrock_base::option_table::{OptionInfo, OptionValue};
 pub use ferrock_base::prefix::PrefixExtractor;
@@ -39,6 +40,10 @@ pub use ferrock_cache::CacheOptions;
 pub use ferrock_format::compression::CompressionType;
 pub use ferrock_format::filter::FilterPolicy;
 pub use ferrock_format::log::WalRecoveryMode;
+pub use ferrock_table::options::{
+    DataBlockIndexType, FlushBlockPolicy, IndexBlockSearchType, IndexShorteningMode, IndexType, LargePartitions,
+    MetadataCacheOptions, PartitionFromLevel, PinningTier, PrepopulateBlockCache,
+};
 pub use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, TableBlockCache};
 pub use listener::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
 pub use operation::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions};

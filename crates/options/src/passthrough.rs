@@ -4,7 +4,7 @@
 //! a value read from a foreign file is written back. A value other than the default is
 //! said in the LOG and in the property `ferrock.options-without-effect`. What a caller *sets* depends on the option:
 //!
-//! - a [hint](HINTS) changes how fast or in how many pieces the work is done, and neither what is stored nor what a
+//! - a hint (`HINTS`) changes how fast or in how many pieces the work is done, and neither what is stored nor what a
 //!   caller relies on. It is kept and said like a value of a file.
 //! - every other one is refused as `Not implemented` unless it is the default: a caller that asks for an atomic flush or
 //!   for checksums of files must not believe to have them.
