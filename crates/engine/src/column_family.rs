@@ -73,7 +73,7 @@ impl ColumnFamilyData {
             name,
             comparator,
             options: ArcSwap::new(options),
-            hash_index_choice: Arc::new(HashIndexChoice::new(Arc::clone(table_cache.read_sample()))),
+            hash_index_choice: Arc::new(HashIndexChoice::new(Arc::clone(table_cache.read_stats()))),
             table_cache,
             memory_tracker,
             memtable: ArcSwap::new(memtable),

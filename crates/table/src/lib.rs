@@ -17,8 +17,8 @@ pub mod blocks;
 pub mod builder;
 mod charging;
 pub mod options;
-mod partition_promise;
-mod read_sample;
+mod partition_boundary;
+mod read_stats;
 pub mod reader;
 
 /// Property of a table with row bounds: the bytes of its side blocks and their directory, in decimal.
@@ -31,10 +31,10 @@ pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
 pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
 pub use charging::{CacheUsageOptions, ChargeDecision, Charging};
 pub use options::BlockBasedTableOptions;
-pub use partition_promise::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};
-pub use read_sample::{ReadCounts, ReadSample};
+pub use partition_boundary::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};
+pub use read_stats::{ReadCounts, ReadStats};
 pub use reader::{
     BlockRead, FooterDetails, LimitReads, LoadedBlock, NeededBlock, NextBlock, PlannedRead, ReadTier, RoundReads,
-    RowReach, RowsAhead, RowsOfBlock, ScanBounds, ScanOutlook, TableIter, TableLookup, TableReadOptions, TableReader,
+    RowReach, RowsAhead, RowsOfBlock, ScanBounds, ScanEstimate, TableIter, TableLookup, TableReadOptions, TableReader,
     TableReaderParams, TableStatistics,
 };

@@ -51,7 +51,7 @@ impl Supplier<'_> {
         while iter.is_paused() {
             assert!(!iter.valid());
             assert_eq!(iter.status().unwrap_err().kind(), ErrorKind::TryAgain);
-            let Some(read) = iter.lack().cloned() else {
+            let Some(read) = iter.pending_read().cloned() else {
                 self.left += 1;
                 iter.set_pausing(false);
                 iter.resume();
@@ -192,7 +192,7 @@ fn a_read_that_fails_is_made_again_by_the_scan_but_not_when_time_ran_out() {
     for (kind, is_final) in [(ErrorKind::Io, false), (ErrorKind::TimedOut, true)] {
         let mut iter = reader.iter_within(options, Arc::default());
         iter.seek_to_first();
-        let read = iter.lack().cloned().unwrap();
+        let read = iter.pending_read().cloned().unwrap();
         iter.supply(&read, Err(Error::new(kind, "no")));
         iter.resume();
         if is_final {
@@ -200,7 +200,7 @@ fn a_read_that_fails_is_made_again_by_the_scan_but_not_when_time_ran_out() {
             assert_eq!(iter.status().unwrap_err().kind(), kind);
             continue;
         }
-        assert!(iter.is_paused() && iter.lack().is_none(), "it is not asked for twice");
+        assert!(iter.is_paused() && iter.pending_read().is_none(), "it is not asked for twice");
         iter.set_pausing(false);
         iter.resume();
         assert!(iter.valid());
@@ -218,7 +218,7 @@ fn long_table(file_system: &Arc<dyn FileSystem>) -> Arc<TableReader> {
 
 fn supply(iter: &mut TableIter) {
     while iter.is_paused() {
-        let read = iter.lack().cloned().unwrap();
+        let read = iter.pending_read().cloned().unwrap();
         drop(iter.take_started());
         let bytes = iter.file().read_range(read.offset(), read.length(), &iter.read_context());
         iter.supply(&read, bytes);
@@ -234,7 +234,7 @@ fn a_scan_placed_anew_without_pausing_forgets_what_it_lacked() {
     let mut iter = reader.iter_within(options, Arc::default());
     iter.seek_to_first();
     assert!(iter.is_paused());
-    // As `DeferredReads::place_lacking` does for the last child, on a helper thread.
+    // As `DeferredReads::place_pending` does for the last child, on a helper thread.
     iter.set_pausing(false);
     iter.seek_to_first();
     assert!(iter.valid());

@@ -18,7 +18,7 @@
 //! many enough to say something; otherwise the last decision stays. As tables are rewritten by compaction, a family follows
 //! its load. Nothing is kept across a reopening: the first reads decide.
 
-use ferrock_table::{ReadCounts, ReadSample};
+use ferrock_table::{ReadCounts, ReadStats};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl fmt::Display for Decision {
 /// The choice of one column family.
 #[derive(Debug)]
 pub struct HashIndexChoice {
-    sample: Arc<ReadSample>,
+    sample: Arc<ReadStats>,
     last: Mutex<Last>,
 }
 
@@ -123,7 +123,7 @@ struct Last {
 impl HashIndexChoice {
     /// A choice that follows `sample`.
     #[must_use]
-    pub fn new(sample: Arc<ReadSample>) -> Self {
+    pub fn new(sample: Arc<ReadStats>) -> Self {
         Self { sample, last: Mutex::default() }
     }
 
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn few_reads_change_nothing_and_many_do() {
-        let sample = Arc::new(ReadSample::default());
+        let sample = Arc::new(ReadStats::default());
         let choice = HashIndexChoice::new(Arc::clone(&sample));
         let decide = || choice.decide(|| 0.01).uses_hash_index;
         sample.note_lookups(0, MIN_READS - 1);

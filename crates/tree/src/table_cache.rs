@@ -24,7 +24,7 @@ use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result};
 use ferrock_format::file_name;
 use ferrock_table::{
-    BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, ReadSample, TableBlockCache, TableReader,
+    BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, ReadStats, TableBlockCache, TableReader,
     TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions};
@@ -250,7 +250,7 @@ pub struct TableCacheParams {
     /// The bounded cache, shared by all families.
     pub open_tables: Arc<OpenTables>,
     /// Where the family's reads are counted.
-    pub read_sample: Arc<ReadSample>,
+    pub read_stats: Arc<ReadStats>,
 }
 
 /// Opens the tables of a column family and keeps them open.
@@ -306,8 +306,8 @@ impl TableCache {
     /// Where the family's reads are counted.
     #[inline]
     #[must_use]
-    pub fn read_sample(&self) -> &Arc<ReadSample> {
-        &self.params.read_sample
+    pub fn read_stats(&self) -> &Arc<ReadStats> {
+        &self.params.read_stats
     }
 
     /// The open table of `file`, for as long as the file's metadata is held. Point reads use this: where all tables stay
@@ -399,7 +399,7 @@ impl TableCache {
             prefix_extractor: params.prefix_extractor.clone(),
             largest_sequence: Some(file.largest_seqno),
             expected_unique_id: unique_id,
-            read_sample: Some(Arc::clone(&params.read_sample)),
+            read_stats: Some(Arc::clone(&params.read_stats)),
             tail_size: (file.tail_size_bytes > 0).then_some(file.tail_size_bytes),
             ..TableReaderParams::new(handle, Arc::clone(&params.file_system), params.comparator.clone())
         })

@@ -138,7 +138,7 @@ impl MultiGetAsync {
                 }
             }
         }
-        data.table_cache.read_sample().note_lookups(thread_ordinal(), asking);
+        data.table_cache.read_stats().note_lookups(thread_ordinal(), asking);
         slots.iter_mut().for_each(|slot| *slot += first);
         slots
     }

@@ -75,7 +75,7 @@ use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, Seq
 use ferrock_format::write_batch::WriteBatch;
 use ferrock_memtable::MemTable;
 use ferrock_options::EventListener;
-use ferrock_table::{ReadSample, ReadTier, TableBlockCache, TableReader};
+use ferrock_table::{ReadStats, ReadTier, TableBlockCache, TableReader};
 use ferrock_tree::blob::{BlobFileReader, BlobSource, OwnedBlobView};
 use ferrock_tree::compaction::choice::RunningCompactions;
 use ferrock_tree::places::FilePlaces;
@@ -246,7 +246,7 @@ impl DbCore {
             file_options: file_options(&db),
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
             open_tables: Arc::clone(&self.open_tables),
-            read_sample: Arc::new(ReadSample::new(Arc::clone(&self.clock))),
+            read_stats: Arc::new(ReadStats::new(Arc::clone(&self.clock))),
         }))
     }
 

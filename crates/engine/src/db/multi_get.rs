@@ -111,7 +111,7 @@ impl DbCore {
                     stop.wait(&mut round, (number, index));
                 }
             }
-            search.data.table_cache.read_sample().note_lookups(thread, asking);
+            search.data.table_cache.read_stats().note_lookups(thread, asking);
         }
         while !round.is_empty() {
             let mut next_round = RoundReads::new(&*self.file_system, table_options);

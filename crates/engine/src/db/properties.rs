@@ -157,7 +157,7 @@ impl DbCore {
                 DataBlockIndexType::Auto => data.hash_index_choice.last().to_string(),
                 fixed => format!("{}: as the option says", fixed.format_option()),
             }),
-            "ferrock.reads" => Some(format!("{:#?}", data.table_cache.read_sample().counts())),
+            "ferrock.reads" => Some(format!("{:#?}", data.table_cache.read_stats().counts())),
             "ferrock.statistics" | "options-statistics" => Some(self.statistics.to_lines()),
             "ferrock.io" => Some(format!("{:#?}", self.file_system.counters().snapshot())),
             _ => self.int_property(data, name).map(|value| value.to_string()),

@@ -9,12 +9,13 @@ use crate::options::{ReadOptions, ReadTier};
 use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
-use ferrock_table::{BlockPin, LimitReads, PlannedRead, ReadSample, ScanBounds, TableReadOptions};
+use ferrock_table::{BlockPin, LimitReads, PlannedRead, ReadStats, ScanBounds, TableReadOptions};
 use ferrock_tree::blob::{BlobView, FetchBlob, OwnedBlobView};
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::iterator::tables::{Child, table_file_iterator, table_level_iterator};
 use ferrock_tree::iterator::{
-    ChildIterator, DbIterator, DbIteratorOptions, LackingRead, MergingIterator, RangeTombstoneSource, SourceIterator,
+    ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, PendingChildRead, RangeTombstoneSource,
+    SourceIterator,
 };
 use ferrock_tree::read::{GetContext, PinnedValue};
 use ferrock_tree::table_cache::{TableCache, TableRef};
@@ -92,7 +93,7 @@ impl DbCore {
         let lookup = LookupKey::new(key, sequence);
         let mut context = GetContext::new(key, pinned.options.merge_operator.as_deref());
         if search_memtables(&pinned, &lookup, sequence, &mut context) {
-            data.table_cache.read_sample().note_lookups(thread, 1);
+            data.table_cache.read_stats().note_lookups(thread, 1);
         }
         go_on(&pinned, &lookup, sequence, context)
     }
@@ -179,7 +180,7 @@ impl IterSource {
         let owner = IterOwner { _super_version: Arc::clone(pinned), _snapshot: self.snapshot.clone() };
         Iter {
             inner: Ok(DbIterator::new(inner, settings, owner)),
-            reads: Some((Arc::clone(data.table_cache.read_sample()), thread_ordinal())),
+            reads: Some((Arc::clone(data.table_cache.read_stats()), thread_ordinal())),
             limit: (options.limit_hint, options.limit_reads),
             _release: Some(release),
         }
@@ -280,7 +281,7 @@ pub(super) fn not_open() -> Error {
 }
 
 /// Looks a key up in the memtables. True when tables are to be asked: such a lookup, and no other, is one that the family
-/// counts, in whichever call it is ([`ReadSample`]), as the counts decide how tables are written.
+/// counts, in whichever call it is ([`ReadStats`]), as the counts decide how tables are written.
 #[inline]
 pub(super) fn search_memtables(
     pinned: &SuperVersion,
@@ -366,7 +367,7 @@ impl Drop for Release {
 pub struct Iter {
     inner: Result<DbIterator<Child, IterOwner>>,
     /// Where its positionings are counted, as those of the thread that made it.
-    reads: Option<(Arc<ReadSample>, usize)>,
+    reads: Option<(Arc<ReadStats>, usize)>,
     limit: (u64, LimitReads),
     /// Behind `inner`: dropped when the version is let go.
     _release: Option<Release>,
@@ -459,8 +460,8 @@ impl Iter {
     }
 
     /// The reads to make before the iterator is resumed; none when it has to read for itself.
-    pub(super) fn lacking_reads(&mut self) -> Vec<LackingRead> {
-        self.inner.as_mut().map_or_else(|_| Vec::new(), DbIterator::lacking_reads)
+    pub(super) fn pending_reads(&mut self) -> Vec<PendingChildRead> {
+        self.inner.as_mut().map_or_else(|_| Vec::new(), DbIterator::pending_reads)
     }
 
     /// Takes what a read brought.
@@ -704,7 +705,7 @@ mod tests {
         db.put(b"a", b"in the memtable").unwrap();
         db.delete_range(b"b", b"c").unwrap();
         let (data, family) = (db.core().default_family().unwrap(), db.column_family("default").unwrap());
-        let lookups = || data.table_cache.read_sample().counts().lookups;
+        let lookups = || data.table_cache.read_stats().counts().lookups;
         let options = ReadOptions::default();
         for (keys, expected) in [([b"a", b"b"], 0), ([b"a", b"c"], 1), ([b"c", b"d"], 2)] {
             let keys = keys.map(|key| &key[..]);

@@ -10,7 +10,7 @@ use ferrock_base::{Error, Result};
 
 /// Where the statements that follow belong.
 #[derive(Clone, Copy)]
-enum Place {
+enum CurrentSection {
     Nowhere,
     Version,
     Db,
@@ -23,7 +23,7 @@ enum Place {
 pub(super) fn parse(content: &[u8]) -> Result<OptionsFile> {
     // Names of column families are of any bytes.
     let text = from_bytes(content);
-    let mut parser = Parser { file: OptionsFile::default(), seen_db: false, place: Place::Nowhere };
+    let mut parser = Parser { file: OptionsFile::default(), seen_db: false, place: CurrentSection::Nowhere };
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
         parser.line(line, number).map_err(|error| error.context(&format!("line {number} of OPTIONS file")))?;
@@ -40,7 +40,7 @@ pub(super) fn parse(content: &[u8]) -> Result<OptionsFile> {
 struct Parser {
     file: OptionsFile,
     seen_db: bool,
-    place: Place,
+    place: CurrentSection,
 }
 
 impl Parser {
@@ -60,7 +60,7 @@ impl Parser {
             return self.start_section(header);
         }
         let statement = statement(line, number)?;
-        if let Place::Version = self.place {
+        if let CurrentSection::Version = self.place {
             return self.version_statement(&statement);
         }
         if let Some(section) = self.section() {
@@ -72,10 +72,12 @@ impl Parser {
     /// The section that statements go to now.
     fn section(&mut self) -> Option<&mut Section> {
         match self.place {
-            Place::Nowhere | Place::Version => None,
-            Place::Db => Some(&mut self.file.db),
-            Place::ColumnFamily(index) => self.file.column_families.get_mut(index).map(|family| &mut family.options),
-            Place::Table(index) => {
+            CurrentSection::Nowhere | CurrentSection::Version => None,
+            CurrentSection::Db => Some(&mut self.file.db),
+            CurrentSection::ColumnFamily(index) => {
+                self.file.column_families.get_mut(index).map(|family| &mut family.options)
+            }
+            CurrentSection::Table(index) => {
                 self.file.column_families.get_mut(index)?.table.as_mut().map(|table| &mut table.options)
             }
         }
@@ -92,14 +94,14 @@ impl Parser {
                     return Err(Error::invalid_argument("section Version appears twice"));
                 }
                 self.file.version = Some(Version { rocksdb_version: None, options_file_version: None });
-                self.place = Place::Version;
+                self.place = CurrentSection::Version;
             }
             "DBOptions" => {
                 if self.seen_db {
                     return Err(Error::invalid_argument("section DBOptions appears twice"));
                 }
                 self.seen_db = true;
-                self.place = Place::Db;
+                self.place = CurrentSection::Db;
             }
             "CFOptions" => {
                 if self.file.column_families.is_empty() && argument != "default" {
@@ -109,7 +111,7 @@ impl Parser {
                 if self.file.column_family(&argument).is_some() {
                     return Err(Error::invalid_argument(format!("column family {argument:?} appears twice")));
                 }
-                self.place = Place::ColumnFamily(self.file.column_families.len());
+                self.place = CurrentSection::ColumnFamily(self.file.column_families.len());
                 let family = ColumnFamilySection { name: argument, options: Section::new(), table: None };
                 self.file.column_families.push(family);
             }
@@ -130,7 +132,7 @@ impl Parser {
             return Err(Error::invalid_argument(format!("TableOptions of {family_name:?} appear twice")));
         }
         family.table = Some(TableSection { factory: factory.to_owned(), options: Section::new() });
-        self.place = Place::Table(index);
+        self.place = CurrentSection::Table(index);
         Ok(())
     }
 

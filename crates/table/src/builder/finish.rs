@@ -3,7 +3,7 @@
 use super::partition_cut::PartitionCut;
 use super::{TableBuilder, TableSummary};
 use crate::options::BlockBasedTableOptions;
-use crate::partition_promise::PartitionPromise;
+use crate::partition_boundary::PartitionBoundary;
 use crate::{MAX_BLOCK_ENTRIES_PROPERTY, ROW_BOUNDS_PROPERTY};
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
@@ -176,7 +176,7 @@ fn complete_properties(builder: &mut TableBuilder, data_end: u64) {
     properties.user_collected.clone_from(&params.user_collected);
     properties.user_collected.append(&mut builder.own_properties);
     if let Some((extractor, min_blocks)) = builder.partition_cut.as_ref().map(PartitionCut::kept_promise) {
-        let (property, value) = PartitionPromise::describe(extractor, min_blocks);
+        let (property, value) = PartitionBoundary::describe(extractor, min_blocks);
         properties.user_collected.insert(property.to_vec(), value);
     }
     properties.compression_options = describe(&params.compression_options, params.compression);

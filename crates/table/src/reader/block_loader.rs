@@ -4,7 +4,7 @@ use super::read_options::TableReadOptions;
 use super::readahead::Readahead;
 use super::row_bounds::SideBlocks;
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, FilterBlock, TableBlockCache};
-use crate::read_sample::ReadSample;
+use crate::read_stats::ReadStats;
 use ferrock_base::checksum::ChecksumType;
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_cache::{CacheKey, Priority};
@@ -41,7 +41,7 @@ pub(crate) struct BlockLoader {
     /// Row bounds behind index blocks.
     pub(crate) side_blocks: SideBlocks,
     /// Counts the data blocks that lookups read.
-    pub(crate) read_sample: Option<Arc<ReadSample>>,
+    pub(crate) read_stats: Option<Arc<ReadStats>>,
     /// The last bytes of the file, while it is being opened.
     pub(crate) tail: Option<(u64, Vec<u8>)>,
 }
@@ -208,7 +208,7 @@ impl BlockLoader {
         verify: bool,
         readahead: Option<&mut Readahead>,
     ) -> Result<CachedBlock> {
-        match &self.read_sample {
+        match &self.read_stats {
             Some(sample) if role == BlockRole::Data && readahead.is_none() => {
                 sample.time_block_read(|| self.read_now(handle, role, context, verify, None))
             }
@@ -235,7 +235,7 @@ impl BlockLoader {
 
     /// Counts a data block that a batch of lookups reads.
     pub(crate) fn note_block_read(&self) {
-        if let Some(sample) = &self.read_sample {
+        if let Some(sample) = &self.read_stats {
             sample.note_block_read();
         }
     }

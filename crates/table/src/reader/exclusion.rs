@@ -82,12 +82,12 @@ impl TableIter {
             if self.index.begins_at_or_after(&context, upper)? {
                 return Ok(true);
             }
-            let Some(promise) =
+            let Some(boundary) =
                 self.reader.partition_cut.as_ref().filter(|_| self.bounds_share_prefix(user_key(target)))
             else {
                 return Ok(false);
             };
-            promise.ended_before(self.index.position(), context.index, context.loader, user_key(target))
+            boundary.ended_before(self.index.position(), context.index, context.loader, user_key(target))
         };
         match is_empty() {
             Ok(is_empty) => is_empty,

@@ -6,11 +6,11 @@
 //! share: all of them where keys are mostly absent, none at a last level that is asked for what it has. In between the
 //! cache fills up with partitions as fast as they are worth it.
 
-use super::absent_share::AbsentShare;
 use super::block_loader::BlockLoader;
+use super::filter_miss_rate::FilterMissRate;
 use super::index_reader::handles;
 use super::meta_source::{MetaSource, Partitions, Resident};
-use super::multi_get::{NeededBlock, OwnBlocks};
+use super::multi_get::{LoadedBlocks, NeededBlock};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockGuard, BlockRole};
@@ -52,7 +52,7 @@ pub(crate) struct FilterReader {
     /// The extractor, when prefixes are in the filter and were made by the same one.
     prefix_extractor: Option<PrefixExtractor>,
     /// Share of the lookups that found nothing; only where it decides something.
-    absent_share: Option<AbsentShare>,
+    miss_rate: Option<FilterMissRate>,
 }
 
 impl FilterReader {
@@ -89,14 +89,14 @@ impl FilterReader {
             return Ok(None);
         };
         let is_evicted = matches!(&blocks, Blocks::Partitioned { partitions: Partitions::InCache, .. });
-        let absent_share = is_evicted.then(AbsentShare::default);
-        Ok(Some(Self { blocks, has_whole_keys, prefix_extractor, absent_share }))
+        let miss_rate = is_evicted.then(FilterMissRate::default);
+        Ok(Some(Self { blocks, has_whole_keys, prefix_extractor, miss_rate }))
     }
 
     /// Learns how a lookup of a user key ended that the filter was asked for.
     #[inline]
     pub(crate) fn note_lookup(&self, was_found: bool) {
-        if let Some(share) = &self.absent_share {
+        if let Some(share) = &self.miss_rate {
             share.note(!was_found);
         }
     }
@@ -111,7 +111,7 @@ impl FilterReader {
         internal_key: &[u8],
         options: &TableReadOptions,
     ) -> Result<bool> {
-        let may_skip = self.absent_share.as_ref();
+        let may_skip = self.miss_rate.as_ref();
         if self.has_whole_keys {
             return self.may_match(loader, user_key, internal_key, options, may_skip);
         }
@@ -148,7 +148,7 @@ impl FilterReader {
         entry: &[u8],
         internal_key: &[u8],
         options: &TableReadOptions,
-        may_skip: Option<&AbsentShare>,
+        may_skip: Option<&FilterMissRate>,
     ) -> Result<bool> {
         match self.ask(loader, entry, internal_key, options, may_skip) {
             Err(error) if matches!(error.kind(), ErrorKind::Incomplete | ErrorKind::MemoryLimit) => Ok(true),
@@ -164,15 +164,15 @@ impl FilterReader {
         entry: &[u8],
         internal_key: &[u8],
         options: &TableReadOptions,
-        may_skip: Option<&AbsentShare>,
+        may_skip: Option<&FilterMissRate>,
     ) -> Result<bool> {
         match &self.blocks {
             Blocks::Full(source) => Ok(source.get(loader, options)?.filter()?.may_match(entry)),
             Blocks::Partitioned { top, partitions } => {
                 let top = top.get(loader, options)?;
                 let Some(handle) = partition_of(top.index()?, loader, internal_key)? else { return Ok(true) };
-                if let Some(absent_share) = may_skip {
-                    let Some(partition) = loader.load_if(handle, BlockRole::Filter, options, || absent_share.draw())?
+                if let Some(miss_rate) = may_skip {
+                    let Some(partition) = loader.load_if(handle, BlockRole::Filter, options, || miss_rate.draw())?
                     else {
                         return Ok(true);
                     };
@@ -191,33 +191,33 @@ impl FilterReader {
         loader: &BlockLoader,
         user_key: &[u8],
         internal_key: &[u8],
-        own: &OwnBlocks,
+        loaded: &LoadedBlocks,
     ) -> Result<FilterAnswer> {
         let prefix = || self.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(user_key));
         let Some(entry) = (if self.has_whole_keys { Some(user_key) } else { prefix() }) else {
             return Ok(FilterAnswer::MayMatch);
         };
         match &self.blocks {
-            Blocks::Full(source) => match source.resident(loader, own) {
+            Blocks::Full(source) => match source.resident(loader, loaded) {
                 Resident::Block(filter) => Ok(filter.filter()?.may_match(entry).into()),
                 Resident::Missing(needed) => Ok(FilterAnswer::Needs(needed)),
             },
             Blocks::Partitioned { top, partitions } => {
-                let top = match top.resident(loader, own) {
+                let top = match top.resident(loader, loaded) {
                     Resident::Block(top) => top,
                     Resident::Missing(needed) => return Ok(FilterAnswer::Needs(needed)),
                 };
                 let Some(handle) = partition_of(top.index()?, loader, internal_key)? else {
                     return Ok(FilterAnswer::MayMatch);
                 };
-                if let Some(share) = &self.absent_share {
-                    match own.present(loader, handle, BlockRole::Filter) {
+                if let Some(share) = &self.miss_rate {
+                    match loaded.present(loader, handle, BlockRole::Filter) {
                         Some(partition) => return Ok(partition.filter()?.may_match(entry).into()),
                         None if !share.draw() => return Ok(FilterAnswer::MayMatch),
                         None => {}
                     }
                 }
-                match partitions.find(loader, handle, BlockRole::Filter, own) {
+                match partitions.find(loader, handle, BlockRole::Filter, loaded) {
                     Resident::Block(partition) => Ok(partition.filter()?.may_match(entry).into()),
                     Resident::Missing(needed) => Ok(FilterAnswer::Needs(needed)),
                 }
@@ -234,7 +234,7 @@ impl FilterReader {
                     return Some(needed);
                 }
                 let first = make_internal_key(user_key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
-                let Resident::Block(top) = top.resident(loader, &OwnBlocks::default()) else { return None };
+                let Resident::Block(top) = top.resident(loader, &LoadedBlocks::default()) else { return None };
                 let handle = partition_of(top.index().ok()?, loader, &first).ok()??;
                 let is_missing = partitions.peek(loader, handle).is_none();
                 is_missing.then_some(NeededBlock { handle, role: BlockRole::Filter })

@@ -115,8 +115,8 @@ impl TableReader {
         if rows.is_some_and(|rows| rows.begins_after(user_key)) {
             return Ok(true);
         }
-        let Some(promise) = &self.partition_cut else { return Ok(false) };
-        promise.ended_before(position, &self.index, &self.loader, user_key)
+        let Some(boundary) = &self.partition_cut else { return Ok(false) };
+        boundary.ended_before(position, &self.index, &self.loader, user_key)
     }
 
     /// False only when the filter says that the table has no entry of the key. After any other answer the caller says with

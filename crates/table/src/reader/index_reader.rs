@@ -2,7 +2,7 @@
 
 use super::block_loader::BlockLoader;
 use super::meta_source::{MetaSource, Partitions, Resident};
-use super::multi_get::{NeededBlock, OwnBlocks};
+use super::multi_get::{LoadedBlocks, NeededBlock};
 use super::near_partitions::{IndexScan, Step};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
@@ -189,7 +189,7 @@ impl<G: Deref<Target = CachedBlock>> PositionOf<G> {
 
 /// Where a key's entries are, as far as the blocks of the index in memory tell.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Sought {
+pub(crate) enum IndexSeekResult {
     /// In no data block.
     Absent,
     /// In this data block, if anywhere.
@@ -270,9 +270,9 @@ impl<'a> IndexContext<'a, '_> {
         &self,
         position: &mut PositionOf<G>,
         target: &[u8],
-        own: &OwnBlocks,
+        loaded: &LoadedBlocks,
     ) -> Result<Option<NeededBlock>> {
-        let mut leaf = match self.index.root.resident(self.loader, own) {
+        let mut leaf = match self.index.root.resident(self.loader, loaded) {
             Resident::Block(root) => root,
             Resident::Missing(needed) => return Ok(Some(needed)),
         };
@@ -284,7 +284,7 @@ impl<'a> IndexContext<'a, '_> {
                 return Ok(None);
             }
             let handle = cursor.entry(leaf.index()?).handle;
-            let partition = match partitions.find(self.loader, handle, BlockRole::Index, own) {
+            let partition = match partitions.find(self.loader, handle, BlockRole::Index, loaded) {
                 Resident::Block(partition) => partition,
                 Resident::Missing(needed) => return Ok(Some(needed)),
             };
@@ -293,7 +293,7 @@ impl<'a> IndexContext<'a, '_> {
         position.cursor.seek(leaf.index()?, self.comparator(), target);
         position.cursor.status()?;
         position.leaf = Some(G::keep(leaf));
-        self.skip_empty_resident(position, own)
+        self.skip_empty_resident(position, loaded)
     }
 
     /// As [`next`](Self::next), but a partition that is not in memory is not read: it comes back, and the position stands
@@ -301,20 +301,20 @@ impl<'a> IndexContext<'a, '_> {
     pub(crate) fn next_resident<G: KeepBlock<'a>>(
         &self,
         position: &mut PositionOf<G>,
-        own: &OwnBlocks,
+        loaded: &LoadedBlocks,
     ) -> Result<Option<NeededBlock>> {
         if let Some(leaf) = &position.leaf {
             position.cursor.next(leaf.index()?);
             position.cursor.status()?;
         }
-        self.skip_empty_resident(position, own)
+        self.skip_empty_resident(position, loaded)
     }
 
     #[inline]
     fn skip_empty_resident<G: KeepBlock<'a>>(
         &self,
         position: &mut PositionOf<G>,
-        own: &OwnBlocks,
+        loaded: &LoadedBlocks,
     ) -> Result<Option<NeededBlock>> {
         while !position.cursor.valid() {
             let (Some((top, cursor)), Some(partitions)) = (&mut position.top, &self.index.partitions) else { break };
@@ -326,7 +326,7 @@ impl<'a> IndexContext<'a, '_> {
                 break;
             }
             let handle = next.entry(top.index()?).handle;
-            let leaf = match partitions.find(self.loader, handle, BlockRole::Index, own) {
+            let leaf = match partitions.find(self.loader, handle, BlockRole::Index, loaded) {
                 Resident::Block(leaf) => G::keep(leaf),
                 Resident::Missing(needed) => return Ok(Some(needed)),
             };

@@ -46,7 +46,7 @@ pub struct TableIter {
     /// The scan went on behind what the hint asked for.
     pub(super) is_past_hint: bool,
     /// With an exact limit: blocks that the next read may bring; 0: the limit was passed.
-    pub(super) sure_blocks: u64,
+    pub(super) guaranteed_blocks: u64,
     /// Planning ended at a partition of the index.
     pub(super) lacks_index: bool,
     /// Planning ended at the data block that the index is at.
@@ -94,7 +94,7 @@ impl TableIter {
             found_blocks: 0,
             carried_blocks: None,
             is_past_hint: false,
-            sure_blocks: 1,
+            guaranteed_blocks: 1,
             lacks_index: false,
             awaits_block: false,
             is_planning: options.pauses,

@@ -138,7 +138,12 @@ impl TableIter {
 
     /// Blocks that the scan is sure to need when `missing` rows are still to be shown, from the one on that it has to read
     /// next. `others` tells how many rows other tables can have up to a key. `is_needed`: the first one is, whatever they have.
-    pub fn sure_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
+    pub fn guaranteed_blocks(
+        &self,
+        missing: u64,
+        is_needed: bool,
+        others: &mut dyn FnMut(&[u8]) -> Option<u64>,
+    ) -> u64 {
         let least = u64::from(is_needed);
         let Some(most) = self.reader.max_block_entries else { return least };
         let Some((leaf, cursor)) = self.index.leaf() else { return least };
@@ -194,7 +199,7 @@ impl TableIter {
 
     /// The next read is of so many blocks, less what is in memory; 0: the limit was passed.
     pub fn allow_blocks(&mut self, blocks: u64) {
-        self.sure_blocks = blocks;
+        self.guaranteed_blocks = blocks;
         self.planned_window = None;
     }
 

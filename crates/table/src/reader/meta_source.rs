@@ -1,8 +1,8 @@
 //! Where a reader finds its own index and filter blocks: kept with it, or in the block cache.
 
 use super::block_loader::BlockLoader;
-use super::multi_get::{NeededBlock, OwnBlocks};
-use super::placement::{Place, Placement};
+use super::multi_get::{LoadedBlocks, NeededBlock};
+use super::placement::{Placement, Residence};
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockGuard, BlockRef, BlockRole, CachedBlock};
 use ferrock_base::{Error, Result};
@@ -30,13 +30,17 @@ pub(crate) enum MetaSource {
 
 impl MetaSource {
     /// Reads the block.
-    pub(crate) fn open(loader: &BlockLoader, handle: BlockHandle, role: BlockRole, place: Place) -> Result<Self> {
-        if place == Place::Kept {
+    pub(crate) fn open(loader: &BlockLoader, handle: BlockHandle, role: BlockRole, place: Residence) -> Result<Self> {
+        if place == Residence::Kept {
             return Ok(Self::Kept(BlockRef::standalone(loader.read(handle, role, true, None)?)));
         }
         let block = loader.load(handle, role, &TableReadOptions::default(), None)?;
         // What the cache had no room for is not held beside it.
-        Ok(if place == Place::Pinned && block.is_cached() { Self::Pinned(block) } else { Self::InCache(handle, role) })
+        Ok(if place == Residence::Pinned && block.is_cached() {
+            Self::Pinned(block)
+        } else {
+            Self::InCache(handle, role)
+        })
     }
 
     #[inline]
@@ -49,10 +53,10 @@ impl MetaSource {
 
     /// The block, if it is in memory: with the reader, with the lookup or in the cache.
     #[inline]
-    pub(crate) fn resident<'a>(&'a self, loader: &BlockLoader, own: &OwnBlocks) -> Resident<'a> {
+    pub(crate) fn resident<'a>(&'a self, loader: &BlockLoader, loaded: &LoadedBlocks) -> Resident<'a> {
         match self {
             Self::Kept(block) | Self::Pinned(block) => Resident::Block(BlockGuard::Borrowed(block)),
-            Self::InCache(handle, role) => own.resident(loader, *handle, *role),
+            Self::InCache(handle, role) => loaded.resident(loader, *handle, *role),
         }
     }
 
@@ -98,8 +102,8 @@ impl Partitions {
         handles.dedup();
         check_apart(&handles, loader.blocks_end)?;
         match placement.partitions {
-            Place::InCache => Ok(Self::InCache),
-            Place::Pinned => {
+            Residence::InCache => Ok(Self::InCache),
+            Residence::Pinned => {
                 let mut held = Vec::new();
                 for handle in handles {
                     let block = loader.load(handle, role, &TableReadOptions::default(), None)?;
@@ -109,7 +113,7 @@ impl Partitions {
                 }
                 Ok(Self::Pinned(held))
             }
-            Place::Kept => {
+            Residence::Kept => {
                 let mut slots = Vec::with_capacity(handles.len());
                 for handle in handles {
                     let slot = OnceLock::new();
@@ -203,11 +207,11 @@ impl Partitions {
         loader: &BlockLoader,
         handle: BlockHandle,
         role: BlockRole,
-        own: &OwnBlocks,
+        loaded: &LoadedBlocks,
     ) -> Resident<'a> {
         match self.held(handle) {
             Some(block) => Resident::Block(BlockGuard::Borrowed(block)),
-            None => own.resident(loader, handle, role),
+            None => loaded.resident(loader, handle, role),
         }
     }
 

@@ -3,11 +3,11 @@
 //! A reader is opened once and shared; nothing in it changes afterwards except partitions that are kept when they are
 //! first read. Data blocks come through the shared block cache when there is one.
 
-mod absent_share;
 mod block_loader;
 mod contents;
 mod exclusion;
 mod extent;
+mod filter_miss_rate;
 mod filter_reader;
 mod get;
 mod index_reader;
@@ -18,7 +18,6 @@ mod meta_source;
 mod multi_get;
 mod near_partitions;
 mod open;
-mod outlook;
 mod pausing;
 mod placement;
 mod read_history;
@@ -26,6 +25,7 @@ mod read_options;
 mod readahead;
 mod row_bounds;
 mod scan_bounds;
+mod scan_estimate;
 mod scan_plan;
 mod statistics;
 mod window;
@@ -34,10 +34,10 @@ pub use contents::FooterDetails;
 pub use iter::TableIter;
 pub use limited::{NextBlock, RowReach, RowsAhead};
 pub use multi_get::{BlockRead, LoadedBlock, NeededBlock, RoundReads, TableLookup};
-pub use outlook::ScanOutlook;
 pub use read_options::{LimitReads, ReadTier, TableReadOptions};
 pub use row_bounds::RowsOfBlock;
 pub use scan_bounds::ScanBounds;
+pub use scan_estimate::ScanEstimate;
 pub use scan_plan::PlannedRead;
 pub use statistics::{
     BlockSizes, DataStatistics, FilterFormats, FilterStatistics, HashIndexStatistics, IndexStatistics, TableStatistics,
@@ -46,8 +46,8 @@ pub use statistics::{
 use crate::blocks::TableBlockCache;
 use crate::charging::CacheUsageOptions;
 use crate::options::BlockBasedTableOptions;
-use crate::partition_promise::PartitionPromise;
-use crate::read_sample::ReadSample;
+use crate::partition_boundary::PartitionBoundary;
+use crate::read_stats::ReadStats;
 use block_loader::BlockLoader;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
@@ -95,7 +95,7 @@ pub struct TableReaderParams {
     /// Open without filters.
     pub skip_filters: bool,
     /// Where lookups that read data blocks are counted.
-    pub read_sample: Option<Arc<ReadSample>>,
+    pub read_stats: Option<Arc<ReadStats>>,
     /// What is charged to the cache beside blocks.
     pub cache_usage: CacheUsageOptions,
 }
@@ -123,7 +123,7 @@ impl TableReaderParams {
             expected_unique_id: None,
             tail_size: None,
             skip_filters: false,
-            read_sample: None,
+            read_stats: None,
             cache_usage: CacheUsageOptions::default(),
         }
     }
@@ -152,7 +152,7 @@ pub struct TableReader {
     data_end: u64,
     histories: ReadHistories,
     /// The prefix extractor in force, if large partitions end on cuts by it.
-    partition_cut: Option<PartitionPromise>,
+    partition_cut: Option<PartitionBoundary>,
     /// The most entries that a data block has, where the table says so and no user key lies in two blocks.
     max_block_entries: Option<u64>,
     /// The former, or row bounds: the table can tell that some keys are absent before it reads a data block.

@@ -17,7 +17,7 @@ use super::row_bounds::SideBlocks;
 use super::{TableReader, TableReaderParams};
 use crate::MAX_BLOCK_ENTRIES_PROPERTY;
 use crate::options::IndexBlockSearchType;
-use crate::partition_promise::PartitionPromise;
+use crate::partition_boundary::PartitionBoundary;
 use ferrock_base::hash::hash128;
 use ferrock_base::internal_key::ParsedInternalKey;
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
@@ -95,7 +95,7 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
         loader.index_format.key_is_user_key && matches!(params.comparator.user(), Comparator::Bytewise);
     let is_by_bytes = !matches!(params.comparator.user(), Comparator::Custom(_));
     let extractor = params.prefix_extractor.as_ref().filter(|_| is_by_bytes);
-    let partition_cut = extractor.and_then(|extractor| PartitionPromise::of(&properties, extractor));
+    let partition_cut = extractor.and_then(|extractor| PartitionBoundary::of(&properties, extractor));
     let max_block_entries = max_block_entries(&properties).filter(|_| separators_part_keys);
     let knows_gaps = partition_cut.is_some() || !loader.side_blocks.is_empty();
     loader.tail = None;
@@ -191,7 +191,7 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
         index_is_partitioned: false,
         side_blocks: SideBlocks::default(),
         tail: Some((start, tail)),
-        read_sample: params.read_sample.clone(),
+        read_stats: params.read_stats.clone(),
     };
     Ok((loader, footer))
 }

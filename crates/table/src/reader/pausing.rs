@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! seek, next --> all is in memory --> as ever
-//!            \-> bytes are missing --> paused, lack() names them --supply--> resume --> ...
-//!            \-> and again         --> paused, lack() is `None`  --set_pausing(false)--> resume reads for itself
+//!            \-> bytes are missing --> paused, pending_read() names them --supply--> resume --> ...
+//!            \-> and again         --> paused, pending_read() is `None`  --set_pausing(false)--> resume reads for itself
 //! ```
 //!
-//! A paused scan is not valid, and its status is `TryAgain`. `lack` names no bytes where the scan was supplied with them in vain:
+//! A paused scan is not valid, and its status is `TryAgain`. `pending_read` names no bytes where the scan was supplied with them in vain:
 //! they are damaged, or the cache has no room for them. The reads of a scan that does not pause then tell what is wrong.
 //!
 //! What a scan reads ahead is on its way when it pauses for it: [`take_started`](TableIter::take_started).
@@ -86,11 +86,11 @@ impl TableIter {
     /// The read that a paused scan lacks: make it, [`supply`](Self::supply) its bytes, and [`resume`](Self::resume). `None` for a
     /// scan that is not paused, and for one that has to read for itself.
     #[must_use]
-    pub fn lack(&self) -> Option<&PlannedRead> {
+    pub fn pending_read(&self) -> Option<&PlannedRead> {
         self.planned.as_ref().filter(|_| self.is_paused())
     }
 
-    /// The read of [`lack`](Self::lack), where it is on its way already.
+    /// The read of [`pending_read`](Self::pending_read), where it is on its way already.
     pub fn take_started(&mut self) -> Option<AsyncRead> {
         self.pausing.started.take()
     }
@@ -191,7 +191,7 @@ impl TableIter {
     }
 
     /// After a pause for bytes of the window: begins to read those behind it, where that pays.
-    pub(super) fn go_on_reading_ahead(&mut self) -> ferrock_base::Result<()> {
+    pub(super) fn resume_reading_ahead(&mut self) -> ferrock_base::Result<()> {
         if std::mem::take(&mut self.pausing.has_arrived) { self.read_ahead() } else { Ok(()) }
     }
 }

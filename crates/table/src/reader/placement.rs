@@ -21,7 +21,7 @@ use crate::options::PinningTier;
 
 /// Where a block lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Residence {
     /// In the reader's own memory; partitions only where there is no cache.
     Kept,
     /// In the cache, from where it may be evicted.
@@ -33,9 +33,9 @@ pub(crate) enum Place {
 /// Places of all index and filter blocks of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placement {
-    pub(crate) unpartitioned: Place,
-    pub(crate) top_level: Place,
-    pub(crate) partitions: Place,
+    pub(crate) unpartitioned: Residence,
+    pub(crate) top_level: Residence,
+    pub(crate) partitions: Residence,
     /// Partitions are read as the table is opened, not as they are wanted.
     pub(crate) loads_partitions: bool,
 }
@@ -54,15 +54,15 @@ impl Placement {
         let of_the_top = tier_if(options.pin_top_level_index_and_filter, PinningTier::All);
         let pins_partitions = is_pinned(metadata.partition_pinning, of_the_level);
         let place = |in_cache, is_pinned| match (in_cache && has_cache, is_pinned) {
-            (false, _) => Place::Kept,
-            (true, false) => Place::InCache,
-            (true, true) => Place::Pinned,
+            (false, _) => Residence::Kept,
+            (true, false) => Residence::InCache,
+            (true, true) => Residence::Pinned,
         };
         let in_cache = options.cache_index_and_filter_blocks;
         Self {
             unpartitioned: place(in_cache, is_pinned(metadata.unpartitioned_pinning, of_the_level)),
             top_level: match is_pinned(metadata.top_level_index_pinning, of_the_top) {
-                true => Place::Kept,
+                true => Residence::Kept,
                 false => place(in_cache, false),
             },
             partitions: place(true, pins_partitions),

@@ -57,7 +57,7 @@ pub struct TableReadOptions {
     /// Scans read ahead no further than their bounds.
     pub auto_readahead_size: bool,
     /// Reads are left to somebody else: what is not in memory makes a scan pause with `TryAgain`. See
-    /// [`TableIter::lack`](super::TableIter::lack).
+    /// [`TableIter::pending_read`](super::TableIter::pending_read).
     pub pauses: bool,
 }
 

@@ -16,7 +16,7 @@ use super::index_reader::{IndexPosition, IndexReader, PositionOf};
 use super::readahead::Readahead;
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockRole, CachedBlock};
-use crate::partition_promise::PartitionPromise;
+use crate::partition_boundary::PartitionBoundary;
 use ferrock_base::internal_key::TRAILER_SIZE;
 use ferrock_base::{Comparator, Error, Result};
 use ferrock_format::block::{RowBound, RowBounds, decode_row_bounds_directory};
@@ -215,7 +215,7 @@ pub(super) fn truncate_to_user_key(key: &mut Vec<u8>, is_user_key: bool) {
     }
 }
 
-impl PartitionPromise {
+impl PartitionBoundary {
     /// True when no row of the user key's partition is in the block that a search for the key led to, nor behind it.
     ///
     /// Take a promise of two blocks. The separator before the block has the partition's prefix, so the block before ends with a

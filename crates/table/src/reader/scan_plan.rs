@@ -186,7 +186,7 @@ impl TableIter {
             None => {
                 if self.window.covers(&range) {
                     self.take_planned_window(&range);
-                    self.go_on_reading_ahead()?;
+                    self.resume_reading_ahead()?;
                 } else if !self.read_window(&range)? {
                     return Ok(None);
                 }
@@ -326,7 +326,7 @@ impl TableIter {
         let hinted = self.limit_hint_blocks()?;
         let is_exact = self.bounds.has_exact_limit();
         let blocks = if is_exact {
-            std::mem::replace(&mut self.sure_blocks, 1)
+            std::mem::replace(&mut self.guaranteed_blocks, 1)
         } else {
             // Those that were found in the cache on the way here have their share of the rows.
             self.hinted_blocks.unwrap_or_else(|| hinted.saturating_sub(self.found_blocks).max(1))

@@ -29,11 +29,11 @@ pub struct BlobSource {
     places: Arc<FilePlaces>,
     options: RandomAccessOptions,
     capacity: usize,
-    open: RwLock<HashMap<FileNumber, Slot>>,
+    open: RwLock<HashMap<FileNumber, OpenBlobFile>>,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct OpenBlobFile {
     reader: Arc<BlobFileReader>,
     was_used: AtomicBool,
 }
@@ -80,7 +80,7 @@ impl BlobSource {
             let victim = unused.or_else(|| open.iter().next()).map(|(number, _)| *number);
             victim.and_then(|victim| open.remove(&victim));
         }
-        open.insert(number, Slot { reader: Arc::clone(&reader), was_used: AtomicBool::new(false) });
+        open.insert(number, OpenBlobFile { reader: Arc::clone(&reader), was_used: AtomicBool::new(false) });
         Ok(reader)
     }
 

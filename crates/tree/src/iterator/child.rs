@@ -1,13 +1,13 @@
 //! The kinds of children a merging iterator has, as one type without virtual calls.
 
 use super::level::{LevelIterator, LevelSource};
-use super::placing::{ChildRead, Place, PlannedIterator};
+use super::placing::{ChildRead, PlannedIterator, SeekTarget};
 use super::source::{SourceIterator, TombstoneIterator};
 use crate::read::pinned::PinValue;
 use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
-use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanOutlook};
+use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
 use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::sync::Arc;
 
@@ -71,11 +71,11 @@ impl<M: InternalIterator, L: LevelSource> InternalIterator for ChildIterator<M, 
 }
 
 impl<M: InternalIterator + Clone, L: LevelSource> PlannedIterator for ChildIterator<M, L> {
-    fn plan(&mut self, place: Place<'_>) -> Option<ChildRead> {
+    fn plan(&mut self, place: SeekTarget<'_>) -> Option<ChildRead> {
         each!(self, child => child.plan(place))
     }
-    fn outlook(&self, place: Place<'_>, planned: Option<&ChildRead>) -> ScanOutlook {
-        each!(self, child => child.outlook(place, planned))
+    fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
+        each!(self, child => child.estimate(place, planned))
     }
     fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         each!(self, child => child.supply(read, bytes));
@@ -86,8 +86,8 @@ impl<M: InternalIterator + Clone, L: LevelSource> PlannedIterator for ChildItera
     fn set_pausing(&mut self, pauses: bool) {
         each!(self, child => child.set_pausing(pauses));
     }
-    fn lack(&self) -> Option<ChildRead> {
-        each!(self, child => child.lack())
+    fn pending_read(&self) -> Option<ChildRead> {
+        each!(self, child => child.pending_read())
     }
     fn take_started(&mut self) -> Option<AsyncRead> {
         each!(self, child => child.take_started())
@@ -105,8 +105,8 @@ impl<M: InternalIterator + Clone, L: LevelSource> PlannedIterator for ChildItera
             Self::Level(child) => child.rows_ahead(reach),
         }
     }
-    fn sure_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
-        each!(self, child => child.sure_blocks(missing, is_needed, others))
+    fn guaranteed_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
+        each!(self, child => child.guaranteed_blocks(missing, is_needed, others))
     }
     fn allow_blocks(&mut self, blocks: u64) {
         each!(self, child => child.allow_blocks(blocks));

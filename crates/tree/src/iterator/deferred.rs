@@ -27,13 +27,13 @@
 //! the others, in the same round as without deferring.
 
 use super::limit::{MergePosition, RowLimit};
-use super::placing::{ChildRead, KeptPlace, MAX_ROUNDS, Place, read_together};
+use super::placing::{ChildRead, MAX_ROUNDS, OwnedSeekTarget, SeekTarget, read_together};
 use super::source::TombstoneIterator;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::{append_internal_key, user_key};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_base::{Error, Result};
-use ferrock_table::ScanOutlook;
+use ferrock_table::ScanEstimate;
 use ferrock_vfs::RandomAccessFile;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -42,10 +42,10 @@ type Reads = Vec<(usize, ChildRead)>;
 
 /// A child that lacks a read.
 #[derive(Debug)]
-struct Lacking {
+struct EstimatedRead {
     child: usize,
     read: ChildRead,
-    outlook: ScanOutlook,
+    estimate: ScanEstimate,
 }
 
 /// What a child lacks whose read is deferred.
@@ -53,7 +53,7 @@ struct Lacking {
 struct DeferredChild {
     /// What, and where the child is to be placed with it; `None`: it stands on the entry before, and reads with the next step
     /// (`limit.rs`).
-    read: Option<(ChildRead, KeptPlace)>,
+    read: Option<(ChildRead, OwnedSeekTarget)>,
     /// The internal key by which it is ordered: in the direction of the scan, before all entries of its user key.
     key: Vec<u8>,
 }
@@ -72,7 +72,7 @@ impl Promise {
     pub(super) fn check<I: TombstoneIterator>(
         &self,
         order: &InternalComparator,
-        place: Place<'_>,
+        place: SeekTarget<'_>,
         child: &I,
     ) -> Result<()> {
         if child.valid() && comes_before(order, place, user_key(child.key()), user_key(&self.key)) {
@@ -107,7 +107,7 @@ pub(super) struct DeferredReads {
     slots: Vec<Option<DeferredChild>>,
     count: usize,
     /// By child: the last placement that it waited in, and the key that it waited under when the merge came to it.
-    waited: Vec<Option<(KeptPlace, Vec<u8>)>>,
+    waited: Vec<Option<(OwnedSeekTarget, Vec<u8>)>>,
     limit: Option<RowLimit>,
     /// Rows that were shown since the scan was placed.
     pub(super) rows_shown: u64,
@@ -165,7 +165,7 @@ impl DeferredReads {
         &mut self,
         order: &InternalComparator,
         children: &mut [I],
-        place: Place<'_>,
+        place: SeekTarget<'_>,
     ) {
         self.clear();
         if let [child] = children
@@ -174,14 +174,14 @@ impl DeferredReads {
             place.apply(child);
             return;
         }
-        let mut lacking = Vec::new();
+        let mut pending = Vec::new();
         for (index, child) in children.iter_mut().enumerate() {
             if let Some(read) = child.plan(place) {
-                lacking.push((index, read));
+                pending.push((index, read));
             }
         }
-        if !lacking.is_empty() {
-            self.place_lacking(order, children, place, lacking, None);
+        if !pending.is_empty() {
+            self.place_pending(order, children, place, pending, None);
         }
     }
 
@@ -190,18 +190,18 @@ impl DeferredReads {
         &mut self,
         order: &InternalComparator,
         children: &mut [I],
-        place: Place<'_>,
+        place: SeekTarget<'_>,
         which: &[usize],
     ) {
         for &child in which {
             self.forget(child);
             let Some(read) = children[child].plan(place) else { continue };
-            let mut outlook = children[child].outlook(place, Some(&read));
+            let mut estimate = children[child].estimate(place, Some(&read));
             if let Some(target) = place.target().map(user_key) {
-                let known = outlook.bound.take().filter(|bound| comes_before(order, place, target, bound));
-                outlook.bound = known.or_else(|| Some(target.to_vec()));
+                let known = estimate.bound.take().filter(|bound| comes_before(order, place, target, bound));
+                estimate.bound = known.or_else(|| Some(target.to_vec()));
             }
-            self.push(order, place, Lacking { child, read, outlook });
+            self.push(order, place, EstimatedRead { child, read, estimate });
         }
     }
 
@@ -217,13 +217,13 @@ impl DeferredReads {
     ) -> Result<()> {
         let Some((kept, deferred)) = self.take_with(winner) else { return Ok(()) };
         let (reads, promises): (Vec<_>, Vec<_>) = deferred.into_iter().unzip();
-        let lacking = promises.iter().map(|promise| promise.child).zip(reads).collect();
-        self.place_lacking(order, children, kept.place(), lacking, Some(Winner::new(winner)));
+        let pending = promises.iter().map(|promise| promise.child).zip(reads).collect();
+        self.place_pending(order, children, kept.place(), pending, Some(Winner::new(winner)));
         promises.iter().try_for_each(|promise| promise.check(order, kept.place(), &children[promise.child]))
     }
 
     /// Takes what is deferred together with the winner: where the children are to be placed, and what each lacks and promised.
-    pub(super) fn take_with(&mut self, winner: usize) -> Option<(KeptPlace, Vec<(ChildRead, Promise)>)> {
+    pub(super) fn take_with(&mut self, winner: usize) -> Option<(OwnedSeekTarget, Vec<(ChildRead, Promise)>)> {
         let kept = self.slots.get(winner)?.as_ref()?.read.as_ref()?.1.clone();
         let mut taken = Vec::new();
         for (child, slot) in self.slots.iter_mut().enumerate() {
@@ -268,7 +268,8 @@ impl DeferredReads {
         if let Some(limit) = &self.limit {
             let from = Some(user_key(children[child].key()));
             let missing = self.rows_missing();
-            let blocks = MergePosition { order, limit, missing, from, is_backward }.sure_blocks(children, child, true);
+            let blocks =
+                MergePosition { order, limit, missing, from, is_backward }.guaranteed_blocks(children, child, true);
             children[child].allow_blocks(blocks);
         }
         if is_backward {
@@ -284,21 +285,21 @@ impl DeferredReads {
         &self,
         order: &InternalComparator,
         children: &mut [I],
-        place: Place<'_>,
-        lacking: Reads,
+        place: SeekTarget<'_>,
+        pending: Reads,
     ) -> Reads {
-        let Some(limit) = &self.limit else { return lacking };
+        let Some(limit) = &self.limit else { return pending };
         let (missing, from, is_backward) = (self.rows_missing(), place.target().map(user_key), place.is_backward());
         let position = MergePosition { order, limit, missing, from, is_backward };
         let size = |(child, read): (usize, ChildRead)| {
-            let blocks = if read.is_of_metadata() { 1 } else { position.sure_blocks(children, child, true) };
+            let blocks = if read.is_of_metadata() { 1 } else { position.guaranteed_blocks(children, child, true) };
             if blocks < 2 {
                 return Some((child, read));
             }
             children[child].allow_blocks(blocks);
             Some((child, children[child].plan(place)?))
         };
-        lacking.into_iter().filter_map(size).collect()
+        pending.into_iter().filter_map(size).collect()
     }
 
     /// Of reads that children planned, those to be made now; the others are deferred. For who reads for several iterators.
@@ -306,49 +307,49 @@ impl DeferredReads {
         &mut self,
         order: &InternalComparator,
         children: &mut [I],
-        place: Place<'_>,
+        place: SeekTarget<'_>,
         reads: Vec<(usize, ChildRead)>,
     ) -> Vec<(usize, ChildRead)> {
         if !self.is_enabled || reads.is_empty() {
             return reads;
         }
-        let lacking = with_outlooks(children, place, reads);
-        let lacking = self.defer_unreached(order, children, place, lacking, None);
-        let needed = lacking.into_iter().map(|lacking| (lacking.child, lacking.read)).collect();
+        let pending = with_estimates(children, place, reads);
+        let pending = self.defer_unreached(order, children, place, pending, None);
+        let needed = pending.into_iter().map(|pending| (pending.child, pending.read)).collect();
         self.size_reads(order, children, place, needed)
     }
 
     /// Rounds of reads until no child lacks one that is needed. `winner` is read whatever is known of it.
     #[cold]
-    pub(super) fn place_lacking<I: TombstoneIterator>(
+    pub(super) fn place_pending<I: TombstoneIterator>(
         &mut self,
         order: &InternalComparator,
         children: &mut [I],
-        place: Place<'_>,
-        mut lacking: Vec<(usize, ChildRead)>,
+        place: SeekTarget<'_>,
+        mut pending: Vec<(usize, ChildRead)>,
         mut winner: Option<Winner>,
     ) {
         for _ in 0..MAX_ROUNDS {
             let held;
-            (lacking, held) = self.choose(order, children, place, lacking, winner);
-            lacking = self.size_reads(order, children, place, lacking);
+            (pending, held) = self.choose(order, children, place, pending, winner);
+            pending = self.size_reads(order, children, place, pending);
             // Who is alone reads for itself; but with a limit it may turn out to be able to wait for its next block.
-            if lacking.len() + held.len() < if self.limit.is_some() { 1 } else { 2 } {
+            if pending.len() + held.len() < if self.limit.is_some() { 1 } else { 2 } {
                 break;
             }
-            for ((index, planned), bytes) in lacking.iter().zip(read_together(&lacking)) {
+            for ((index, planned), bytes) in pending.iter().zip(read_together(&pending)) {
                 children[*index].supply(&planned.read, bytes);
             }
             if let Some(winner) = &mut winner {
                 // What it came for was read; with a limit the block behind it may wait.
                 winner.may_wait_further = self.limit.is_some();
             }
-            let round = std::mem::replace(&mut lacking, held);
+            let round = std::mem::replace(&mut pending, held);
             for (index, _) in round {
-                lacking.extend(children[index].plan(place).map(|read| (index, read)));
+                pending.extend(children[index].plan(place).map(|read| (index, read)));
             }
         }
-        for (index, _) in lacking {
+        for (index, _) in pending {
             place.apply(&mut children[index]);
         }
     }
@@ -358,14 +359,14 @@ impl DeferredReads {
         &mut self,
         order: &InternalComparator,
         children: &[I],
-        place: Place<'_>,
-        lacking: Reads,
+        place: SeekTarget<'_>,
+        pending: Reads,
         winner: Option<Winner>,
     ) -> (Reads, Reads) {
         if !self.is_enabled {
-            return (lacking, Vec::new());
+            return (pending, Vec::new());
         }
-        let known = with_outlooks(children, place, lacking);
+        let known = with_estimates(children, place, pending);
         let known = self.defer_all(order, children, place, known, winner);
         let known = self.defer_unreached(order, children, place, known, winner);
         hold_for_index_reads(order, place, known)
@@ -376,24 +377,24 @@ impl DeferredReads {
         &mut self,
         order: &InternalComparator,
         children: &[I],
-        place: Place<'_>,
-        lacking: Vec<Lacking>,
+        place: SeekTarget<'_>,
+        pending: Vec<EstimatedRead>,
         winner: Option<Winner>,
-    ) -> Vec<Lacking> {
+    ) -> Vec<EstimatedRead> {
         let is_before = |a: &[u8], b: &[u8]| comes_before(order, place, a, b);
         // A child that waits with a step stands on an entry that the merge has passed.
         let is_ahead = |&(index, child): &(usize, &I)| child.valid() && self.key(index).is_none();
         let in_memory = children.iter().enumerate().filter(is_ahead).map(|(_, child)| user_key(child.key()));
-        let Some(first) = in_memory.reduce(|a, b| if is_before(b, a) { b } else { a }) else { return lacking };
-        let are_behind = lacking.iter().all(|lacking| {
-            !self.holds(order, place, winner, lacking)
-                && lacking.outlook.bound.as_ref().is_some_and(|bound| is_before(first, bound))
+        let Some(first) = in_memory.reduce(|a, b| if is_before(b, a) { b } else { a }) else { return pending };
+        let are_behind = pending.iter().all(|pending| {
+            !self.holds(order, place, winner, pending)
+                && pending.estimate.bound.as_ref().is_some_and(|bound| is_before(first, bound))
         });
         if are_behind {
-            lacking.into_iter().for_each(|lacking| self.push(order, place, lacking));
+            pending.into_iter().for_each(|pending| self.push(order, place, pending));
             return Vec::new();
         }
-        lacking
+        pending
     }
 
     /// Defers those that begin behind what another child reads first.
@@ -401,47 +402,54 @@ impl DeferredReads {
         &mut self,
         order: &InternalComparator,
         children: &[I],
-        place: Place<'_>,
-        lacking: Vec<Lacking>,
+        place: SeekTarget<'_>,
+        pending: Vec<EstimatedRead>,
         winner: Option<Winner>,
-    ) -> Vec<Lacking> {
+    ) -> Vec<EstimatedRead> {
         let is_before = |a: &[u8], b: &[u8]| comes_before(order, place, a, b);
-        if !lacking.iter().any(|lacking| may_wait(order, place, lacking)) {
-            return lacking;
+        if !pending.iter().any(|pending| may_wait(order, place, pending)) {
+            return pending;
         }
         if let Some(limit) = &self.limit {
             let (missing, from, is_backward) = (self.rows_missing(), place.target().map(user_key), place.is_backward());
             let position = MergePosition { order, limit, missing, from, is_backward };
-            let (needed, unsure): (Vec<_>, Vec<_>) = lacking.into_iter().partition(|lacking| {
-                self.holds(order, place, winner, lacking)
-                    || !may_wait(order, place, lacking)
-                    || position.sure_blocks(children, lacking.child, false) > 0
+            let (needed, unsure): (Vec<_>, Vec<_>) = pending.into_iter().partition(|pending| {
+                self.holds(order, place, winner, pending)
+                    || !may_wait(order, place, pending)
+                    || position.guaranteed_blocks(children, pending.child, false) > 0
             });
-            unsure.into_iter().for_each(|lacking| self.push(order, place, lacking));
+            unsure.into_iter().for_each(|pending| self.push(order, place, pending));
             return needed;
         }
-        let placed = children.iter().filter(|child| child.valid()).filter_map(|child| child.outlook(place, None).reach);
-        let planned = lacking.iter().filter_map(|lacking| lacking.outlook.reach.clone());
+        let placed =
+            children.iter().filter(|child| child.valid()).filter_map(|child| child.estimate(place, None).reach);
+        let planned = pending.iter().filter_map(|pending| pending.estimate.reach.clone());
         let Some(reach) = placed.chain(planned).reduce(|a, b| if is_before(&b, &a) { b } else { a }) else {
-            return lacking;
+            return pending;
         };
-        let is_needed = |lacking: &Lacking| {
-            self.holds(order, place, winner, lacking)
-                || !may_wait(order, place, lacking)
-                || lacking.outlook.bound.as_ref().is_none_or(|bound| !is_before(&reach, bound))
+        let is_needed = |pending: &EstimatedRead| {
+            self.holds(order, place, winner, pending)
+                || !may_wait(order, place, pending)
+                || pending.estimate.bound.as_ref().is_none_or(|bound| !is_before(&reach, bound))
         };
-        let (needed, unreached): (Vec<_>, Vec<_>) = lacking.into_iter().partition(is_needed);
-        unreached.into_iter().for_each(|lacking| self.push(order, place, lacking));
+        let (needed, unreached): (Vec<_>, Vec<_>) = pending.into_iter().partition(is_needed);
+        unreached.into_iter().for_each(|pending| self.push(order, place, pending));
         needed
     }
 
     /// True for a winner that is not to wait again.
-    fn holds(&self, order: &InternalComparator, place: Place<'_>, winner: Option<Winner>, lacking: &Lacking) -> bool {
-        let Some(winner) = winner.filter(|winner| winner.child == lacking.child) else { return false };
+    fn holds(
+        &self,
+        order: &InternalComparator,
+        place: SeekTarget<'_>,
+        winner: Option<Winner>,
+        pending: &EstimatedRead,
+    ) -> bool {
+        let Some(winner) = winner.filter(|winner| winner.child == pending.child) else { return false };
         let is_further = || {
-            let waited = self.waited_under(lacking.child, place).map(user_key);
-            lacking
-                .outlook
+            let waited = self.waited_under(pending.child, place).map(user_key);
+            pending
+                .estimate
                 .bound
                 .as_ref()
                 .is_some_and(|bound| waited.is_some_and(|waited| comes_before(order, place, waited, bound)))
@@ -450,27 +458,27 @@ impl DeferredReads {
     }
 
     /// The key that a child waited under on its way to a place.
-    fn waited_under(&self, child: usize, place: Place<'_>) -> Option<&[u8]> {
+    fn waited_under(&self, child: usize, place: SeekTarget<'_>) -> Option<&[u8]> {
         let (kept, key) = self.waited.get(child)?.as_ref()?;
         (kept.place() == place).then_some(&key[..])
     }
 
     /// Lets a child wait under the first key that it can have; not under one before that which it waited under already.
-    fn push(&mut self, order: &InternalComparator, place: Place<'_>, mut lacking: Lacking) {
-        let Some(mut bound) = lacking.outlook.bound.take() else { return };
-        if let Some(waited) = self.waited_under(lacking.child, place).map(user_key)
+    fn push(&mut self, order: &InternalComparator, place: SeekTarget<'_>, mut pending: EstimatedRead) {
+        let Some(mut bound) = pending.estimate.bound.take() else { return };
+        if let Some(waited) = self.waited_under(pending.child, place).map(user_key)
             && comes_before(order, place, &bound, waited)
         {
             bound = waited.to_vec();
         }
-        self.forget(lacking.child);
+        self.forget(pending.child);
         let mut key = Vec::with_capacity(bound.len() + 8);
         if place.is_backward() {
             append_internal_key(&mut key, &bound, SequenceNumber(0), ValueType::FOR_SEEK_FOR_PREV);
         } else {
             append_internal_key(&mut key, &bound, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
         }
-        self.put(lacking.child, DeferredChild { read: Some((lacking.read, KeptPlace::new(place))), key });
+        self.put(pending.child, DeferredChild { read: Some((pending.read, OwnedSeekTarget::new(place))), key });
     }
 
     fn put(&mut self, child: usize, deferred: DeferredChild) {
@@ -482,38 +490,43 @@ impl DeferredReads {
     }
 }
 
-fn with_outlooks<I: TombstoneIterator>(
+fn with_estimates<I: TombstoneIterator>(
     children: &[I],
-    place: Place<'_>,
-    lacking: Vec<(usize, ChildRead)>,
-) -> Vec<Lacking> {
-    let with_outlook = |(child, read): (usize, ChildRead)| {
-        let outlook = children[child].outlook(place, Some(&read));
-        Lacking { child, read, outlook }
+    place: SeekTarget<'_>,
+    pending: Vec<(usize, ChildRead)>,
+) -> Vec<EstimatedRead> {
+    let with_estimate = |(child, read): (usize, ChildRead)| {
+        let estimate = children[child].estimate(place, Some(&read));
+        EstimatedRead { child, read, estimate }
     };
-    lacking.into_iter().map(with_outlook).collect()
+    pending.into_iter().map(with_estimate).collect()
 }
 
 /// True when the entry `a` comes before `b`, two user keys, on the way from a place.
-fn comes_before(order: &InternalComparator, place: Place<'_>, a: &[u8], b: &[u8]) -> bool {
+fn comes_before(order: &InternalComparator, place: SeekTarget<'_>, a: &[u8], b: &[u8]) -> bool {
     let wanted = if place.is_backward() { Ordering::Greater } else { Ordering::Less };
     order.user().compare(a, b) == wanted
 }
 
 /// True for a child that begins behind the place, and whose read is not one that the scan makes at any rate.
-fn may_wait(order: &InternalComparator, place: Place<'_>, lacking: &Lacking) -> bool {
+fn may_wait(order: &InternalComparator, place: SeekTarget<'_>, pending: &EstimatedRead) -> bool {
     let is_behind =
         |bound: &Vec<u8>| place.target().is_none_or(|target| comes_before(order, place, user_key(target), bound));
-    !lacking.outlook.is_whole_range && lacking.outlook.bound.as_ref().is_some_and(is_behind)
+    !pending.estimate.is_whole_range && pending.estimate.bound.as_ref().is_some_and(is_behind)
 }
 
 /// Reads to make, and reads of data that wait for a round in which the others' indexes are known.
-fn hold_for_index_reads(order: &InternalComparator, place: Place<'_>, lacking: Vec<Lacking>) -> (Reads, Reads) {
-    let lacks_index = lacking.iter().any(|lacking| lacking.read.is_of_metadata());
-    let (held, now): (Vec<_>, Vec<_>) = lacking
+fn hold_for_index_reads(
+    order: &InternalComparator,
+    place: SeekTarget<'_>,
+    pending: Vec<EstimatedRead>,
+) -> (Reads, Reads) {
+    let needs_index = pending.iter().any(|pending| pending.read.is_of_metadata());
+    let (held, now): (Vec<_>, Vec<_>) = pending
         .into_iter()
-        .partition(|lacking| lacks_index && !lacking.read.is_of_metadata() && may_wait(order, place, lacking));
-    let reads = |lacking: Vec<Lacking>| lacking.into_iter().map(|lacking| (lacking.child, lacking.read)).collect();
+        .partition(|pending| needs_index && !pending.read.is_of_metadata() && may_wait(order, place, pending));
+    let reads =
+        |pending: Vec<EstimatedRead>| pending.into_iter().map(|pending| (pending.child, pending.read)).collect();
     (reads(now), reads(held))
 }
 

@@ -10,7 +10,7 @@
 //! of deeper levels. So a file is never skipped without being opened, even when it holds nothing but tombstones,
 //! unless it lies outside the bounds.
 
-use super::placing::{ChildRead, KeptPlace, Place, PlannedIterator};
+use super::placing::{ChildRead, OwnedSeekTarget, PlannedIterator, SeekTarget};
 use super::range_tombstones::RangeTombstoneSource;
 use super::source::TombstoneIterator;
 use ferrock_base::comparator::InternalComparator;
@@ -19,7 +19,7 @@ use ferrock_base::iterator::InternalIterator;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Error, ErrorKind, Result};
-use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanOutlook};
+use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
 use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -79,7 +79,7 @@ pub struct LevelIterator<S: LevelSource> {
 #[derive(Debug)]
 enum Paused {
     /// Before the file of a place was opened.
-    Before(KeptPlace),
+    Before(OwnedSeekTarget),
     /// Behind the file, on the way back when so, before the next one was opened.
     Behind { index: usize, goes_back: bool },
     /// In the file that it stands on.
@@ -246,7 +246,7 @@ impl<S: LevelSource> LevelIterator<S> {
         }
     }
 
-    fn go_on(&mut self) {
+    fn resume_paused(&mut self) {
         let Some(paused) = self.paused.take() else { return };
         self.error = None;
         match paused {
@@ -287,16 +287,16 @@ impl<S: LevelSource> InternalIterator for LevelIterator<S> {
         self.file.as_ref().map_or(&[], |(_, iter)| iter.value())
     }
     fn seek_to_first(&mut self) {
-        self.place(Place::First);
+        self.place(SeekTarget::First);
     }
     fn seek_to_last(&mut self) {
-        self.place(Place::Last);
+        self.place(SeekTarget::Last);
     }
     fn seek(&mut self, target: &[u8]) {
-        self.place(Place::AtOrAfter(target));
+        self.place(SeekTarget::AtOrAfter(target));
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.place(Place::AtOrBefore(target));
+        self.place(SeekTarget::AtOrBefore(target));
     }
     #[inline]
     fn next(&mut self) {
@@ -326,15 +326,15 @@ impl<S: LevelSource> InternalIterator for LevelIterator<S> {
 
 impl<S: LevelSource> LevelIterator<S> {
     /// The file that a place is looked for in.
-    fn file_of(&self, place: Place<'_>) -> Option<usize> {
+    fn file_of(&self, place: SeekTarget<'_>) -> Option<usize> {
         let behind = match place {
-            Place::First => return Some(self.partition_point(|index| self.is_below_lower(index))),
-            Place::AtOrAfter(target) => {
+            SeekTarget::First => return Some(self.partition_point(|index| self.is_below_lower(index))),
+            SeekTarget::AtOrAfter(target) => {
                 let before = |index| self.order.compare(self.source.largest(index), target).is_lt();
                 return Some(self.partition_point(before));
             }
-            Place::Last => self.partition_point(|index| !self.is_beyond_upper(index)),
-            Place::AtOrBefore(target) => {
+            SeekTarget::Last => self.partition_point(|index| !self.is_beyond_upper(index)),
+            SeekTarget::AtOrBefore(target) => {
                 self.partition_point(|index| self.order.compare(self.source.smallest(index), target).is_le())
             }
         };
@@ -352,25 +352,25 @@ impl<S: LevelSource> LevelIterator<S> {
         (next < run.end && !self.is_beyond_upper(next)).then_some(next)
     }
 
-    fn enter_for(&mut self, place: Place<'_>) -> bool {
+    fn enter_for(&mut self, place: SeekTarget<'_>) -> bool {
         let index = self.file_of(place);
         self.restart(index.unwrap_or(usize::MAX));
         match place {
-            Place::First | Place::AtOrAfter(_) => self.enter_forward(index.unwrap_or(usize::MAX)),
-            Place::Last | Place::AtOrBefore(_) => self.enter_backward(index),
+            SeekTarget::First | SeekTarget::AtOrAfter(_) => self.enter_forward(index.unwrap_or(usize::MAX)),
+            SeekTarget::Last | SeekTarget::AtOrBefore(_) => self.enter_backward(index),
         }
     }
 
-    fn settle(&mut self, place: Place<'_>) {
+    fn settle(&mut self, place: SeekTarget<'_>) {
         match place {
-            Place::First | Place::AtOrAfter(_) => self.skip_empty_forward(),
-            Place::Last | Place::AtOrBefore(_) => self.skip_empty_backward(),
+            SeekTarget::First | SeekTarget::AtOrAfter(_) => self.skip_empty_forward(),
+            SeekTarget::Last | SeekTarget::AtOrBefore(_) => self.skip_empty_backward(),
         }
     }
 
-    fn place(&mut self, place: Place<'_>) {
+    fn place(&mut self, place: SeekTarget<'_>) {
         if !self.enter_for(place) {
-            return self.pause_for_file(|| Paused::Before(KeptPlace::new(place)));
+            return self.pause_for_file(|| Paused::Before(OwnedSeekTarget::new(place)));
         }
         if let Some((_, iter)) = &mut self.file {
             place.apply(iter);
@@ -380,7 +380,7 @@ impl<S: LevelSource> LevelIterator<S> {
 }
 
 impl<S: LevelSource> PlannedIterator for LevelIterator<S> {
-    fn plan(&mut self, place: Place<'_>) -> Option<ChildRead> {
+    fn plan(&mut self, place: SeekTarget<'_>) -> Option<ChildRead> {
         if !self.enter_for(place) {
             return None;
         }
@@ -390,18 +390,18 @@ impl<S: LevelSource> PlannedIterator for LevelIterator<S> {
         }
         read
     }
-    fn outlook(&self, place: Place<'_>, planned: Option<&ChildRead>) -> ScanOutlook {
-        let Some((index, iter)) = &self.file else { return ScanOutlook::default() };
-        let mut outlook = iter.outlook(place, planned);
+    fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
+        let Some((index, iter)) = &self.file else { return ScanEstimate::default() };
+        let mut estimate = iter.estimate(place, planned);
         // What its file knows, and what the level does: the nearer to the entries of the two.
         let (own, farther) = if place.is_backward() {
             (user_key(self.source.largest(*index)), Ordering::Less)
         } else {
             (user_key(self.source.smallest(*index)), Ordering::Greater)
         };
-        let known = outlook.bound.take().filter(|known| self.order.user().compare(known, own) == farther);
-        outlook.bound = known.or_else(|| Some(own.to_vec()));
-        outlook
+        let known = estimate.bound.take().filter(|known| self.order.user().compare(known, own) == farther);
+        estimate.bound = known.or_else(|| Some(own.to_vec()));
+        estimate
     }
     fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         if let Some((_, iter)) = &mut self.file {
@@ -414,9 +414,9 @@ impl<S: LevelSource> PlannedIterator for LevelIterator<S> {
             iter.set_pausing(pauses);
         }
     }
-    fn lack(&self) -> Option<ChildRead> {
+    fn pending_read(&self) -> Option<ChildRead> {
         match (&self.paused, &self.file) {
-            (Some(Paused::Within { .. }), Some((_, iter))) => iter.lack(),
+            (Some(Paused::Within { .. }), Some((_, iter))) => iter.pending_read(),
             _ => None,
         }
     }
@@ -424,7 +424,7 @@ impl<S: LevelSource> PlannedIterator for LevelIterator<S> {
         self.file.as_mut()?.1.take_started()
     }
     fn resume(&mut self) {
-        self.go_on();
+        self.resume_paused();
     }
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         self.bounds = Arc::clone(bounds);
@@ -468,9 +468,9 @@ impl<S: LevelSource> PlannedIterator for LevelIterator<S> {
             Some(_) => RowsAhead::Unknown,
         }
     }
-    fn sure_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
+    fn guaranteed_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
         let Some((_, iter)) = &self.file else { return u64::from(is_needed) };
-        iter.sure_blocks(missing, is_needed, others)
+        iter.guaranteed_blocks(missing, is_needed, others)
     }
     fn allow_blocks(&mut self, blocks: u64) {
         if let Some((_, iter)) = &mut self.file {

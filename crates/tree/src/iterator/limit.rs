@@ -43,9 +43,9 @@ pub(super) struct MergePosition<'a> {
 
 impl MergePosition<'_> {
     /// Blocks that a child is sure to need from the one on that it has to read next. `is_needed`: that one is.
-    pub(super) fn sure_blocks<I: TombstoneIterator>(&self, children: &[I], child: usize, is_needed: bool) -> u64 {
+    pub(super) fn guaranteed_blocks<I: TombstoneIterator>(&self, children: &[I], child: usize, is_needed: bool) -> u64 {
         let mut others = |key: &[u8]| self.rows_of_others(children, child, key);
-        children[child].sure_blocks(self.missing, is_needed, &mut others)
+        children[child].guaranteed_blocks(self.missing, is_needed, &mut others)
     }
 
     /// The most rows that the other children can show up to a key; `None` where they might delete what the child has there.

@@ -17,7 +17,7 @@
 
 use super::deferred::DeferredReads;
 use super::pausing::Pausing;
-use super::placing::{ChildRead, Place};
+use super::placing::{ChildRead, SeekTarget};
 use super::source::TombstoneIterator;
 use ferrock_base::Error;
 use ferrock_base::Result;
@@ -197,7 +197,8 @@ impl<I: TombstoneIterator> MergingIterator<I> {
                 key.is_some_and(|key| self.order.compare(key, &target) == within)
             }));
         }
-        let place = if within == Ordering::Less { Place::AtOrAfter(&target) } else { Place::AtOrBefore(&target) };
+        let place =
+            if within == Ordering::Less { SeekTarget::AtOrAfter(&target) } else { SeekTarget::AtOrBefore(&target) };
         if self.deferred.has_limit() && !self.pausing.is_on() {
             self.deferred.move_on(&self.order, &mut self.children, place, &leaping);
         } else {
@@ -438,7 +439,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
     }
 
-    fn position(&mut self, direction: Direction, place: Place<'_>) {
+    fn position(&mut self, direction: Direction, place: SeekTarget<'_>) {
         self.error = None;
         self.direction = direction;
         if self.pausing.is_on() {
@@ -450,13 +451,13 @@ impl<I: TombstoneIterator> MergingIterator<I> {
 
     /// Places one child as far as memory goes; `Some` when it has to read for that. Once every child was planned and lacks
     /// nothing, [`start_planned`](Self::start_planned) does the rest.
-    pub fn plan_child(&mut self, child: usize, place: Place<'_>) -> Option<ChildRead> {
+    pub fn plan_child(&mut self, child: usize, place: SeekTarget<'_>) -> Option<ChildRead> {
         self.deferred.forget(child);
         self.children.get_mut(child)?.plan(place)
     }
 
     /// Of reads that children planned, those to be made now. The others are made when the merge comes to the child.
-    pub fn defer_children(&mut self, place: Place<'_>, reads: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
+    pub fn defer_children(&mut self, place: SeekTarget<'_>, reads: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
         self.deferred.defer(&self.order, &mut self.children, place, reads)
     }
 
@@ -511,16 +512,16 @@ impl<I: TombstoneIterator> InternalIterator for MergingIterator<I> {
         self.current.map_or(&[], |child| self.children[child].value())
     }
     fn seek_to_first(&mut self) {
-        self.position(Direction::Forward, Place::First);
+        self.position(Direction::Forward, SeekTarget::First);
     }
     fn seek_to_last(&mut self) {
-        self.position(Direction::Backward, Place::Last);
+        self.position(Direction::Backward, SeekTarget::Last);
     }
     fn seek(&mut self, target: &[u8]) {
-        self.position(Direction::Forward, Place::AtOrAfter(target));
+        self.position(Direction::Forward, SeekTarget::AtOrAfter(target));
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.position(Direction::Backward, Place::AtOrBefore(target));
+        self.position(Direction::Backward, SeekTarget::AtOrBefore(target));
     }
     #[inline]
     fn next(&mut self) {

@@ -26,8 +26,8 @@ pub use child::ChildIterator;
 pub use db_iter::{DbIterator, DbIteratorOptions};
 pub use level::{LevelIterator, LevelSource, OpenedTable};
 pub use merging::MergingIterator;
-pub use pausing::LackingRead;
-pub use placing::{ChildRead, Place, PlannedIterator};
+pub use pausing::PendingChildRead;
+pub use placing::{ChildRead, PlannedIterator, SeekTarget};
 pub use range_tombstones::RangeTombstoneSource;
 pub use source::SourceIterator;
 

@@ -1,30 +1,30 @@
 //! Merges that pause until somebody else has made the reads of their children.
 //!
 //! ```text
-//! place    every child as far as memory goes -> reads that are needed (deferred.rs) -> paused, lacking_reads()
-//! step     the winner, or those that leap    -> what they lack                      -> paused, lacking_reads()
+//! place    every child as far as memory goes -> reads that are needed (deferred.rs) -> paused, pending_reads()
+//! step     the winner, or those that leap    -> what they lack                      -> paused, pending_reads()
 //! resume   the children that were supplied go on -> another round, or the order of all children anew
 //! ```
 //!
-//! A paused merge is not valid, and its status is `TryAgain`. When `lacking_reads` is empty a child has to read for itself: then
+//! A paused merge is not valid, and its status is `TryAgain`. When `pending_reads` is empty a child has to read for itself: then
 //! [`set_pausing(false)`](MergingIterator::set_pausing) and [`resume`](MergingIterator::resume), where that may block.
 //!
 //! A merge goes on after each pause: a child that lacks again what it was supplied with since it paused says that it has to read
-//! for itself (`TableIter::lack`), and a child that the merge came to is not deferred again before it is placed.
+//! for itself (`TableIter::pending_read`), and a child that the merge came to is not deferred again before it is placed.
 //!
 //! Where the children stand says where the merge does, so nothing is kept of a step. Of a placement it is where to, as further
 //! reads may be deferred or be needed for it. Merges pause going forward only.
 
 use super::deferred::{Promise, Winner};
 use super::merging::MergingIterator;
-use super::placing::{ChildRead, KeptPlace, Place};
+use super::placing::{ChildRead, OwnedSeekTarget, SeekTarget};
 use super::source::TombstoneIterator;
 use ferrock_base::{Error, ErrorKind};
 use ferrock_vfs::AsyncRead;
 
 /// A read that a paused merge lacks.
 #[derive(Debug)]
-pub struct LackingRead {
+pub struct PendingChildRead {
     /// The child that is to be supplied with it.
     pub child: usize,
     /// The read.
@@ -36,7 +36,7 @@ pub struct LackingRead {
 /// A placement that is not over.
 #[derive(Debug)]
 struct Placing {
-    place: KeptPlace,
+    place: OwnedSeekTarget,
     /// The child that is read whatever is known of it.
     winner: Option<usize>,
     /// By what deferred children were ordered before.
@@ -83,13 +83,13 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     }
 
     /// The reads to make before the merge is resumed; none when it has to read for itself.
-    pub fn lacking_reads(&mut self) -> Vec<LackingRead> {
+    pub fn pending_reads(&mut self) -> Vec<PendingChildRead> {
         let children = &mut self.children;
-        let lacking = |&child: &usize| {
-            let read = children[child].lack()?;
-            Some(LackingRead { child, read, started: children[child].take_started() })
+        let pending = |&child: &usize| {
+            let read = children[child].pending_read()?;
+            Some(PendingChildRead { child, read, started: children[child].take_started() })
         };
-        self.pausing.reading.iter().filter_map(lacking).collect()
+        self.pausing.reading.iter().filter_map(pending).collect()
     }
 
     /// Goes on after a pause. The merge may be paused again then.
@@ -113,7 +113,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
 
     /// Pauses in a step.
     pub(super) fn pause(&mut self) {
-        let reading = self.lacking_children().unwrap_or_default();
+        let reading = self.pending_children().unwrap_or_default();
         self.pause_for(reading.into_iter().map(|(child, _)| child).collect());
     }
 
@@ -124,11 +124,11 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     }
 
     /// Places the children as far as memory goes.
-    pub(super) fn place_pausing(&mut self, place: Place<'_>) {
+    pub(super) fn place_pausing(&mut self, place: SeekTarget<'_>) {
         self.deferred.clear();
         self.pausing.clear();
         self.children.iter_mut().for_each(|child| place.apply(child));
-        self.pausing.placing = Some(Placing { place: KeptPlace::new(place), winner: None, promises: Vec::new() });
+        self.pausing.placing = Some(Placing { place: OwnedSeekTarget::new(place), winner: None, promises: Vec::new() });
         self.go_on_placing();
     }
 
@@ -139,7 +139,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         for promise in &promises {
             let child = &mut self.children[promise.child];
             // Deferred when the merge did not pause: there is nothing to resume.
-            if child.lack().is_none() {
+            if child.pending_read().is_none() {
                 place.place().apply(child);
             }
         }
@@ -150,13 +150,13 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     /// Pauses for the reads that the children need to be placed, or puts them in order when they are.
     fn go_on_placing(&mut self) {
         let Some(placing) = self.pausing.placing.take() else { return };
-        let Some(lacking) = self.lacking_children() else {
+        let Some(pending) = self.pending_children() else {
             self.pausing.placing = Some(placing);
             return self.pause_for(Vec::new());
         };
         let place = placing.place.place();
         let (now, _) =
-            self.deferred.choose(&self.order, &self.children, place, lacking, placing.winner.map(Winner::new));
+            self.deferred.choose(&self.order, &self.children, place, pending, placing.winner.map(Winner::new));
         if !now.is_empty() {
             self.pausing.placing = Some(placing);
             return self.pause_for(now.into_iter().map(|(child, _)| child).collect());
@@ -169,8 +169,8 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         let place = placing.place.place();
         let waiting: Vec<usize> = self.waiting_children().collect();
         let children = &mut self.children;
-        let lacking = waiting.into_iter().filter_map(|child| Some((child, children[child].plan(place)?))).collect();
-        self.deferred.place_lacking(&self.order, &mut self.children, place, lacking, placing.winner.map(Winner::new));
+        let pending = waiting.into_iter().filter_map(|child| Some((child, children[child].plan(place)?))).collect();
+        self.deferred.place_pending(&self.order, &mut self.children, place, pending, placing.winner.map(Winner::new));
         self.end_placing(placing);
     }
 
@@ -197,7 +197,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     }
 
     /// What they lack; `None` when one of them has to read for itself.
-    fn lacking_children(&self) -> Option<Vec<(usize, ChildRead)>> {
-        self.waiting_children().map(|child| Some((child, self.children[child].lack()?))).collect()
+    fn pending_children(&self) -> Option<Vec<(usize, ChildRead)>> {
+        self.waiting_children().map(|child| Some((child, self.children[child].pending_read()?))).collect()
     }
 }

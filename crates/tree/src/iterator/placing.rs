@@ -12,7 +12,7 @@
 
 use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
-use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanOutlook};
+use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
 use ferrock_vfs::{AsyncRead, FileSystem, RandomAccessFile, RangeRead, ReadBuffer, ReadClass, ReadContext};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) const MAX_ROUNDS: usize = 4;
 
 /// Where an iterator is to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum SeekTarget<'a> {
     /// To the first entry.
     First,
     /// To the last entry.
@@ -32,7 +32,7 @@ pub enum Place<'a> {
     AtOrBefore(&'a [u8]),
 }
 
-impl<'a> Place<'a> {
+impl<'a> SeekTarget<'a> {
     /// The internal key that it is given by.
     #[must_use]
     pub fn target(self) -> Option<&'a [u8]> {
@@ -60,25 +60,25 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A [`Place`] that borrows nothing.
+/// A [`SeekTarget`] that borrows nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct KeptPlace {
+pub(super) struct OwnedSeekTarget {
     target: Option<Vec<u8>>,
     is_backward: bool,
 }
 
-impl KeptPlace {
-    pub(super) fn new(place: Place<'_>) -> Self {
+impl OwnedSeekTarget {
+    pub(super) fn new(place: SeekTarget<'_>) -> Self {
         let target = place.target().map(<[u8]>::to_vec);
         Self { target, is_backward: place.is_backward() }
     }
 
-    pub(super) fn place(&self) -> Place<'_> {
+    pub(super) fn place(&self) -> SeekTarget<'_> {
         match (&self.target, self.is_backward) {
-            (None, false) => Place::First,
-            (None, true) => Place::Last,
-            (Some(target), false) => Place::AtOrAfter(target),
-            (Some(target), true) => Place::AtOrBefore(target),
+            (None, false) => SeekTarget::First,
+            (None, true) => SeekTarget::Last,
+            (Some(target), false) => SeekTarget::AtOrAfter(target),
+            (Some(target), true) => SeekTarget::AtOrBefore(target),
         }
     }
 }
@@ -108,7 +108,7 @@ impl ChildRead {
 /// reads nothing is just placed, and never pauses.
 pub trait PlannedIterator: InternalIterator {
     /// Places the iterator; `Some` when it would have to read for that, and is not placed.
-    fn plan(&mut self, place: Place<'_>) -> Option<ChildRead>
+    fn plan(&mut self, place: SeekTarget<'_>) -> Option<ChildRead>
     where
         Self: Sized,
     {
@@ -117,9 +117,9 @@ pub trait PlannedIterator: InternalIterator {
     }
 
     /// What is known of the entries ahead after the iterator was placed, or planned a read instead.
-    fn outlook(&self, place: Place<'_>, planned: Option<&ChildRead>) -> ScanOutlook {
+    fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
         let _ = (place, planned);
-        ScanOutlook::default()
+        ScanEstimate::default()
     }
 
     /// Takes what a planned read brought; the iterator can be planned again.
@@ -133,17 +133,17 @@ pub trait PlannedIterator: InternalIterator {
     }
 
     /// From now on the iterator pauses where it would have to read (or does not any more): it is not valid, its status is
-    /// `TryAgain`, and [`lack`](Self::lack) says what is to be read.
+    /// `TryAgain`, and [`pending_read`](Self::pending_read) says what is to be read.
     fn set_pausing(&mut self, pauses: bool) {
         let _ = pauses;
     }
 
     /// What the paused iterator lacks; `None` also when it has to read for itself.
-    fn lack(&self) -> Option<ChildRead> {
+    fn pending_read(&self) -> Option<ChildRead> {
         None
     }
 
-    /// The read of [`lack`](Self::lack), where it is on its way already.
+    /// The read of [`pending_read`](Self::pending_read), where it is on its way already.
     fn take_started(&mut self) -> Option<AsyncRead> {
         None
     }
@@ -165,7 +165,7 @@ pub trait PlannedIterator: InternalIterator {
 
     /// Blocks that are sure to be needed for `missing` rows, from the one on that has to be read next, when `others` tells how
     /// many rows come from elsewhere up to a key. `is_needed`: the first one is.
-    fn sure_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
+    fn guaranteed_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
         let _ = (missing, others);
         u64::from(is_needed)
     }

@@ -1,13 +1,13 @@
 //! Tables as children of a merging iterator: what the iterator layer asks of tables, answered by the table cache.
 
-use crate::iterator::{ChildIterator, ChildRead, LevelIterator, LevelSource, OpenedTable, Place, PlannedIterator};
+use crate::iterator::{ChildIterator, ChildRead, LevelIterator, LevelSource, OpenedTable, PlannedIterator, SeekTarget};
 use crate::read::pinned::{Pin, PinValue};
 use crate::table_cache::TableCache;
 use crate::version::{FileMetadata, LevelFiles, Version};
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_memtable::MemTableIter;
 use ferrock_table::{
-    BlockPin, NextBlock, PlannedRead, ReadTier, RowReach, RowsAhead, ScanBounds, ScanOutlook, TableIter,
+    BlockPin, NextBlock, PlannedRead, ReadTier, RowReach, RowsAhead, ScanBounds, ScanEstimate, TableIter,
     TableReadOptions,
 };
 use ferrock_vfs::{AsyncRead, ReadBuffer};
@@ -28,17 +28,17 @@ impl PinValue for TableIter {
 }
 
 impl PlannedIterator for TableIter {
-    fn plan(&mut self, place: Place<'_>) -> Option<ChildRead> {
+    fn plan(&mut self, place: SeekTarget<'_>) -> Option<ChildRead> {
         let read = match place {
-            Place::First => self.plan_seek_to_first(),
-            Place::Last => self.plan_seek_to_last(),
-            Place::AtOrAfter(target) => self.plan_seek(target),
-            Place::AtOrBefore(target) => self.plan_seek_for_prev(target),
+            SeekTarget::First => self.plan_seek_to_first(),
+            SeekTarget::Last => self.plan_seek_to_last(),
+            SeekTarget::AtOrAfter(target) => self.plan_seek(target),
+            SeekTarget::AtOrBefore(target) => self.plan_seek_for_prev(target),
         }?;
         Some(child_read(self, read))
     }
-    fn outlook(&self, _: Place<'_>, planned: Option<&ChildRead>) -> ScanOutlook {
-        TableIter::outlook(self, planned.map(|planned| &planned.read))
+    fn estimate(&self, _: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
+        TableIter::estimate(self, planned.map(|planned| &planned.read))
     }
     fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         TableIter::supply(self, read, bytes);
@@ -49,8 +49,8 @@ impl PlannedIterator for TableIter {
     fn set_pausing(&mut self, pauses: bool) {
         TableIter::set_pausing(self, pauses);
     }
-    fn lack(&self) -> Option<ChildRead> {
-        TableIter::lack(self).cloned().map(|read| child_read(self, read))
+    fn pending_read(&self) -> Option<ChildRead> {
+        TableIter::pending_read(self).cloned().map(|read| child_read(self, read))
     }
     fn take_started(&mut self) -> Option<AsyncRead> {
         TableIter::take_started(self)
@@ -64,8 +64,8 @@ impl PlannedIterator for TableIter {
     fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
         TableIter::rows_ahead(self, reach)
     }
-    fn sure_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
-        TableIter::sure_blocks(self, missing, is_needed, others)
+    fn guaranteed_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
+        TableIter::guaranteed_blocks(self, missing, is_needed, others)
     }
     fn allow_blocks(&mut self, blocks: u64) {
         TableIter::allow_blocks(self, blocks);

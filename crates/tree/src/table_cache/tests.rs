@@ -58,7 +58,7 @@ fn cache(fixture: &Fixture, max_open_files: i32) -> Arc<TableCache> {
         file_options: RandomAccessOptions::default(),
         verify_unique_id: true,
         open_tables: Arc::new(OpenTables::new(max_open_files, None)),
-        read_sample: Arc::default(),
+        read_stats: Arc::default(),
     }))
 }
 

@@ -3,7 +3,7 @@
 //! The answers come from the [`FileIndex`](super::file_index::FileIndex). A level in which the key equals a bound of a
 //! file is searched by full keys from that file on: trailers say whether the key's visible versions begin in it.
 
-use super::file_index::Found;
+use super::file_index::KeyLocation;
 use super::overlap::ends_before;
 use super::{FileMetadata, Version};
 use ferrock_base::internal_key::LookupKey;
@@ -27,7 +27,7 @@ impl Version {
     #[inline]
     #[must_use]
     pub fn candidates_of<'a>(&'a self, key: &'a LookupKey) -> UnaskedCandidates<'a> {
-        UnaskedCandidates(Candidates { version: self, key, found: Found::default(), aside: Aside::Nothing })
+        UnaskedCandidates(Candidates { version: self, key, found: KeyLocation::default(), aside: Aside::Nothing })
     }
 
     /// The files of a sorted level (1 and deeper) that overlap the user keys from `lower`, inclusive, to `upper`,
@@ -96,7 +96,7 @@ pub struct Candidates<'a> {
     /// What is left of it:
     /// `newest`: files of level 0, as bits; of the last 64 looked at, where it is scanned;
     /// `inside`: levels; `tied`: levels that full keys decide in.
-    found: Found,
+    found: KeyLocation,
     aside: Aside<'a>,
 }
 
@@ -236,8 +236,8 @@ impl<'a> Iterator for FilesForUserKey<'a> {
 #[derive(Clone, Debug)]
 pub struct FileRuns<'a> {
     version: &'a Version,
-    lower: Option<Found>,
-    upper: Option<Found>,
+    lower: Option<KeyLocation>,
+    upper: Option<KeyLocation>,
 }
 
 impl FileRuns<'_> {
@@ -254,7 +254,7 @@ impl FileRuns<'_> {
         first.min(behind)..behind
     }
 
-    fn first(&self, files: &[Arc<FileMetadata>], lower: &Found, level: usize) -> usize {
+    fn first(&self, files: &[Arc<FileMetadata>], lower: &KeyLocation, level: usize) -> usize {
         let rank = lower.rank(level);
         let is_tied = lower.tied >> (level & 63) & 1 == 1;
         // The bound may be the exclusive end of the file that it seems to lie in.

@@ -10,7 +10,7 @@ use super::ScanBatch;
 use crate::db::read::Iter;
 use ferrock_base::Result;
 use ferrock_table::PlannedRead;
-use ferrock_tree::iterator::LackingRead;
+use ferrock_tree::iterator::PendingChildRead;
 use ferrock_vfs::{AsyncRead, ReadBuffer, ReadContext};
 use std::future::Future;
 use std::pin::Pin;
@@ -108,7 +108,7 @@ impl Cursor {
 
     /// Begins the reads that the paused iterator lacks; `None` when it has to read for itself.
     pub(super) fn start(&mut self) -> Option<PausedReads> {
-        let reads: Vec<PausedRead> = self.iter.lacking_reads().into_iter().map(PausedRead::start).collect();
+        let reads: Vec<PausedRead> = self.iter.pending_reads().into_iter().map(PausedRead::start).collect();
         (!reads.is_empty()).then_some(PausedReads { reads })
     }
 
@@ -136,7 +136,7 @@ struct PausedRead {
 }
 
 impl PausedRead {
-    fn start(LackingRead { child, read, started }: LackingRead) -> Self {
+    fn start(PendingChildRead { child, read, started }: PendingChildRead) -> Self {
         let planned = read.read;
         let context = ReadContext { class: planned.class(), ..read.context };
         let start = || read.file_system.start_async(&read.file, planned.offset(), planned.length(), &context);

@@ -1,7 +1,7 @@
 //! Lookups of many keys, in rounds: whatever the keys wait for is read together, whichever tables it lies in.
 //!
 //! ```text
-//!     plan.rs, further.rs                        reads.rs                         finish.rs
+//!     plan.rs, next_blocks.rs                 reads.rs                         finish.rs
 //! filter -> index -> data block       RoundReads: each block once,        checked, decoded, into the
 //!    \        \          \            all tables, one batch               cache, handed to its lookups
 //!     +--------+----------+--> not in memory: NeededBlock --> ... --> LoadedBlock --+
@@ -15,12 +15,12 @@
 
 mod block_read;
 mod finish;
-mod further;
+mod next_blocks;
 mod plan;
 mod reads;
 
 pub use block_read::BlockRead;
-pub(crate) use plan::OwnBlocks;
+pub(crate) use plan::LoadedBlocks;
 pub use plan::{NeededBlock, TableLookup};
 pub use reads::{LoadedBlock, RoundReads};
 

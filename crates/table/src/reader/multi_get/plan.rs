@@ -1,12 +1,12 @@
 //! How far a lookup comes with what is in memory.
 
 use super::LoadedBlock;
-use super::further::Further;
+use super::next_blocks::NextBlocks;
 use crate::blocks::{BlockGuard, BlockRef, BlockRole, PinnedBlock};
 use crate::reader::block_loader::BlockLoader;
 use crate::reader::filter_reader::FilterAnswer;
 use crate::reader::get::Outcome;
-use crate::reader::index_reader::{IndexPosition, Sought};
+use crate::reader::index_reader::{IndexPosition, IndexSeekResult};
 use crate::reader::meta_source::Resident;
 use crate::reader::{ReadTier, TableReadOptions, TableReader};
 use ferrock_base::{ErrorKind, LookupKey, ParsedInternalKey, Result};
@@ -29,14 +29,14 @@ enum Stage {
     /// The index named this data block.
     Data(BlockHandle),
     /// That block was searched to its end.
-    Further(Box<Further>),
+    NextBlocks(Box<NextBlocks>),
 }
 
 /// Blocks that were read for one lookup, by offset.
 #[derive(Debug, Default)]
-pub(crate) struct OwnBlocks(Vec<(u64, BlockRef)>);
+pub(crate) struct LoadedBlocks(Vec<(u64, BlockRef)>);
 
-impl OwnBlocks {
+impl LoadedBlocks {
     #[inline]
     pub(super) fn get(&self, handle: BlockHandle) -> Option<&BlockRef> {
         self.0.iter().find(|block| block.0 == handle.offset).map(|block| &block.1)
@@ -73,7 +73,7 @@ impl OwnBlocks {
 #[derive(Debug, Default)]
 pub struct TableLookup {
     stage: Stage,
-    own: OwnBlocks,
+    loaded: LoadedBlocks,
 }
 
 impl TableLookup {
@@ -84,7 +84,7 @@ impl TableLookup {
     /// done without.
     pub fn supply(&mut self, block: Result<LoadedBlock>) -> Result<()> {
         match (block, &self.stage) {
-            (Ok(block), _) => self.own.0.push((block.offset, block.block)),
+            (Ok(block), _) => self.loaded.0.push((block.offset, block.block)),
             (Err(error), Stage::Filter) if error.kind() == ErrorKind::MemoryLimit => self.stage = Stage::Index,
             (Err(error), _) => return Err(error),
         }
@@ -104,20 +104,20 @@ impl TableReader {
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         if let Stage::Filter = lookup.stage {
-            match self.ask_filter(options, key, &lookup.own)? {
+            match self.ask_filter(options, key, &lookup.loaded)? {
                 FilterAnswer::MayMatch => lookup.stage = Stage::Index,
                 FilterAnswer::Absent => return Ok(None),
                 FilterAnswer::Needs(needed) => return Ok(Some(needed)),
             }
         }
         if let Stage::Index = lookup.stage {
-            match self.find_block(options, key, &lookup.own)? {
-                Sought::Missing(needed) => return Ok(Some(needed)),
-                Sought::Absent => {
+            match self.find_block(options, key, &lookup.loaded)? {
+                IndexSeekResult::Missing(needed) => return Ok(Some(needed)),
+                IndexSeekResult::Absent => {
                     self.note_lookup(false);
                     return Ok(None);
                 }
-                Sought::Found(handle) => lookup.stage = Stage::Data(handle),
+                IndexSeekResult::Found(handle) => lookup.stage = Stage::Data(handle),
             }
         }
         match &mut lookup.stage {
@@ -125,15 +125,15 @@ impl TableReader {
                 let handle = *handle;
                 self.search_planned(options, key, handle, lookup, visit)
             }
-            Stage::Further(further) => self.search_further(options, key, &mut lookup.own, further, visit),
+            Stage::NextBlocks(next) => self.search_next_blocks(options, key, &mut lookup.loaded, next, visit),
             Stage::Filter | Stage::Index => Ok(None),
         }
     }
 
     #[inline]
-    fn ask_filter(&self, options: &TableReadOptions, key: &LookupKey, own: &OwnBlocks) -> Result<FilterAnswer> {
+    fn ask_filter(&self, options: &TableReadOptions, key: &LookupKey, loaded: &LoadedBlocks) -> Result<FilterAnswer> {
         let Some(filter) = &self.filter else { return Ok(FilterAnswer::MayMatch) };
-        let answer = filter.ask_resident(&self.loader, key.user_key(), key.internal_key(), own);
+        let answer = filter.ask_resident(&self.loader, key.user_key(), key.internal_key(), loaded);
         match answer.map_err(|error| self.loader.in_file(error))? {
             FilterAnswer::Absent => {
                 filter.note_lookup(false);
@@ -146,26 +146,32 @@ impl TableReader {
     }
 
     #[inline]
-    fn find_block(&self, options: &TableReadOptions, key: &LookupKey, own: &OwnBlocks) -> Result<Sought> {
+    fn find_block(
+        &self,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        loaded: &LoadedBlocks,
+    ) -> Result<IndexSeekResult> {
         let target = key.internal_key();
         let mut position = IndexPosition::default();
         let context = self.index_context(options);
-        let missing = context.seek_resident(&mut position, target, own).map_err(|error| self.loader.in_file(error))?;
+        let missing =
+            context.seek_resident(&mut position, target, loaded).map_err(|error| self.loader.in_file(error))?;
         if let Some(needed) = missing {
             options.may_read()?;
-            return Ok(Sought::Missing(needed));
+            return Ok(IndexSeekResult::Missing(needed));
         }
         if !position.valid() {
-            return Ok(Sought::Absent);
+            return Ok(IndexSeekResult::Absent);
         }
         let entry = position.entry()?;
         let starts_behind =
             entry.first_key.is_some_and(|first| self.loader.comparator.compare_user_keys(first, target).is_gt());
         let handle = entry.handle;
         if starts_behind || self.is_in_gap(&position, target)? {
-            return Ok(Sought::Absent);
+            return Ok(IndexSeekResult::Absent);
         }
-        Ok(Sought::Found(handle))
+        Ok(IndexSeekResult::Found(handle))
     }
 
     /// Searches the data block that the index named, if it is there.
@@ -179,7 +185,7 @@ impl TableReader {
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let cached;
-        let block = match lookup.own.get(handle) {
+        let block = match lookup.loaded.get(handle) {
             Some(block) => block,
             None => {
                 let role = BlockRole::Data.entry_role();
@@ -201,9 +207,9 @@ impl TableReader {
             })?;
         match outcome {
             Outcome::EndOfBlock if !self.loader.index_format.key_is_user_key => {
-                let mut further = Box::new(Further::after_first(was_found));
-                let needed = self.search_further(options, key, &mut lookup.own, &mut further, visit);
-                lookup.stage = Stage::Further(further);
+                let mut next = Box::new(NextBlocks::after_first(was_found));
+                let needed = self.search_next_blocks(options, key, &mut lookup.loaded, &mut next, visit);
+                lookup.stage = Stage::NextBlocks(next);
                 needed
             }
             Outcome::Done | Outcome::EndOfBlock => {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! seek, next --> a key, or the end
-//!            \-> paused --> lacking_reads(): none  --> set_pausing(false), resume   where that may block: it reads for itself
-//!                      \-> lacking_reads(): some  --> make them, supply each, resume
+//!            \-> paused --> pending_reads(): none  --> set_pausing(false), resume   where that may block: it reads for itself
+//!                      \-> pending_reads(): some  --> make them, supply each, resume
 //! ```
 //!
 //! What an iterator keeps of a pause is how far it came in the entries of a key ([`Search`], or operands of a merge). Where they
@@ -13,7 +13,7 @@
 
 use super::DbIterator;
 use crate::blob::FetchBlob;
-use crate::iterator::LackingRead;
+use crate::iterator::PendingChildRead;
 use crate::iterator::source::TombstoneIterator;
 use ferrock_base::types::ValueType;
 use ferrock_base::{Error, ErrorKind, Result};
@@ -90,8 +90,8 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     }
 
     /// The reads to make before the iterator is resumed; none when it has to read for itself.
-    pub fn lacking_reads(&mut self) -> Vec<LackingRead> {
-        self.inner.lacking_reads()
+    pub fn pending_reads(&mut self) -> Vec<PendingChildRead> {
+        self.inner.pending_reads()
     }
 
     /// Goes on after a pause. The iterator may be paused again then.

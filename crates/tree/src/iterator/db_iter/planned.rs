@@ -2,7 +2,7 @@
 
 use super::DbIterator;
 use crate::iterator::merging::MergingIterator;
-use crate::iterator::placing::{ChildRead, Place};
+use crate::iterator::placing::{ChildRead, SeekTarget};
 use crate::iterator::source::TombstoneIterator;
 use ferrock_base::Result;
 use ferrock_base::internal_key::append_internal_key;
@@ -38,21 +38,21 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     fn at_start<R>(
         &mut self,
         is_backward: bool,
-        act: impl FnOnce(&mut MergingIterator<I>, Place<'_>) -> R,
+        act: impl FnOnce(&mut MergingIterator<I>, SeekTarget<'_>) -> R,
     ) -> Option<R> {
         if is_backward {
-            let Some(upper) = &self.options.upper_bound else { return Some(act(&mut self.inner, Place::Last)) };
+            let Some(upper) = &self.options.upper_bound else { return Some(act(&mut self.inner, SeekTarget::Last)) };
             self.target.clear();
             append_internal_key(&mut self.target, upper, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
-            return Some(act(&mut self.inner, Place::AtOrBefore(&self.target)));
+            return Some(act(&mut self.inner, SeekTarget::AtOrBefore(&self.target)));
         }
-        let Some(lower) = &self.options.lower_bound else { return Some(act(&mut self.inner, Place::First)) };
+        let Some(lower) = &self.options.lower_bound else { return Some(act(&mut self.inner, SeekTarget::First)) };
         if self.is_beyond_upper(lower) {
             return None;
         }
         self.target.clear();
         append_internal_key(&mut self.target, lower, self.options.snapshot, ValueType::FOR_SEEK);
-        Some(act(&mut self.inner, Place::AtOrAfter(&self.target)))
+        Some(act(&mut self.inner, SeekTarget::AtOrAfter(&self.target)))
     }
 
     /// Takes what a planned read of a child brought.

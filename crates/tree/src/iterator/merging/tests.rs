@@ -253,7 +253,7 @@ fn a_merge_that_does_not_pause_fails_with_what_its_child_fails_with() {
     let mut merging = MergingIterator::new(InternalComparator::default(), vec![Refusing]);
     merging.set_pausing(true);
     merging.seek_to_first();
-    assert!(merging.is_paused() && merging.lacking_reads().is_empty());
+    assert!(merging.is_paused() && merging.pending_reads().is_empty());
     // As `Cursor::fill_blocking`.
     merging.set_pausing(false);
     merging.resume();

@@ -4,7 +4,7 @@
 //! the files that hold keys there. For more files their bounds are compared one after the other, 64 at a time.
 
 use super::heads::{HeadMaker, push_wide, wide};
-use super::search::Place;
+use super::search::KeyRank;
 use super::{Endpoints, FileIndex, Newest, bound};
 use crate::version::FileMetadata;
 use ferrock_base::Comparator;
@@ -36,7 +36,7 @@ pub(super) fn push_masks(words: &mut Vec<u32>, order: &Comparator, endpoints: En
 impl FileIndex {
     /// The files of level 0 that hold the key at `place`, by its masks.
     #[inline]
-    pub(super) fn mask(&self, masks: u32, place: Place) -> u64 {
+    pub(super) fn mask(&self, masks: u32, place: KeyRank) -> u64 {
         let at = masks as usize + 4 * place.rank as usize + 2 * usize::from(place.is_tied);
         match self.words.get(at..at + 2) {
             Some(&[low, high]) => wide([low, high]),

@@ -76,7 +76,7 @@ mod tests;
 use super::FileMetadata;
 use ferrock_base::Comparator;
 use heads::Heads;
-pub(crate) use search::Found;
+pub(crate) use search::KeyLocation;
 use std::sync::Arc;
 
 /// Sorted levels in a chain.

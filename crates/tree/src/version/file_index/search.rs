@@ -7,7 +7,7 @@ use ferrock_base::Comparator;
 
 /// Where a key lies in all levels of a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct KeyLocation {
     /// Of the sorted levels of the chain, at `level % MAX_SORTED`.
     ranks: [u32; MAX_SORTED],
     /// Levels in which the key lies inside a file, as bits.
@@ -18,7 +18,7 @@ pub(crate) struct Found {
     pub(crate) newest: u64,
 }
 
-impl Found {
+impl KeyLocation {
     /// Endpoints below the key in a sorted level of the chain.
     #[inline]
     pub(crate) fn rank(&self, level: usize) -> usize {
@@ -34,7 +34,7 @@ impl Found {
 
 /// A rank, and whether the key equals the endpoint behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct KeyRank {
     pub(super) rank: u32,
     pub(super) is_tied: bool,
 }
@@ -61,15 +61,15 @@ impl FileIndex {
     }
 
     /// Where `key` lies in the levels of the version that this is the index of.
-    pub(crate) fn find(&self, levels: &[LevelFiles], order: &Comparator, key: &[u8]) -> Found {
-        let mut found = Found::default();
+    pub(crate) fn find(&self, levels: &[LevelFiles], order: &Comparator, key: &[u8]) -> KeyLocation {
+        let mut found = KeyLocation::default();
         self.find_into(levels, order, key, &mut found);
         found
     }
 
     /// The same, to where the answer is kept. `found` says nothing yet.
     #[inline(always)]
-    pub(crate) fn find_into(&self, levels: &[LevelFiles], order: &Comparator, key: &[u8], found: &mut Found) {
+    pub(crate) fn find_into(&self, levels: &[LevelFiles], order: &Comparator, key: &[u8], found: &mut KeyLocation) {
         if !self.shares_prefix(key) {
             return self.find_outside(levels, order, key, found);
         }
@@ -91,7 +91,7 @@ impl FileIndex {
 
     /// From the rank of a key in the root to those in all other levels.
     #[inline(always)]
-    fn next_levels(&self, rest: &[Step], probe: Probe<'_>, found: &mut Found) {
+    fn next_levels(&self, rest: &[Step], probe: Probe<'_>, found: &mut KeyLocation) {
         let words = &*self.words;
         let mut rest = rest.iter();
         while let Some(step) = rest.next() {
@@ -115,7 +115,7 @@ impl FileIndex {
 
     /// The place of a key in the window behind `low` of the bridge at `at`.
     #[inline(always)]
-    fn search_window(&self, step: &Step, probe: Probe<'_>, at: usize, low: u32) -> Place {
+    fn search_window(&self, step: &Step, probe: Probe<'_>, at: usize, low: u32) -> KeyRank {
         let high = self.words.get(at + 1).map_or(0, |next| next & !WINDOW);
         self.search(step, probe, low as usize, high as usize)
     }
@@ -123,18 +123,18 @@ impl FileIndex {
     /// From the ranks of a key in the levels before to its place in the level of `step`, where the level that its bridge
     /// leads from is not tied.
     #[inline]
-    fn next_level(&self, step: &Step, found: &Found, probe: Probe<'_>) -> Place {
+    fn next_level(&self, step: &Step, found: &KeyLocation, probe: Probe<'_>) -> KeyRank {
         let at = step.bridge as usize + found.rank(usize::from(step.parent));
         match self.words.get(at) {
-            Some(&bridge) if bridge & WINDOW == 0 => Place { rank: bridge, is_tied: false },
+            Some(&bridge) if bridge & WINDOW == 0 => KeyRank { rank: bridge, is_tied: false },
             Some(&bridge) => self.search_window(step, probe, at, bridge & !WINDOW),
-            None => Place::default(),
+            None => KeyRank::default(),
         }
     }
 
     /// The same for the levels behind one that is tied.
     #[cold]
-    fn go_on_tied(&self, tied: &Step, rest: &[Step], probe: &Probe<'_>, found: &mut Found) {
+    fn go_on_tied(&self, tied: &Step, rest: &[Step], probe: &Probe<'_>, found: &mut KeyLocation) {
         found.tied |= 1 << (tied.level & 63);
         for step in rest {
             let place = self.next_level_tied(step, found, probe);
@@ -146,13 +146,13 @@ impl FileIndex {
         }
     }
 
-    fn next_level_tied(&self, step: &Step, found: &Found, probe: &Probe<'_>) -> Place {
+    fn next_level_tied(&self, step: &Step, found: &KeyLocation, probe: &Probe<'_>) -> KeyRank {
         if found.tied >> (step.parent & 63) & 1 == 0 {
             return self.next_level(step, found, *probe);
         }
         // The key equals the endpoint that ends the window in the level before: it may equal the one that follows here.
         let at = step.bridge as usize + found.rank(usize::from(step.parent));
-        let Some(&[low, high]) = self.words.get(at..at + 2) else { return Place::default() };
+        let Some(&[low, high]) = self.words.get(at..at + 2) else { return KeyRank::default() };
         self.settle(step, probe, (low & !WINDOW) as usize, (high & !WINDOW) as usize)
     }
 
@@ -166,28 +166,28 @@ impl FileIndex {
 
     /// The place of a key in the first level.
     #[inline(always)]
-    fn search_root(&self, root: &Step, probe: Probe<'_>) -> Place {
+    fn search_root(&self, root: &Step, probe: Probe<'_>) -> KeyRank {
         let radix = &self.radix;
         if radix.buckets == 0 {
             return self.search(root, probe, 0, root.len as usize);
         }
-        let Some(offset) = probe.head.checked_sub(radix.min) else { return Place::default() };
+        let Some(offset) = probe.head.checked_sub(radix.min) else { return KeyRank::default() };
         let bucket = offset >> (radix.shift & 63);
         if bucket >= u64::from(radix.buckets) {
-            return Place { rank: root.len, is_tied: false };
+            return KeyRank { rank: root.len, is_tied: false };
         }
         // Heads in other buckets differ from that of the key.
         let at = radix.offset as usize + bucket as usize;
         match self.words.get(at..at + 2) {
             Some(&[low, high]) => self.search_bucket(root, probe, low as usize, high as usize),
-            _ => Place::default(),
+            _ => KeyRank::default(),
         }
     }
 
     /// The place of a key in a bucket of the root. Few have more than seven endpoints, and what lies behind them is not
     /// below the key: the first seven are looked at without a branch.
     #[inline(always)]
-    fn search_bucket(&self, root: &Step, probe: Probe<'_>, low: usize, high: usize) -> Place {
+    fn search_bucket(&self, root: &Step, probe: Probe<'_>, low: usize, high: usize) -> KeyRank {
         let start = root.heads as usize + 2 * low;
         if root.width == 1
             && low + 7 <= root.len as usize
@@ -196,7 +196,7 @@ impl FileIndex {
         {
             let rank = rank_of_seven(heads, probe.head);
             if rank < 7 && wide(heads[rank]) != probe.head {
-                return Place { rank: (low + rank) as u32, is_tied: false };
+                return KeyRank { rank: (low + rank) as u32, is_tied: false };
             }
         }
         self.search(root, probe, low, high)
@@ -205,7 +205,7 @@ impl FileIndex {
     /// The place of a key in a level, where its rank is known to be in `low..=high`, and that it does not equal the
     /// endpoint at `high`.
     #[inline(always)]
-    fn search(&self, step: &Step, probe: Probe<'_>, low: usize, high: usize) -> Place {
+    fn search(&self, step: &Step, probe: Probe<'_>, low: usize, high: usize) -> KeyRank {
         if step.width != 1 {
             return self.search_wide(step, &{ probe }, low, high);
         }
@@ -219,12 +219,12 @@ impl FileIndex {
         {
             return self.settle_run(step, &{ probe }, rank, high);
         }
-        Place { rank: rank as u32, is_tied: false }
+        KeyRank { rank: rank as u32, is_tied: false }
     }
 
     /// The same where heads have sixteen bytes, or there are none.
     #[inline(never)]
-    fn search_wide(&self, step: &Step, probe: &Probe<'_>, low: usize, high: usize) -> Place {
+    fn search_wide(&self, step: &Step, probe: &Probe<'_>, low: usize, high: usize) -> KeyRank {
         let Heads::Two(heads) = self.heads(step) else { return self.settle(step, probe, low, high) };
         let second = head_at(probe.key, self.prefix_len as usize + 8) ^ self.flip;
         let head = u128::from(probe.head) << 64 | u128::from(second);
@@ -233,22 +233,22 @@ impl FileIndex {
         if window.get(count).is_some_and(|&other| wider(other) == head) {
             return self.settle_run(step, probe, low + count, high);
         }
-        Place { rank: (low + count) as u32, is_tied: false }
+        KeyRank { rank: (low + count) as u32, is_tied: false }
     }
 
     /// The place of a key whose head equals that at `low`.
     #[cold]
-    fn settle_run(&self, step: &Step, probe: &Probe<'_>, low: usize, high: usize) -> Place {
+    fn settle_run(&self, step: &Step, probe: &Probe<'_>, low: usize, high: usize) -> KeyRank {
         self.settle(step, probe, low, end_of_run(&self.heads(step), low, high))
     }
 
     /// The place of a key among endpoints that its head does not tell apart: by full keys.
     #[inline(never)]
-    fn settle(&self, step: &Step, probe: &Probe<'_>, low: usize, high: usize) -> Place {
+    fn settle(&self, step: &Step, probe: &Probe<'_>, low: usize, high: usize) -> KeyRank {
         let endpoints = self.endpoints(step, files_of(probe.levels, step.level));
         let rank = endpoints.rank_within(probe.order, probe.key, low, high);
         let is_tied = rank < endpoints.len() && probe.order.equal(endpoints.key(rank), probe.key);
-        Place { rank: rank as u32, is_tied }
+        KeyRank { rank: rank as u32, is_tied }
     }
 
     /// True when `key` begins as all endpoints do.
@@ -271,7 +271,7 @@ impl FileIndex {
 
     /// A key without the shared prefix lies before all endpoints or behind them.
     #[cold]
-    fn find_outside(&self, levels: &[LevelFiles], order: &Comparator, key: &[u8], found: &mut Found) {
+    fn find_outside(&self, levels: &[LevelFiles], order: &Comparator, key: &[u8], found: &mut KeyLocation) {
         for step in self.steps() {
             let endpoints = Endpoints::sorted(files_of(levels, step.level));
             let is_behind = order.compare(endpoints.key(0), key).is_lt();

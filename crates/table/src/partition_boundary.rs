@@ -19,13 +19,13 @@ pub const PARTITION_CUT_FROM_PROPERTY: &[u8] = b"ferrock.partition-cut-from";
 
 /// A partition by the extractor that has rows in so many data blocks ends on a cut.
 #[derive(Clone, Debug)]
-pub(crate) struct PartitionPromise {
+pub(crate) struct PartitionBoundary {
     pub(crate) extractor: PrefixExtractor,
     /// At least 2.
     pub(crate) min_blocks: usize,
 }
 
-impl PartitionPromise {
+impl PartitionBoundary {
     /// The property that says so, and its value.
     pub(crate) fn describe(extractor: &PrefixExtractor, min_blocks: u64) -> (&'static [u8], Vec<u8>) {
         let name = extractor.name();
@@ -65,10 +65,10 @@ mod tests {
         let read = |property: &[u8], value: &[u8], extractor| {
             let mut properties = TableProperties::for_new_table();
             properties.user_collected.insert(property.to_vec(), value.to_vec());
-            PartitionPromise::of(&properties, extractor).map(|promise| promise.min_blocks)
+            PartitionBoundary::of(&properties, extractor).map(|promise| promise.min_blocks)
         };
         for min_blocks in [2, 4, 12] {
-            let (property, value) = PartitionPromise::describe(&extractor, min_blocks);
+            let (property, value) = PartitionBoundary::describe(&extractor, min_blocks);
             assert_eq!(property == PARTITION_CUT_PROPERTY, min_blocks == 2);
             assert_eq!(read(property, &value, &extractor), Some(min_blocks as usize));
             assert_eq!(read(property, &value, &PrefixExtractor::Fixed(4)), None);

@@ -8,17 +8,17 @@
 //! A lookup stops at each block that is not in memory, as at its first, and at index partitions between them.
 
 use super::NeededBlock;
-use super::plan::OwnBlocks;
+use super::plan::LoadedBlocks;
 use crate::blocks::{BlockRole, PinnedBlock};
 use crate::reader::get::Outcome;
-use crate::reader::index_reader::{OwnedPosition, Sought};
+use crate::reader::index_reader::{IndexSeekResult, OwnedPosition};
 use crate::reader::{TableReadOptions, TableReader};
 use ferrock_base::{LookupKey, ParsedInternalKey, Result};
 use ferrock_format::handle::BlockHandle;
 
 /// How far a lookup has come behind its first data block.
 #[derive(Debug)]
-pub(super) struct Further {
+pub(super) struct NextBlocks {
     /// Of the last data block that was begun.
     position: Option<OwnedPosition>,
     /// The data block to search, once it is there.
@@ -26,7 +26,7 @@ pub(super) struct Further {
     was_found: bool,
 }
 
-impl Further {
+impl NextBlocks {
     /// The first block was searched to its end; `was_found` when it had an entry of the key.
     pub(super) fn after_first(was_found: bool) -> Self {
         Self { position: None, handle: None, was_found }
@@ -36,41 +36,41 @@ impl Further {
 impl TableReader {
     /// Searches the blocks behind the first one, as far as they are in memory.
     #[cold]
-    pub(super) fn search_further(
+    pub(super) fn search_next_blocks(
         &self,
         options: &TableReadOptions,
         key: &LookupKey,
-        own: &mut OwnBlocks,
-        further: &mut Further,
+        loaded: &mut LoadedBlocks,
+        next: &mut NextBlocks,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         let target = key.internal_key();
         loop {
-            let handle = match further.handle {
+            let handle = match next.handle {
                 Some(handle) => handle,
-                None => match self.next_block(options, target, own, further)? {
-                    Sought::Absent => break,
-                    Sought::Found(handle) => *further.handle.insert(handle),
-                    Sought::Missing(needed) => {
+                None => match self.next_block(options, target, loaded, next)? {
+                    IndexSeekResult::Absent => break,
+                    IndexSeekResult::Found(handle) => *next.handle.insert(handle),
+                    IndexSeekResult::Missing(needed) => {
                         options.may_read()?;
                         return Ok(Some(needed));
                     }
                 },
             };
-            let Some(block) = own.get(handle).cloned().or_else(|| self.loader.cached(handle)) else {
+            let Some(block) = loaded.get(handle).cloned().or_else(|| self.loader.cached(handle)) else {
                 options.may_read()?;
                 return Ok(Some(NeededBlock { handle, role: BlockRole::Data }));
             };
             let outcome = self.search_block(&block, handle.offset, target, false, &mut |key, value, pinned| {
-                further.was_found = true;
+                next.was_found = true;
                 visit(key, value, pinned)
             })?;
             if let Outcome::Done = outcome {
                 break;
             }
-            further.handle = None;
+            next.handle = None;
         }
-        self.note_lookup(further.was_found);
+        self.note_lookup(next.was_found);
         Ok(None)
     }
 
@@ -79,27 +79,27 @@ impl TableReader {
         &self,
         options: &TableReadOptions,
         target: &[u8],
-        own: &mut OwnBlocks,
-        further: &mut Further,
-    ) -> Result<Sought> {
+        loaded: &mut LoadedBlocks,
+        next: &mut NextBlocks,
+    ) -> Result<IndexSeekResult> {
         let context = self.index_context(options);
         let in_file = |error| self.loader.in_file(error);
-        if further.position.is_none() {
+        if next.position.is_none() {
             let mut position = OwnedPosition::default();
-            if let Some(needed) = context.seek_resident(&mut position, target, own).map_err(in_file)? {
-                return Ok(Sought::Missing(needed));
+            if let Some(needed) = context.seek_resident(&mut position, target, loaded).map_err(in_file)? {
+                return Ok(IndexSeekResult::Missing(needed));
             }
-            further.position = Some(position);
+            next.position = Some(position);
         }
-        let Some(position) = &mut further.position else { return Ok(Sought::Absent) };
-        if let Some(needed) = context.next_resident(position, own).map_err(in_file)? {
-            return Ok(Sought::Missing(needed));
+        let Some(position) = &mut next.position else { return Ok(IndexSeekResult::Absent) };
+        if let Some(needed) = context.next_resident(position, loaded).map_err(in_file)? {
+            return Ok(IndexSeekResult::Missing(needed));
         }
         // The position has the blocks that it needs.
-        own.clear();
+        loaded.clear();
         if !position.valid() || self.is_in_gap(position, target)? {
-            return Ok(Sought::Absent);
+            return Ok(IndexSeekResult::Absent);
         }
-        Ok(Sought::Found(position.entry()?.handle))
+        Ok(IndexSeekResult::Found(position.entry()?.handle))
     }
 }

@@ -12,20 +12,20 @@ const WEIGHT_SHIFT: u32 = 5;
 
 /// A moving average, and what is left over from decisions that followed it.
 #[derive(Debug)]
-pub(crate) struct AbsentShare {
+pub(crate) struct FilterMissRate {
     share: AtomicU32,
     /// Shares added up; whenever they pass a whole, a draw is won.
     credit: AtomicU32,
 }
 
-impl Default for AbsentShare {
+impl Default for FilterMissRate {
     /// Until something is known every key counts as absent.
     fn default() -> Self {
         Self { share: AtomicU32::new(ONE), credit: AtomicU32::new(ONE / 2) }
     }
 }
 
-impl AbsentShare {
+impl FilterMissRate {
     /// Learns the outcome of a lookup.
     #[inline]
     pub(crate) fn note(&self, was_absent: bool) {
@@ -55,32 +55,32 @@ mod tests {
 
     #[test]
     fn follows_the_outcomes_and_reaches_both_ends() {
-        let share = AbsentShare::default();
-        assert!((0..100).all(|_| share.draw()), "nothing known: every filter is read");
-        (0..400).for_each(|_| share.note(false));
-        assert_eq!(share.share.load(Ordering::Relaxed), 0);
-        assert!(!(0..1000).any(|_| share.draw()));
-        (0..400).for_each(|_| share.note(true));
-        assert_eq!(share.share.load(Ordering::Relaxed), ONE);
-        assert!((0..1000).all(|_| share.draw()));
+        let rate = FilterMissRate::default();
+        assert!((0..100).all(|_| rate.draw()), "nothing known: every filter is read");
+        (0..400).for_each(|_| rate.note(false));
+        assert_eq!(rate.share.load(Ordering::Relaxed), 0);
+        assert!(!(0..1000).any(|_| rate.draw()));
+        (0..400).for_each(|_| rate.note(true));
+        assert_eq!(rate.share.load(Ordering::Relaxed), ONE);
+        assert!((0..1000).all(|_| rate.draw()));
     }
 
     #[test]
     fn draws_are_won_in_proportion() {
-        let share = AbsentShare::default();
-        share.share.store(ONE / 4, Ordering::Relaxed);
-        let won: Vec<bool> = (0..4000).map(|_| share.draw()).collect();
+        let rate = FilterMissRate::default();
+        rate.share.store(ONE / 4, Ordering::Relaxed);
+        let won: Vec<bool> = (0..4000).map(|_| rate.draw()).collect();
         assert_eq!(won.iter().filter(|&&won| won).count(), 1000);
         assert!(won.chunks(4).all(|four| four.iter().filter(|&&won| won).count() == 1));
     }
 
     #[test]
     fn mixed_outcomes_settle_between() {
-        let share = AbsentShare::default();
+        let rate = FilterMissRate::default();
         for lookup in 0..2000 {
-            share.note(lookup % 2 == 0);
+            rate.note(lookup % 2 == 0);
         }
-        let settled = share.share.load(Ordering::Relaxed);
+        let settled = rate.share.load(Ordering::Relaxed);
         assert!((ONE * 9 / 20..ONE * 11 / 20).contains(&settled), "{settled}");
     }
 }

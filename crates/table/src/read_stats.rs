@@ -19,7 +19,7 @@ struct Line {
 
 /// Counts since the column family was opened. Shared by its tables and those who read them.
 #[derive(Debug)]
-pub struct ReadSample {
+pub struct ReadStats {
     lines: [Line; SHARDS],
     block_reads: AtomicU64,
     timed_block_reads: AtomicU64,
@@ -27,7 +27,7 @@ pub struct ReadSample {
     clock: Arc<dyn Clock>,
 }
 
-impl Default for ReadSample {
+impl Default for ReadStats {
     /// By the machine's clock.
     fn default() -> Self {
         Self::new(Arc::new(SystemClock::default()))
@@ -63,7 +63,7 @@ impl ReadCounts {
     }
 }
 
-impl ReadSample {
+impl ReadStats {
     /// No reads yet; times are taken from `clock`.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {

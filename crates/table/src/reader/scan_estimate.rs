@@ -19,7 +19,7 @@ use std::ops::Range;
 
 /// What is known of the rows ahead of a scan. Keys are user keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ScanOutlook {
+pub struct ScanEstimate {
     /// No row ahead comes before this key, in the direction of the scan. `None`: not known.
     pub bound: Option<Vec<u8>>,
     /// What is read next, or the rows that a limit hint asks for, are rows up to this key. `None`: not known.
@@ -31,14 +31,14 @@ pub struct ScanOutlook {
 impl TableIter {
     /// What is known after the iterator was placed, or planned a read instead (`planned`).
     #[must_use]
-    pub fn outlook(&self, planned: Option<&PlannedRead>) -> ScanOutlook {
+    pub fn estimate(&self, planned: Option<&PlannedRead>) -> ScanEstimate {
         // Damage shows when the block is needed.
-        self.find_outlook(planned).unwrap_or_default()
+        self.find_estimate(planned).unwrap_or_default()
     }
 
-    fn find_outlook(&self, planned: Option<&PlannedRead>) -> Result<ScanOutlook> {
+    fn find_estimate(&self, planned: Option<&PlannedRead>) -> Result<ScanEstimate> {
         if !self.index.valid() {
-            return Ok(ScanOutlook::default());
+            return Ok(ScanEstimate::default());
         }
         let bound = match self.direction {
             Direction::Forward => {
@@ -73,7 +73,7 @@ impl TableIter {
             (None, None) => self.reach_by(|_, _| true)?,
         };
         let is_whole_range = planned.is_some_and(|planned| planned.data_range().is_some()) && self.window.is_exact();
-        Ok(ScanOutlook { bound, reach, is_whole_range })
+        Ok(ScanEstimate { bound, reach, is_whole_range })
     }
 
     /// The key up to which rows are in the blocks from the current one to the one that `is_last` accepts, by how many there are
