@@ -1,4 +1,4 @@
-//! Decoded blocks, and the ways to hold one: in the shared cache, or owned by whoever loaded it.
+//! Decoded blocks, and the ways to hold one: in the shared cache, or owned by the code that loaded it.
 
 use ferrock_base::{Error, Result};
 use ferrock_cache::{BlockCache, EntryRole, Handle};
@@ -45,7 +45,7 @@ pub enum CachedBlock {
 }
 
 impl CachedBlock {
-    /// What the block is charged for.
+    /// Bytes that the cache charges for the block.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         match self {
@@ -111,7 +111,7 @@ impl BlockRole {
         }
     }
 
-    /// By what the file layer counts a read of the block.
+    /// The class under which the file layer counts a read of the block.
     pub(crate) fn read_class(self) -> ReadClass {
         match self {
             Self::Data => ReadClass::Data,
@@ -132,7 +132,7 @@ pub(crate) enum BlockGuard<'a> {
 }
 
 impl BlockGuard<'_> {
-    /// The same without the borrow, at the price of one reference count.
+    /// The same block without the borrow; costs one reference count.
     pub(crate) fn into_held(self) -> BlockRef {
         match self {
             Self::Borrowed(block) => block.clone(),
@@ -153,7 +153,7 @@ impl Deref for BlockGuard<'_> {
     }
 }
 
-/// The block and place of a value that a lookup is looking at.
+/// The block of the value that a lookup visits, and the value's position in it.
 #[derive(Debug)]
 pub struct PinnedBlock<'a> {
     pub(crate) block: &'a BlockRef,

@@ -22,21 +22,21 @@ pub enum ChargeDecision {
     Disabled,
 }
 
-/// What is charged to the block cache beside blocks. A strict limit then bounds that memory, too, but for what an open table
-/// reads later: see [`block_based_table_reader`](Self::block_based_table_reader).
+/// Memory beside blocks that is charged to the block cache. A strict limit then bounds that memory, too, except what an
+/// open table reads later: see [`block_based_table_reader`](Self::block_based_table_reader).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheUsageOptions {
     /// Data blocks that wait while samples for a dictionary are collected. When the cache has no room for more, the
-    /// dictionary is made of what is there. Fallback: charged.
+    /// dictionary is made of the blocks buffered so far. Fallback: charged.
     pub compression_dictionary_building_buffer: ChargeDecision,
-    /// Hashes and equations of a filter that is being built. When the cache has no room for a Ribbon filter's equations, a
-    /// Bloom filter is built. Fallback: not charged.
+    /// Hashes and equations of a filter that is being built. When the cache has no room for a Ribbon filter's
+    /// equations, a Bloom filter is built. Fallback: not charged.
     pub filter_construction: ChargeDecision,
-    /// What open tables hold themselves: whole indexes and filters and top levels that are not in the cache, dictionaries,
-    /// range tombstones. When the cache has no room, the table is not opened. Fallback: not charged.
+    /// Memory that open tables hold themselves: whole indexes and filters and top levels that are not in the cache,
+    /// dictionaries, range tombstones. When the cache has no room, the table is not opened. Fallback: not charged.
     ///
-    /// The charge is taken once, when the table is opened. Index and filter partitions are not in it: they are blocks of
-    /// the cache.
+    /// The charge is taken once, when the table is opened. Index and filter partitions are not in it: they are blocks
+    /// of the cache.
     pub block_based_table_reader: ChargeDecision,
 }
 
@@ -57,7 +57,7 @@ impl CacheUsageOptions {
         }
     }
 
-    /// The names of what is explicitly to be charged.
+    /// The names of the roles that are explicitly charged.
     #[must_use]
     pub fn enabled(&self) -> Vec<&'static str> {
         let all = [
@@ -70,7 +70,7 @@ impl CacheUsageOptions {
     }
 }
 
-/// What a builder charges its memory to.
+/// The cache that a builder charges its memory to.
 #[derive(Clone, Debug)]
 pub struct Charging {
     /// The cache.
@@ -91,7 +91,7 @@ impl Charge {
         charging.cache.reserve(0, role).ok().map(Self)
     }
 
-    /// Reserves for `bytes`, rounded up. Refused, it stays as it is.
+    /// Reserves for `bytes`, rounded up. If the cache refuses, the reservation stays unchanged.
     pub(crate) fn set(&mut self, bytes: usize) -> Result<()> {
         let wanted = bytes.div_ceil(STEP_BYTES) * STEP_BYTES;
         if wanted == self.0.bytes() { Ok(()) } else { self.0.resize(wanted) }

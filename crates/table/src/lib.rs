@@ -9,8 +9,8 @@
 //! TableBuilder    writes one: data blocks as keys come, everything else at the end
 //! ```
 //!
-//! The bytes are described where they are decoded, in `ferrock-format`; this crate does the I/O. Every block is verified
-//! once, when it is loaded: into the shared cache, or into the reader's own memory.
+//! The bytes are described where they are decoded, in `ferrock-format`; this crate does the I/O. Every block is
+//! verified once, when it is loaded: into the shared cache, or into the reader's own memory.
 #![warn(missing_docs)]
 
 pub mod blocks;

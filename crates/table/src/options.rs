@@ -37,9 +37,9 @@ option_enum! {
         BinarySearch = "kDataBlockBinarySearch",
         /// A hash index for point lookups too.
         BinaryAndHash = "kDataBlockBinaryAndHash",
-        /// Ours: a hash index where the reads of the column family are such that it pays, decided for each table as it is
-        /// written. In an OPTIONS file RocksDB sees `kDataBlockBinarySearch`. A table built by itself has no reads to go by
-        /// and gets none.
+        /// Ferrock only: a hash index if the reads of the column family make it pay, decided for each table as it is
+        /// written. In an OPTIONS file RocksDB sees `kDataBlockBinarySearch`. A table built outside a database has no
+        /// read statistics and gets none.
         Auto = "kDataBlockAuto",
     }
 }
@@ -107,8 +107,8 @@ option_enum! {
 /// Which tables are partitioned where `index_type` is `kTwoLevelIndexSearch`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PartitionFromLevel {
-    /// By size: indexes and filters that would be a single partition, as those of small tables, are written whole (an index
-    /// only beside a whole filter). That spares the top level and its search.
+    /// By size: indexes and filters that would be a single partition, as those of small tables, are written whole (an
+    /// index only beside a whole filter). That spares the top level and its search.
     #[default]
     Automatic,
     /// Tables of this level and below; 0 is all, as RocksDB does. A flush writes to level 0.
@@ -181,14 +181,14 @@ impl OptionValue for MetadataCacheOptions {
 }
 
 option_table! {
-    /// What a block-based table is written like, and how its blocks are cached.
+    /// How a block-based table is written, and how its blocks are cached.
     pub struct BlockBasedTableOptions {
         /// Largest automatic readahead of a scan, in bytes; 0 turns it off.
         mutable max_auto_readahead_size: usize = 262_144;
         /// First automatic readahead of a scan, in bytes; doubled until the largest.
         mutable initial_auto_readahead_size: usize = 8192;
-        /// Automatic readahead begins with this sequential read of a scan, with no more than the scan has used; 0: at once, with
-        /// the first size.
+        /// Automatic readahead begins with this sequential read of a scan, with no more than the scan has used; 0: at
+        /// once, with the first size.
         mutable num_file_reads_for_auto_readahead: u64 = 2;
         /// Refuse tables without a user-defined index.
         mutable fail_if_no_udi_on_open: bool = false;
@@ -196,28 +196,30 @@ option_table! {
         mutable use_udi_as_primary_index: bool = false;
         /// The user-defined index.
         fixed user_defined_index_factory: String = "nullptr".to_owned();
-        /// Which metadata blocks stay pinned in the cache. A pinned top level is with the open table; pinned partitions are
-        /// read when it is opened.
+        /// Which metadata blocks stay pinned in the cache. A pinned top level is with the open table; pinned partitions
+        /// are read when it is opened.
         mutable metadata_cache_options: MetadataCacheOptions = MetadataCacheOptions::default();
         /// Keep the top level of partitioned indexes and filters with the open table, also when index and filter blocks
         /// are in the block cache. Matters only together with `cache_index_and_filter_blocks`.
         mutable pin_top_level_index_and_filter: bool = true;
-        /// Keep index and filter blocks of level 0 in the cache, partitions in any case, for as long as the table is open: those of
-        /// tables no larger than half as much again as a write buffer.
+        /// Keep index and filter blocks of level 0 in the cache, partitions in any case, for as long as the table is
+        /// open: those of tables no larger than half as much again as a write buffer.
         mutable pin_l0_filter_and_index_blocks_in_cache: bool = false;
-        /// Keep index and filter blocks in the block cache instead of with the open table. Partitions are there in any case.
+        /// Keep index and filter blocks in the block cache instead of with the open table. Partitions are there in any
+        /// case.
         mutable cache_index_and_filter_blocks: bool = false;
         /// Insert them at high priority.
         mutable cache_index_and_filter_blocks_with_high_priority: bool = true;
         /// Read without a block cache.
         mutable no_block_cache: bool = false;
-        /// Put the blocks of new tables into the block cache before they can be read: the finished table is read once, so
-        /// that nothing has to be kept in memory while it is written.
+        /// Put the blocks of new tables into the block cache before they can be read: the finished table is read once,
+        /// so that nothing has to be kept in memory while it is written.
         mutable prepopulate_block_cache: PrepopulateBlockCache = PrepopulateBlockCache::Disable;
         /// Bytes per bit of the read-amplification bitmap; 0 is off.
         mutable read_amp_bytes_per_bit: u32 = 0;
-        /// The search within index blocks: bisection, or interpolation between bytewise keys, everywhere or where the writer
-        /// marked a block as evenly spread (see `uniform_cv_threshold`). It counts for tables that are opened from then on.
+        /// The search within index blocks: bisection, or interpolation between bytewise keys, everywhere or where the
+        /// writer marked a block as evenly spread (see `uniform_cv_threshold`). It counts for tables that are opened
+        /// from then on.
         mutable index_block_search_type: IndexBlockSearchType = IndexBlockSearchType::Binary;
         /// Version of the file format.
         mutable format_version: u32 = LATEST_FORMAT_VERSION, OLDEST_WRITTEN_FORMAT_VERSION..=LATEST_FORMAT_VERSION;
@@ -250,30 +252,32 @@ option_table! {
         mutable data_block_hash_table_util_ratio: f64 = 0.75, 0.0..=1.0;
         /// Store values behind the keys of their block. RocksDB before 11.0 does not read such blocks.
         mutable separate_key_value_in_data_block: bool = false;
-        /// Deviation of the gaps between restart keys, as a share of their mean, below which an index block is marked as evenly
-        /// spread; negative is never. RocksDB before 11.1 does not read such blocks.
+        /// Deviation of the gaps between restart keys, as a share of their mean, below which an index block is marked
+        /// as evenly spread; negative is never. RocksDB before 11.1 does not read such blocks.
         mutable uniform_cv_threshold: f64 = -1.0;
         /// Whether whole keys go into the filter.
         mutable whole_key_filtering: bool = true;
-        /// Which tables are partitioned, if `index_type` asks for it: `kAutomatic`, or the number of a level, from which on all
-        /// are. Tables of the levels above it are read often and in many places, so that their whole index and filter are
-        /// wanted anyway.
+        /// Which tables are partitioned, if `index_type` asks for it: `kAutomatic`, or the number of a level, from
+        /// which on all are. Tables of the levels above it are read often and in many places, so that their whole index
+        /// and filter are wanted anyway.
         own_mutable partition_from_level: PartitionFromLevel = PartitionFromLevel::Automatic;
-        /// Note for every data block where its rows begin, in blocks of Ferrock's own beside the index that RocksDB skips: a
-        /// lookup of a key between two blocks then reads no data, and a scan needs no block beyond its bound to know that.
+        /// Note for every data block where its rows begin, in blocks of Ferrock's own beside the index that RocksDB
+        /// skips: a lookup of a key between two blocks then reads no data, and a scan needs no block beyond its bound
+        /// to know that.
         own_mutable row_bounds: bool = false;
         /// End the data block where a partition of several blocks ends (all keys of one prefix), give its index entries
-        /// index partitions of their own, and say so in a property: a lookup behind its last row then reads no data. Needs a
-        /// prefix extractor `fixed`, `capped` or of components; nothing happens without one.
+        /// index partitions of their own, and say so in a property: a lookup behind its last row then reads no data.
+        /// Needs a prefix extractor `fixed`, `capped` or of components; nothing happens without one.
         own_mutable partition_cut: bool = false;
-        /// With `partition_cut`: bytes of the data blocks of large partitions, from where they turn out to be large; 0 is
-        /// `block_size`. Small rows of a large partition are then read in small blocks, while small partitions share larger ones.
+        /// With `partition_cut`: bytes of the data blocks of large partitions, from where they turn out to be large; 0
+        /// is `block_size`. Small rows of a large partition are then read in small blocks, while small partitions share
+        /// larger ones.
         own_mutable dense_block_size: u64 = 0, 0..=(1 << 31);
-        /// Bytes of index of one large partition after which the size of its blocks doubles, and once more for each as many;
-        /// 0 is never. Nothing happens without `dense_block_size`.
+        /// Bytes of index of one large partition after which the size of its blocks doubles, and once more for each as
+        /// many; 0 is never. Nothing happens without `dense_block_size`.
         own_mutable dense_index_limit: u64 = 10 << 20;
-        /// With `partition_cut`: prefixes of partitions that are large from their first row on, in hexadecimal, with `:` between
-        /// them. Such a partition begins and ends with a data block.
+        /// With `partition_cut`: prefixes of partitions that are large from their first row on, in hexadecimal, with
+        /// `:` between them. Such a partition begins and ends with a data block.
         own_mutable large_partitions: LargePartitions = LargePartitions::default();
         /// Bytes of a sector that every data block begins at, and every partition of index and filter; 0 is none.
         own_mutable pad_to_sector: u64 = 0, 0..=65_536;
@@ -283,11 +287,11 @@ option_table! {
         mutable partition_filters: bool = false;
         /// Whether filter partitions are cut on their own.
         mutable decouple_partitioned_filters: bool = true;
-        /// Let filters grow into what the allocator hands out beyond their size. Nothing here says how much that is, so sizes
-        /// are exact either way: those of RocksDB without this.
+        /// Let filters grow into what the allocator hands out beyond their size. Nothing here says how much that is, so
+        /// sizes are exact either way: those of RocksDB without this.
         mutable optimize_filters_for_memory: bool = true;
-        /// Check filters as they are built: that no hash changed in memory, and that each is found. A difference fails the
-        /// flush or compaction.
+        /// Check filters as they are built: that no hash changed in memory, and that each is found. A difference fails
+        /// the flush or compaction.
         mutable detect_filter_construct_corruption: bool = false;
         /// Decompress every block after compressing it and compare; a difference fails the flush or compaction.
         mutable verify_compression: bool = false;

@@ -1,12 +1,12 @@
-//! What a table promises of where partitions end, as its properties say it.
+//! Which partitions of a table are guaranteed to end on a block boundary, as its properties record it.
 //!
 //! ```text
 //! ferrock.partition-cut        EXTRACTOR          a partition with rows in two blocks ends on a cut
 //! ferrock.partition-cut-from   BLOCKS EXTRACTOR   one with rows in so many does
 //! ```
 //!
-//! The second is for tables in which the first would have cost too many blocks (see `builder/partition_cut.rs`). A reader that
-//! does not know it takes no notice.
+//! The second is for tables in which the first would have cost too many blocks (see `builder/partition_cut.rs`). A
+//! reader that does not know it ignores it.
 
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_format::properties::TableProperties;
@@ -14,10 +14,11 @@ use ferrock_format::properties::TableProperties;
 /// Property of a table whose partitions of several blocks end on cuts: its value is the name of the prefix extractor.
 pub const PARTITION_CUT_PROPERTY: &[u8] = b"ferrock.partition-cut";
 
-/// Property of a table of which that is true only from more than two blocks on: their number and the name of the extractor.
+/// Property of a table whose partitions end on cuts only from more than two blocks on: that number and the name of the
+/// extractor.
 pub const PARTITION_CUT_FROM_PROPERTY: &[u8] = b"ferrock.partition-cut-from";
 
-/// A partition by the extractor that has rows in so many data blocks ends on a cut.
+/// The guarantee that a partition by the extractor with rows in `min_blocks` data blocks or more ends on a cut.
 #[derive(Clone, Debug)]
 pub(crate) struct PartitionBoundary {
     pub(crate) extractor: PrefixExtractor,
@@ -26,7 +27,7 @@ pub(crate) struct PartitionBoundary {
 }
 
 impl PartitionBoundary {
-    /// The property that says so, and its value.
+    /// The property that records the guarantee, and its value.
     pub(crate) fn describe(extractor: &PrefixExtractor, min_blocks: u64) -> (&'static [u8], Vec<u8>) {
         let name = extractor.name();
         if min_blocks <= 2 {
@@ -36,7 +37,7 @@ impl PartitionBoundary {
         }
     }
 
-    /// What a table promises to a reader that knows partitions by this extractor.
+    /// The guarantee of a table for partitions by this extractor.
     pub(crate) fn of(properties: &TableProperties, extractor: &PrefixExtractor) -> Option<Self> {
         if !extractor.is_piece() {
             return None;
@@ -52,7 +53,7 @@ impl PartitionBoundary {
     }
 }
 
-/// A lookup walks over so many entries of an index.
+/// Bounds the index entries that a lookup walks over.
 const MAX_BLOCKS: usize = 64;
 
 #[cfg(test)]
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_promise_is_read_as_it_was_written() {
+    fn a_boundary_is_read_as_it_was_written() {
         let extractor = PrefixExtractor::Fixed(3);
         let read = |property: &[u8], value: &[u8], extractor| {
             let mut properties = TableProperties::for_new_table();

@@ -1,13 +1,14 @@
-//! How the tables of a column family are read: point lookups, range reads, how many lookups had to read a block, and how long
-//! that took.
+//! Read statistics of a column family's tables: point lookups, range reads, how many lookups had to read a block, and
+//! how long that took.
 //!
-//! Threads count on cache lines of their own as long as there are enough, so that counting together costs nothing.
+//! The first threads, as many as there are cache lines, count each on its own line, so that concurrent counting does
+//! not contend.
 
 use ferrock_base::clock::{Clock, SystemClock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Cache lines; threads beyond share.
+/// Number of cache lines; further threads share them.
 const SHARDS: usize = 16;
 
 #[derive(Debug, Default)]
@@ -17,7 +18,7 @@ struct Line {
     range_reads: AtomicU64,
 }
 
-/// Counts since the column family was opened. Shared by its tables and those who read them.
+/// Counts since the column family was opened. Shared by its tables and their readers.
 #[derive(Debug)]
 pub struct ReadStats {
     lines: [Line; SHARDS],
@@ -28,7 +29,7 @@ pub struct ReadStats {
 }
 
 impl Default for ReadStats {
-    /// By the machine's clock.
+    /// Takes times from the system clock.
     fn default() -> Self {
         Self::new(Arc::new(SystemClock::default()))
     }
@@ -43,14 +44,14 @@ pub struct ReadCounts {
     pub range_reads: u64,
     /// Data blocks that lookups did not find in memory.
     pub block_reads: u64,
-    /// Those of them that were timed: the ones read one at a time.
+    /// The block reads that were timed: those made one at a time.
     pub timed_block_reads: u64,
-    /// Their time, decompression and all.
+    /// Their time in microseconds, decompression included.
     pub block_read_us: u64,
 }
 
 impl ReadCounts {
-    /// What was added since an earlier moment.
+    /// The difference to earlier counts.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

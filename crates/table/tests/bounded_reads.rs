@@ -1,4 +1,5 @@
-//! What scans within bounds read: rows equal a naive scan's, and no request lies outside of the blocks that can hold them.
+//! What scans within bounds read: rows equal a naive scan's, and no request lies outside of the blocks that can hold
+//! them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 use ferrock_base::internal_key::{make_internal_key, user_key};
@@ -155,8 +156,8 @@ impl Table {
         self.keys.iter().filter(within).cloned().collect()
     }
 
-    /// The bytes of the blocks that a scan may need: from the first one that can hold `lower` to the last one that can hold a
-    /// key before `upper`. Found by looking at every separator.
+    /// The bytes of the blocks that a scan may need: from the first one that can hold `lower` to the last one that can
+    /// hold a key before `upper`. Found by looking at every separator.
     fn needed(&self, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Option<Range<u64>> {
         let first =
             self.blocks.iter().position(|block| lower.is_none_or(|lower| !self.less(&block.separator, lower)))?;

@@ -1,6 +1,6 @@
 //! Damaged and forged partitioned indexes and filters. Damage that a checksum sees is `Corruption` or goes unnoticed
-//! with right answers, never anything else. A forger who renews checksums may get wrong answers (a handle to another
-//! partition is a handle), but no panic, no endless loop, and never more memory than the file could need.
+//! with right answers, never anything else. A forged table with renewed checksums may give wrong answers (a handle to
+//! another partition is a handle), but no panic, no endless loop, and never more memory than the file could need.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -354,8 +354,8 @@ fn try_file(table: &Table, file: &[u8], what: &str) -> Vec<Result<Answers, Error
     outcomes
 }
 
-/// What reading a file of this size may hold at once: the file a few times over (blocks as stored, uncompressed, decoded,
-/// the window of a verification, the answers), a cache of 64 KiB, and what does not depend on the file: the
+/// What reading a file of this size may hold at once: the file a few times over (blocks as stored, uncompressed,
+/// decoded, the window of a verification, the answers), a cache of 64 KiB, and what does not depend on the file: the
 /// cache's table, the reader, and what blocks in memory cost beside their bytes (66 KiB for an undamaged file).
 fn memory_bound(file_size: usize) -> usize {
     8 * file_size + (144 << 10)

@@ -1,5 +1,5 @@
-//! Filters of tables never deny what is there: every implementation, whole or in partitions, by keys, prefixes or both, in
-//! both orders, at the edges of partitions and for prefixes that span several of them.
+//! Filters of tables never deny what is there: every implementation, whole or in partitions, by keys, prefixes or both,
+//! in both orders, at the edges of partitions and for prefixes that span several of them.
 //!
 //! Cases are drawn from seeds. A failure names its seed; `FERROCK_FILTER_SEEDS=n` runs n of them instead of 150.
 #![allow(

@@ -1,7 +1,8 @@
 //! Data reads of lookups of rows that are not there: what each option of the table saves, counted at the file.
 //!
-//! The set is a scaled one of large partitions: keys are a partition and a row of four bytes each, rows are odd, values have
-//! 100 bytes, blocks 1 KiB, index partitions 4 KiB. What a lookup must read is worked out from the keys of every block.
+//! The set is a scaled one of large partitions: keys are a partition and a row of four bytes each, rows are odd, values
+//! have 100 bytes, blocks 1 KiB, index partitions 4 KiB. What a lookup must read is worked out from the keys of every
+//! block.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

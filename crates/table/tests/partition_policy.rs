@@ -118,7 +118,8 @@ fn by_default_what_fits_one_partition_is_whole() {
             assert!(is_partitioned(&large) && large.index_partitions > 1);
         }
     }
-    // An index of one partition beside a filter of several: RocksDB knows partitioned filters only beside such an index.
+    // An index of one partition beside a filter of several: RocksDB knows partitioned filters only beside such an
+    // index.
     let between = write(PartitionFromLevel::Automatic, FLUSH, 1000, true);
     assert_eq!((between.index_partitions, between.index_type), (1, 2));
     assert!(between.has_partitioned_filter);

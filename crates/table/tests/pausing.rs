@@ -1,5 +1,5 @@
-//! Scans that pause where they would have to read: driven from outside they go where scans go that read for themselves, both
-//! ways, over tables of every form that RocksDB wrote; and they read nothing.
+//! Scans that pause where they would have to read: driven from outside they go where scans go that read for themselves,
+//! both ways, over tables of every form that RocksDB wrote; and they read nothing.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

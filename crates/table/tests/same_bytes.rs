@@ -1,10 +1,10 @@
 //! Tables come out byte for byte as RocksDB 11.8.1 writes them.
 //!
-//! `data/same-bytes.tsv` has a row for each combination of options: where RocksDB's properties block began, the CRC32C of
-//! everything before it (data blocks, filters, indexes, with trailers), and what its properties say. The rows were made by
-//! writing [`entries`] to a database through RocksDB's C functions and flushing it; `versions` were written with a snapshot
-//! held after each, so that nothing was dropped. Format versions up to 5 only: the checksums of later ones differ from file
-//! to file.
+//! `data/same-bytes.tsv` has a row for each combination of options: where RocksDB's properties block began, the CRC32C
+//! of everything before it (data blocks, filters, indexes, with trailers), and what its properties say. The rows were
+//! made by writing [`entries`] to a database through RocksDB's C functions and flushing it; `versions` were written
+//! with a snapshot held after each, so that nothing was dropped. Format versions up to 5 only: the checksums of later
+//! ones differ from file to file.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -149,8 +149,8 @@ fn every_combination_of_options_gives_the_bytes_of_rocksdb() {
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Every prefix and every key answers "maybe" from both sides of every partition edge, also where a prefix goes on in the
-/// next partition, and where a lookup lands behind the last key of one; most of what is not there answers "no".
+/// Every prefix and every key answers "maybe" from both sides of every partition edge, also where a prefix goes on in
+/// the next partition, and where a lookup lands behind the last key of one; most of what is not there answers "no".
 #[test]
 fn partition_edges_hide_no_key_and_no_prefix() {
     let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());

@@ -66,7 +66,7 @@ impl Padding {
     }
 }
 
-/// What a block is to the padding.
+/// The kind of block that padding is computed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Data,
@@ -101,7 +101,7 @@ pub(super) struct BlockWriter {
     verify_compression: bool,
     /// Compressed blocks that were decompressed again and were right.
     num_verified_blocks: u64,
-    /// Stands for a compressor that is wrong: changes what it returned.
+    /// Test hook: alters the compressor's output, as a faulty compressor would.
     #[cfg(test)]
     spoil: Option<fn(&mut Vec<u8>)>,
     compressed: Vec<u8>,
@@ -240,7 +240,7 @@ impl BlockWriter {
         written
     }
 
-    /// Decompresses what was just compressed, when that is asked for.
+    /// Decompresses the block that was just compressed, if `verify_compression` is set, and compares.
     fn check_compressed(
         &mut self,
         kind: CompressionType,
@@ -303,7 +303,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Appends bytes that are no block: the footer.
+    /// Appends bytes outside of any block: the footer.
     pub(super) fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.append(bytes)?;
         self.offset += bytes.len() as u64;

@@ -5,7 +5,7 @@ use crate::charging::Charge;
 use ferrock_cache::EntryRole;
 use ferrock_format::compression::build_dictionary;
 
-/// A prime: whatever the number of blocks, unless it is a multiple, all of them come by in turn.
+/// A prime, so that steps of this size visit every block, unless the number of blocks is a multiple of it.
 const SAMPLE_STEP: u64 = 545_055_921_143;
 
 /// Uncompressed data blocks in file order.
@@ -43,7 +43,7 @@ impl BufferedBlocks {
         self.total_bytes
     }
 
-    /// True when enough is there; without a limit, the whole table is.
+    /// True when enough bytes are buffered; without a limit, only when the cache has no room for more.
     pub(super) fn is_full(&self, params: &TableBuilderParams) -> bool {
         let limit = params.compression_options.max_dict_buffer_bytes;
         self.is_out_of_room || (limit > 0 && self.total_bytes >= limit)
@@ -51,8 +51,8 @@ impl BufferedBlocks {
 
     /// Samples blocks from all over the table and makes a dictionary; `None` when there is nothing to learn from.
     ///
-    /// The blocks are those that RocksDB takes, so the same blocks make the same dictionary where none is trained: from the
-    /// middle on, in steps of [`SAMPLE_STEP`] around the table, until there are enough bytes.
+    /// The blocks are those that RocksDB takes, so the same blocks make the same dictionary where none is trained: from
+    /// the middle on, in steps of [`SAMPLE_STEP`] around the table, until there are enough bytes.
     pub(super) fn dictionary(&self, params: &TableBuilderParams) -> Option<Vec<u8>> {
         let options = &params.compression_options;
         let wanted =

@@ -10,8 +10,8 @@
 //!
 //! With `partition_from_level = kAutomatic` a single partition is written as a whole filter.
 //!
-//! Prefix lookups must not fall between partitions, so neighbours share: a partition that ends gets the prefix of the next
-//! key, and the next one begins with the prefix of the key before.
+//! Prefix lookups must not fall between partitions, so neighbours share: a partition that ends gets the prefix of the
+//! next key, and the next one begins with the prefix of the key before.
 
 use super::TableBuilderParams;
 use super::block_writer::BlockWriter;
@@ -37,7 +37,7 @@ pub(super) struct FilterBlocks {
     extractor: Option<PrefixExtractor>,
     whole_key_filtering: bool,
     partitions: Option<FilterPartitions>,
-    /// What went wrong with a partition.
+    /// The error of a partition.
     error: Option<Error>,
     charge: Option<Charge>,
 }
@@ -66,8 +66,8 @@ pub(super) struct WrittenFilter {
 }
 
 impl FilterBlocks {
-    /// `None` for a table without filter. A filter hashes bytes, so that it says nothing where keys of other bytes may be
-    /// equal.
+    /// `None` for a table without filter. A filter hashes bytes, so that it says nothing where keys of other bytes may
+    /// be equal.
     pub(super) fn new(params: &TableBuilderParams) -> Option<Self> {
         if !params.build_filter || params.comparator.user().can_keys_with_different_bytes_be_equal() {
             return None;
@@ -77,14 +77,14 @@ impl FilterBlocks {
         if options.detect_filter_construct_corruption {
             builder = builder.with_checks();
         }
-        // Partitions of a filter hang on those of an index; without them the option does nothing.
+        // Filter partitions end with index partitions; without a partitioned index the option has no effect.
         let is_partitioned = options.partition_filters && options.index_type == IndexType::TwoLevelIndexSearch;
         let partitions = is_partitioned.then(|| {
             let deviation = options.block_size_deviation.clamp(0, 100) as u64;
             let size = u64::div_ceil(options.metadata_block_size.saturating_mul(100 - deviation), 100).max(1);
             let mut keys_per_partition = entries_that_fit(&builder, size);
             if keys_per_partition > 1 && params.prefix_extractor.is_some() {
-                // One more comes with the end: the prefix of the next key.
+                // One entry is reserved: the prefix of the next key is added when the partition ends.
                 keys_per_partition -= 1;
             }
             FilterPartitions {
@@ -157,7 +157,7 @@ impl FilterBlocks {
         let prefix_of = |key| self.extractor.as_ref().and_then(|extractor| extractor.prefix(key));
         if let Some(prefix) = next.and_then(prefix_of) {
             if self.whole_key_filtering {
-                // As an alternative of itself, it is dropped where a prefix of the same key was the last.
+                // Added as an alternative hash, it is dropped if a prefix of the same key was added last.
                 self.builder.add_key_and_alt(prefix, prefix);
             } else {
                 self.builder.add_key(prefix);

@@ -192,7 +192,7 @@ fn complete_properties(builder: &mut TableBuilder, data_end: u64) {
     }
 }
 
-/// The compression options as people read them in a dump of the properties.
+/// The compression options as text, for dumps of the properties.
 fn describe(options: &CompressionOptions, kind: CompressionType) -> String {
     format!(
         "window_bits={}; level={}; strategy={}; max_dict_bytes={}; zstd_max_train_bytes={}; enabled={}; \

@@ -5,7 +5,7 @@
 //! metadata   | prefix length varint32 | first block varint32 | blocks varint32 | ...
 //! ```
 //!
-//! Blocks are numbered from 0. Keys without a prefix are in none; who looks for one has to bisect.
+//! Blocks are numbered from 0. A key without a prefix is in none of them; a lookup of such a key bisects the index.
 
 use ferrock_base::coding::put_varint32;
 use ferrock_base::prefix::PrefixExtractor;
@@ -15,10 +15,10 @@ pub(super) struct HashPrefixes {
     extractor: PrefixExtractor,
     prefixes: Vec<u8>,
     metadata: Vec<u8>,
-    /// The prefix that goes on.
+    /// The prefix of the keys added last.
     pending: Vec<u8>,
     first_block: usize,
-    /// 0: no prefix goes on.
+    /// 0: no prefix is open.
     block_count: usize,
 }
 

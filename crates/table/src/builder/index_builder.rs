@@ -9,10 +9,10 @@
 //!                            is not partitioned
 //! ```
 //!
-//! Whether index keys are user keys or internal keys is known only when the last block is there: one user key that goes
-//! on in the next block makes the whole index need internal keys, all partitions and the top level. So entries are kept and
-//! encoded once. Where partitions end is decided on the way, by what the partition would measure: filter partitions may
-//! have to end with them.
+//! Whether index keys are user keys or internal keys is known only when the last block is there: one user key that
+//! continues in the next block makes the whole index need internal keys, all partitions and the top level. So entries
+//! are kept and encoded once, at the end. Partition ends are decided earlier, by the estimated size of the partition,
+//! because filter partitions may have to end with them.
 
 use super::block_writer::BlockWriter;
 use super::hash_prefixes::HashPrefixes;
@@ -60,12 +60,12 @@ pub(super) struct IndexEncoding {
     pub(super) key_is_user_key: bool,
     /// How unevenly keys may be spread for the hint that they are not; negative for no hint.
     pub(super) uniform_cv_threshold: f64,
-    /// Keys are written whole behind a gap between blocks, also where values are not delta-encoded.
+    /// A key behind a gap between blocks is written whole, also if values are not delta-encoded.
     pub(super) gap_ends_sharing: bool,
 }
 
 impl IndexEncoding {
-    /// Of the index of partitions.
+    /// True for the top level, the index of partitions.
     pub(super) fn of_top_level(self) -> Self {
         Self { uniform_cv_threshold: -1.0, gap_ends_sharing: false, ..self }
     }
@@ -147,7 +147,7 @@ struct Partitioning {
     unites_one: bool,
     /// A partition ended for another reason than a large partition of keys.
     had_own_end: bool,
-    /// Bytes of those that ended for that reason.
+    /// Bytes of the partitions that ended because of a large partition of keys.
     set_apart_bytes: usize,
 }
 
@@ -230,16 +230,17 @@ impl IndexBuilder {
             _ => None,
         };
         let restart_interval = match options.index_type {
-            // The hash names restarts, and means blocks.
+            // The hash index stores restart numbers, which equal block numbers.
             IndexType::HashSearch => 1,
             _ => usize::try_from(options.index_block_restart_interval).unwrap_or(1),
         };
         let encoding = IndexEncoding {
             restart_interval,
-            // Padding between blocks is nothing that a difference could tell.
+            // A delta-encoded handle cannot express padding between blocks.
             value_is_delta_encoded: options.format_version >= FIRST_DELTA_VERSION && !options.block_align,
             key_is_user_key: options.format_version >= FIRST_USER_KEY_VERSION,
-            // Whatever the comparator: the spread is of bytes as numbers, and readers look at it for bytewise keys only.
+            // Computed for every comparator: the spread is that of key bytes as numbers, and readers use it for
+            // bytewise keys only.
             uniform_cv_threshold: options.uniform_cv_threshold,
             gap_ends_sharing: options.super_block_alignment_size > 0 && !options.block_align,
         };
@@ -269,7 +270,7 @@ impl IndexBuilder {
         self.index_type
     }
 
-    /// Keys and values of the index as they will be written, as far as the blocks so far tell.
+    /// Estimated bytes of the index's keys and values, from the blocks so far.
     pub(super) fn encoding(&self) -> IndexEncoding {
         self.encoding
     }
@@ -298,8 +299,8 @@ impl IndexBuilder {
         }
     }
 
-    /// Ends a block whose last key is `last`; `next` is the first key of the following one, if there is one. `handle` may be
-    /// a guess, which [`set_handle`](Self::set_handle) then corrects.
+    /// Ends a block whose last key is `last`; `next` is the first key of the following one, if there is one. `handle`
+    /// may be a guess, which [`set_handle`](Self::set_handle) then corrects.
     pub(super) fn end_block(
         &mut self,
         comparator: &InternalComparator,
@@ -331,7 +332,7 @@ impl IndexBuilder {
         if let Some(partitioning) = &mut self.partitioning {
             let mut first = count;
             if changed {
-                // Measured as it will be written from now on.
+                // From now on the size is measured with internal keys, as the index will be written.
                 partitioning.open = IndexEncoder::new(self.encoding);
                 first = partitioning.ends.last().copied().unwrap_or(0);
             }
@@ -355,7 +356,7 @@ impl IndexBuilder {
             return;
         }
         let Some(next) = next else {
-            // With row bounds, what lies behind the last row is to be known from its separator.
+            // With row bounds, the separator has to tell which keys lie behind the last row.
             if self.shortening == IndexShorteningMode::ShortenSeparatorsAndSuccessor && self.rows.is_none() {
                 comparator.find_short_successor(&mut self.separator);
             }
@@ -398,7 +399,7 @@ impl IndexBuilder {
         }
     }
 
-    /// Says where a block lies that was ended with a guess.
+    /// Replaces the guessed handle of a block by the actual one.
     pub(super) fn set_handle(&mut self, block: usize, handle: BlockHandle) {
         if let Some(place) = self.handles.get_mut(block) {
             *place = handle;
@@ -427,7 +428,7 @@ impl IndexBuilder {
         (self.separators.bytes.len() + self.first_keys.bytes.len() + self.handles.len() * 12) as u64 + rows
     }
 
-    /// Says that the filter is in partitions: then RocksDB takes the index for partitioned, too.
+    /// Records that the filter is partitioned: RocksDB then treats the index as partitioned, too.
     pub(super) fn keep_partitions(&mut self) {
         if let Some(partitioning) = &mut self.partitioning {
             partitioning.unites_one = false;
@@ -470,7 +471,7 @@ impl IndexBuilder {
         if count > 0 {
             ends.push(count);
         }
-        // Top levels do without the hint.
+        // Top levels are written without the hint.
         let mut top = IndexEncoder::new(self.encoding.of_top_level());
         let mut start = 0;
         for &end in ends.iter() {

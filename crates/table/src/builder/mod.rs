@@ -7,7 +7,7 @@
 //!
 //! With a compression dictionary the data blocks wait in memory until the samples for it are there.
 //!
-//! A builder that met an error stays in it: every later call answers the same error, and the file is to be deleted.
+//! An error is sticky: every later call returns the same error, and the file is to be deleted.
 
 mod block_writer;
 mod dictionary;
@@ -41,7 +41,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// First format version whose checksums know their place.
+/// First format version whose checksums include the block's offset.
 const FIRST_CONTEXT_VERSION: u32 = 6;
 
 /// Builds a table from sorted entries.
@@ -67,7 +67,7 @@ pub struct TableBuilder {
     /// Blocks end with their trailer within their size.
     fits_blocks: bool,
     partition_cut: Option<PartitionCut>,
-    /// One of the two above.
+    /// True if one of the two above is set.
     cuts_specially: bool,
     /// Entries of the blocks that were ended, and the most of one of them.
     ended_entries: u64,
@@ -232,7 +232,8 @@ impl TableBuilder {
             || size > self.early_cut_size && self.data_block.size_estimate_after(internal_key, value) > self.block_size
     }
 
-    /// Where blocks are aligned, or partitions end. Apart from the usual way, which it would make longer.
+    /// Decides on block ends when blocks are aligned or partitions are cut. Kept out of line, to keep the common path
+    /// short.
     #[cold]
     #[inline(never)]
     fn ends_specially(&mut self, internal_key: &[u8], value: &[u8]) -> bool {
@@ -278,7 +279,7 @@ impl TableBuilder {
         self.properties.num_data_blocks += 1;
         self.properties.uncompressed_data_size += block.len() as u64;
         if let Some(buffered) = &mut self.buffered {
-            // Where it will lie is not known yet; the end of an index partition is decided by a guess.
+            // The block's offset is not known yet; the end of an index partition is decided from a guess.
             let guess = BlockHandle::new(self.writer.offset() + buffered.total_bytes(), block.len() as u64);
             self.index.end_block(comparator, last, next, guess, end);
             buffered.push(block);
@@ -365,7 +366,7 @@ fn data_block_builder(params: &TableBuilderParams) -> BlockBuilder {
     if options.separate_key_value_in_data_block {
         builder = builder.with_separate_values();
     }
-    // A hash of bytes says nothing about keys that are equal in spite of other bytes.
+    // A filter hashes bytes, so it cannot match keys that compare equal but differ in bytes.
     if options.data_block_index_type == DataBlockIndexType::BinaryAndHash
         && !params.comparator.user().can_keys_with_different_bytes_be_equal()
     {

@@ -34,8 +34,8 @@ pub struct TableBuilderParams {
     pub column_family_id: u64,
     /// Column family name; empty if unknown.
     pub column_family_name: Vec<u8>,
-    /// The level of the output, -1 for a flush, the highest number if unknown: what the filter policy's `bloom_before_level`
-    /// and `partition_from_level` are compared with.
+    /// The level of the output, -1 for a flush, the highest number if unknown: what the filter policy's
+    /// `bloom_before_level` and `partition_from_level` are compared with.
     pub filter_level: i32,
     /// Unix seconds of the oldest ancestor, 0 unknown.
     pub creation_time: u64,

@@ -5,30 +5,30 @@
 //! partition cuts  | a a a b | b b b b | b b | c d |        it ends on a cut, however small its last block
 //! ```
 //!
-//! So a partition that spans two blocks ends on a cut, and as the separators between different prefixes are last keys, the
-//! index alone tells where it ends: see `reader/row_bounds.rs`. Small partitions go on sharing blocks.
+//! So a partition that spans two blocks ends on a cut, and as the separators between different prefixes are last keys,
+//! the index alone tells where it ends: see `reader/row_bounds.rs`. Small partitions go on sharing blocks.
 //!
-//! A table of many partitions that lie over the end of a block would gain too many blocks. When cuts have added a tenth (and a
-//! few), it goes on with a weaker promise: that a partition with rows in 4 blocks ends on a cut, and at last in 12, where each
-//! added block has eleven others that the partition filled, so that a tenth is never passed. What was cut before keeps the
-//! weaker promise, too. The property says which one the table as a whole keeps.
+//! A table of many partitions that lie over the end of a block would gain too many blocks. When cuts have added a tenth
+//! (and a few), it continues with a weaker guarantee: that a partition with rows in 4 blocks ends on a cut, and at last
+//! in 12, where each added block has eleven others that the partition filled, so that a tenth is never passed. Earlier
+//! cuts satisfy the weaker guarantee, too. The property names the guarantee of the table as a whole.
 //!
-//! A partition may be declared large (`large_partitions`): it begins with a cut, too. With `dense_block_size` the blocks of a large
-//! partition have a size of their own, from the second on or, where it was declared, from the first; as its index grows
-//! beyond `dense_index_limit` they become larger.
+//! A partition may be declared large (`large_partitions`): it begins with a cut, too. With `dense_block_size` the
+//! blocks of a large partition have a size of their own, from the second on or, where it was declared, from the first;
+//! as its index grows beyond `dense_index_limit` they become larger.
 //!
-//! Prefixes are those of `rocksdb.FixedPrefix`, `rocksdb.CappedPrefix` and `ferrock.Components`: all keys between two of one
-//! prefix have it, too.
+//! Prefixes are those of `rocksdb.FixedPrefix`, `rocksdb.CappedPrefix` and `ferrock.Components`: all keys between two
+//! of one prefix have it, too.
 
 use crate::options::{BlockBasedTableOptions, LargePartitions};
 use ferrock_base::Comparator;
 use ferrock_base::prefix::PrefixExtractor;
 
-/// Blocks with rows of a partition from which on it is cut: the promises, from the strongest on.
+/// Blocks with rows of a partition from which on it is cut: the guarantees, strongest first.
 const PROMISES: [u64; 3] = [2, 4, 12];
 /// Blocks that cuts may add to any table.
 const FREE_BLOCKS: u64 = 8;
-/// And one for this many blocks that are cut by their size.
+/// Cuts may add one more block for each this many blocks that end by their size.
 const SIZE_CUTS_PER_BLOCK: u64 = 10;
 
 /// Blocks do not grow beyond this.
@@ -79,10 +79,10 @@ pub(super) struct PartitionCut {
     first_block: usize,
     /// Blocks that ended since that row.
     inner_cuts: u64,
-    /// It was declared to be large.
+    /// True if the partition was declared large.
     is_declared: bool,
     declared: LargePartitions,
-    /// Which of the promises is kept.
+    /// Index of the guarantee in force.
     promise: usize,
     dense: Option<DenseBlocks>,
     added_blocks: u64,
@@ -90,8 +90,8 @@ pub(super) struct PartitionCut {
 }
 
 impl PartitionCut {
-    /// `None` without an extractor that can say where a partition ends, and under an order in which keys between two of a
-    /// prefix may have another.
+    /// `None` without an extractor that defines where a partition ends, and under an order in which a key between two
+    /// keys of one prefix may have another prefix.
     pub(super) fn new(
         extractor: Option<&PrefixExtractor>,
         order: &Comparator,
@@ -137,14 +137,15 @@ impl PartitionCut {
         self.extractor.prefix(key).is_some_and(|prefix| self.declared.contains(prefix))
     }
 
-    /// Bytes of the block that begins now, where that is not the same for all; `index_bytes` are those of the index so far.
+    /// Bytes of the block that begins now, where that is not the same for all; `index_bytes` are those of the index so
+    /// far.
     pub(super) fn block_bytes(&self, index_bytes: u64) -> Option<u64> {
         let dense = self.dense.as_ref()?;
         Some(if self.is_large() { dense.scaled(index_bytes) } else { dense.shared_bytes })
     }
 
-    /// Whether the block ends between two user keys. `is_full` says that it does by its size, `blocks` how many have ended and
-    /// `index_bytes` what their index takes.
+    /// Whether the block ends between two user keys. `is_full` says that it does by its size, `blocks` how many have
+    /// ended and `index_bytes` what their index takes.
     pub(super) fn decide(&mut self, last: &[u8], next: &[u8], is_full: bool, blocks: u64, index_bytes: u64) -> bool {
         let open_block = usize::try_from(blocks).unwrap_or(usize::MAX);
         let changes = self.extractor.prefix(last) != self.extractor.prefix(next);
@@ -172,8 +173,8 @@ impl PartitionCut {
         cuts
     }
 
-    /// Whether a block that is not full ends between two partitions. When too many have been added, fewer partitions count as
-    /// large from then on, and a declaration alone adds none.
+    /// Whether a block that is not full ends between two partitions. When too many have been added, fewer partitions
+    /// count as large from then on, and a declaration alone adds none.
     fn adds_cut(&mut self, starts_declared: bool, blocks: u64) -> bool {
         let size_cuts = blocks - self.added_blocks;
         if self.added_blocks < FREE_BLOCKS + size_cuts / SIZE_CUTS_PER_BLOCK {
@@ -195,7 +196,7 @@ impl PartitionCut {
         BlockEnd { is_exact: true, ..BlockEnd::default() }
     }
 
-    /// The promise that the table keeps: a partition by this extractor with rows in so many blocks ends on a cut.
+    /// The guarantee of the finished table: a partition by this extractor with rows in so many blocks ends on a cut.
     pub(super) fn kept_promise(&self) -> (&PrefixExtractor, u64) {
         (&self.extractor, self.min_blocks())
     }
@@ -292,7 +293,7 @@ mod tests {
 
     #[test]
     fn too_many_cuts_make_fewer_partitions_large() {
-        // Rows of all partitions, in blocks of three, and the promise that is kept.
+        // Rows of all partitions, in blocks of three, and the guarantee of the table.
         let cases: [(Vec<usize>, u64); 4] = [
             (vec![4; 100], 4),
             ((0..100).map(|at| if at % 10 == 7 { 40 } else { 4 }).collect(), 4),
@@ -307,7 +308,7 @@ mod tests {
             assert_eq!(cut.kept_promise().1, promise, "{rows:?}");
             let size_cuts = ends.len() as u64 - cut.added_blocks;
             assert!(cut.added_blocks <= FREE_BLOCKS + size_cuts / SIZE_CUTS_PER_BLOCK, "{rows:?}");
-            // Who has rows in so many blocks ends on a cut.
+            // A partition with rows in so many blocks ends on a cut.
             let mut first = 0;
             for &rows in &rows {
                 let end = first + rows;

@@ -35,9 +35,9 @@ impl RowBoundsLog {
         }
     }
 
-    /// True when the open block has keys of one prefix alone, up to `last`, and the next one begins with another. What is behind
-    /// the last row of a large partition, or before the first, is asked for more often than what is between other keys,
-    /// so there both the separator and the bound are whole keys.
+    /// True when the open block has keys of one prefix alone, up to `last`, and the next one begins with another.
+    /// Lookups behind the last row of a large partition, or before its first, are more frequent than lookups between
+    /// other keys, so there both the separator and the bound are whole keys.
     pub(super) fn ends_prefix(&self, last: &[u8], next: Option<&[u8]>) -> bool {
         let (Some(extractor), Some(next)) = (&self.extractor, next) else { return false };
         let prefix = extractor.prefix(user_key(last));

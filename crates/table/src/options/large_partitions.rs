@@ -1,9 +1,9 @@
-//! Partitions that the user says are large.
+//! Partitions that the user declares large.
 
 use ferrock_base::option_table::OptionValue;
 
-/// Prefixes whose partitions are laid out as large ones from their first row on (see `partition_cut`), whatever their size. As
-/// text: hexadecimal digits, with `:` between two prefixes. The empty prefix is not one of them.
+/// Prefixes whose partitions are laid out as large ones from their first row on (see `partition_cut`), whatever their
+/// size. As text: hexadecimal digits, with `:` between two prefixes. The empty prefix is not one of them.
 ///
 /// ```
 /// use ferrock_table::options::LargePartitions;

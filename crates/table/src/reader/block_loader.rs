@@ -62,7 +62,7 @@ impl BlockLoader {
         match role {
             BlockRole::Data => Priority::Low,
             _ if !self.high_priority_metadata => Priority::Low,
-            // A lookup can do without a filter partition, at the price of a read in vain now and then.
+            // A lookup works without a filter partition, at the price of an occasional useless read.
             BlockRole::Index if self.index_is_partitioned => Priority::Highest,
             _ => Priority::High,
         }
@@ -94,11 +94,12 @@ impl BlockLoader {
             Ok((block, charge))
         };
         if self.tail.is_some() {
-            // A table is not kept from opening by a full cache: the reads that need the block fail, if that is wanted.
+            // A full cache does not prevent a table from opening: the reads that need the block fail, if the cache is
+            // strict.
             return cache.lookup_or_load_past(&key, role.entry_role(), self.priority(role), load);
         }
         match cache.lookup_or_load(&key, role.entry_role(), self.priority(role), load) {
-            // The time of another read ran out, which loaded the block for both.
+            // The deadline of another read, which loaded the block for both, passed.
             Err(error) if !has_loaded && error.kind() == ErrorKind::TimedOut => {
                 self.load_uncached(handle, role, options, readahead)
             }
@@ -199,7 +200,7 @@ impl BlockLoader {
         self.read_in(handle, role, &ReadContext::for_class(role.read_class()), verify, readahead)
     }
 
-    /// The same for a read with its own time.
+    /// The same for a read with its own deadline.
     pub(crate) fn read_in(
         &self,
         handle: BlockHandle,
@@ -254,7 +255,7 @@ impl BlockLoader {
         decoded.map_err(|error| self.in_file(error))
     }
 
-    /// The same from memory of someone else: only an uncompressed payload is copied, and only it.
+    /// The same from borrowed memory: only an uncompressed payload is copied.
     pub(crate) fn decode_slice(
         &self,
         stored: &[u8],
@@ -275,7 +276,7 @@ impl BlockLoader {
         handle: BlockHandle,
         role: BlockRole,
     ) -> Result<CachedBlock> {
-        // A block that was compressed has no offsets of the file in it: errors then name where it begins.
+        // Offsets within a decompressed block do not map to the file: errors then name the block's offset.
         let is_raw = compression == 0 || matches!(role, BlockRole::Filter | BlockRole::FilterIndex);
         let bytes = if is_raw { payload.into_owned() } else { self.decompress(&payload, compression, handle, role)? };
         let decoded = match role {
@@ -375,7 +376,7 @@ impl BlockLoader {
         tail.get(from..from.checked_add(length)?)
     }
 
-    /// Bytes of a block with its trailer, for a caller that reads it by itself.
+    /// Bytes of a block with its trailer, for a caller that makes the read itself.
     pub(crate) fn stored_length(&self, handle: BlockHandle) -> Result<usize> {
         handle.checked_len_with_trailer(self.blocks_end)
     }

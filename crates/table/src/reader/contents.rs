@@ -1,4 +1,4 @@
-//! What a table consists of, block by block, for tools: where a read wants answers, these want everything.
+//! What a table consists of, block by block, for tools, which show everything a table holds.
 
 use super::index_reader::IndexPosition;
 use super::open::read_properties_block;
@@ -28,7 +28,7 @@ const SHOWN_AS_COLLECTED: &[&str] = &[
     names::EXTERNAL_SST_FILE_GLOBAL_SEQNO,
 ];
 
-/// What the footer says, and where the index is whoever says so.
+/// The content of the footer, and the handle of the index, from the footer or the metaindex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FooterDetails {
     /// The format_version.
@@ -44,7 +44,7 @@ pub struct FooterDetails {
 }
 
 impl TableReader {
-    /// What the footer says.
+    /// The content of the footer.
     #[must_use]
     pub fn footer(&self) -> FooterDetails {
         FooterDetails {
@@ -72,8 +72,8 @@ impl TableReader {
         read().map_err(|error| self.loader.in_file(error.context("metaindex")))
     }
 
-    /// The properties that RocksDB calls user-collected, as they are stored: those that no release knows, and a few of
-    /// its own that its collectors wrote. Read from the file anew.
+    /// The properties that RocksDB calls user-collected, as they are stored: those that no release defines, and a few
+    /// that RocksDB's own collectors wrote. Read from the file anew.
     pub fn user_collected_properties(&self) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
         let Some(handle) = self.meta.properties else { return Ok(BTreeMap::new()) };
         let read = || -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {

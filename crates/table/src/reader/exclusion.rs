@@ -1,4 +1,4 @@
-//! What bounds, row bounds and filters leave out of a scan, so that no block is read for it.
+//! The blocks that bounds, row bounds and filters exclude from a scan, so that they are not read.
 
 use super::TableIter;
 use super::scan_bounds::bounds_of_prefix;
@@ -25,10 +25,10 @@ impl TableIter {
         }
     }
 
-    /// True when a filter says that the table has nothing for a seek: no key that shares the prefix of the target, where the
-    /// caller or the bounds leave no other, or not the one key that is within the bounds.
+    /// True when a filter excludes the table from a seek: it has no key with the prefix of the target, if the caller or
+    /// the bounds allow no other prefix, or lacks the only key within the bounds.
     pub(super) fn is_excluded_by_filter(&mut self, target: &[u8]) -> bool {
-        // Where the scan may go on to any key, no filter can tell.
+        // If the scan may continue to any key, no filter can exclude the table.
         if self.reader.filter.is_none() || self.bounds.upper_key().is_none() && self.bounds.prefix().is_none() {
             return false;
         }
@@ -62,8 +62,8 @@ impl TableIter {
         }
     }
 
-    /// True when all keys from `key` to the upper bound have one prefix. (Not so with capped prefixes, of which those of
-    /// longer keys are others.)
+    /// True when all keys from `key` to the upper bound have one prefix. (Not so with capped prefixes: a longer key may
+    /// have another prefix.)
     pub(super) fn bounds_share_prefix(&self, key: &[u8]) -> bool {
         let (Some(extractor), Some(upper)) = (&self.reader.prefix_extractor, self.bounds.upper()) else { return false };
         if !extractor.covers_what_begins_with_it() {

@@ -7,9 +7,10 @@
 //!                          ^ sure                             ^ end of the current block
 //! ```
 //!
-//! What lies between the current block and `sure` belongs to the scan: to read it is at most early. What lies behind it may
-//! belong to the scan or not, and is never read: where the other bound is found in a partition that is in memory, the scan
-//! ends at `sure`; otherwise the next partition tells how it goes on, and a scan that comes there needs it anyway.
+//! What lies between the current block and `sure` belongs to the scan: to read it is at most early. What lies behind it
+//! may belong to the scan or not, and is never read: where the other bound is found in a partition that is in memory,
+//! the scan ends at `sure`; otherwise the next partition tells how it goes on, and a scan that comes there needs it
+//! anyway.
 
 use super::index_reader::{HeldIndexPosition, IndexContext};
 use super::meta_source::Partitions;
@@ -24,10 +25,10 @@ use ferrock_format::handle::BlockHandle;
 /// The far end of a scan, seen from its current block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// Up to here everything belongs to the scan.
+    /// Everything up to this offset belongs to the scan.
     pub(crate) sure: u64,
-    /// The scan has a bound at this end, and it was found: nothing behind `sure` belongs to the scan. Or it is not in memory,
-    /// but so few partitions away that the scan is taken at its word.
+    /// The scan has a bound at this end, and it was found: nothing behind `sure` belongs to the scan. Or the bound's
+    /// partition is not in memory, but so few partitions away that the scan is assumed to reach it.
     pub(crate) is_exact: bool,
 }
 
@@ -36,7 +37,7 @@ impl Extent {
         Self { sure: at, is_exact: true }
     }
 
-    /// Of a scan without a bound, which may go on to the end of the data, and may stop anywhere.
+    /// The extent of a scan without a bound, which may go on to the end of the data, and may stop anywhere.
     pub(crate) fn unbounded(at: u64) -> Self {
         Self { sure: at, is_exact: false }
     }
@@ -85,7 +86,8 @@ fn begins_at_or_after(
     cursor.row_bound(index).is_some_and(|bound| order.compare(upper.user_key(), bound.key()).is_le())
 }
 
-/// Where a scan up to `upper` ends, whose last block is the one at the cursor, or the one before it when that begins too late.
+/// Where a scan up to `upper` ends, whose last block is the one at the cursor, or the one before it when that begins
+/// too late.
 fn end_of_needed(context: &IndexContext<'_, '_>, index: &IndexBlock, last: &IndexCursor, upper: &BoundKey) -> u64 {
     let mut needed = last.clone();
     if begins_at_or_after(context, index, last, upper) {
@@ -103,7 +105,8 @@ fn resident<'a>(
 }
 
 impl HeldIndexPosition {
-    /// The extent of a scan that goes forward from the current block up to `upper`. `data_end`: no data block ends behind it.
+    /// The extent of a scan that goes forward from the current block up to `upper`. `data_end`: no data block ends
+    /// behind it.
     pub(crate) fn forward_extent(
         &self,
         context: &IndexContext<'_, '_>,

@@ -1,25 +1,25 @@
-//! Which share of a table's lookups finds nothing, and decisions in that proportion.
+//! The share of a table's lookups that find nothing, and decisions in that proportion.
 //!
-//! The share moves toward each outcome by a 32nd of the distance, so that some tens of lookups change it and no single one
-//! does. Threads may lose each other's updates, which costs nothing but precision.
+//! The share moves toward each outcome by a 32nd of the distance, so that some tens of lookups change it and a single
+//! one does not. Concurrent updates may be lost, which costs only precision.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The whole.
+/// A share of 1, in fixed point.
 const ONE: u32 = 1 << 16;
-/// A lookup counts for `1 / 2^WEIGHT_SHIFT`.
+/// Each outcome has the weight `1 / 2^WEIGHT_SHIFT`.
 const WEIGHT_SHIFT: u32 = 5;
 
-/// A moving average, and what is left over from decisions that followed it.
+/// A moving average of outcomes, and the credit carried over between draws.
 #[derive(Debug)]
 pub(crate) struct FilterMissRate {
     share: AtomicU32,
-    /// Shares added up; whenever they pass a whole, a draw is won.
+    /// Sum of the shares drawn; a draw is won whenever the sum passes a multiple of `ONE`.
     credit: AtomicU32,
 }
 
 impl Default for FilterMissRate {
-    /// Until something is known every key counts as absent.
+    /// Before the first outcome every key counts as absent.
     fn default() -> Self {
         Self { share: AtomicU32::new(ONE), credit: AtomicU32::new(ONE / 2) }
     }

@@ -2,9 +2,9 @@
 //!
 //! Filter partitions that may be evicted are read only where that pays. A partition spares the reads of absent keys and
 //! costs every lookup that does not find it in the cache one more read, before those of index and data. So the table
-//! measures which share of its lookups finds nothing, and of the partitions that lookups would have to read it reads that
-//! share: all of them where keys are mostly absent, none at a last level that is asked for what it has. In between the
-//! cache fills up with partitions as fast as they are worth it.
+//! measures which share of its lookups finds nothing, and of the partitions that lookups would have to read it reads
+//! that share: all of them where keys are mostly absent, none on a last level where most lookups hit. In between,
+//! partitions enter the cache in that proportion.
 
 use super::block_loader::BlockLoader;
 use super::filter_miss_rate::FilterMissRate;
@@ -28,7 +28,7 @@ use ferrock_format::properties::TableProperties;
 pub(crate) enum FilterAnswer {
     MayMatch,
     Absent,
-    /// It says nothing before this block was read.
+    /// The filter cannot answer before this block is read.
     Needs(NeededBlock),
 }
 
@@ -44,20 +44,20 @@ enum Blocks {
     Partitioned { top: MetaSource, partitions: Partitions },
 }
 
-/// A filter, with what may be asked of it.
+/// A filter, and the kinds of query that it can answer.
 #[derive(Debug)]
 pub(crate) struct FilterReader {
     blocks: Blocks,
     has_whole_keys: bool,
     /// The extractor, when prefixes are in the filter and were made by the same one.
     prefix_extractor: Option<PrefixExtractor>,
-    /// Share of the lookups that found nothing; only where it decides something.
+    /// Share of the lookups that found nothing; `None` if partitions cannot be evicted, where it decides nothing.
     miss_rate: Option<FilterMissRate>,
 }
 
 impl FilterReader {
-    /// Opens the filter that the metaindex names; `None` when there is none, or none that may be asked anything. Nothing may
-    /// be asked where keys of other bytes than those in the filter may be equal to them, whichever engine wrote it.
+    /// Opens the filter that the metaindex names; `None` when there is none, or none that can be used. A filter cannot
+    /// be used if keys that differ in bytes may compare equal, whichever engine wrote it.
     pub(crate) fn open(
         loader: &BlockLoader,
         handles_in_file: &MetaBlockHandles,
@@ -93,7 +93,7 @@ impl FilterReader {
         Ok(Some(Self { blocks, has_whole_keys, prefix_extractor, miss_rate }))
     }
 
-    /// Learns how a lookup of a user key ended that the filter was asked for.
+    /// Records the outcome of a lookup for which the filter was queried.
     #[inline]
     pub(crate) fn note_lookup(&self, was_found: bool) {
         if let Some(share) = &self.miss_rate {
@@ -101,8 +101,8 @@ impl FilterReader {
         }
     }
 
-    /// False only when the table certainly has no entry of the user key. May say *maybe* without having asked, to save
-    /// the read of a partition.
+    /// False only when the table certainly has no entry of the user key. May return true without querying the filter,
+    /// to save the read of a partition.
     #[inline]
     pub(crate) fn key_may_match(
         &self,
@@ -140,7 +140,8 @@ impl FilterReader {
         }
     }
 
-    /// Asks the filter. A filter that is not in memory and may not be read, or finds no room, answers *maybe*.
+    /// Queries the filter. A filter that is not in memory and may not be read, or for which the cache has no room,
+    /// counts as *may match*.
     #[inline]
     fn may_match(
         &self,
@@ -225,7 +226,7 @@ impl FilterReader {
         }
     }
 
-    /// The block that is not in memory and that has to be to ask for a key or its prefix; nothing is counted.
+    /// The block that a query for a key or its prefix needs and that is not in memory; counts no cache access.
     pub(crate) fn missing_for(&self, loader: &BlockLoader, user_key: &[u8]) -> Option<NeededBlock> {
         match &self.blocks {
             Blocks::Full(source) => source.missing(loader),
@@ -250,7 +251,7 @@ impl FilterReader {
         }
     }
 
-    /// Loads every partition to where lookups look for it. False when the cache refused a block.
+    /// Loads every partition into the cache or the reader, where lookups find it. False when the cache refused a block.
     pub(crate) fn load_partitions(&self, loader: &BlockLoader, options: &TableReadOptions) -> Result<bool> {
         let Blocks::Partitioned { top, partitions } = &self.blocks else { return Ok(true) };
         let was_refused =
@@ -275,7 +276,7 @@ impl FilterReader {
     }
 }
 
-/// The partition that has the filter bits of a key; `None` when there is none to ask.
+/// The partition that has the filter bits of a key; `None` if there is no such partition.
 #[inline]
 fn partition_of(index: &IndexBlock, loader: &BlockLoader, internal_key: &[u8]) -> Result<Option<BlockHandle>> {
     if index.is_empty() {

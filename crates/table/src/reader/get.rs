@@ -12,7 +12,7 @@ use std::ops::Deref;
 
 /// How a search within one block ended.
 pub(super) enum Outcome {
-    /// The caller has what it wants, or the block holds larger keys: nothing more can follow.
+    /// The visitor stopped, or the block holds larger keys: no more entries can follow.
     Done,
     /// The block ended; older entries of the key may be in the next one.
     EndOfBlock,
@@ -76,8 +76,8 @@ impl TableReader {
         Ok(())
     }
 
-    /// The data block that the position is on, unless it would have to be read and is known not to have the target's user
-    /// key, nor is any behind it. For tables that know gaps.
+    /// The data block that the position is on, unless it would have to be read and neither it nor a block behind it can
+    /// have the target's user key. For tables with row bounds or partition boundaries.
     #[inline(never)]
     fn load_unless_in_gap(
         &self,
@@ -119,8 +119,8 @@ impl TableReader {
         boundary.ended_before(position, &self.index, &self.loader, user_key)
     }
 
-    /// False only when the filter says that the table has no entry of the key. After any other answer the caller says with
-    /// [`note_lookup`](Self::note_lookup) what it found.
+    /// False only when the filter says that the table has no entry of the key. After any other answer the caller
+    /// reports the outcome with [`note_lookup`](Self::note_lookup).
     #[inline]
     pub(super) fn key_may_match(&self, options: &TableReadOptions, key: &LookupKey) -> Result<bool> {
         let Some(filter) = &self.filter else { return Ok(true) };
@@ -131,7 +131,7 @@ impl TableReader {
         Ok(may_match)
     }
 
-    /// As [`key_may_match`](Self::key_may_match), for a scan of one key, which does not say what it finds.
+    /// As [`key_may_match`](Self::key_may_match), for a scan of one key, which does not report the outcome.
     pub(super) fn may_have(&self, options: &TableReadOptions, key: &[u8]) -> Result<bool> {
         let Some(filter) = &self.filter else { return Ok(true) };
         let first = make_internal_key(key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
@@ -149,7 +149,8 @@ impl TableReader {
     /// Visits the entries of the target's user key in one block. In the first block the search starts at the target;
     /// where it goes on in another, at the beginning.
     ///
-    /// With user keys in the index, a user key never spans two blocks, so the end of the block is the end of the search.
+    /// With user keys in the index, a user key never spans two blocks, so the end of the block is the end of the
+    /// search.
     #[inline]
     pub(super) fn search_block(
         &self,

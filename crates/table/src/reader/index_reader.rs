@@ -79,7 +79,7 @@ pub(crate) struct PositionOf<G> {
     cursor: IndexCursor,
 }
 
-/// A position that lives no longer than what it is moved by.
+/// A position that may borrow blocks from the reader.
 pub(crate) type IndexPosition<'a> = PositionOf<BlockGuard<'a>>;
 /// A position that borrows nothing.
 pub(crate) type OwnedPosition = PositionOf<BlockRef>;
@@ -132,8 +132,9 @@ impl<G: Deref<Target = CachedBlock>> PositionOf<G> {
         }
     }
 
-    /// True when `accepts` is true of the separators of the `count` blocks before the entry's, as they are stored. Reads nothing:
-    /// where an index partition begins, the top level has the last separator of the one before, and `in_memory` maybe all.
+    /// True when `accepts` is true of the separators of the `count` blocks before the entry's, as they are stored.
+    /// Reads nothing: where an index partition begins, the top level has the last separator of the one before, and
+    /// `in_memory` maybe all.
     pub(super) fn all_before<'b>(
         &self,
         count: usize,
@@ -187,29 +188,30 @@ impl<G: Deref<Target = CachedBlock>> PositionOf<G> {
     }
 }
 
-/// Where a key's entries are, as far as the blocks of the index in memory tell.
+/// The result of a seek in the index that reads nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum IndexSeekResult {
-    /// In no data block.
+    /// The key is in no data block.
     Absent,
-    /// In this data block, if anywhere.
+    /// The key is in this data block, if in the table at all.
     Found(BlockHandle),
     /// A block of the index has to be read first.
     Missing(NeededBlock),
 }
 
-/// What a position needs to move: the reader's index and how to load blocks.
+/// The reader's index and block loader, with which a position moves.
 #[derive(Clone, Copy)]
 pub(crate) struct IndexContext<'a, 'o> {
     pub(crate) index: &'a IndexReader,
     pub(crate) loader: &'a BlockLoader,
     pub(crate) options: &'o TableReadOptions,
-    /// Of an iterator: what it holds, and its bounds.
+    /// For an iterator: the partitions that it holds, and its bounds.
     pub(crate) scan: Option<IndexScan<'o>>,
 }
 
 impl<'a> IndexContext<'a, '_> {
-    /// True when what follows a block is larger than its separator as a user key: see [`ScanBounds`](super::ScanBounds).
+    /// True when what follows a block is larger than its separator as a user key: see
+    /// [`ScanBounds`](super::ScanBounds).
     pub(crate) fn separators_are_exact(&self) -> bool {
         self.loader.index_format.key_is_user_key && matches!(self.comparator().user(), Comparator::Bytewise)
     }
@@ -263,8 +265,8 @@ impl<'a> IndexContext<'a, '_> {
         self.skip_empty_forward(position)
     }
 
-    /// As [`seek`](Self::seek) on a fresh position, but a block that is not in memory is not read: it comes back, and the
-    /// position is not valid.
+    /// As [`seek`](Self::seek) on a fresh position, but a block that is not in memory is not read: it is returned, and
+    /// the position is not valid.
     #[inline]
     pub(crate) fn seek_resident<G: KeepBlock<'a>>(
         &self,
@@ -296,8 +298,8 @@ impl<'a> IndexContext<'a, '_> {
         self.skip_empty_resident(position, loaded)
     }
 
-    /// As [`next`](Self::next), but a partition that is not in memory is not read: it comes back, and the position stands
-    /// between the partitions until this is called again.
+    /// As [`next`](Self::next), but a partition that is not in memory is not read: it is returned, and the position
+    /// stands between the partitions until this is called again.
     pub(crate) fn next_resident<G: KeepBlock<'a>>(
         &self,
         position: &mut PositionOf<G>,
@@ -388,8 +390,8 @@ impl<'a> IndexContext<'a, '_> {
         self.skip_empty_backward(position)
     }
 
-    /// Past the end of a leaf, goes on in the next one. Where that is to be read first, the position stays behind the end of this
-    /// one, and the call may be made again.
+    /// Past the end of a leaf, goes on in the next one. Where that is to be read first, the position stays behind the
+    /// end of this one, and the call may be made again.
     pub(crate) fn skip_empty_forward<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
         while !position.cursor.valid() {
             let Some((top, cursor)) = &mut position.top else { return Ok(()) };
@@ -460,7 +462,7 @@ impl HeldIndexPosition {
         self.position.top.as_ref().map(|(top, cursor)| (&**top, cursor))
     }
 
-    /// Forgets where it is.
+    /// Makes the position invalid.
     pub(crate) fn reset(&mut self) {
         self.position.cursor.reset();
     }

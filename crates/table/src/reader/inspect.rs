@@ -16,9 +16,9 @@ use ferrock_vfs::{ReadClass, ReadContext};
 const VERIFY_READAHEAD_BYTES: usize = 256 << 10;
 
 impl TableReader {
-    /// Roughly how much of the file belongs to the keys before an internal key: the data blocks before that of the key, and
-    /// of the rest of the file (index, filters, properties) the share that these have of the data. The whole file for a
-    /// key behind all others, so that neighbouring ranges add up to it.
+    /// Roughly how much of the file belongs to the keys before an internal key: the data blocks before that of the key,
+    /// and of the rest of the file (index, filters, properties) the share that these have of the data. The whole file
+    /// for a key behind all others, so that neighbouring ranges add up to it.
     pub fn approximate_offset_of(&self, internal_key: &[u8]) -> Result<u64> {
         Ok(self.with_metadata(self.data_offset_of(internal_key)?))
     }
@@ -128,9 +128,9 @@ impl TableReader {
         })
     }
 
-    /// Loads every data block and every partition into the cache, as reads would: what `prepopulate_block_cache` asks for.
-    /// Without a cache nothing happens. A cache with a strict limit ends it at the first block that it has no room for, with an error of kind `MemoryLimit` if it is one that
-    /// fails when it is full.
+    /// Loads every data block and every partition into the cache, as reads would: what `prepopulate_block_cache` asks
+    /// for. Without a cache nothing happens. A cache with a strict limit ends the loading at the first block that does
+    /// not fit; a cache that fails when full then returns an error of kind `MemoryLimit`.
     pub fn fill_cache(&self) -> Result<()> {
         let loader = &self.loader;
         if loader.cache.is_none() {
@@ -164,7 +164,7 @@ impl TableReader {
         for (name, value) in MetaBlock::new(&metaindex)?.entries()? {
             let Ok((handle, _)) = BlockHandle::decode(value) else { continue };
             if Some(handle) == self.meta.properties {
-                // These may carry a sequence number that their checksum does not know.
+                // The properties may carry a global sequence number that their checksum does not cover.
                 read_properties_block(loader, handle)?;
             } else if !handle.is_null() {
                 let name = String::from_utf8_lossy(&name).into_owned();

@@ -75,7 +75,8 @@ impl TableIter {
             ahead_from_bytes: if options.async_io {
                 Some(0)
             } else {
-                // The page cache reads ahead by itself. Past it, a scan that has come to the largest windows will go on.
+                // With buffered reads the page cache reads ahead. With direct reads, a scan that has reached the
+                // largest windows is likely to go on.
                 reader.loader.file.direct_alignment().map(|_| table.max_auto_readahead_size as u64)
             },
         };
@@ -120,8 +121,8 @@ impl TableIter {
         self.begin(self.direction);
     }
 
-    /// Goes on where an iterator came to the end of the file before: with what its limit hint still asks for, and reading ahead
-    /// as it did, if the options say so.
+    /// Goes on where an iterator came to the end of the file before: with what its limit hint still asks for, and
+    /// reading ahead as it did, if the options say so.
     pub fn continue_readahead(&mut self, previous: &Self) {
         self.carried_blocks = previous.hinted_blocks;
         if self.options.adaptive_readahead {
@@ -167,7 +168,7 @@ impl TableIter {
     /// Moves the index; false at its end, after an error, or when a read was planned.
     fn move_index(&mut self, step: impl FnOnce(&IndexContext<'_, '_>, &mut OwnedPosition) -> Result<()>) -> bool {
         if self.reader.index.partitions.is_none() {
-            // There is nothing that an iterator would hold of such an index.
+            // Such an index has no partitions for an iterator to hold.
             let context = self.reader.index_context(&self.options);
             return match self.index.step(|position| step(&context, position)) {
                 Ok(()) => self.index.valid(),
@@ -222,7 +223,7 @@ impl TableIter {
         }
     }
 
-    /// Takes over damage that the cursor found; true when there was any.
+    /// Takes over the cursor's corruption error; true if there was one.
     fn take_cursor_error(&mut self) -> bool {
         match self.cursor.status() {
             Ok(()) => false,
@@ -389,8 +390,8 @@ impl TableIter {
         }
     }
 
-    /// After the index was placed for a target going back: when the current block has nothing before it, the block before.
-    /// Row bounds tell, and for the upper bound, which is not wanted itself, separators may, too.
+    /// After the index was placed for a target going back: when the current block has nothing before it, the block
+    /// before. Row bounds decide that, and for the exclusive upper bound separators may, too.
     fn step_over_empty_end(&mut self, target: &[u8]) -> bool {
         let upper: Option<BoundKey> = self.bounds.upper_key().filter(|key| user_key(target) == key.user_key()).cloned();
         let context = self.reader.index_context(&self.options);

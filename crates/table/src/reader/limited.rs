@@ -1,4 +1,4 @@
-//! A limit hint that brings no block which its rows do not need ([`LimitReads::FewestBytes`](super::LimitReads)).
+//! A limit hint that reads no block which its rows do not need ([`LimitReads::FewestBytes`](super::LimitReads)).
 //!
 //! ```text
 //! 25 rows are missing, no block of the table has more than 10
@@ -7,10 +7,10 @@
 //!       needed      needed needed  not yet       at most 20 rows come before the third, up to 30 before the fourth
 //! ```
 //!
-//! A block is needed for certain when fewer rows than are missing can come before its first one: those of the blocks before it,
-//! as the table says how many entries a block has at most, and those of the other tables of a merge, which are asked. All
-//! of this comes from the partition of the index that the scan stands in; what lies in the next is not known before.
-//! A table that does not say it, or that has a user key in two blocks, is read block by block.
+//! A block is needed for certain when fewer rows than are missing can come before its first one: those of the blocks
+//! before it, as the table says how many entries a block has at most, and those of the other tables of a merge, which a
+//! callback counts. All of this comes from the index partition that the scan stands in; blocks of the next partition
+//! are not considered. A table without that number, or with a user key in two blocks, is read block by block.
 
 use super::iter::TableIter;
 use super::row_bounds::truncate_to_user_key;
@@ -20,32 +20,32 @@ use ferrock_base::internal_key::user_key;
 use ferrock_format::block::{IndexBlock, IndexCursor};
 use std::cmp::Ordering;
 
-/// What a step of a scan needs.
+/// The block that the next step of a scan needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextBlock {
-    /// Nothing that is not in memory.
+    /// The step needs only blocks in memory.
     InMemory,
-    /// Nothing: it is the last one in this table.
+    /// The step needs no block: it leaves the table.
     Outside,
-    /// A block that has to be read, whose rows are at or behind this user key; `is_behind`: behind it.
+    /// A block that has to be read. Its rows are at or behind this user key.
     Unread {
         /// The key.
         key: Vec<u8>,
-        /// No row has the key itself.
+        /// True if all rows are behind the key.
         is_behind: bool,
     },
 }
 
-/// How far ahead of a merge rows are counted.
+/// The key up to which rows ahead of a merge are counted.
 #[derive(Clone, Copy, Debug)]
 pub struct RowReach<'a> {
     /// The last user key that counts, in the direction of the scan.
     pub key: &'a [u8],
-    /// The key itself does not.
+    /// The key itself does not count.
     pub is_exclusive: bool,
-    /// The scan goes back.
+    /// True for a backward scan.
     pub is_backward: bool,
-    /// More rows than these need not be told apart.
+    /// The count may stop at this number of rows.
     pub most: u64,
 }
 
@@ -54,14 +54,14 @@ pub struct RowReach<'a> {
 pub enum RowsAhead {
     /// Not known.
     Unknown,
-    /// At most so many, and there may be others behind the key.
+    /// At most so many, and there may be more behind the key.
     AtMost(u64),
     /// At most so many, and none behind them in this table.
     AtMostInAll(u64),
 }
 
 impl RowReach<'_> {
-    /// True when a row with this key does not count, nor one behind it.
+    /// True when neither a row with this key nor one behind it counts.
     #[must_use]
     pub fn is_before(&self, order: &ferrock_base::Comparator, key: &[u8]) -> bool {
         match order.compare(key, self.key) {
@@ -95,7 +95,7 @@ impl TableIter {
         })
     }
 
-    /// What the next step in a direction needs: to be asked before it is made.
+    /// What the next step in a direction needs. To be called before the step.
     pub fn next_block(&mut self, is_backward: bool) -> NextBlock {
         if (self.direction == Direction::Backward) != is_backward || !self.is_at_block_end() {
             return NextBlock::InMemory;
@@ -136,8 +136,9 @@ impl TableIter {
         }
     }
 
-    /// Blocks that the scan is sure to need when `missing` rows are still to be shown, from the one on that it has to read
-    /// next. `others` tells how many rows other tables can have up to a key. `is_needed`: the first one is, whatever they have.
+    /// Number of blocks that the scan needs for certain when `missing` rows are still to be shown, from the next unread
+    /// block on. `others` returns the most rows that other tables can have up to a key. With `is_needed` the first
+    /// block counts in any case.
     pub fn guaranteed_blocks(
         &self,
         missing: u64,
@@ -152,7 +153,7 @@ impl TableIter {
         if self.cursor.valid() {
             self.step_index(&mut at, leaf);
         }
-        // Of each block a key that its first row, in the direction of the scan, is not behind.
+        // For each block, a key at or behind its first row in the direction of the scan.
         let mut reached = Vec::new();
         let (mut own, mut begin) = (0u64, None);
         while at.valid() && own < missing {
@@ -177,7 +178,7 @@ impl TableIter {
             own = own.saturating_add(most);
             self.step_index(&mut at, leaf);
         }
-        // The more blocks come before, the more rows: the sure ones are the first.
+        // Rows before a block grow with its number, so the guaranteed blocks come first.
         let (mut sure, mut end) = (0, reached.len());
         let mut is_sure = |block: usize| {
             let own = most.saturating_mul(block as u64);
@@ -197,13 +198,13 @@ impl TableIter {
         (sure as u64).max(least)
     }
 
-    /// The next read is of so many blocks, less what is in memory; 0: the limit was passed.
+    /// Limits the next read to so many blocks, less those in memory; 0: the limit was passed.
     pub fn allow_blocks(&mut self, blocks: u64) {
         self.guaranteed_blocks = blocks;
         self.planned_window = None;
     }
 
-    /// How many rows there can be from where the scan is to a key, as a place or a planned read has left it.
+    /// The most rows between the scan's position, placed or with a planned read, and a key.
     #[must_use]
     pub fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
         if self.lacks_index || self.error.is_some() {

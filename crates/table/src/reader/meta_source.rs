@@ -9,11 +9,11 @@ use ferrock_base::{Error, Result};
 use ferrock_format::handle::BlockHandle;
 use std::sync::OnceLock;
 
-/// What a lookup that must not read gets.
+/// The result of a lookup that must not read.
 #[derive(Debug)]
 pub(crate) enum Resident<'a> {
     Block(BlockGuard<'a>),
-    /// To be read first.
+    /// The block has to be read first.
     Missing(NeededBlock),
 }
 
@@ -35,7 +35,7 @@ impl MetaSource {
             return Ok(Self::Kept(BlockRef::standalone(loader.read(handle, role, true, None)?)));
         }
         let block = loader.load(handle, role, &TableReadOptions::default(), None)?;
-        // What the cache had no room for is not held beside it.
+        // A block that the cache had no room for is not held outside of it.
         Ok(if place == Residence::Pinned && block.is_cached() {
             Self::Pinned(block)
         } else {
@@ -85,7 +85,8 @@ pub(crate) enum Partitions {
     Kept(Vec<(u64, OnceLock<BlockRef>)>),
     /// In the cache.
     InCache,
-    /// In the cache, held there: offset and block, by offset. Those that the cache had no room for are missing.
+    /// In the cache, held there: offset and block, by offset. Partitions that the cache had no room for are not in the
+    /// map.
     Pinned(Vec<(u64, BlockRef)>),
 }
 
@@ -162,7 +163,7 @@ impl Partitions {
         slots.binary_search_by_key(&handle.offset, |slot| slot.0).ok().map(|index| &slots[index].1)
     }
 
-    /// The partition if it is in memory, for a reader that needs it; a hit of the cache is counted.
+    /// The partition if it is in memory, for a caller that needs it; counts a cache hit.
     pub(crate) fn resident<'a>(&'a self, loader: &BlockLoader, handle: BlockHandle) -> Option<BlockGuard<'a>> {
         self.held(handle).map(BlockGuard::Borrowed).or_else(|| {
             let cache = loader.cache.as_ref()?;
@@ -170,7 +171,7 @@ impl Partitions {
         })
     }
 
-    /// The partition if it is in memory, for a reader that can do without it; nothing is counted.
+    /// The partition if it is in memory, for a caller that works without it; counts no cache access.
     pub(crate) fn peek<'a>(&'a self, loader: &BlockLoader, handle: BlockHandle) -> Option<BlockGuard<'a>> {
         self.held(handle).map(BlockGuard::Borrowed).or_else(|| loader.peek(handle).map(BlockGuard::Held))
     }
@@ -231,8 +232,8 @@ impl Partitions {
     }
 }
 
-/// Partitions lie in the file and share no bytes: else a small file could make a reader that keeps them hold its size as
-/// often as its top level has handles.
+/// Checks that partitions lie in the file and do not overlap: otherwise a small file could make a reader that keeps
+/// them hold its size once per handle of the top level.
 fn check_apart(handles: &[BlockHandle], blocks_end: u64) -> Result<()> {
     let mut previous_end = 0;
     for handle in handles {

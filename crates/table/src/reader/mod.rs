@@ -70,7 +70,7 @@ pub struct TableReaderParams {
     pub comparator: InternalComparator,
     /// The file.
     pub file: Arc<dyn RandomAccessFile>,
-    /// Where it was opened, for batches of reads.
+    /// The file system that opened the file, for batches of reads.
     pub file_system: Arc<dyn FileSystem>,
     /// Size that the MANIFEST records; another size is corruption.
     pub file_size: u64,
@@ -80,7 +80,7 @@ pub struct TableReaderParams {
     pub level: i32,
     /// A table of level 0 up to this size counts as one that a flush made, for what stays pinned in the cache.
     pub max_pinned_l0_file_size: u64,
-    /// Caching policy; nothing that the file says about itself.
+    /// Caching policy; the form of the file is taken from the file.
     pub options: Arc<BlockBasedTableOptions>,
     /// Shared cache; without one, data blocks are read anew each time.
     pub cache: Option<Arc<TableBlockCache>>,
@@ -94,14 +94,14 @@ pub struct TableReaderParams {
     pub tail_size: Option<u64>,
     /// Open without filters.
     pub skip_filters: bool,
-    /// Where lookups that read data blocks are counted.
+    /// Counters of the lookups that read data blocks.
     pub read_stats: Option<Arc<ReadStats>>,
-    /// What is charged to the cache beside blocks.
+    /// Memory beside blocks that is charged to the cache.
     pub cache_usage: CacheUsageOptions,
 }
 
 impl TableReaderParams {
-    /// Parameters for a file on its own, of which no MANIFEST says anything.
+    /// Parameters for a file that no MANIFEST describes.
     #[must_use]
     pub fn new(
         file: Arc<dyn RandomAccessFile>,
@@ -148,16 +148,16 @@ pub struct TableReader {
     global_sequence: Option<SequenceNumber>,
     /// The extractor in force, whatever the filter was made with.
     prefix_extractor: Option<PrefixExtractor>,
-    /// No data block ends behind it.
+    /// Offset at or behind the end of every data block.
     data_end: u64,
     histories: ReadHistories,
     /// The prefix extractor in force, if large partitions end on cuts by it.
     partition_cut: Option<PartitionBoundary>,
     /// The most entries that a data block has, where the table says so and no user key lies in two blocks.
     max_block_entries: Option<u64>,
-    /// The former, or row bounds: the table can tell that some keys are absent before it reads a data block.
+    /// True with partition boundaries or row bounds: the table can exclude some keys without reading a data block.
     knows_gaps: bool,
-    /// The reader's own memory in the cache's books, as it was when the table was opened. Held, never looked at.
+    /// The charge for the reader's own memory, as it was when the table was opened. Held for its drop only.
     _charge: Option<Reservation>,
 }
 
@@ -167,7 +167,7 @@ impl TableReader {
         open::open(params)
     }
 
-    /// What a table says about itself, without opening it: among other things the comparator that opening needs.
+    /// The properties of a table, read without opening it: among others the comparator that opening needs.
     pub fn properties_of(params: &TableReaderParams) -> Result<TableProperties> {
         open::properties_of(params)
     }
@@ -196,7 +196,7 @@ impl TableReader {
         self.range_tombstones.as_ref()
     }
 
-    /// What the table says about itself.
+    /// The table's properties.
     #[must_use]
     pub fn properties(&self) -> &Arc<TableProperties> {
         &self.properties
@@ -208,7 +208,7 @@ impl TableReader {
         self.global_sequence
     }
 
-    /// Where its file was opened.
+    /// The file system that opened the file.
     #[must_use]
     pub fn file_system(&self) -> &Arc<dyn FileSystem> {
         &self.file_system

@@ -6,13 +6,13 @@
 //! crossing                          ^^^^^^^           on the way over: one, then ever more, up to 64 KiB
 //! ```
 //!
-//! A placement of a scan that plans its reads is begun anew after each of them, so what it has read must be there until it does
-//! without it, whatever the cache keeps: at the border of two partitions a scan that goes back needs both. Held are the
-//! partitions of the last two reads, and those that the scan came by between them. So of the partitions that a placement
-//! passes, one after the other, each read adds the first that is missing, and those before it stay.
+//! A scan that plans its reads restarts its placement after each of them, so partitions that were read must stay in
+//! memory until the placement succeeds, whatever the cache evicts: at the border of two partitions a backward scan
+//! needs both. The iterator holds the partitions of the last two reads, and those that the scan used between them. So
+//! each read adds the first missing partition of a placement, and those before it stay.
 //!
-//! A scan with both bounds needs every partition between them, so they cost no request that it would not make anyway. A scan
-//! that may stop early reads one partition when it begins.
+//! A scan with both bounds needs every partition between them, so they cost no request that it would not make anyway. A
+//! scan that may stop early reads one partition when it begins.
 
 use super::index_reader::IndexContext;
 use super::meta_source::Partitions;
@@ -28,14 +28,14 @@ use std::ops::Range;
 
 /// Most bytes of partitions that a seek reads because both bounds are known.
 const EAGER_BYTES: u64 = 16 << 10;
-/// A scan whose bounds lie in partitions of so many bytes together is trusted to come to its end.
+/// A scan whose bounds lie in partitions of at most so many bytes together is assumed to reach its end.
 pub(super) const NEAR_BYTES: u64 = 32 << 10;
 /// Most bytes of partitions that a crossing reads at once.
 const MAX_CROSSING_BYTES: u64 = 64 << 10;
 /// Bytes between two partitions that are read with them rather than in another request.
 const MAX_GAP_BYTES: u64 = 4 << 10;
 
-/// How an index position came to need a partition.
+/// The movement for which an index position needs a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Seek,
@@ -47,7 +47,7 @@ pub(crate) enum Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartitionRun {
     handles: Vec<BlockHandle>,
-    /// Where what belongs to the last of them ends.
+    /// End offset of the last partition, its row bounds included.
     end: u64,
 }
 
@@ -71,14 +71,14 @@ fn end_of(context: &IndexContext<'_, '_>, handle: BlockHandle) -> Option<u64> {
     handle.offset.checked_add(context.loader.index_extent(handle).ok()? as u64)
 }
 
-/// What one iterator holds of the index.
+/// The index partitions that one iterator holds.
 #[derive(Debug, Default)]
 pub(crate) struct NearPartitions {
     held: Vec<HeldPartition>,
     crossing_bytes: u64,
     /// Reads are recorded in `wanted` instead of being made.
     pub(crate) is_planning: bool,
-    /// What planning found missing.
+    /// The partitions that planning found missing.
     pub(crate) wanted: Option<PartitionRun>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct NearPartitions {
 struct HeldPartition {
     offset: u64,
     block: BlockRef,
-    /// It came with the last read, or the scan came by it since.
+    /// True if the partition came with the last read, or the scan used it since.
     is_needed: bool,
 }
 
@@ -97,7 +97,7 @@ impl NearPartitions {
         Some(held.block.clone())
     }
 
-    /// Lets go of what the scan does without.
+    /// Drops the partitions that the scan no longer needs.
     fn let_go(&mut self) {
         self.held.retain_mut(|held| std::mem::take(&mut held.is_needed));
     }
@@ -107,13 +107,13 @@ impl NearPartitions {
         self.held.push(HeldPartition { offset: handle.offset, block, is_needed: true });
     }
 
-    /// Forgets how far the scan has come.
+    /// Resets the size of the next crossing's read.
     pub(crate) fn restart(&mut self) {
         self.crossing_bytes = 0;
     }
 
-    /// Takes the bytes of a run: decodes its partitions, and holds them. A partition that is damaged, or not whole, is left
-    /// for who needs it.
+    /// Takes the bytes of a run: decodes its partitions, and holds them. A damaged or incomplete partition is skipped;
+    /// a scan that needs it reads it again.
     pub(crate) fn take_run(
         &mut self,
         context: &IndexContext<'_, '_>,
@@ -128,7 +128,7 @@ impl NearPartitions {
                 let from = usize::try_from(handle.offset - start).unwrap_or(usize::MAX);
                 let stored = bytes.get(from..from.saturating_add(length));
                 let stored = stored.ok_or_else(|| Error::corruption("a partition is not whole"))?;
-                // The bytes outlast the scan.
+                // The partition is copied, as it may outlive the bytes.
                 let verify = true;
                 context.loader.decode_index_extent(stored.to_vec(), handle, verify)
             });
@@ -146,7 +146,7 @@ impl NearPartitions {
 pub(crate) struct IndexScan<'o> {
     pub(crate) near: &'o RefCell<NearPartitions>,
     pub(crate) bounds: &'o ScanBounds,
-    /// Where the scan goes once it is placed.
+    /// The direction of the scan once it is placed.
     pub(crate) direction: Direction,
 }
 
@@ -183,7 +183,7 @@ impl IndexScan<'_> {
         partitions.get(context.loader, handle, BlockRole::Index, context.options)
     }
 
-    /// Reads a run. When that fails, the partition that is needed is read alone, and shows what is wrong.
+    /// Reads a run. When that fails, the needed partition is read alone, which returns the error.
     fn read_run(
         &self,
         near: &mut NearPartitions,
@@ -200,8 +200,8 @@ impl IndexScan<'_> {
         }
     }
 
-    /// The partitions to read when the one at the cursor is missing: all that the scan can need, when they are few, else as
-    /// many as a scan that came so far is worth.
+    /// The partitions to read when the one at the cursor is missing: all that the scan can need, if they are few, else
+    /// more with each crossing.
     fn run(
         &self,
         context: &IndexContext<'_, '_>,
@@ -226,7 +226,7 @@ impl IndexScan<'_> {
         };
         let handles = match step {
             Step::Seek => all(EAGER_BYTES).map(|mut handles| {
-                // The far ones may be there already.
+                // The farther partitions may be in memory already.
                 while handles.len() > 1
                     && handles.pop_if(|last| partitions.peek(context.loader, *last).is_some()).is_some()
                 {
@@ -236,7 +236,8 @@ impl IndexScan<'_> {
             Step::Forward | Step::Backward => {
                 let limit = {
                     let mut near = self.near.borrow_mut();
-                    // Whoever comes here has used all data of a partition, which is far more; unless the end is near.
+                    // A scan that crosses partitions has used all data of one, which is far more than its index, unless
+                    // a limit hint ends the scan soon.
                     let is_ending = self.bounds.limit_hint() > 0;
                     let limit = near.crossing_bytes.max(if is_ending { 1 } else { EAGER_BYTES });
                     near.crossing_bytes = (2 * limit).min(MAX_CROSSING_BYTES);
@@ -248,8 +249,8 @@ impl IndexScan<'_> {
         handles.map_or(single, |handles| PartitionRun::new(context, handles))
     }
 
-    /// The partition at the cursor and those next to it in the file, up to `last` and to `limit` bytes. What is in memory
-    /// already ends them, unless it is read over.
+    /// The partition at the cursor and those next to it in the file, up to `last` and to `limit` bytes. A partition in
+    /// memory ends the run, unless it is small enough to be read over.
     fn neighbours(
         &self,
         context: &IndexContext<'_, '_>,

@@ -37,10 +37,10 @@ use std::sync::Arc;
 
 /// Bytes read from the end of the file when its tail size is not known.
 const DEFAULT_TAIL_BYTES: u64 = 32 << 10;
-/// Never read more than this ahead of knowing what is there.
+/// Upper bound of the first read, before the footer is known.
 const MAX_TAIL_BYTES: u64 = 8 << 20;
 
-/// RocksDB's words.
+/// RocksDB's message.
 const NO_ROOM: &str =
     "Can't allocate BlockBasedTableReader due to memory limit based on cache capacity for memory allocation";
 
@@ -137,7 +137,7 @@ fn max_block_entries(properties: &TableProperties) -> Option<u64> {
     std::str::from_utf8(value).ok()?.parse().ok().filter(|&entries| entries > 0)
 }
 
-/// Where the data blocks end at the latest: no scan reads ahead over it.
+/// An upper bound of the end of the data blocks: no scan reads ahead beyond it.
 fn data_end(
     loader: &BlockLoader,
     meta: &MetaBlockHandles,
@@ -255,7 +255,7 @@ fn decode_properties(bytes: &[u8]) -> Result<TableProperties> {
     TableProperties::decode_entries(entries.iter().map(|(name, value)| (&name[..], *value)))
 }
 
-/// The MANIFEST may know which file this must be.
+/// Compares the file's unique id with that of the MANIFEST, if it records one.
 fn check_identity(params: &TableReaderParams, properties: &TableProperties) -> Result<()> {
     let Some(expected) = params.expected_unique_id.filter(|id| *id != [0; 16]) else { return Ok(()) };
     let actual = UniqueId::from_properties(properties)
@@ -266,7 +266,7 @@ fn check_identity(params: &TableReaderParams, properties: &TableProperties) -> R
     Ok(())
 }
 
-/// Refuses what this reader would read wrongly.
+/// Refuses features that this reader would read wrongly.
 fn check_readable(params: &TableReaderParams, properties: &TableProperties) -> Result<()> {
     let name = params.comparator.user().name();
     if properties.comparator_name.ends_with(".u64ts") {
@@ -313,8 +313,8 @@ fn global_sequence(properties: &TableProperties, largest: Option<SequenceNumber>
     Ok((sequence != 0).then_some(SequenceNumber(sequence)))
 }
 
-/// Names this file's blocks in a shared cache: by who made it, where it lies and how long it is, so that a table opened
-/// again finds its blocks, and a changed copy elsewhere does not.
+/// The prefix of this file's keys in a shared cache: made from the file's identity, its path and its size, so that a
+/// table opened again finds its blocks, and a changed copy elsewhere does not.
 fn cache_key_base(params: &TableReaderParams, properties: &TableProperties) -> (u64, u64) {
     let mut identity = Vec::new();
     if let Ok(id) = UniqueId::from_properties(properties) {

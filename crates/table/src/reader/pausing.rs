@@ -1,4 +1,4 @@
-//! Scans that pause where they would have to read, and go on when somebody has read for them.
+//! Scans that pause instead of reading, and resume when their driver has supplied the bytes.
 //!
 //! ```text
 //! seek, next --> all is in memory --> as ever
@@ -6,10 +6,12 @@
 //!            \-> and again         --> paused, pending_read() is `None`  --set_pausing(false)--> resume reads for itself
 //! ```
 //!
-//! A paused scan is not valid, and its status is `TryAgain`. `pending_read` names no bytes where the scan was supplied with them in vain:
-//! they are damaged, or the cache has no room for them. The reads of a scan that does not pause then tell what is wrong.
+//! A paused scan is not valid, and its status is `TryAgain`. `pending_read` returns `None` if the same bytes were
+//! supplied before and were of no use: they are damaged, or the cache has no room for them. With pausing switched off
+//! the scan reads them itself and returns the error.
 //!
-//! What a scan reads ahead is on its way when it pauses for it: [`take_started`](TableIter::take_started).
+//! A read that was started ahead is already in flight when the scan pauses for it:
+//! [`take_started`](TableIter::take_started).
 
 use super::iter::TableIter;
 use super::scan_plan::PlannedRead;
@@ -32,42 +34,43 @@ pub(super) enum Paused {
     Block,
 }
 
-/// What a scan keeps of a pause.
+/// The state of a scan's pause.
 #[derive(Debug, Default)]
 pub(super) struct Pausing {
     paused: Option<Paused>,
-    /// The read that the scan lacks, when it is on its way already.
+    /// The pending read, if it is already in flight.
     started: Option<AsyncRead>,
-    /// It was read ahead.
+    /// True if the pending read was started ahead.
     is_ahead: bool,
-    /// What was supplied since the scan paused first. What is among it and missing again was supplied in vain.
+    /// Ranges supplied since the scan first paused. If one of them is requested again, it was unusable (corrupt or
+    /// uncacheable).
     supplied: Vec<Range<u64>>,
-    /// What the placement began with of the limit hint of the file before.
+    /// `carried_blocks` of the iterator when its placement began.
     pub(super) carried_blocks: Option<u64>,
-    /// Bytes of the window came by themselves: what lies behind them may be read ahead.
+    /// True if the pending window was supplied: the bytes behind it may be read ahead.
     has_arrived: bool,
 }
 
 impl Pausing {
-    /// True when the read that the scan lacks was begun before it was needed.
+    /// True when the pending read was started before it was needed.
     pub(super) fn is_ahead(&self) -> bool {
         self.is_ahead
     }
 
-    /// The scan is placed anew.
+    /// Discards the pause, as the scan is placed anew.
     pub(super) fn forget(&mut self) {
         (self.paused, self.started, self.is_ahead) = (None, None, false);
     }
 }
 
 impl TableIter {
-    /// From now on the scan pauses where it would have to read, or does not any more.
+    /// Switches pausing on or off. A pausing scan pauses instead of reading.
     pub fn set_pausing(&mut self, pauses: bool) {
         self.options.pauses = pauses;
         self.is_planning = pauses;
     }
 
-    /// The scan is placed anew, by who resumes it or by somebody else.
+    /// Discards the pause when the scan is placed anew, by `resume` or by a seek.
     pub(super) fn forget_pause(&mut self) {
         if self.is_paused() {
             self.pausing.supplied.clear();
@@ -83,19 +86,19 @@ impl TableIter {
         self.pausing.paused.is_some()
     }
 
-    /// The read that a paused scan lacks: make it, [`supply`](Self::supply) its bytes, and [`resume`](Self::resume). `None` for a
-    /// scan that is not paused, and for one that has to read for itself.
+    /// The read that a paused scan waits for: make it, [`supply`](Self::supply) its bytes, and
+    /// [`resume`](Self::resume). `None` for a scan that is not paused, and for one that has to read for itself.
     #[must_use]
     pub fn pending_read(&self) -> Option<&PlannedRead> {
         self.planned.as_ref().filter(|_| self.is_paused())
     }
 
-    /// The read of [`pending_read`](Self::pending_read), where it is on its way already.
+    /// The read of [`pending_read`](Self::pending_read), if it is already in flight.
     pub fn take_started(&mut self) -> Option<AsyncRead> {
         self.pausing.started.take()
     }
 
-    /// Goes on after a pause. The scan may be paused again then.
+    /// Resumes a paused scan. It may pause again.
     pub fn resume(&mut self) {
         let Some(paused) = self.pausing.paused.take() else { return };
         self.forget_pause();
@@ -116,7 +119,7 @@ impl TableIter {
         }
     }
 
-    /// After a placement: pauses if that is why the scan is not placed.
+    /// Called after a placement: pauses if a missing block prevented it.
     #[inline]
     pub(super) fn pause_if_not_placed(&mut self, at: impl FnOnce() -> Paused) {
         if self.options.pauses && !self.valid() && !self.is_paused() {
@@ -127,7 +130,7 @@ impl TableIter {
         }
     }
 
-    /// Pauses, if the scan stopped for want of a read.
+    /// Pauses, if the scan stopped because it needs a read.
     #[cold]
     pub(super) fn pause(&mut self, at: Paused) {
         let lacks =
@@ -141,7 +144,7 @@ impl TableIter {
         let supplied = &self.pausing.supplied;
         self.planned = self.planned.take().filter(|planned| !supplied.contains(&planned.range));
         self.pausing.paused = Some(at);
-        self.fail(Error::new(ErrorKind::TryAgain, "the scan is paused until what it lacks was read"));
+        self.fail(Error::new(ErrorKind::TryAgain, "the scan is paused until its pending read is supplied"));
     }
 
     /// Plans the read of a block of the filter, or of the root of the index, that the scan stopped at.
@@ -151,12 +154,12 @@ impl TableIter {
             Paused::AtOrAfter(target) | Paused::AtOrBefore(target) => Some(user_key(target)),
             _ => None,
         };
-        // Going back, the filter may be asked for the first key of the bounds as well.
+        // A backward scan may query the filter for the first key of the bounds as well.
         let asked = target.into_iter().chain(self.bounds.lower().filter(|_| self.direction == Direction::Backward));
         let filter = self.reader.filter.as_ref().filter(|_| target.is_some());
         let of_filter = filter.and_then(|filter| asked.into_iter().find_map(|key| filter.missing_for(loader, key)));
         let Some(needed) = of_filter.or_else(|| self.reader.index.root.missing(loader)) else { return };
-        // What stays nowhere would be read in vain.
+        // A block that is neither cached nor kept would be read in vain.
         if !self.options.fills_cache_with(needed.role) && self.reader.kept_slot(needed).is_none() {
             return;
         }
@@ -166,23 +169,23 @@ impl TableIter {
         }
     }
 
-    /// Where the block lies in what was read ahead: the range of that, which the scan is to pause for.
+    /// If the block begins in the read that was started ahead: that read's range, for which the scan is to pause.
     pub(super) fn pause_for_ahead(&mut self, block: &Range<u64>) -> Option<Range<u64>> {
         let (range, ahead) = self.window.wanted_ahead(&*self.reader.loader.file, block, self.direction)?;
-        // One that cannot be awaited was begun before the scan paused: it is read again.
+        // A read that cannot be awaited was started before pausing was switched on: it is made again.
         let Ahead::Awaited(read) = ahead else { return None };
         (self.pausing.started, self.pausing.is_ahead) = (Some(read), true);
         Some(range)
     }
 
-    /// Notes what a scan that pauses is supplied with.
+    /// Records a range that was supplied to a pausing scan.
     pub(super) fn note_supplied(&mut self, read: &PlannedRead) {
         if self.options.pauses && !self.pausing.is_ahead {
             self.pausing.supplied.push(read.range.clone());
         }
     }
 
-    /// Notes that bytes of the window came.
+    /// Records that bytes of the window were supplied.
     pub(super) fn note_arrived(&mut self) {
         if std::mem::take(&mut self.pausing.is_ahead) {
             self.window.note_sequential();
@@ -190,7 +193,7 @@ impl TableIter {
         self.pausing.has_arrived = true;
     }
 
-    /// After a pause for bytes of the window: begins to read those behind it, where that pays.
+    /// Called after a pause for bytes of the window: starts the read of those behind it, if that pays.
     pub(super) fn resume_reading_ahead(&mut self) -> ferrock_base::Result<()> {
         if std::mem::take(&mut self.pausing.has_arrived) { self.read_ahead() } else { Ok(()) }
     }

@@ -9,12 +9,13 @@
 //!                       pin_l0_filter_and_index_blocks_in_cache for the rest
 //! ```
 //!
-//! Whole indexes, whole filters and top levels are with the open table, or in the cache with `cache_index_and_filter_blocks`.
-//! Partitions are in the cache in any case, as in RocksDB: they are what a table has so that its index and filter need not be
-//! in memory as a whole, and with the open table no limit would bound them. Only a reader without a cache keeps them itself.
+//! Whole indexes, whole filters and top levels are with the open table, or in the cache with
+//! `cache_index_and_filter_blocks`. Partitions are in the cache in any case, as in RocksDB: they exist so that an index
+//! or filter need not be in memory as a whole, and kept with the open table they would be bounded by no limit. Only a
+//! reader without a cache keeps them itself.
 //!
-//! Pinned blocks are in the block cache and charged to it; a pinned top level is with the open table. A cache with a strict
-//! limit that has no room for a block does not get it: such a block is read when it is wanted.
+//! Pinned blocks are in the block cache and charged to it; a pinned top level is with the open table. A block that does
+//! not fit into a cache with a strict limit is not cached: it is read each time it is needed.
 
 use super::TableReaderParams;
 use crate::options::PinningTier;
@@ -30,13 +31,13 @@ pub(crate) enum Residence {
     Pinned,
 }
 
-/// Places of all index and filter blocks of a table.
+/// Residences of all index and filter blocks of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placement {
     pub(crate) unpartitioned: Residence,
     pub(crate) top_level: Residence,
     pub(crate) partitions: Residence,
-    /// Partitions are read as the table is opened, not as they are wanted.
+    /// True if partitions are read when the table is opened, not on demand.
     pub(crate) loads_partitions: bool,
 }
 

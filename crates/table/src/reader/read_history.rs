@@ -1,18 +1,19 @@
-//! How much of what scans read ahead they come to use, kept for a table and a way of reading.
+//! The share of readahead bytes that scans use, kept per table and kind of window.
 //!
-//! A scan whose bounds are known is read at once; when such scans keep stopping early, that reads in vain. So a table counts
-//! what its scans read and what of it they left, and where they leave more than a quarter, it trusts the bounds no longer:
-//! windows begin small and double, as in scans without bounds. The other way round, a scan without bounds may begin with the
-//! largest window whose loss would keep the share under a quarter. Old counts lose their weight by halves.
+//! A scan whose bounds are known reads its whole range at once; if such scans keep stopping early, part of it is read
+//! in vain. So a table counts the bytes that its scans read and left unused, and if more than a quarter is unused, it
+//! ignores the bounds: windows begin small and double, as in scans without bounds. The other way round, a scan without
+//! bounds may begin with the largest window whose loss would keep the share under a quarter. Old counts lose their
+//! weight by halves.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts are halved when they reach this, so that they tell of the last few megabytes.
+/// Counts are halved when they reach this number of bytes, so that they reflect the last few megabytes.
 const MEMORY_BYTES: u64 = 8 << 20;
-/// Fewer bytes than this tell nothing.
+/// Fewer bytes than this decide nothing.
 const MIN_BYTES: u64 = 256 << 10;
 
-/// What one way of reading read and left unread. Threads race on it: it is an estimate.
+/// Bytes that windows of one kind read, and bytes of them left unused. Updates race, so both are estimates.
 #[derive(Debug, Default)]
 pub(crate) struct ReadHistory {
     read: AtomicU64,
@@ -36,7 +37,8 @@ impl ReadHistory {
         read >= MIN_BYTES && self.unused.load(Relaxed) * 4 > read
     }
 
-    /// The largest power of two that could be read in vain with the share still under a quarter; 0 when there is none.
+    /// The largest power of two of bytes that could be read in vain with the unused share still under a quarter; 0 if
+    /// there is none.
     pub(crate) fn affordable_bytes(&self) -> u64 {
         let (read, unused) = (self.read.load(Relaxed), self.unused.load(Relaxed));
         // (unused + bytes) / (read + bytes) <= 1 / 4
@@ -48,9 +50,9 @@ impl ReadHistory {
 /// The histories of a table.
 #[derive(Debug, Default)]
 pub(crate) struct ReadHistories {
-    /// Of windows whose end was known.
+    /// History of windows whose end was known.
     pub(crate) exact: ReadHistory,
-    /// Of windows that grew as the scan went.
+    /// History of windows that grew as the scan went.
     pub(crate) growing: ReadHistory,
 }
 

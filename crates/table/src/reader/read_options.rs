@@ -1,4 +1,4 @@
-//! What a read may do and what it should leave behind.
+//! Options of a read: what it may read, and what it caches.
 
 use crate::blocks::BlockRole;
 use ferrock_base::{Error, ErrorKind, Result};
@@ -18,20 +18,20 @@ pub enum ReadTier {
     BlockCacheOnly,
 }
 
-/// What a scan with a limit hint spares.
+/// What a scan with a limit hint minimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LimitReads {
-    /// Requests: the first one brings as many blocks as the rows take on average, and one more.
+    /// Requests: the first one reads as many blocks as the rows take on average, and one more.
     #[default]
     FewestRequests,
-    /// Bytes: no request brings a block that the rows may not need.
+    /// Bytes: no request reads a block that the rows may not need.
     FewestBytes,
 }
 
 /// Options of one read of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableReadOptions {
-    /// Check block checksums of what is read from the file. Cached blocks were checked when they came in.
+    /// Check block checksums of what is read from the file. Cached blocks were checked when they were inserted.
     pub verify_checksums: bool,
     /// Put blocks that are read into the cache.
     pub fill_cache: bool,
@@ -45,31 +45,31 @@ pub struct TableReadOptions {
     pub readahead_bytes: usize,
     /// Bytes between two pieces of a file that are read over rather than in another request.
     pub io_gap_bytes: usize,
-    /// When the read is pointless, in microseconds since 1970 by the file system's clock; 0 is never. A block that would
-    /// have to be read from the file then makes the read `TimedOut`.
+    /// Deadline in microseconds since 1970 by the file system's clock; 0 is none. After it, a block that would have to
+    /// be read from the file makes the read `TimedOut`.
     pub deadline_us: u64,
     /// How long one read of the file may take before the read is `TimedOut`; zero is for ever.
     pub io_timeout: Duration,
     /// Scans start the next read of the file before they need it.
     pub async_io: bool,
-    /// What a scan reads ahead carries over to the next file of its level.
+    /// A scan's readahead carries over to the next file of its level.
     pub adaptive_readahead: bool,
     /// Scans read ahead no further than their bounds.
     pub auto_readahead_size: bool,
-    /// Reads are left to somebody else: what is not in memory makes a scan pause with `TryAgain`. See
+    /// Reads are left to the scan's driver: a block that is not in memory makes a scan pause with `TryAgain`. See
     /// [`TableIter::pending_read`](super::TableIter::pending_read).
     pub pauses: bool,
 }
 
 impl TableReadOptions {
-    /// How the file layer is asked for bytes of this read.
+    /// The context of this read for the file layer.
     #[must_use]
     pub fn read_context(&self, class: ReadClass) -> ReadContext {
         let Self { deadline_us, io_timeout, .. } = *self;
         ReadContext { deadline_us, io_timeout, is_final: true, ..ReadContext::for_class(class) }
     }
 
-    /// True when what is not in memory is not to be read from the file.
+    /// True when blocks that are not in memory are not to be read from the file.
     #[inline]
     pub(crate) fn reads_memory_only(&self) -> bool {
         self.pauses || self.read_tier == ReadTier::BlockCacheOnly
@@ -84,7 +84,7 @@ impl TableReadOptions {
         if self.pauses {
             return Err(Error::new(
                 ErrorKind::TryAgain,
-                "the block is not in memory and is to be read by somebody else",
+                "the block is not in memory and is to be read by the scan's driver",
             ));
         }
         Ok(())

@@ -21,7 +21,7 @@ impl Readahead {
         Self { window_bytes: bytes, start: 0, buffer: Vec::new() }
     }
 
-    /// The bytes at `offset`, from the window or a new one. `None`: read just what is wanted.
+    /// The bytes at `offset`, from the window or a new one. `None`: the caller reads just the block.
     pub(crate) fn read(
         &mut self,
         file: &dyn RandomAccessFile,
@@ -36,7 +36,7 @@ impl Readahead {
         if self.window_bytes == 0 {
             return Ok(None);
         }
-        // The file bounds the window: never more memory than there are bytes.
+        // The window never exceeds the file.
         let available = blocks_end.saturating_sub(offset);
         let wanted = (length.saturating_add(self.window_bytes) as u64).min(available).max(length as u64);
         let wanted = usize::try_from(wanted).unwrap_or(length);

@@ -5,9 +5,9 @@
 //!        S_i            B_i           last row of block i-1 < B_i <= first row of block i,  last row of block i <= S_i
 //! ```
 //!
-//! A side block is read with its index partition or not at all, so it never costs a request of its own. What a table tells
-//! where it has one, [`PositionOf::rows`] answers for the entry that the position is on: no read, no lookup in the cache.
-//! `None` means that nothing is known: the table has no row bounds, or its partition came without them.
+//! A side block is read with its index partition or not at all, so it never costs a request of its own.
+//! [`PositionOf::rows`] returns the row bounds of the entry that the position is on, without a read or a cache lookup.
+//! `None` means that nothing is known: the table has no row bounds, or the partition was loaded without them.
 //!
 //! The format is `ferrock_format::block::RowBounds`'; the page is docs/format/row-bounds.md.
 
@@ -33,8 +33,8 @@ pub(crate) struct SideBlocks {
 }
 
 impl SideBlocks {
-    /// Pairs the partitions with the handles of a decoded directory. A side block that lies elsewhere is left out: reading it
-    /// would cost a request.
+    /// Pairs the partitions with the handles of a decoded directory. A side block that is not directly behind its
+    /// partition is left out: reading it would cost a request.
     fn new(partitions: &[BlockHandle], sides: &[BlockHandle], blocks_end: u64) -> Result<Self> {
         if partitions.len() != sides.len() {
             let (sides, partitions) = (sides.len(), partitions.len());
@@ -51,7 +51,7 @@ impl SideBlocks {
         }
         by_partition.sort_unstable();
         by_partition.dedup_by_key(|pair| pair.0);
-        // Side blocks share no bytes with partitions: else a small file could make a reader hold its size many times.
+        // Side blocks must not overlap partitions: otherwise a small file could make a reader hold its size many times.
         let mut begins: Vec<u64> = partitions.iter().map(|partition| partition.offset).collect();
         begins.sort_unstable();
         for (partition, side) in partitions.iter().zip(sides) {
@@ -90,9 +90,8 @@ pub(crate) fn open(loader: &BlockLoader, directory: BlockHandle, partitions: &[B
 }
 
 impl BlockLoader {
-    /// Bytes from the offset of an index block to the end of what belongs to it: the side block, where it has one, and all
-    /// trailers. Who reads index blocks by himself reads this much, and decodes it with
-    /// [`decode_index_extent`](Self::decode_index_extent).
+    /// Length in bytes of an index block with its trailer and, if it has one, its side block. A caller that reads index
+    /// blocks itself reads this much, and decodes it with [`decode_index_extent`](Self::decode_index_extent).
     pub(crate) fn index_extent(&self, handle: BlockHandle) -> Result<usize> {
         let length = handle.checked_len_with_trailer(self.blocks_end)?;
         match self.side_blocks.behind(handle) {
@@ -147,19 +146,19 @@ impl BlockRows<'_> {
         self.comparator.compare(hi, self.bound.key()).is_le()
     }
 
-    /// True when every row of the block is behind `user_key`. For the block that a search for the key leads to this says that
-    /// the key lies in the gap before the block: it is in no block.
+    /// True when every row of the block is behind `user_key`. For the block that a search for the key leads to, this
+    /// means that the key lies in the gap before the block: it is in no block.
     pub(crate) fn begins_after(&self, user_key: &[u8]) -> bool {
         self.comparator.compare(user_key, self.bound.key()).is_lt()
     }
 
-    /// True when the user key of the separator is that of the block's last row: then the gap behind the block is known from
-    /// its separator on.
+    /// True when the user key of the separator is that of the block's last row: then the gap behind the block begins at
+    /// the separator.
     pub(crate) fn ends_with_separator(&self) -> bool {
         self.bound.is_exact()
     }
 
-    /// A user key that no row of the block is before: what a merge may order the block by before it is read.
+    /// A lower bound of the block's user keys, by which a merge may order the block before it is read.
     pub(crate) fn lower_bound(&self) -> &[u8] {
         self.bound.key()
     }
@@ -172,14 +171,14 @@ impl<G: Deref<Target = CachedBlock>> PositionOf<G> {
     }
 }
 
-/// A data block and what its table tells of its rows, for tools.
+/// A data block and its row bounds, for tools.
 #[derive(Clone, Copy, Debug)]
 pub struct RowsOfBlock<'a> {
     /// The block.
     pub handle: BlockHandle,
     /// User key of its separator: no row is behind it.
     pub separator: &'a [u8],
-    /// A user key that no row is before, and whether the separator is the last row's key; `None` without row bounds.
+    /// A lower bound of the user keys, and whether the separator is the last row's key; `None` without row bounds.
     pub bound: Option<(&'a [u8], bool)>,
 }
 
@@ -208,7 +207,7 @@ impl TableReader {
     }
 }
 
-/// Of a key as the index has it.
+/// The user key of a key as the index stores it.
 pub(super) fn truncate_to_user_key(key: &mut Vec<u8>, is_user_key: bool) {
     if !is_user_key {
         key.truncate(key.len().saturating_sub(TRAILER_SIZE));
@@ -218,10 +217,10 @@ pub(super) fn truncate_to_user_key(key: &mut Vec<u8>, is_user_key: bool) {
 impl PartitionBoundary {
     /// True when no row of the user key's partition is in the block that a search for the key led to, nor behind it.
     ///
-    /// Take a promise of two blocks. The separator before the block has the partition's prefix, so the block before ends with a
-    /// row of it: separators between different prefixes are last keys. Had it a row in this block, too, it would span two
-    /// blocks, so it would end on a cut, and the separator of this block would have its prefix. For a promise of more blocks
-    /// it is the separators of so many blocks before, less one.
+    /// Take a guarantee for two blocks. The separator before the block has the partition's prefix, so the block before
+    /// ends with a row of it: separators between different prefixes are last keys. Had it a row in this block, too, it
+    /// would span two blocks, so it would end on a cut, and the separator of this block would have its prefix. For a
+    /// guarantee of `n` blocks, the separators of the `n - 1` blocks before are compared.
     pub(super) fn ended_before(
         &self,
         position: &PositionOf<impl Deref<Target = CachedBlock>>,

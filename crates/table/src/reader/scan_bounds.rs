@@ -1,4 +1,4 @@
-//! What a scan is limited to, in the form in which an index is asked for it.
+//! The limits of a scan, in the form in which an index is searched for them.
 //!
 //! ```text
 //! keys      ..  k1 k2 | k3 k4 k5 | k6 k7 k8 | k9 ..        blocks, with the separators S1, S2, S3 between them
@@ -6,11 +6,11 @@
 //! blocks              ^^^^^^^^^^ ^^^^^^^^^^
 //! ```
 //!
-//! The last block is the first one whose separator `S` satisfies `upper <= succ(S)`, where `succ(S)` is `S` and a zero byte:
-//! what follows in the file is larger than `S`, so at least `succ(S)`. That is what finds the range of one key,
-//! `[key, key 00)`, in one block when the key is the last of its block. It is the search for the upper bound without its last
-//! byte, when that is zero. It does not hold where separators carry sequence numbers (older versions of the separator's key
-//! may follow), nor under another order than that of bytes.
+//! The last block is the first one whose separator `S` satisfies `upper <= succ(S)`, where `succ(S)` is `S` and a zero
+//! byte: the keys behind `S` in the file are larger than `S`, so at least `succ(S)`. Thereby the range of one key,
+//! `[key, key 00)`, needs one block even if the key is the last of its block. The search is for the upper bound without
+//! its last byte, if that is zero. It does not hold where separators carry sequence numbers (older versions of the
+//! separator's key may follow), nor under another order than that of bytes.
 
 use super::read_options::LimitReads;
 use ferrock_base::Comparator;
@@ -18,10 +18,11 @@ use ferrock_base::internal_key::{append_internal_key, user_key};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
 
-/// What a scan wants of a table: the keys from `lower` on and before `upper`, and how many rows it may stop after.
+/// The range of a scan, from `lower` inclusive to `upper` exclusive, and the number of rows after which it may stop.
 ///
-/// Bounds shape what is read, and end an iteration early: a [`TableIter`](super::TableIter) may become invalid, without an
-/// error, once all keys ahead of it are outside; it may still show keys that are outside, and that lie in a block with others.
+/// Bounds shape what is read, and end an iteration early: a [`TableIter`](super::TableIter) may become invalid, without
+/// an error, once all keys ahead of it are outside; it may still show keys outside that lie in a block with keys
+/// inside.
 ///
 /// ```
 /// use ferrock_table::ScanBounds;
@@ -48,14 +49,14 @@ impl ScanBounds {
         }
     }
 
-    /// The same, of which the reader expects to take only `rows`; 0: no expectation.
+    /// The same bounds for a reader that expects to take only `rows`; 0: no expectation.
     #[must_use]
     pub fn with_limit_hint(mut self, rows: u64) -> Self {
         self.limit_hint = rows;
         self
     }
 
-    /// The same, with what a limit hint spares.
+    /// The same bounds, with what a limit hint minimises.
     #[must_use]
     pub fn with_limit_reads(mut self, limit_reads: LimitReads) -> Self {
         self.limit_reads = limit_reads;
@@ -67,17 +68,17 @@ impl ScanBounds {
         self.limit_hint > 0 && self.limit_reads == LimitReads::FewestBytes
     }
 
-    /// The same, of a scan that keeps to the keys of a prefix: it ends where these do, if the prefix is a piece of the key and
-    /// keys are ordered by their bytes, and filters are asked for it.
+    /// The same bounds for a scan of one prefix: the scan ends with the keys of the prefix, if the prefix is a piece of
+    /// the key and keys are ordered by their bytes, and filters are queried for it.
     #[must_use]
     pub fn within_prefix(&self, extractor: &PrefixExtractor, order: &Comparator, prefix: &[u8]) -> Self {
-        // A piece of a key that is a prefix is its own prefix.
+        // A prefix that is a piece of the key is its own prefix.
         let narrowed = bounds_of_prefix(extractor, order, prefix);
         let narrowed = narrowed.map_or_else(|| self.clone(), |(lower, upper)| self.narrowed(order, lower, upper));
         Self { prefix: Some(prefix.to_vec()), ..narrowed }
     }
 
-    /// The prefix that the scan keeps to.
+    /// The prefix that the scan is limited to.
     #[must_use]
     pub fn prefix(&self) -> Option<&[u8]> {
         self.prefix.as_deref()
@@ -153,19 +154,19 @@ impl BoundKey {
         user_key(&self.target)
     }
 
-    /// Where the search for the first entry at or after the bound begins.
+    /// The target of the search for the first entry at or after the bound.
     pub(super) fn target(&self) -> &[u8] {
         &self.target
     }
 
-    /// Where the search for the last block before the bound begins. `separators_are_exact`: see the module.
+    /// The target of the search for the last block before the bound. `separators_are_exact`: see the module.
     pub(super) fn end_target(&self, separators_are_exact: bool) -> &[u8] {
         self.predecessor.as_deref().filter(|_| separators_are_exact).unwrap_or(&self.target)
     }
 }
 
-/// The bounds of the keys that share the prefix of `key`; `None` where the prefix is not a piece of the key, or the order not
-/// that of bytes. The upper one is missing when nothing can follow.
+/// The bounds of the keys that share the prefix of `key`; `None` where the prefix is not a piece of the key, or the
+/// order not that of bytes. The upper one is missing when nothing can follow.
 pub(super) fn bounds_of_prefix(
     extractor: &PrefixExtractor,
     comparator: &Comparator,

@@ -1,4 +1,4 @@
-//! What a scan knows of the rows ahead of it before it reads them, for who merges several scans.
+//! What a scan knows about the rows ahead of it before it reads them; used by merges of several scans.
 //!
 //! ```text
 //! scan     ......|== block ==|======|......      forward, placed before a block or in it
@@ -6,8 +6,9 @@
 //!                ^ bound            ^ reach      no row ahead is before `bound`; what is read next goes up to `reach`
 //! ```
 //!
-//! Backward `bound` is the separator of the block, which no row of it is behind, and `reach` the one before what is read. Both come
-//! from the partition of the index that the scan stands in: nothing is read for them.
+//! In a backward scan `bound` is the separator of the block, at or behind its last row, and `reach` the separator
+//! before the blocks that are read. Both come from the index partition that the scan stands in: nothing is read for
+//! them.
 
 use super::iter::TableIter;
 use super::row_bounds::truncate_to_user_key;
@@ -17,22 +18,22 @@ use ferrock_base::Result;
 use ferrock_format::block::IndexBlock;
 use std::ops::Range;
 
-/// What is known of the rows ahead of a scan. Keys are user keys.
+/// Bounds of the rows ahead of a scan. Keys are user keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanEstimate {
     /// No row ahead comes before this key, in the direction of the scan. `None`: not known.
     pub bound: Option<Vec<u8>>,
-    /// What is read next, or the rows that a limit hint asks for, are rows up to this key. `None`: not known.
+    /// The next read, or the rows of the limit hint, extend up to this key. `None`: not known.
     pub reach: Option<Vec<u8>>,
-    /// The read is all that the scan's bounds leave of the table, or of it as much as one request may be.
+    /// The next read covers all of the table within the scan's bounds, or as much of it as one request may hold.
     pub is_whole_range: bool,
 }
 
 impl TableIter {
-    /// What is known after the iterator was placed, or planned a read instead (`planned`).
+    /// The estimate after the iterator was placed, or planned a read instead (`planned`).
     #[must_use]
     pub fn estimate(&self, planned: Option<&PlannedRead>) -> ScanEstimate {
-        // Damage shows when the block is needed.
+        // An error is reported when the block is needed.
         self.find_estimate(planned).unwrap_or_default()
     }
 
@@ -76,8 +77,9 @@ impl TableIter {
         Ok(ScanEstimate { bound, reach, is_whole_range })
     }
 
-    /// The key up to which rows are in the blocks from the current one to the one that `is_last` accepts, by how many there are
-    /// before it and by its place; `None` where they are not all in one partition of the index.
+    /// An upper bound of the keys in the blocks from the current one to the one that `is_last` accepts. `is_last` gets
+    /// the number of blocks before and the block's range in the file. `None` if the blocks are not all in one index
+    /// partition.
     fn reach_by(&self, is_last: impl Fn(u64, &Range<u64>) -> bool) -> Result<Option<Vec<u8>>> {
         let Some((leaf, cursor)) = self.index.leaf() else { return Ok(None) };
         let leaf: &IndexBlock = leaf.index()?;

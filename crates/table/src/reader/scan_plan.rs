@@ -1,12 +1,12 @@
-//! What a scan reads next: from the extent, the window, a limit hint, and what the cache has already.
+//! Decides what a scan reads next, from the extent, the window, a limit hint, and the content of the cache.
 //!
 //! ```text
 //! not placed --plan_seek--> planned read --supply--> plan_seek again ... --> placed
 //!      \\______________________________ seek ______________________________/
 //! ```
 //!
-//! Several scans that belong together are placed in rounds: each plans what it would read, the reads of all are made as one
-//! batch, and each goes on with its bytes. A first round brings index partitions, a second one data.
+//! Several scans that belong together are placed in rounds: each plans what it would read, the reads of all are made as
+//! one batch, and each goes on with its bytes. A first round brings index partitions, a second one data.
 
 use super::block_loader::short_read;
 use super::extent::Extent;
@@ -36,7 +36,7 @@ pub struct PlannedRead {
 enum Purpose {
     Index(PartitionRun),
     Data(Direction),
-    /// Another block, which goes where the table has such blocks.
+    /// Another block, which is kept where the table keeps blocks of its role.
     Block(NeededBlock),
 }
 
@@ -90,8 +90,8 @@ impl PlannedRead {
 }
 
 impl TableIter {
-    /// As `seek`, but makes no read: `None` when the iterator is where `seek` would have brought it (or failed as `seek` would
-    /// have), else what it has to read first.
+    /// As `seek`, but makes no read: `None` if the iterator is placed as by `seek` (or failed as `seek` would have),
+    /// else the read that it needs first.
     pub fn plan_seek(&mut self, target: &[u8]) -> Option<PlannedRead> {
         self.plan(|iter| iter.seek(target))
     }
@@ -135,14 +135,14 @@ impl TableIter {
         &self.reader.loader.file
     }
 
-    /// Takes what a planned read brought. After an error the iterator makes the read itself, and fails if that fails; but not
-    /// when time ran out.
+    /// Takes the result of a planned read. After an error the iterator makes the read itself, and fails if that fails;
+    /// but not after a timeout.
     pub fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         self.note_supplied(read);
         let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) => {
-                // A read ahead that was late is made anew.
+                // A readahead that timed out is made anew.
                 let is_final = error.kind() == ErrorKind::TimedOut && !self.pausing.is_ahead();
                 self.out_of_time = Some(error).filter(|_| is_final);
                 return;
@@ -155,7 +155,7 @@ impl TableIter {
             }
             Purpose::Data(direction) if !bytes.is_empty() => self.window.add(bytes, *direction),
             Purpose::Data(_) => {}
-            // One that is damaged, or that the cache has no room for, is read again by who needs it.
+            // A block that is damaged, or does not fit into the cache, is read again when it is needed.
             Purpose::Block(needed) => {
                 let _ = self.reader.finish_read(&self.options, *needed, Ok(bytes.bytes()));
             }
@@ -232,7 +232,7 @@ impl TableIter {
         let filled = self.window.fill(&**file, &wanted, direction, &context);
         let has_time = filled.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::TimedOut);
         if filled.is_err() && has_time && wanted != *block {
-            // The damage may lie where the scan does not come to.
+            // The failure may lie in a part of the window that the scan does not need.
             self.window.fill(&**file, block, direction, &context)?;
         } else {
             filled?;
@@ -256,7 +256,8 @@ impl TableIter {
         let extent = self.extent()?;
         let limit_end = self.limit_end();
         let histories = &self.reader.histories;
-        // Behind the hint windows grow from a block on: who goes on by a step or two does not want all of the range.
+        // Behind the hint windows grow from one block on: a scan that continues by a step or two does not need the
+        // whole range.
         let is_exact = extent.is_exact && !histories.exact.is_wasteful() && (!self.is_past_hint || limit_end.is_some());
         let extent = Extent { is_exact, ..extent };
         if self.options.adaptive_readahead {
@@ -286,7 +287,7 @@ impl TableIter {
         Ok(())
     }
 
-    /// Tells the table what became of the last window, which the scan leaves.
+    /// Records how much of the last window was used, when the scan leaves it.
     pub(super) fn note_spent(&mut self) {
         let spent = self.window.spend(self.direction);
         if spent.read == 0 {
@@ -318,17 +319,17 @@ impl TableIter {
         Some(rows.div_ceil(rows_per_block) + 1)
     }
 
-    /// Where the blocks end, in the direction of the scan, that the limit hint asks for: those of the other rows, in whole
-    /// blocks, and the one that the iterator is placed in. What lies in the next index partition is asked for when the scan
-    /// comes there. Behind it the first read is of one block: where a row backwards is the first one of its block, it takes the
-    /// block before to know that the row has no newer version.
+    /// Where the blocks end, in the direction of the scan, that the limit hint asks for: those of the other rows, in
+    /// whole blocks, and the one that the iterator is placed in. Blocks of the next index partition are read when the
+    /// scan arrives there. Behind it the first read is of one block: where a row backwards is the first one of its
+    /// block, it takes the block before to know that the row has no newer version.
     fn limit_end(&mut self) -> Option<u64> {
         let hinted = self.limit_hint_blocks()?;
         let is_exact = self.bounds.has_exact_limit();
         let blocks = if is_exact {
             std::mem::replace(&mut self.guaranteed_blocks, 1)
         } else {
-            // Those that were found in the cache on the way here have their share of the rows.
+            // Blocks found in the cache since the placement count toward the rows.
             self.hinted_blocks.unwrap_or_else(|| hinted.saturating_sub(self.found_blocks).max(1))
         };
         let left = match blocks.checked_sub(1) {
@@ -344,7 +345,8 @@ impl TableIter {
         Some(end)
     }
 
-    /// Where `left` blocks behind the current one end, as far as one request and the partition go, and how many are left then.
+    /// Where `left` blocks behind the current one end, as far as one request and the partition go, and how many are
+    /// left then.
     fn end_of_blocks(&self, mut left: u64) -> Option<(u64, u64)> {
         let (leaf, cursor) = self.index.leaf()?;
         let leaf = leaf.index().ok()?;
@@ -375,8 +377,8 @@ impl TableIter {
         Some((end, left))
     }
 
-    /// Puts what a limit hint brought beyond its rows into the cache, as the reader who goes on behind the limit is likely to be
-    /// another one.
+    /// Puts blocks that a limit hint read beyond its rows into the cache, because the scan that continues behind the
+    /// limit is likely to be another iterator.
     pub(super) fn keep_unused(&self) {
         let loader = &self.reader.loader;
         let wants = loader.cache.is_some() && self.options.fills_cache_with(BlockRole::Data);
@@ -399,7 +401,7 @@ impl TableIter {
             if loader.peek(handle).is_some() {
                 continue;
             }
-            // Nobody asked for it: damage is told to who does.
+            // The block was not requested: a corruption error is left to the read that requests it.
             let decoded = loader.decode_stored(stored, handle, BlockRole::Data, self.options.verify_checksums);
             if decoded.and_then(|block| loader.keep(handle, block, &self.options)).is_err() {
                 return;
@@ -407,7 +409,7 @@ impl TableIter {
         }
     }
 
-    /// Leaves out of a range what the cache has: at its far end, and from the first long run on.
+    /// Removes cached blocks from a range: at its far end, and from the first long run of them on.
     fn without_cached(&self, block: &Range<u64>, range: Range<u64>) -> Result<Range<u64>> {
         let loader = &self.reader.loader;
         if range == *block || loader.cache.is_none() {
@@ -426,7 +428,7 @@ impl TableIter {
                 at.next(leaf);
             }
             if !at.valid() {
-                // What lies beyond the partition is not known.
+                // The blocks behind the partition are not known.
                 return Ok(range);
             }
             let handle = at.entry(leaf).handle;

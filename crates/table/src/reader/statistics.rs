@@ -148,7 +148,7 @@ pub struct HashIndexStatistics {
     pub blocks_with_too_many_restarts: u64,
     /// Blocks without one that are larger than a block with one may be.
     pub blocks_too_large: u64,
-    /// Other blocks without one: the writer was not asked for it, or had given it up for the table.
+    /// Other blocks without one: the writer did not build it, or had given it up for the table.
     pub other_blocks_without: u64,
     /// Bytes of the indexes.
     pub bytes: u64,
@@ -160,7 +160,7 @@ pub struct HashIndexStatistics {
     pub collided_buckets: u64,
     /// User keys in the blocks that have an index.
     pub keys: u64,
-    /// Those whose lookup falls back to bisection, because their bucket is one of the collided.
+    /// User keys whose lookup falls back to bisection, because their bucket has a collision.
     pub keys_falling_back: u64,
 }
 

@@ -18,13 +18,13 @@ use std::ops::Range;
 
 /// Requests that follow one another meet at multiples of this, whatever the device's unit is.
 const JOINT_BYTES: u64 = 4096;
-/// When they are at least so long.
+/// Shorter requests are not aligned so.
 const MIN_JOINED_BYTES: u64 = 128 << 10;
 
-/// Who asks for larger first windows than the default wants them though the scan has not used as much.
+/// Bytes of `initial_bytes` beyond this may be read even if the scan has not used as many.
 const DEFAULT_INITIAL_BYTES: u64 = 8 << 10;
 
-/// Which way a scan goes.
+/// The direction of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Forward,
@@ -40,15 +40,16 @@ pub(crate) struct WindowPolicy {
     pub(crate) initial_bytes: u64,
     /// Largest automatic window, and longest request of a scan whose end is known; 0: blocks are read one by one.
     pub(crate) max_bytes: u64,
-    /// The how manieth sequential read is the first automatic window; 0: the first, of `initial_bytes` at once.
+    /// Number of the sequential read that is the first automatic window; 0: the first read, of `initial_bytes` at once.
     pub(crate) threshold: u64,
-    /// A scan whose end is known is read at once.
+    /// A scan whose end is known reads its range at once.
     pub(crate) is_sized_by_bounds: bool,
-    /// The next window is read while the scan is in this one, from the second one on, when windows are at least this large.
+    /// The next window is read while the scan is in this one, from the second one on, when windows are at least this
+    /// large.
     pub(crate) ahead_from_bytes: Option<u64>,
 }
 
-/// What one read of a window brought, and whether it was sized by bounds: for the history.
+/// Size of one window read, and whether bounds sized it, for the history.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     pub(crate) read: u64,
@@ -63,13 +64,13 @@ pub(crate) struct Window {
     /// Bytes of the next automatic window; 0 until they begin.
     automatic_bytes: u64,
     sequential_reads: u64,
-    /// Where the sequence of reads began.
+    /// Offset at which the sequence of reads began.
     begins_at: u64,
-    /// Bytes that windows may have without the scan having used as many.
+    /// Bytes that windows may read without the scan having used as many.
     trusted_bytes: u64,
     /// The same for the next scan.
     first_bytes: u64,
-    /// The next read goes on with a scan of another file.
+    /// True if the next read continues the scan of another file.
     is_continued: bool,
     /// The block that a read is made for.
     needed: Range<u64>,
@@ -77,19 +78,19 @@ pub(crate) struct Window {
     passed: Option<Range<u64>>,
     /// Adjacent pieces in the order of the file.
     pieces: Vec<ReadBuffer>,
-    /// What was asked for with the last piece, and how that was sized.
+    /// The range requested with the last piece, and how it was sized.
     last_asked: Range<u64>,
     is_last_exact: bool,
-    /// The next piece, on its way.
+    /// The next piece, in flight.
     ahead: Option<(Range<u64>, Ahead)>,
 }
 
-/// A piece on its way.
+/// A piece in flight.
 #[derive(Debug)]
 pub(crate) enum Ahead {
-    /// Of a scan that waits for it.
+    /// For a scan that blocks on it.
     Pending(PendingRead),
-    /// Of a scan that pauses for it.
+    /// For a scan that pauses for it.
     Awaited(AsyncRead),
 }
 
@@ -122,12 +123,12 @@ impl Window {
         self.is_last_exact
     }
 
-    /// Notes that the scan came to a block, wherever it came from.
+    /// Records that the scan reached a block, whether cached or read.
     pub(crate) fn pass(&mut self, block: Range<u64>) {
         self.passed = Some(block);
     }
 
-    /// The ramp of another file's scan, which this one goes on with.
+    /// Takes over the window size of another file's scan, which this scan continues.
     pub(crate) fn continue_ramp(&mut self, other: &Self) {
         self.automatic_bytes = other.automatic_bytes;
         self.sequential_reads = other.sequential_reads;
@@ -182,7 +183,7 @@ impl Window {
         let (range, ahead) = self.ahead.take()?;
         self.needed = block.clone();
         let missing = self.rest(block, direction);
-        // Whole units of a device come.
+        // The device returned whole units.
         let unit = file.direct_alignment().unwrap_or(1).max(1) as u64;
         let is_wanted = match direction {
             Direction::Forward => range.start <= missing.start && missing.start < range.end.next_multiple_of(unit),
@@ -199,12 +200,12 @@ impl Window {
                 self.take_piece(range, piece, direction);
                 self.covers(block)
             }
-            // The read that is made instead tells what is wrong.
+            // The error is dropped: the read that is made instead reports it.
             _ => false,
         }
     }
 
-    /// Takes the bytes that were asked for with `range`.
+    /// Takes the bytes of the request `range`.
     pub(crate) fn take_piece(&mut self, range: Range<u64>, piece: ReadBuffer, direction: Direction) {
         self.last_asked = range;
         self.add(piece, direction);
@@ -223,7 +224,7 @@ impl Window {
         is_large && self.sequential_reads > 0 && self.ahead.is_none()
     }
 
-    /// Begins to read what follows the last piece, where the scan is known to come there and goes on as it did.
+    /// Starts the read of the bytes behind the last piece, if the scan is known to reach them and is still sequential.
     pub(crate) fn start_ahead(
         &mut self,
         direction: Direction,
@@ -263,7 +264,7 @@ impl Window {
         }
     }
 
-    /// What of the last window was used, when the scan leaves it; its memory is kept.
+    /// The use of the last window, when the scan leaves it; its memory is kept.
     pub(crate) fn spend(&mut self, direction: Direction) -> Spent {
         let asked = std::mem::replace(&mut self.last_asked, 0..0);
         let passed = self.passed.clone().unwrap_or(0..0);
@@ -275,8 +276,8 @@ impl Window {
         Spent { read, unused: unused.min(read), is_exact: self.is_last_exact }
     }
 
-    /// What to read when `block` is needed and not in memory. `extent` is where the scan ends; `limit_end` is where it is
-    /// expected to stop (`None`: nothing is known).
+    /// The range to read when `block` is needed and not in memory. `extent` is the scan's end; `limit_end` is where it
+    /// is expected to stop (`None`: not known).
     pub(crate) fn plan(
         &mut self,
         block: &Range<u64>,
@@ -302,20 +303,20 @@ impl Window {
             Direction::Forward => block.start..block.end.saturating_add(bytes),
             Direction::Backward => block.start.saturating_sub(bytes)..block.end,
         };
-        // What does not reach over the block is no help.
+        // Bytes that do not extend beyond the block do not help.
         let end = limit_end.or((extent.is_exact && policy.is_sized_by_bounds).then_some(extent.sure));
         let wanted = if policy.fixed_bytes > 0 {
             clip(reach(policy.fixed_bytes), block, direction, extent.sure)
         } else if let Some(end) = end.filter(|_| policy.max_bytes > 0) {
             let whole = clip(reach(u64::MAX), block, direction, end);
             let request = clip(reach(policy.max_bytes.saturating_sub(block.end - block.start)), block, direction, end);
-            // Where a hint was wrong, the scan goes on with windows of that size.
+            // If a hint was too small, the scan continues with windows of that size.
             self.automatic_bytes = (whole.end - whole.start).max(policy.initial_bytes).min(policy.max_bytes);
             clip(request, block, direction, extent.sure)
         } else if policy.max_bytes > 0 && (self.automatic_bytes > 0 || self.sequential_reads + 1 >= policy.threshold) {
             let bytes = self.automatic_bytes.max(policy.initial_bytes).min(policy.max_bytes);
             self.automatic_bytes = bytes.saturating_mul(2).min(policy.max_bytes);
-            // What turns out to be in vain is no more than what was of use, unless the options or the past say otherwise.
+            // A window reads no more bytes than the scan has used, unless the options or the history allow more.
             let unearned = self.trusted_bytes + policy.initial_bytes.saturating_sub(DEFAULT_INITIAL_BYTES);
             let used = self.begins_at.abs_diff(near_end(block, direction)).saturating_add(unearned);
             let bytes = if policy.threshold == 0 { bytes } else { bytes.min(used) };
@@ -326,7 +327,7 @@ impl Window {
         if limit_end.is_some() { wanted } else { joined(wanted, block, direction, extent.sure) }
     }
 
-    /// Reads what [`plan`](Self::plan) said, less what is in memory already. Pieces that the scan has left behind are let go.
+    /// Reads what [`plan`](Self::plan) said, less the bytes in memory. Pieces that the scan has passed are dropped.
     pub(crate) fn fill(
         &mut self,
         file: &dyn RandomAccessFile,
@@ -359,7 +360,8 @@ impl Window {
         }
     }
 
-    /// Takes bytes that were read for the scan. Pieces that are not next to them, or that the scan has left, are let go.
+    /// Takes bytes that were read for the scan. Pieces that are not adjacent to them, or that the scan has left, are
+    /// dropped.
     pub(crate) fn add(&mut self, piece: ReadBuffer, direction: Direction) {
         let range = piece.device_range();
         let joins = match direction {

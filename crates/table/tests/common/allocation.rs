@@ -1,5 +1,5 @@
-//! An allocator that remembers how much memory a thread held at most, so that a length that was read from a damaged file
-//! and trusted shows.
+//! An allocator that remembers how much memory a thread held at most, so that a length that was read from a damaged
+//! file and trusted shows.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -19,7 +19,7 @@ const KINDS: [CompressionType; 6] = [
     CompressionType::Zstd,
 ];
 
-/// Another block than the one that was given, rightly compressed: no decoder can object.
+/// A compressor that returns a different block, correctly compressed: no decoder can detect it.
 fn another_block(kind: CompressionType) -> fn(&mut Vec<u8>) {
     fn store(kind: CompressionType, out: &mut Vec<u8>) {
         let mut compressor =
@@ -90,7 +90,8 @@ fn verify_compression_catches_a_wrong_compressor() {
         for (what, spoil) in [("another block", another_block(kind)), ("half a block", cut as fn(&mut Vec<u8>))] {
             let error = with(kind, true, spoil).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Corruption, "{kind:?}, {what}: {error}");
-            // Without the option nobody notices: what the test above counts is what makes the difference.
+            // Without the option the wrong block is written: only the verification that the test above counts detects
+            // it.
             assert_eq!(with(kind, false, spoil).unwrap(), 0, "{kind:?}, {what}");
         }
     }

@@ -9,9 +9,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// A block on its way to a lookup. Any executor can poll it; dropping it gives the read up, without waiting.
+/// The future of a block that a lookup needs. Any executor can poll it; dropping it abandons the read without waiting.
 #[derive(Debug)]
-#[must_use = "a block that nobody polls for was read in vain"]
+#[must_use = "a block that is not polled for is read in vain"]
 pub struct BlockRead {
     table: Arc<TableReader>,
     options: TableReadOptions,
@@ -34,7 +34,7 @@ impl TableReader {
 }
 
 impl BlockRead {
-    /// What tells reads of different blocks apart.
+    /// Equal for two reads only if they are of the same block.
     #[must_use]
     pub fn identity(&self) -> (usize, u64) {
         (Arc::as_ptr(&self.table).addr(), self.needed.handle.offset)
@@ -62,8 +62,8 @@ impl Future for BlockRead {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let read = ready!(Pin::new(&mut self.read).poll(context));
         let offset = self.needed.handle.offset;
-        // One look into the cache costs less than checking, copying and decoding a block, and evicting another for it; but
-        // of a read that nobody shared, nobody made a block.
+        // One cache lookup costs less than checking, copying and decoding a block, and evicting another for it. Only if
+        // the read was shared can another lookup have decoded the block.
         if read.as_ref().is_ok_and(ReadBuffer::is_shared)
             && let Some(block) = self.table.made_meanwhile(self.needed)
         {

@@ -1,4 +1,4 @@
-//! From the bytes of a block to the block where lookups find it.
+//! Turns the bytes of a block into a decoded block, and puts it where lookups find it.
 
 use super::NeededBlock;
 use crate::blocks::{BlockRef, BlockRole};
@@ -36,7 +36,7 @@ impl TableReader {
         }
     }
 
-    /// Where the table keeps the block itself.
+    /// The slot in which the table itself keeps the block.
     pub(in crate::reader) fn kept_slot(&self, needed: NeededBlock) -> Option<&OnceLock<BlockRef>> {
         let kept = match needed.role {
             BlockRole::Index => self.index.partitions.as_ref(),
@@ -46,8 +46,8 @@ impl TableReader {
         kept.and_then(|partitions| partitions.slot(needed.handle))
     }
 
-    /// The block, if somebody made it of the same read meanwhile. The cache counts nothing: the miss of this lookup was
-    /// counted when it began to read, and it did read.
+    /// The block, if another lookup decoded it from the same read meanwhile. No cache access is counted: the miss of
+    /// this lookup was counted when it began to read.
     pub(super) fn made_meanwhile(&self, needed: NeededBlock) -> Option<BlockRef> {
         let block = match self.kept_slot(needed) {
             Some(slot) => slot.get().cloned(),

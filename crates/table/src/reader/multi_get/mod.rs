@@ -1,4 +1,4 @@
-//! Lookups of many keys, in rounds: whatever the keys wait for is read together, whichever tables it lies in.
+//! Lookups of many keys, in rounds: the blocks that all keys wait for are read together, in any number of tables.
 //!
 //! ```text
 //!     plan.rs, next_blocks.rs                 reads.rs                         finish.rs
@@ -9,9 +9,10 @@
 //!     +-----------------------------------------------------------------------------+
 //! ```
 //!
-//! A [`TableLookup`] is one key's way through one table. It goes on until it has its answer or needs a block that is not
-//! in memory; its owner collects what all lookups need, reads it at once and lets them go on. A block that was read for a
-//! lookup stays with it until it has no more use for it, so no lookup needs the same block twice, whatever the cache does.
+//! A [`TableLookup`] is the state of one key's lookup in one table. It advances until it has its answer or needs a
+//! block that is not in memory; its owner collects the blocks that all lookups need, reads them at once and advances
+//! the lookups again. A block that was read for a lookup stays with it as long as it is needed, so no lookup needs the
+//! same block twice, whatever the cache evicts.
 
 mod block_read;
 mod finish;
@@ -33,7 +34,7 @@ impl TableReader {
     /// Looks up many keys, in any order, in this table alone. `visit` gets the index of the key with each entry, as in
     /// [`get`](Self::get). The answer has one result for every key.
     ///
-    /// Who has many tables drives [`TableLookup`]s itself, so that one batch of reads serves all of them.
+    /// A caller with several tables drives [`TableLookup`]s itself, so that one batch of reads serves all of them.
     pub fn multi_get(
         self: &Arc<Self>,
         options: &TableReadOptions,

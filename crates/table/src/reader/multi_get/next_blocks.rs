@@ -1,4 +1,4 @@
-//! Lookups that go on behind their first data block, because the versions of their user key span blocks.
+//! Lookups that continue behind their first data block, because the versions of their user key span blocks.
 //!
 //! ```text
 //! block 7           block 8              block 9
@@ -16,12 +16,12 @@ use crate::reader::{TableReadOptions, TableReader};
 use ferrock_base::{LookupKey, ParsedInternalKey, Result};
 use ferrock_format::handle::BlockHandle;
 
-/// How far a lookup has come behind its first data block.
+/// Progress of a lookup behind its first data block.
 #[derive(Debug)]
 pub(super) struct NextBlocks {
-    /// Of the last data block that was begun.
+    /// Index position of the last data block that was begun.
     position: Option<OwnedPosition>,
-    /// The data block to search, once it is there.
+    /// The data block to search, once it is in memory.
     handle: Option<BlockHandle>,
     was_found: bool,
 }
@@ -74,7 +74,7 @@ impl TableReader {
         Ok(None)
     }
 
-    /// The data block behind the last one, unless it is known to have nothing of the key.
+    /// The data block behind the last one, unless the index excludes the key from it.
     fn next_block(
         &self,
         options: &TableReadOptions,
@@ -95,7 +95,7 @@ impl TableReader {
         if let Some(needed) = context.next_resident(position, loaded).map_err(in_file)? {
             return Ok(IndexSeekResult::Missing(needed));
         }
-        // The position has the blocks that it needs.
+        // The position holds the blocks that it needs.
         loaded.clear();
         if !position.valid() || self.is_in_gap(position, target)? {
             return Ok(IndexSeekResult::Absent);

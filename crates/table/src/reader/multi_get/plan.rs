@@ -1,4 +1,4 @@
-//! How far a lookup comes with what is in memory.
+//! Advances a lookup as far as blocks in memory allow.
 
 use super::LoadedBlock;
 use super::next_blocks::NextBlocks;
@@ -21,7 +21,7 @@ pub struct NeededBlock {
 
 #[derive(Debug, Default)]
 enum Stage {
-    /// The filter was not asked yet.
+    /// The filter was not queried yet.
     #[default]
     Filter,
     /// The filter let the key pass.
@@ -42,12 +42,12 @@ impl LoadedBlocks {
         self.0.iter().find(|block| block.0 == handle.offset).map(|block| &block.1)
     }
 
-    /// Lets go of all.
+    /// Drops all blocks.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// As [`resident`](Self::resident), for a caller that may do without the block: a miss is not counted.
+    /// As [`resident`](Self::resident), for a caller that works without the block: a miss is not counted.
     pub(crate) fn present(&self, loader: &BlockLoader, handle: BlockHandle, role: BlockRole) -> Option<BlockRef> {
         self.get(handle).cloned().or_else(|| {
             let cache = loader.cache.as_ref()?;
@@ -69,7 +69,7 @@ impl LoadedBlocks {
     }
 }
 
-/// The way of one key through one table.
+/// The state of one key's lookup in one table.
 #[derive(Debug, Default)]
 pub struct TableLookup {
     stage: Stage,
@@ -77,11 +77,10 @@ pub struct TableLookup {
 }
 
 impl TableLookup {
-    /// Hands over the block that the lookup waits for, or why there is none.
+    /// Hands over the block that the lookup waits for, or the error of its read.
     ///
     /// # Errors
-    /// The error of the read, where the lookup cannot do without the block. A filter that the cache has no room for is
-    /// done without.
+    /// The error of the read, if the lookup needs the block. A filter that the cache has no room for is skipped.
     pub fn supply(&mut self, block: Result<LoadedBlock>) -> Result<()> {
         match (block, &self.stage) {
             (Ok(block), _) => self.loaded.0.push((block.offset, block.block)),
@@ -93,8 +92,8 @@ impl TableLookup {
 }
 
 impl TableReader {
-    /// Brings `lookup` as far as it comes without reading: to a block that it needs, or (`None`) to its end, after
-    /// `visit` saw the entries of the key as in [`get`](Self::get).
+    /// Advances `lookup` without reading: to a block that it needs, or (`None`) to its end, after `visit` saw the
+    /// entries of the key as in [`get`](Self::get).
     #[inline]
     pub fn advance(
         &self,
@@ -139,7 +138,7 @@ impl TableReader {
                 filter.note_lookup(false);
                 Ok(FilterAnswer::Absent)
             }
-            // What may not be read cannot exclude the key.
+            // A filter that may not be read cannot exclude the key.
             FilterAnswer::Needs(_) if options.read_tier == ReadTier::BlockCacheOnly => Ok(FilterAnswer::MayMatch),
             answer => Ok(answer),
         }
@@ -174,7 +173,7 @@ impl TableReader {
         Ok(IndexSeekResult::Found(handle))
     }
 
-    /// Searches the data block that the index named, if it is there.
+    /// Searches the data block that the index named, if it is in memory.
     #[inline]
     fn search_planned(
         &self,

@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
-/// The first reads are started when there are so many: the device is then busy until there are twice as many.
+/// The first reads are started when there are so many: the device is then busy while as many again are collected.
 const FIRST_START: usize = 4;
 
 /// A block that was read for a lookup.
@@ -37,7 +37,8 @@ struct Waiter<W> {
     next: usize,
 }
 
-/// What the lookups of one round need: each block once, of any tables of one file system, with those who wait for it.
+/// The blocks that the lookups of one round need: each block once, of any tables of one file system, with its waiting
+/// lookups.
 ///
 /// Reads begin while others are still being added, so that the device works while the caller plans.
 pub struct RoundReads<'f, W> {
@@ -49,7 +50,7 @@ pub struct RoundReads<'f, W> {
     places: HashMap<(usize, u64), usize>,
     /// Made with the first read.
     stream: Option<Box<dyn ReadStream + 'f>>,
-    /// The reads that are not started yet are started when there are so many of all.
+    /// Reads that are not started yet are started when the total reaches this number.
     start_at: usize,
     /// Reads of blocks that do not lie in their file.
     refused: Vec<(usize, Error)>,
@@ -77,7 +78,7 @@ impl<'f, W> RoundReads<'f, W> {
         }
     }
 
-    /// Adds someone who waits for a block.
+    /// Adds a lookup that waits for a block.
     pub fn add(&mut self, table: &Arc<TableReader>, needed: NeededBlock, waiter: W) {
         let number = self.waiters.len();
         self.waiters.push(Waiter { waiter: Some(waiter), next: NONE });
@@ -122,7 +123,8 @@ impl<'f, W> RoundReads<'f, W> {
         self.reads.is_empty()
     }
 
-    /// Reads every block and gives it, checked, decoded and (where that is wanted) in the cache, to those who wait for it.
+    /// Reads every block and hands it, checked, decoded and (if the options say so) cached, to the lookups that wait
+    /// for it.
     pub fn run(self, on_block: &mut impl FnMut(W, Result<LoadedBlock>)) {
         let Self { options, reads, mut waiters, stream, refused, .. } = self;
         let mut hand_out = |tag: usize, block: Result<BlockRef>| {
