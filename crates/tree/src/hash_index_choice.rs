@@ -1,8 +1,8 @@
 //! Whether tables get a data-block hash index, where `data_block_index_type` is `kDataBlockAuto`.
 //!
-//! A hash index spares a point lookup most of the search within its block. It is of no use to range reads, and it makes blocks
-//! a few percent larger: where not all blocks fit the cache, a few percent of those that did no longer do, and their reads
-//! have to be paid. So it pays where
+//! A hash index spares a point lookup most of the search within its block. It is of no use to range reads, and it makes
+//! blocks a few percent larger: if not all blocks fit into the cache, a few percent of those that did no longer do, and
+//! have to be read. So it pays if
 //!
 //! ```text
 //! lookups                    at least half of all reads
@@ -10,35 +10,36 @@
 //! lookups x time saved   >=  reads x share of blocks in the cache x growth of blocks x time of a block's read
 //! ```
 //!
-//! The last line supposes that all blocks are wanted alike; where some are wanted more, the growth costs less. The time of
-//! a read is measured, since it is anything from a copy out of the page cache to a seek of a disk. The growth follows from
-//! the size of the family's entries.
+//! The last line supposes that all blocks are read equally often; if some are read more often, the growth costs less.
+//! The time of a read is measured, since it is anything from a copy out of the page cache to a seek of a disk. The
+//! growth follows from the size of the family's entries.
 //!
-//! Each family counts its reads. Before a table is written, the counts since the last decision decide anew, if they are
-//! many enough to say something; otherwise the last decision stays. As tables are rewritten by compaction, a family follows
-//! its load. Nothing is kept across a reopening: the first reads decide.
+//! Each family counts its reads. Before a table is written, the counts since the last decision decide anew, if there
+//! are enough of them; otherwise the last decision stays. As tables are rewritten by compaction, a family follows its
+//! load. Nothing is kept across a reopening: the first reads decide.
 
 use ferrock_table::{ReadCounts, ReadStats};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
-/// Table property that says what was decided and why.
+/// Table property that records the decision and its reasons.
 pub const HASH_INDEX_PROPERTY: &[u8] = b"ferrock.data.block.index";
-/// Reads from which on a share means something.
+/// Fewest reads from which a share is computed.
 const MIN_READS: u64 = 2000;
 /// Share of reads, in percent, that must be point lookups.
 const MIN_LOOKUP_PERCENT: u64 = 50;
 /// Share of lookups, in percent, from which on reading blocks outweighs searching in them,
 /// <https://rocksdb.org/blog/2018/08/23/data-block-hash-index.html>.
 const MAX_MISS_PERCENT: u64 = 40;
-/// What a lookup saves, in nanoseconds of CPU: up to 30 with a million keys (`db_bench --experiment=hash-index`), 160 with two
-/// million (`hash-index-sweep`, everything cached).
+/// What a lookup saves, in nanoseconds of CPU: up to 30 with a million keys (`db_bench --experiment=hash-index`), 160
+/// with two million (`hash-index-sweep`, everything cached).
 const SAVED_NS: f64 = 100.0;
-/// Share of lookups, in percent, up to which reads are those of blocks that nobody had asked for yet, and all others stay.
+/// Share of lookups, in percent, up to which block reads are first reads: every block, once read, is assumed to stay in
+/// memory.
 const COLD_MISS_PERCENT: f64 = 0.5;
 
-/// A decision and what it was made by.
+/// A decision and the measurements behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Decision {
     /// The next tables get one.
@@ -55,7 +56,7 @@ impl Decision {
         let is_point_load = reads.lookups * 100 >= all * MIN_LOOKUP_PERCENT;
         let is_cached = reads.block_reads * 100 < reads.lookups * MAX_MISS_PERCENT;
         let saved = reads.lookups as f64 * SAVED_NS;
-        // Batches of reads are not timed: of a family that knows nothing else nothing is known.
+        // Batches of reads are not timed: a family with batches only has no measurement.
         let is_known = reads.timed_block_reads > 0 || decision.loses_nothing();
         decision.uses_hash_index = is_point_load && is_cached && is_known && saved >= all as f64 * decision.cost_ns();
         decision
@@ -116,7 +117,7 @@ pub struct HashIndexChoice {
 #[derive(Debug, Default)]
 struct Last {
     decision: Decision,
-    /// The counts it was made at.
+    /// The counts at the decision.
     counts: ReadCounts,
 }
 
@@ -127,7 +128,8 @@ impl HashIndexChoice {
         Self { sample, last: Mutex::default() }
     }
 
-    /// The decision for the next table. `growth` is the bytes of hash index for each byte of data, for when it is wanted.
+    /// The decision for the next table. `growth` is the bytes of hash index for each byte of data, for when it is
+    /// wanted.
     pub fn decide(&self, growth: impl FnOnce() -> f64) -> Decision {
         let counts = self.sample.counts();
         let mut last = self.last.lock();
@@ -184,7 +186,7 @@ mod tests {
         // With everything in memory larger blocks cost nothing; the few reads are the first of their blocks.
         assert!(Decision::by(reads(10_000, 0, 0), 0.5).uses_hash_index);
         assert!(Decision::by(reads(10_000, 0, 50), 0.5).uses_hash_index);
-        // Reads of batches only, which nobody timed.
+        // Reads of batches only, which are not timed.
         let untimed = ReadCounts { timed_block_reads: 0, block_read_us: 0, ..reads(10_000, 0, 100) };
         assert!(!Decision::by(untimed, 0.001).uses_hash_index);
         // Slow reads.

@@ -1,9 +1,9 @@
-//! The LSM tree without a database: what is in which file, how it is read, and what compactions make of it.
+//! The LSM tree without a database: its files, reads of them, and compactions.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`version`] | `Version`, `VersionEdit`s and the MANIFEST; file index; obsolete files |
-//! | [`read`] | one key: what its sources report becomes an answer |
+//! | [`read`] | one key: combines what its sources report into an answer |
 //! | [`iterator`] | ranges: levels, merging, visibility, deletions, bounds |
 //! | [`compaction`] | what to compact, and what remains of the entries that are merged |
 //! | [`job`] | flushes and compactions, run without a database |

@@ -1,4 +1,4 @@
-//! Where the files of a database lie.
+//! The directories of a database's files.
 //!
 //! | file | directory |
 //! |---|---|
@@ -54,7 +54,7 @@ impl FilePlaces {
         self.logs.join(file_name::log(number))
     }
 
-    /// Notes where the tables of a family lie, and says it.
+    /// Registers the table directories of a family, and returns them.
     pub fn add_family(&self, id: u32, options: &ColumnFamilyOptions) -> TablePaths {
         let paths = TablePaths::new(&options.cf_paths).unwrap_or_else(|| self.db_paths.clone());
         self.families.write().insert(id, paths.clone());

@@ -5,9 +5,10 @@
 //! max_open_files = n     at most n tables of the whole database: shards of a clock cache, evicted ones are reopened
 //! ```
 //!
-//! The process may have so many files open and no more ([`OpenFileBudget`]). With -1, three quarters of the budget for
-//! tables go to tables that stay open; what is opened beyond goes through a cache of the rest. Where the process runs out
-//! of descriptors all the same (other files are open too), a table of the cache is closed for the one that is wanted.
+//! The number of files that the process may open bounds both ([`OpenFileBudget`]). With -1, three quarters of the
+//! budget for tables go to tables that stay open; tables opened beyond that go through a cache with the rest. Where the
+//! process runs out of descriptors all the same (other files are open too), a cached table is closed to open the one
+//! that is needed.
 //!
 //! A [`TableCache`] belongs to a column family, because how a table is opened depends on the family's options. What is
 //! bounded is shared by all families: [`OpenTables`].
@@ -65,8 +66,8 @@ impl Drop for KeepPermit {
     }
 }
 
-/// How many tables a database may have open where a process may have `process_limit` files open. A quarter, and at least
-/// 32, is set aside: for logs, the MANIFEST, outputs of jobs, rings, and what the program opens itself.
+/// How many tables a database may have open where a process may have `process_limit` files open. A quarter, and at
+/// least 32, is set aside: for logs, the MANIFEST, outputs of jobs, rings, and what the program opens itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFileBudget {
     /// The process's limit.
@@ -167,7 +168,7 @@ impl OpenTables {
         Some(Arc::clone(&slot.table))
     }
 
-    /// Adds a table and returns it, or the one that another thread was faster with.
+    /// Adds a table and returns it, or the one that another thread added first.
     fn insert(&self, number: FileNumber, table: Arc<TableReader>) -> Arc<TableReader> {
         let Some(shard) = self.shard(number) else { return table };
         let mut shard = shard.write();
@@ -249,7 +250,7 @@ pub struct TableCacheParams {
     pub verify_unique_id: bool,
     /// The bounded cache, shared by all families.
     pub open_tables: Arc<OpenTables>,
-    /// Where the family's reads are counted.
+    /// Counters of the family's reads.
     pub read_stats: Arc<ReadStats>,
 }
 
@@ -303,15 +304,15 @@ impl TableCache {
         self.mutable.store(Arc::new(mutable));
     }
 
-    /// Where the family's reads are counted.
+    /// Counters of the family's reads.
     #[inline]
     #[must_use]
     pub fn read_stats(&self) -> &Arc<ReadStats> {
         &self.params.read_stats
     }
 
-    /// The open table of `file`, for as long as the file's metadata is held. Point reads use this: where all tables stay
-    /// open it touches no shared count.
+    /// The open table of `file`, for as long as the file's metadata is held. Point reads use this: where all tables
+    /// stay open it touches no shared count.
     #[inline]
     pub fn get_ref<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
         match file.open_table().get() {
@@ -361,8 +362,8 @@ impl TableCache {
         Ok(TableRef::Shared(open_tables.insert(file.number, table)))
     }
 
-    /// The open table of `file`, for a job in the background. Where the block cache has no room for the charge of an open
-    /// table, it is opened uncharged and closed by the job: a full cache stops neither flushes nor compactions.
+    /// The open table of `file`, for a job in the background. Where the block cache has no room for the charge of an
+    /// open table, it is opened uncharged and closed by the job: a full cache stops neither flushes nor compactions.
     pub fn get_for_job(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
         match self.get(file) {
             Err(error) if error.kind() == ErrorKind::MemoryLimit => self.open_uncharged(file),
@@ -461,8 +462,8 @@ pub fn not_in_its_path(number: FileNumber, path_id: u32, paths: &TablePaths) -> 
     .in_file(directory.join(file_name::table(number)))
 }
 
-/// Opens `files` on up to `threads` threads, each through its family's cache; the first error in order is returned, with
-/// every file tried. A bounded cache is filled to its bound by the first files.
+/// Opens `files` on up to `threads` threads, each through its family's cache; the first error in order is returned,
+/// with every file tried. A bounded cache is filled to its bound by the first files.
 pub fn open_all(spawner: &dyn Spawner, threads: usize, files: Vec<(Arc<TableCache>, Arc<FileMetadata>)>) -> Result<()> {
     let threads = threads.clamp(1, files.len().max(1));
     let work = Arc::new(Work { files, next: AtomicUsize::new(0), first_error: Mutex::new(None) });

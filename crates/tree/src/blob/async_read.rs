@@ -10,9 +10,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// A value on its way. Dropping it gives the read up, without waiting.
+/// The future of a value that is being read. Dropping it abandons the read without waiting.
 #[derive(Debug)]
-#[must_use = "a value that nobody polls for was read in vain"]
+#[must_use = "a value that is not polled for is read in vain"]
 pub struct BlobRead {
     file: Arc<BlobFileReader>,
     user_key: Vec<u8>,

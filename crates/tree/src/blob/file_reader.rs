@@ -1,8 +1,8 @@
 //! One open blob file.
 //!
-//! A reference is a claim made elsewhere, so it is checked against the file before anything is read or allocated: its
-//! range must lie between header and footer and leave room for record header and key. Then the record must repeat
-//! what is known: sizes, key, checksums.
+//! A reference comes from another file, so it is checked against this one before anything is read or allocated: its
+//! range must lie between header and footer and leave room for record header and key. Then the record must match the
+//! reference and the key: sizes, key bytes, checksums.
 
 use ferrock_base::{Error, Result};
 use ferrock_format::blob_file::{
@@ -22,7 +22,7 @@ const HEADER: u64 = BLOB_FILE_HEADER_SIZE as u64;
 const FOOTER: u64 = BLOB_FILE_FOOTER_SIZE as u64;
 const RECORD_HEADER: u64 = BLOB_RECORD_HEADER_SIZE as u64;
 
-/// What a file must have to be opened.
+/// Whether a file must have a footer to be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FooterRule {
     /// The MANIFEST has the file: it was closed properly.
@@ -31,7 +31,7 @@ pub(crate) enum FooterRule {
     Optional,
 }
 
-/// What is read for one value.
+/// The range of the file that is read for one value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BlobExtent {
     pub(super) offset: u64,
@@ -94,7 +94,7 @@ impl BlobFileReader {
         self.value(user_key, reference, extent, Cow::Owned(bytes))
     }
 
-    /// The file, for who reads what [`extent`](Self::extent) says by himself.
+    /// The file, for a caller that reads the [`extent`](Self::extent) itself.
     pub(crate) fn file(&self) -> &Arc<dyn RandomAccessFile> {
         &self.file
     }
@@ -103,7 +103,7 @@ impl BlobFileReader {
         error.in_file(self.file.path())
     }
 
-    /// What has to be read for a value: with its record's header and key where these are checked.
+    /// The range to read for a value, including its record's header and key if these are checked.
     pub(super) fn extent(
         &self,
         user_key: &[u8],
@@ -159,7 +159,7 @@ impl BlobFileReader {
         Ok(record_offset)
     }
 
-    /// The value in what is stored behind the first `before` bytes.
+    /// The value stored behind the first `before` bytes.
     fn decode(&self, bytes: Cow<'_, [u8]>, before: usize, offset: u64) -> Result<Vec<u8>> {
         match (self.compression, bytes) {
             (CompressionType::NoCompression, Cow::Owned(mut bytes)) => {

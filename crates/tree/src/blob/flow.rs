@@ -86,8 +86,8 @@ impl BlobFlow {
         }
     }
 
-    /// What the MANIFEST should say of a file that it does not have and to which these are all the references; `None`
-    /// without any. There are never fewer records than references, or what is garbage later would exceed them.
+    /// The MANIFEST record of a file that the MANIFEST lacks and to which these are all the references; `None` without
+    /// any. It counts at least as many records as references, so that later garbage cannot exceed it.
     pub fn adopt(&self, file: &BlobFileAddition) -> Option<(BlobFileAddition, Option<BlobFileGarbage>)> {
         let kept = self.files.get(&file.number).filter(|kept| kept.records > 0)?;
         let addition = BlobFileAddition {
@@ -103,8 +103,8 @@ impl BlobFlow {
         Some((addition, (garbage.garbage_blob_count > 0).then_some(garbage)))
     }
 
-    /// What is garbage when `self` went in and `written` came out. Files that the version does not have are left out:
-    /// nothing is known of their contents.
+    /// The garbage of a job that read the references `self` and wrote `written`. Files that the version does not have
+    /// are left out, as their contents are unknown.
     pub fn garbage(&self, written: &Self, version: &Version) -> Vec<BlobFileGarbage> {
         let known = self.files.iter().filter(|(number, _)| version.blob_files().contains_key(number));
         let garbage = known.map(|(number, read)| {

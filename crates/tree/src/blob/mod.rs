@@ -14,11 +14,11 @@
 //! is written into the table. References that are only copied stay as they are.
 //!
 //! Accounting: [`BlobFlow`] counts the references that enter a compaction and those that leave it. The difference is
-//! recorded as garbage, and a file that is garbage through and through leaves the version (see `version::blob_file`).
+//! recorded as garbage, and a file whose records are all garbage leaves the version (see `version::blob_file`).
 //!
 //! A reference may name a file that the MANIFEST does not: a database that appends values to blob files while it writes
 //! leaves such files behind when it crashes. Without a footer they are read like others and never deleted; with one,
-//! recovery tells the MANIFEST of them (see `db::log_blobs`).
+//! recovery adds them to the MANIFEST (see `db::log_blobs`).
 
 mod async_read;
 mod file_reader;
@@ -33,7 +33,7 @@ pub use source::{BlobPlace, BlobSource, BlobView, OwnedBlobView, closed_file};
 use ferrock_base::Result;
 use std::fmt::Debug;
 
-/// Finds what the references of one version refer to.
+/// Resolves the references of one version.
 pub trait FetchBlob: Debug + Send + Sync {
     /// The value behind `index`, the bytes stored under `user_key` (or in one of its columns) instead of a value.
     ///
@@ -48,7 +48,7 @@ pub trait FetchBlob: Debug + Send + Sync {
 pub(crate) mod fake {
     use super::{FetchBlob, Result};
 
-    /// Makes values up: `blob of <key> at <index>`. The index `bad` cannot be fetched.
+    /// Returns made-up values: `blob of <key> at <index>`. The index `bad` cannot be fetched.
     #[derive(Debug)]
     pub(crate) struct FakeBlobs;
 

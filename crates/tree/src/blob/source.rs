@@ -1,4 +1,4 @@
-//! The open blob files of a database, and what a reader of one version sees of them.
+//! The open blob files of a database, and the view that a reader of one version has of them.
 
 use super::FetchBlob;
 use super::async_read::BlobRead;
@@ -21,8 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Files kept open when `max_open_files` sets no bound: blob files are large, so few of them hold a lot.
 const UNBOUNDED_OPEN_FILES: usize = 512;
 
-/// Opens blob files and keeps a bounded number of them open. A file in use when its turn to be closed comes is closed by
-/// its last user.
+/// Opens blob files and keeps a bounded number of them open. An evicted file that is in use is closed by its last user.
 #[derive(Debug)]
 pub struct BlobSource {
     file_system: Arc<dyn FileSystem>,
@@ -39,7 +38,7 @@ struct OpenBlobFile {
 }
 
 impl BlobSource {
-    /// The blob files of a database. At most `max_open_files` are open at once; negative: as many as is sensible.
+    /// The blob files of a database. At most `max_open_files` are open at once; negative: a fixed default.
     pub fn new(
         file_system: Arc<dyn FileSystem>,
         places: Arc<FilePlaces>,
@@ -84,7 +83,7 @@ impl BlobSource {
         Ok(reader)
     }
 
-    /// Closes a file that is to be deleted.
+    /// Removes a file that is to be deleted.
     pub fn evict(&self, number: FileNumber) {
         self.open.write().remove(&number);
     }
@@ -96,8 +95,7 @@ impl BlobSource {
     }
 }
 
-/// What the MANIFEST should say of a file, when it was closed properly. A file that cannot be read counts as one without a
-/// footer.
+/// The MANIFEST record of a file that was closed properly. A file that cannot be read counts as one without a footer.
 pub fn closed_file(file_system: &dyn FileSystem, directory: &Path, number: FileNumber) -> Option<BlobFileAddition> {
     let path = directory.join(file_name::blob(number));
     let file = file_system.open_random_access(&path, &RandomAccessOptions::default()).ok()?;
@@ -128,10 +126,10 @@ pub struct BlobView<'a> {
     pub context: ReadContext,
 }
 
-/// Where the index of a value leads to.
+/// The place of a value, as its index names it.
 #[derive(Debug)]
 pub enum BlobPlace {
-    /// The index has the value.
+    /// The index contains the value.
     Here(Vec<u8>),
     /// The value is in a blob file that may be read.
     InFile(BlobReference),
@@ -162,8 +160,8 @@ impl BlobView<'_> {
         self.source.get_if_open(reference.file_number)
     }
 
-    /// The file of a reference, which is opened unless it is. Others may refer to it, too: what an error means for this
-    /// reference is said by [`explain`](Self::explain).
+    /// The file of a reference, opened if necessary. Other references may share the result: [`explain`](Self::explain)
+    /// turns its error into that of this reference.
     pub fn file(&self, reference: &BlobReference) -> Result<Arc<BlobFileReader>> {
         let number = reference.file_number;
         let rule = if self.knows(reference) { FooterRule::Required } else { FooterRule::Optional };
@@ -174,7 +172,7 @@ impl BlobView<'_> {
         self.version.blob_files().contains_key(&reference.file_number)
     }
 
-    /// What it means for a reference that its file cannot be opened.
+    /// The error of a reference whose file cannot be opened.
     pub fn explain(&self, reference: &BlobReference, error: Error) -> Error {
         if self.knows(reference) || !error.is_not_found() {
             return error;

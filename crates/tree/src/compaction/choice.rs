@@ -1,4 +1,4 @@
-//! What a compaction is to do, as data: chosen by `picker`, run by somebody else.
+//! A chosen compaction, as data: `picker` makes it, [`CompactionJob`](crate::job::CompactionJob) runs it.
 
 use crate::version::boundary::BoundaryRange;
 use crate::version::{FileMetadata, Version};
@@ -12,7 +12,7 @@ pub enum CompactionReason {
     Level0FilesNum,
     /// A level is larger than its target.
     LevelMaxLevelSize,
-    /// A file was marked by whoever wrote it.
+    /// The writer of a file marked it.
     FilesMarkedForCompaction,
     /// A file at the bottom has sequence numbers that no snapshot needs any more.
     BottommostFiles,
@@ -20,7 +20,7 @@ pub enum CompactionReason {
     Ttl,
     /// A file was not rewritten for `periodic_compaction_seconds`.
     PeriodicCompaction,
-    /// Somebody asked.
+    /// A caller requested it.
     ManualCompaction,
 }
 
@@ -75,7 +75,7 @@ pub struct CompactionChoice {
     pub reason: CompactionReason,
     /// The version that it was chosen from. Deeper levels are looked up in it.
     pub version: Arc<Version>,
-    /// The level that it is to relieve.
+    /// The level that the compaction takes its first inputs from.
     pub start_level: usize,
     /// The level that its output joins.
     pub output_level: usize,
@@ -96,9 +96,9 @@ pub struct CompactionChoice {
     pub max_compaction_bytes: u64,
     /// Epoch number of the outputs.
     pub epoch_number: Option<u64>,
-    /// Where round-robin compaction of the start level is to go on, for the `VersionEdit`.
+    /// The key at which round-robin compaction of the start level continues, for the `VersionEdit`.
     pub next_compact_cursor: Option<Vec<u8>>,
-    /// How urgent it was.
+    /// The score of the start level.
     pub score: f64,
 }
 
@@ -133,11 +133,11 @@ struct Running {
     output_level: usize,
     range: BoundaryRange,
     files: Vec<Arc<FileMetadata>>,
-    /// Inputs that are sorted in themselves: each file of level 0, and each other level.
+    /// Number of sorted runs among the inputs: each file of level 0, and each other level.
     sorted_runs: usize,
 }
 
-/// The compactions of a column family that are running: what the next choice must stay clear of.
+/// The running compactions of a column family, with which the next choice must not conflict.
 ///
 /// Kept under the lock under which compactions are chosen.
 #[derive(Debug, Default)]
@@ -170,7 +170,7 @@ impl RunningCompactions {
         self.running.iter().map(|running| running.sorted_runs).sum()
     }
 
-    /// Takes a compaction out, whether it succeeded or not.
+    /// Removes a compaction, whether it succeeded or not.
     pub fn finish(&mut self, id: RunningId) {
         self.running.retain(|running| {
             if running.id != id {

@@ -140,7 +140,7 @@ where
 
     fn value_pin(&self) -> Option<Self::Pin> {
         match self {
-            // Pinning a memtable would bounce a shared count between readers; its values are copied.
+            // Pinning a memtable would contend on a shared count between readers; its values are copied.
             Self::MemTable(_) => None,
             Self::Table(child) => child.value_pin(),
             Self::Level(child) => child.current_file()?.value_pin(),

@@ -1,4 +1,4 @@
-//! What a user iterates over: live keys of one snapshot with their values.
+//! The iterator that users see: live keys of one snapshot with their values.
 //!
 //! ```text
 //! forward     the inner iterator stands ON the current entry             key and value are borrowed from it
@@ -37,11 +37,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Deleted keys in a row after which the iterator looks whether the range can be leapt over. A leap seeks several
+/// Deleted keys in a row after which the iterator checks whether the range can be skipped. A leap seeks several
 /// children; below this it is cheaper to walk.
 const COVERED_BEFORE_LEAP: u32 = 8;
 
-/// What an iterator shows.
+/// Options of an iterator.
 #[derive(Clone, Debug)]
 pub struct DbIteratorOptions {
     /// Order of the user keys.
@@ -56,13 +56,13 @@ pub struct DbIteratorOptions {
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
     /// Fetches values that are in blob files.
     pub blobs: Option<Arc<dyn FetchBlob>>,
-    /// Takes the prefix that [`prefix_same_as_start`](Self::prefix_same_as_start) goes by.
+    /// Extracts the prefix for [`prefix_same_as_start`](Self::prefix_same_as_start).
     pub prefix_extractor: Option<PrefixExtractor>,
     /// The iterator ends where the prefix of the key it was placed at ends.
     pub prefix_same_as_start: bool,
     /// Rows after which the reader expects to stop; 0: no expectation.
     pub limit_hint: u64,
-    /// What the expectation spares.
+    /// What a scan with that expectation minimises.
     pub limit_reads: LimitReads,
     /// Hidden versions of a key that are walked over before the iterator seeks past them.
     pub max_sequential_skip_in_iterations: u64,
@@ -125,7 +125,7 @@ pub struct DbIterator<I, O> {
     pausing: Pausing,
     target: Vec<u8>,
     error: Option<Error>,
-    /// Held for what it keeps alive.
+    /// Held only to keep memtables and tables alive.
     _owner: O,
 }
 
@@ -153,7 +153,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         iterator
     }
 
-    /// Tells the inner iterator after how many rows it is expected to stop, if it is to spare bytes.
+    /// Sets the inner iterator's row limit, if the scan is to minimise bytes.
     fn limit_inner(&mut self) {
         let options = &self.options;
         let is_exact = options.limit_hint > 0 && options.limit_reads == LimitReads::FewestBytes;
@@ -164,7 +164,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         }));
     }
 
-    /// From the next placement on, so many rows are expected to be read.
+    /// Sets the number of rows that the reader expects to read from the next placement on.
     pub fn set_limit_hint(&mut self, rows: u64) {
         self.options.limit_hint = rows;
         self.limit_inner();
@@ -216,7 +216,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         }
     }
 
-    /// Changes the bounds, and goes to the first key within them. What the iterator has in memory stays of use.
+    /// Changes the bounds, and goes to the first key within them. Blocks that the iterator holds stay usable.
     pub fn fast_forward(&mut self, lower: Option<&[u8]>, upper: Option<&[u8]>, bounds: &Arc<ScanBounds>) {
         self.options.lower_bound = lower.map(<[u8]>::to_vec);
         self.options.upper_bound = upper.map(<[u8]>::to_vec);
@@ -252,8 +252,8 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.adopt_prefix();
     }
 
-    /// Goes to the first key at or after `target`. The prefix to keep to is that of `target`, also where the lower bound is
-    /// behind it.
+    /// Goes to the first key at or after `target`. The iterator is limited to the prefix of `target`, even if the lower
+    /// bound is behind it.
     pub fn seek(&mut self, target: &[u8]) {
         let prefix = self.prefix_of(target);
         let order = &self.options.comparator;
@@ -333,8 +333,8 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.prefix = prefix;
     }
 
-    /// Limits what the children read to the bounds, and to a prefix. Only here: children are sought for other reasons than to
-    /// begin a scan, and a target then says nothing about what the scan shows.
+    /// Limits what the children read to the bounds, and to a prefix. Only done here: children are also positioned in
+    /// the middle of a scan, and such a target does not limit what the scan shows.
     fn limit_children(&mut self, prefix: Option<&[u8]>) {
         if self.is_narrowed && self.prefix.as_deref() == prefix {
             return;
@@ -458,7 +458,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         let Some((user_key, trailer)) = key.split_last_chunk::<TRAILER_SIZE>() else { return false };
         let trailer = u64::from_le_bytes(*trailer);
         let is_put = trailer as u8 == ValueType::Value as u8 && trailer >> 8 <= self.options.snapshot.0;
-        // Keys that differ mostly do so in their last bytes; whether the others differ is left to the long way.
+        // Keys that differ mostly do so in their last bytes; whether the others differ is left to the general path.
         let differs =
             user_key.len() != self.saved_key.len() || user_key.last_chunk::<8>() != self.saved_key.last_chunk::<8>();
         if !is_put
@@ -556,7 +556,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         }
     }
 
-    /// Goes on merging the operands of the saved key from the inner position on.
+    /// Continues merging the operands of the saved key from the inner position on.
     fn settle_merge(&mut self) {
         match self.merge_on() {
             Ok(()) => self.position = Position::SavedForward,
@@ -591,7 +591,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.merge_on()
     }
 
-    /// The same behind operands that are there already.
+    /// The same behind operands that were already collected.
     fn merge_on(&mut self) -> Result<()> {
         while self.inner.valid() {
             let parsed = ParsedInternalKey::parse(self.inner.key())?;

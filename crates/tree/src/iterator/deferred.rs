@@ -6,25 +6,27 @@
 //! child 2                      |--p--q--      `bound` p lies behind c: deferred, until the merge comes to p
 //! ```
 //!
-//! A child that lacks a read may know a key that none of its entries comes before, from the row bounds or separators of its
-//! index or from the smallest key of its file. It then takes its place in the heap by that key, and is read when it
-//! comes out on top. Its range tombstones are known meanwhile: its file is open.
+//! A child with a pending read may know a lower bound of its keys, from the row bounds or separators of its index or
+//! from the smallest key of its file. It is then ordered in the heap by that bound, and read when it reaches the top.
+//! Its range tombstones are known meanwhile, as its file is open.
 //!
-//! A read is deferred where that costs no further round of reads, or only one that the scan may never come to:
-//! - every child that lacks a read begins behind an entry that is in memory: nothing has to be read at once;
-//! - the child begins behind what another one reads first, which is sized by a limit hint, or by how far the scan went. What is
-//!   read at once because the bounds say that the scan needs it is not deferred.
+//! A read is deferred if that costs no further round of reads, or only one that the scan may never reach:
+//! - every child with a pending read begins behind an entry that is in memory: nothing has to be read now;
+//! - the child begins behind what another one reads first, which is sized by a limit hint, or by how far the scan went.
+//!   A read that the bounds prove to be needed is not deferred.
 //!
-//! A child that turns out to have an entry before that key (a MANIFEST with wrong bounds) is damage: the scan ends with an error.
+//! A child that turns out to have an entry before that bound (a MANIFEST with wrong bounds) is corrupt: the scan ends
+//! with an error.
 //!
-//! Why a merge always comes to an entry, or to its end, whatever the caches keep: a child that comes out on top is read, in at
-//! most [`MAX_ROUNDS`] rounds and then by itself, so that it is placed; or, with a limit, it waits again, but only under a key
-//! that is strictly behind the one that it waited under before. The other children that are planned with it wait again under the
-//! same key or one behind it, never under one before: what was known of a child is not forgotten with the index partition that
-//! told it (`waited`). Tables have finitely many such keys, so each child comes out on top finitely many times before it is placed.
+//! A merge always reaches an entry or its end, whatever the caches evict: a child that reaches the top is read, in at
+//! most [`MAX_ROUNDS`] rounds and then by itself, so that it is placed; or, with a limit, it waits again, but only
+//! under a key strictly behind its former one. The other children that are planned with it wait again under the same
+//! key or a later one, never an earlier one: the bound of a child is kept (`waited`) even if the index partition that
+//! gave it is evicted. Tables have finitely many such keys, so each child reaches the top finitely many times before it
+//! is placed.
 //!
-//! Where others lack partitions of their index, reads of data that may be deferred wait for them: they go out with the data of
-//! the others, in the same round as without deferring.
+//! While other children need index partitions, reads of data that may be deferred wait for them: they are made with the
+//! data reads of the others, in the same round as without deferring.
 
 use super::limit::{MergePosition, RowLimit};
 use super::placing::{ChildRead, MAX_ROUNDS, OwnedSeekTarget, SeekTarget, read_together};
@@ -40,7 +42,7 @@ use std::sync::Arc;
 
 type Reads = Vec<(usize, ChildRead)>;
 
-/// A child that lacks a read.
+/// The pending read of a child, with the estimate of the rows ahead.
 #[derive(Debug)]
 struct EstimatedRead {
     child: usize,
@@ -48,17 +50,17 @@ struct EstimatedRead {
     estimate: ScanEstimate,
 }
 
-/// What a child lacks whose read is deferred.
+/// A child whose read is deferred.
 #[derive(Debug)]
 struct DeferredChild {
-    /// What, and where the child is to be placed with it; `None`: it stands on the entry before, and reads with the next step
-    /// (`limit.rs`).
+    /// The read, and the target for which it was planned; `None`: the child stands on the entry before, and reads in
+    /// its next step (`limit.rs`).
     read: Option<(ChildRead, OwnedSeekTarget)>,
     /// The internal key by which it is ordered: in the direction of the scan, before all entries of its user key.
     key: Vec<u8>,
 }
 
-/// What a child whose read was deferred was placed by: none of its entries comes before `key`.
+/// The bound by which a deferred child was ordered: none of its entries comes before `key`.
 #[derive(Debug)]
 pub(super) struct Promise {
     pub(super) child: usize,
@@ -84,11 +86,11 @@ impl Promise {
     }
 }
 
-/// The child that a merge came to.
+/// The child that reached the top of the heap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Winner {
     child: usize,
-    /// It may wait again, under a key behind the one that it waited under; otherwise it is read whatever is known of it.
+    /// True if the child may wait again, under a later key than before; otherwise it is read in any case.
     may_wait_further: bool,
 }
 
@@ -98,15 +100,16 @@ impl Winner {
     }
 }
 
-/// Places children, deferring what need not be read, and holds what is deferred.
+/// Places children, defers reads that are not needed yet, and holds them.
 #[derive(Debug, Default)]
 pub(super) struct DeferredReads {
-    /// Without this nothing is deferred.
+    /// False: no read is deferred.
     is_enabled: bool,
-    /// By child; shorter than the children are many, or empty.
+    /// Indexed by child; may be shorter than the list of children.
     slots: Vec<Option<DeferredChild>>,
     count: usize,
-    /// By child: the last placement that it waited in, and the key that it waited under when the merge came to it.
+    /// Indexed by child: the last placement in which it waited, and the key under which it waited when it reached the
+    /// top.
     waited: Vec<Option<(OwnedSeekTarget, Vec<u8>)>>,
     limit: Option<RowLimit>,
     /// Rows that were shown since the scan was placed.
@@ -153,7 +156,7 @@ impl DeferredReads {
         }
     }
 
-    /// Forgets a child, which is placed otherwise.
+    /// Removes a child, which is being placed in another way.
     pub(super) fn forget(&mut self, child: usize) {
         if self.slots.get_mut(child).and_then(Option::take).is_some() {
             self.count -= 1;
@@ -185,7 +188,8 @@ impl DeferredReads {
         }
     }
 
-    /// Places some children further on, at a target; those that have to read for that wait until the merge comes there.
+    /// Moves some children forward to a target; those that have to read for that wait until the merge reaches the
+    /// target.
     pub(super) fn move_on<I: TombstoneIterator>(
         &mut self,
         order: &InternalComparator,
@@ -205,7 +209,7 @@ impl DeferredReads {
         }
     }
 
-    /// Reads what the deferred child `winner` lacks, with what other deferred children then need.
+    /// Makes the read of the deferred child `winner`, and those of other deferred children that are then needed.
     ///
     /// # Errors
     /// `Corruption` when a child has an entry before the key that it waited under: rows behind it were shown already.
@@ -222,7 +226,8 @@ impl DeferredReads {
         promises.iter().try_for_each(|promise| promise.check(order, kept.place(), &children[promise.child]))
     }
 
-    /// Takes what is deferred together with the winner: where the children are to be placed, and what each lacks and promised.
+    /// Takes the children deferred together with the winner: the target of their placement, and the read and bound of
+    /// each.
     pub(super) fn take_with(&mut self, winner: usize) -> Option<(OwnedSeekTarget, Vec<(ChildRead, Promise)>)> {
         let kept = self.slots.get(winner)?.as_ref()?.read.as_ref()?.1.clone();
         let mut taken = Vec::new();
@@ -240,8 +245,8 @@ impl DeferredReads {
         Some((kept, taken))
     }
 
-    /// Lets a child wait before its next step, under a user key that none of its next entries comes before. `is_last`: under the
-    /// last entry that the key can have, else under the first.
+    /// Defers the next step of a child, under a user key that is a lower bound of its next entries. With `is_last`, it
+    /// is ordered by the last entry that the key can have, else by the first.
     pub(super) fn push_step(&mut self, child: usize, user_key: &[u8], is_last: bool) {
         let mut key = Vec::with_capacity(user_key.len() + 8);
         if is_last {
@@ -252,7 +257,7 @@ impl DeferredReads {
         self.put(child, DeferredChild { read: None, key });
     }
 
-    /// Makes the step that the child waits with; false when it waits with something else.
+    /// Makes the deferred step of a child; false if the child has no deferred step.
     pub(super) fn take_step<I: TombstoneIterator>(
         &mut self,
         order: &InternalComparator,
@@ -280,7 +285,7 @@ impl DeferredReads {
         true
     }
 
-    /// With a limit: makes the reads of data as long as they are needed for certain.
+    /// With a limit: sizes each data read to the blocks that are needed for certain.
     fn size_reads<I: TombstoneIterator>(
         &self,
         order: &InternalComparator,
@@ -302,7 +307,8 @@ impl DeferredReads {
         pending.into_iter().filter_map(size).collect()
     }
 
-    /// Of reads that children planned, those to be made now; the others are deferred. For who reads for several iterators.
+    /// The reads to be made now, among those that children planned; the others are deferred. For callers that read for
+    /// several iterators.
     pub(super) fn defer<I: TombstoneIterator>(
         &mut self,
         order: &InternalComparator,
@@ -319,7 +325,7 @@ impl DeferredReads {
         self.size_reads(order, children, place, needed)
     }
 
-    /// Rounds of reads until no child lacks one that is needed. `winner` is read whatever is known of it.
+    /// Makes rounds of reads until no child has a pending read that is needed. `winner` is read in any case.
     #[cold]
     pub(super) fn place_pending<I: TombstoneIterator>(
         &mut self,
@@ -333,7 +339,7 @@ impl DeferredReads {
             let held;
             (pending, held) = self.choose(order, children, place, pending, winner);
             pending = self.size_reads(order, children, place, pending);
-            // Who is alone reads for itself; but with a limit it may turn out to be able to wait for its next block.
+            // A single child reads for itself; with a limit it may be able to defer the read of its next block.
             if pending.len() + held.len() < if self.limit.is_some() { 1 } else { 2 } {
                 break;
             }
@@ -341,7 +347,7 @@ impl DeferredReads {
                 children[*index].supply(&planned.read, bytes);
             }
             if let Some(winner) = &mut winner {
-                // What it came for was read; with a limit the block behind it may wait.
+                // The winner's read was made; with a limit, the read of the next block may be deferred.
                 winner.may_wait_further = self.limit.is_some();
             }
             let round = std::mem::replace(&mut pending, held);
@@ -354,7 +360,7 @@ impl DeferredReads {
         }
     }
 
-    /// Of the reads that children lack, those to be made in this round, and those in a later one; the others are deferred.
+    /// Splits pending reads into those to be made in this round and those in a later one; the others are deferred.
     pub(super) fn choose<I: TombstoneIterator>(
         &mut self,
         order: &InternalComparator,
@@ -372,7 +378,7 @@ impl DeferredReads {
         hold_for_index_reads(order, place, known)
     }
 
-    /// Defers all when there is an entry in memory that comes before everything that they can have.
+    /// Defers all if an entry in memory comes before all their bounds.
     fn defer_all<I: TombstoneIterator>(
         &mut self,
         order: &InternalComparator,
@@ -382,7 +388,7 @@ impl DeferredReads {
         winner: Option<Winner>,
     ) -> Vec<EstimatedRead> {
         let is_before = |a: &[u8], b: &[u8]| comes_before(order, place, a, b);
-        // A child that waits with a step stands on an entry that the merge has passed.
+        // A child with a deferred step stands on an entry that the merge has passed.
         let is_ahead = |&(index, child): &(usize, &I)| child.valid() && self.key(index).is_none();
         let in_memory = children.iter().enumerate().filter(is_ahead).map(|(_, child)| user_key(child.key()));
         let Some(first) = in_memory.reduce(|a, b| if is_before(b, a) { b } else { a }) else { return pending };
@@ -397,7 +403,7 @@ impl DeferredReads {
         pending
     }
 
-    /// Defers those that begin behind what another child reads first.
+    /// Defers the reads of children that begin behind the first read of another child.
     fn defer_unreached<I: TombstoneIterator>(
         &mut self,
         order: &InternalComparator,
@@ -437,7 +443,7 @@ impl DeferredReads {
         needed
     }
 
-    /// True for a winner that is not to wait again.
+    /// True for a winner that must not wait again.
     fn holds(
         &self,
         order: &InternalComparator,
@@ -457,13 +463,13 @@ impl DeferredReads {
         !(winner.may_wait_further && is_further())
     }
 
-    /// The key that a child waited under on its way to a place.
+    /// The key under which a child waited for a target.
     fn waited_under(&self, child: usize, place: SeekTarget<'_>) -> Option<&[u8]> {
         let (kept, key) = self.waited.get(child)?.as_ref()?;
         (kept.place() == place).then_some(&key[..])
     }
 
-    /// Lets a child wait under the first key that it can have; not under one before that which it waited under already.
+    /// Defers a child under the lower bound of its keys, but not under an earlier key than before.
     fn push(&mut self, order: &InternalComparator, place: SeekTarget<'_>, mut pending: EstimatedRead) {
         let Some(mut bound) = pending.estimate.bound.take() else { return };
         if let Some(waited) = self.waited_under(pending.child, place).map(user_key)
@@ -508,7 +514,7 @@ fn comes_before(order: &InternalComparator, place: SeekTarget<'_>, a: &[u8], b: 
     order.user().compare(a, b) == wanted
 }
 
-/// True for a child that begins behind the place, and whose read is not one that the scan makes at any rate.
+/// True for a child that begins behind the target, and whose read does not cover the whole range of the scan.
 fn may_wait(order: &InternalComparator, place: SeekTarget<'_>, pending: &EstimatedRead) -> bool {
     let is_behind =
         |bound: &Vec<u8>| place.target().is_none_or(|target| comes_before(order, place, user_key(target), bound));

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Range tombstones come with the files. Those of every file passed since the last seek are kept, because the merged
-//! position may still lie inside a file that this level has already run through: its tombstones go on hiding entries
-//! of deeper levels. So a file is never skipped without being opened, even when it holds nothing but tombstones,
-//! unless it lies outside the bounds.
+//! position may still lie inside a file that this level has already left: its tombstones still hide entries of deeper
+//! levels. So a file is never skipped without being opened, even when it holds nothing but tombstones, unless it lies
+//! outside the bounds.
 
 use super::placing::{ChildRead, OwnedSeekTarget, PlannedIterator, SeekTarget};
 use super::range_tombstones::RangeTombstoneSource;
@@ -46,15 +46,16 @@ pub trait LevelSource {
     fn largest(&self, index: usize) -> &[u8];
     /// Opens the file at `index`. Called only when the iterator needs an entry or tombstone of it.
     fn open(&self, index: usize) -> Result<OpenedTable<Self::Iter>>;
-    /// Files that overlap the bounds: the only ones that are looked at.
+    /// Files that overlap the bounds; other files are ignored.
     fn run(&self) -> Range<usize> {
         0..self.file_count()
     }
-    /// Tables that are not open are not opened from now on (`TryAgain`), and iterators over the others pause; or not any more.
+    /// Switches pausing on or off. While it is on, tables that are not open are not opened (`TryAgain`), and iterators
+    /// over the others pause.
     fn set_pausing(&mut self, pauses: bool) {
         let _ = pauses;
     }
-    /// Changes what tables that are opened from now on are limited to, and with it the run.
+    /// Changes the bounds of tables that are opened from now on, and the run of files.
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         let _ = bounds;
     }
@@ -67,7 +68,7 @@ pub struct LevelIterator<S: LevelSource> {
     order: InternalComparator,
     bounds: Arc<ScanBounds>,
     file: Option<(usize, S::Iter)>,
-    /// The file that the level left for one that is not open.
+    /// The previous file, kept while the next one is not open.
     left: Option<(usize, S::Iter)>,
     /// Of the files opened since the last seek, by file index.
     tombstones: Vec<(usize, RangeTombstoneSource)>,
@@ -78,9 +79,9 @@ pub struct LevelIterator<S: LevelSource> {
 /// Where a level paused.
 #[derive(Debug)]
 enum Paused {
-    /// Before the file of a place was opened.
+    /// Before the file of a target was opened.
     Before(OwnedSeekTarget),
-    /// Behind the file, on the way back when so, before the next one was opened.
+    /// Behind the file, before the next one in the direction was opened.
     Behind { index: usize, goes_back: bool },
     /// In the file that it stands on.
     Within { goes_back: bool },
@@ -176,7 +177,7 @@ impl<S: LevelSource> LevelIterator<S> {
         }
     }
 
-    /// Begins a seek that ends in the file at `index` or behind it: forgets the tombstones of other files.
+    /// Begins a seek that ends in the file at `index` or behind it: drops the tombstones of other files.
     fn restart(&mut self, index: usize) {
         (self.error, self.paused) = (None, None);
         self.left = None;
@@ -212,8 +213,8 @@ impl<S: LevelSource> LevelIterator<S> {
         }
     }
 
-    /// Goes to the first entry of the file behind the one at `index`, or to the last entry of the one before; false when there is
-    /// no file to go to.
+    /// Goes to the first entry of the file behind the one at `index`, or to the last entry of the one before; false
+    /// when there is no file to go to.
     fn enter_behind(&mut self, index: usize, goes_back: bool) -> bool {
         let is_there =
             if goes_back { self.enter_backward(index.checked_sub(1)) } else { self.enter_forward(index + 1) };
@@ -227,7 +228,7 @@ impl<S: LevelSource> LevelIterator<S> {
         true
     }
 
-    /// Stops where the iterator over the file did: for good, or until it goes on.
+    /// Stops where the iterator over the file did: permanently, or until it is resumed.
     #[cold]
     fn stop(&mut self, error: Error, goes_back: bool) {
         if error.kind() == ErrorKind::TryAgain {
@@ -325,7 +326,7 @@ impl<S: LevelSource> InternalIterator for LevelIterator<S> {
 }
 
 impl<S: LevelSource> LevelIterator<S> {
-    /// The file that a place is looked for in.
+    /// The file in which a target is searched.
     fn file_of(&self, place: SeekTarget<'_>) -> Option<usize> {
         let behind = match place {
             SeekTarget::First => return Some(self.partition_point(|index| self.is_below_lower(index))),
@@ -393,7 +394,7 @@ impl<S: LevelSource> PlannedIterator for LevelIterator<S> {
     fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
         let Some((index, iter)) = &self.file else { return ScanEstimate::default() };
         let mut estimate = iter.estimate(place, planned);
-        // What its file knows, and what the level does: the nearer to the entries of the two.
+        // The bound from the table and that from the MANIFEST: the tighter of the two.
         let (own, farther) = if place.is_backward() {
             (user_key(self.source.largest(*index)), Ordering::Less)
         } else {

@@ -5,15 +5,15 @@
 //!                        | each with the head of its key: 8 bytes behind the prefix that all keys share
 //! ```
 //!
-//! While the winner stays the winner, `next` costs one comparison of two integers; only equal heads look at the keys.
-//! A tree of losers would need a replay per step, a plain heap two comparisons. When one child is left, the heap is
-//! empty and the child is passed through.
+//! While the winner stays the winner, `next` costs one comparison of two integers; only equal heads look at the keys. A
+//! tree of losers would need a replay per step, a plain heap two comparisons. When one child is left, the heap is empty
+//! and calls go to the child.
 //!
 //! Invariants
-//! - Every valid child is either `current` or in the heap; all stand on the current side of the direction. So does every child
-//!   whose read is deferred (`deferred.rs`), in the heap only, by a key before its entries.
+//! - Every valid child is either `current` or in the heap; all stand on the current side of the direction. So does
+//!   every child whose read is deferred (`deferred.rs`), in the heap only, by a key before its entries.
 //! - Of equal keys the one of the newer child (lower index) comes first, going forward.
-//! - A child that stops with an error invalidates the whole: entries that it hides must not come back to life.
+//! - A child that stops with an error invalidates the merge: entries that the child hides must not reappear.
 
 use super::deferred::DeferredReads;
 use super::pausing::Pausing;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// How the eight bytes of a key that are compared first are taken.
 #[derive(Clone, Debug)]
 struct HeadRule {
-    /// Heads of other than the built-in orders say nothing: they are all 0.
+    /// For other than the built-in orders all heads are 0.
     usable: bool,
     reversed: bool,
     /// Prefix of all the children's keys. A key without it gets the lowest or the highest head, so that heads always
@@ -125,7 +125,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
     }
 
-    /// Defers reads of children that the merge need not come to. For scans that may stop anywhere.
+    /// Defers reads of children that the merge may never reach. For scans that may stop anywhere.
     #[must_use]
     pub fn deferring_reads(mut self) -> Self {
         self.deferred.enable();
@@ -165,8 +165,8 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             .max()
     }
 
-    /// Leaps, forward, over what range tombstones visible at `upper` delete from the current entry on. False when nothing
-    /// moved.
+    /// Skips forward over the entries that range tombstones visible at `upper` delete from the current entry on. False
+    /// if nothing moved.
     pub fn skip_covered_forward(&mut self, upper: SequenceNumber) -> bool {
         self.skip_covered(upper, I::covered_until, Ordering::Less)
     }
@@ -176,8 +176,8 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.skip_covered(upper, I::covered_from, Ordering::Greater)
     }
 
-    /// Only children older than the tombstone's may leap: what a tombstone's own source or a newer one has in the
-    /// range may be newer than the tombstone. Those leap to where the coverage ends whose keys compare to it as `within`.
+    /// Only children older than the tombstone's may skip: entries of the tombstone's own source or a newer one may be
+    /// newer than the tombstone. Children whose keys compare to the end of the coverage as `within` move there.
     #[inline]
     fn skip_covered(
         &mut self,
@@ -215,7 +215,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         moved
     }
 
-    /// Stops at an error of a child: for good, or until that can go on.
+    /// Stops at an error of a child: permanently, or until the child is resumed.
     #[cold]
     pub(super) fn stop(&mut self, error: Error) {
         if self.pausing.pauses_for(&error) {
@@ -282,7 +282,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.enter_deferred();
     }
 
-    /// Reads what the winner lacks, if its read was deferred, until one wins that stands on an entry.
+    /// Makes deferred reads of winners until the winner stands on an entry.
     #[inline]
     fn enter_deferred(&mut self) {
         if !self.deferred.is_empty() {
@@ -414,7 +414,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.take_heads();
     }
 
-    /// Turns round: all other children go to the other side of the current entry.
+    /// Changes direction: all other children go to the other side of the current entry.
     #[cold]
     fn turn(&mut self, current: usize) {
         let forward = self.direction == Direction::Backward;
@@ -449,19 +449,20 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.rebuild();
     }
 
-    /// Places one child as far as memory goes; `Some` when it has to read for that. Once every child was planned and lacks
-    /// nothing, [`start_planned`](Self::start_planned) does the rest.
+    /// Places one child using blocks in memory; returns the read that it needs for that, if any. When every child was
+    /// planned and has no pending read, [`start_planned`](Self::start_planned) finishes the placement.
     pub fn plan_child(&mut self, child: usize, place: SeekTarget<'_>) -> Option<ChildRead> {
         self.deferred.forget(child);
         self.children.get_mut(child)?.plan(place)
     }
 
-    /// Of reads that children planned, those to be made now. The others are made when the merge comes to the child.
+    /// The reads to be made now, among those that children planned. The others are made when the merge reaches the
+    /// child.
     pub fn defer_children(&mut self, place: SeekTarget<'_>, reads: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
         self.deferred.defer(&self.order, &mut self.children, place, reads)
     }
 
-    /// Takes what a planned read of a child brought.
+    /// Takes the result of a child's planned read.
     pub fn supply_child(&mut self, child: usize, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         if let Some(child) = self.children.get_mut(child) {
             child.supply(read, bytes);
@@ -481,7 +482,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.rebuild();
     }
 
-    /// Changes what the children are limited to. The iterator is not placed afterwards.
+    /// Changes the bounds of the children. The iterator is not placed afterwards.
     pub fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         self.current = None;
         self.heap.clear();

@@ -1,4 +1,4 @@
-//! A database as a list of writes: what every reader must see, found the slow way, and the sources that hold it.
+//! A database as a list of writes: a naive oracle of what every reader must see, and the sources that hold the writes.
 
 use super::child::ChildIterator;
 use super::level::{LevelSource, OpenedTable};

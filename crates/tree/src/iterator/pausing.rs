@@ -1,19 +1,21 @@
-//! Merges that pause until somebody else has made the reads of their children.
+//! Merges that pause until their driver has made the reads of their children.
 //!
 //! ```text
 //! place    every child as far as memory goes -> reads that are needed (deferred.rs) -> paused, pending_reads()
-//! step     the winner, or those that leap    -> what they lack                      -> paused, pending_reads()
+//! step     the winner, or those that skip    -> their pending reads                 -> paused, pending_reads()
 //! resume   the children that were supplied go on -> another round, or the order of all children anew
 //! ```
 //!
-//! A paused merge is not valid, and its status is `TryAgain`. When `pending_reads` is empty a child has to read for itself: then
-//! [`set_pausing(false)`](MergingIterator::set_pausing) and [`resume`](MergingIterator::resume), where that may block.
+//! A paused merge is not valid, and its status is `TryAgain`. When `pending_reads` is empty a child has to read for
+//! itself: then [`set_pausing(false)`](MergingIterator::set_pausing) and [`resume`](MergingIterator::resume), where
+//! that may block.
 //!
-//! A merge goes on after each pause: a child that lacks again what it was supplied with since it paused says that it has to read
-//! for itself (`TableIter::pending_read`), and a child that the merge came to is not deferred again before it is placed.
+//! A merge makes progress after each pause: a child that requests a range again that was supplied since it paused has
+//! to read for itself (`TableIter::pending_read`), and a child that the merge reached is not deferred again before it
+//! is placed.
 //!
-//! Where the children stand says where the merge does, so nothing is kept of a step. Of a placement it is where to, as further
-//! reads may be deferred or be needed for it. Merges pause going forward only.
+//! The positions of the children determine that of the merge, so a paused step needs no state. A paused placement keeps
+//! its target, as further reads may be deferred or be needed for it. Merges pause in forward direction only.
 
 use super::deferred::{Promise, Winner};
 use super::merging::MergingIterator;
@@ -22,14 +24,14 @@ use super::source::TombstoneIterator;
 use ferrock_base::{Error, ErrorKind};
 use ferrock_vfs::AsyncRead;
 
-/// A read that a paused merge lacks.
+/// A read that a paused merge waits for.
 #[derive(Debug)]
 pub struct PendingChildRead {
-    /// The child that is to be supplied with it.
+    /// The child that needs it.
     pub child: usize,
     /// The read.
     pub read: ChildRead,
-    /// Itself, where it is on its way already.
+    /// The read in flight, if it was started already.
     pub started: Option<AsyncRead>,
 }
 
@@ -37,13 +39,13 @@ pub struct PendingChildRead {
 #[derive(Debug)]
 struct Placing {
     place: OwnedSeekTarget,
-    /// The child that is read whatever is known of it.
+    /// The child that is read in any case.
     winner: Option<usize>,
-    /// By what deferred children were ordered before.
+    /// The bounds by which deferred children were ordered.
     promises: Vec<Promise>,
 }
 
-/// What a merge keeps of a pause.
+/// The state of a merge's pause.
 #[derive(Debug, Default)]
 pub(super) struct Pausing {
     is_on: bool,
@@ -59,7 +61,7 @@ impl Pausing {
         self.is_on
     }
 
-    /// True for an error that a child goes on after.
+    /// True for an error after which a child can be resumed.
     pub(super) fn pauses_for(&self, error: &Error) -> bool {
         self.is_on && error.kind() == ErrorKind::TryAgain
     }
@@ -70,7 +72,7 @@ impl Pausing {
 }
 
 impl<I: TombstoneIterator> MergingIterator<I> {
-    /// From now on the merge pauses where a child would have to read, or does not any more.
+    /// Switches pausing on or off. A pausing merge pauses instead of letting a child read.
     pub fn set_pausing(&mut self, pauses: bool) {
         self.pausing.is_on = pauses;
         self.children.iter_mut().for_each(|child| child.set_pausing(pauses));
@@ -92,7 +94,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.pausing.reading.iter().filter_map(pending).collect()
     }
 
-    /// Goes on after a pause. The merge may be paused again then.
+    /// Resumes a paused merge. It may pause again.
     pub fn resume(&mut self) {
         if !std::mem::take(&mut self.pausing.is_paused) {
             return;
@@ -120,10 +122,11 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     fn pause_for(&mut self, reading: Vec<usize>) {
         self.current = None;
         (self.pausing.is_paused, self.pausing.reading) = (true, reading);
-        self.error = Some(Error::new(ErrorKind::TryAgain, "the iterator is paused until what it lacks was read"));
+        self.error =
+            Some(Error::new(ErrorKind::TryAgain, "the iterator is paused until its pending reads are supplied"));
     }
 
-    /// Places the children as far as memory goes.
+    /// Places the children, using blocks in memory.
     pub(super) fn place_pausing(&mut self, place: SeekTarget<'_>) {
         self.deferred.clear();
         self.pausing.clear();
@@ -132,7 +135,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.go_on_placing();
     }
 
-    /// Places what was deferred, as the merge came to `winner`.
+    /// Places deferred children when `winner` has reached the top of the heap.
     pub(super) fn enter_pausing(&mut self, winner: usize) {
         let Some((place, deferred)) = self.deferred.take_with(winner) else { return };
         let promises: Vec<Promise> = deferred.into_iter().map(|(_, promise)| promise).collect();
@@ -164,7 +167,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.end_placing(&placing);
     }
 
-    /// Goes on with a placement as a merge that does not pause: in the same rounds, and deferring the same reads.
+    /// Continues a placement as a merge that does not pause would: in the same rounds, and deferring the same reads.
     fn place_reading(&mut self, placing: &Placing) {
         let place = placing.place.place();
         let waiting: Vec<usize> = self.waiting_children().collect();
@@ -196,7 +199,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         (0..self.children.len()).filter(waits)
     }
 
-    /// What they lack; `None` when one of them has to read for itself.
+    /// Their pending reads; `None` if one of them has to read for itself.
     fn pending_children(&self) -> Option<Vec<(usize, ChildRead)>> {
         self.waiting_children().map(|child| Some((child, self.children[child].pending_read()?))).collect()
     }

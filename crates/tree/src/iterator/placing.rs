@@ -1,14 +1,14 @@
 //! Placing many children at once, so that their reads go out together.
 //!
 //! ```text
-//! round 1   every child is placed as far as memory goes; those that lack something say what     index partitions, one batch
-//! round 2   those that lacked something go on                                                    data, one batch
-//! last      who is alone in lacking something reads for itself
+//! round 1   every child is placed using blocks in memory; the others plan a read                index partitions, one batch
+//! round 2   children with a planned read continue                                               data, one batch
+//! last      a single child with a pending read makes it itself
 //! ```
 //!
-//! Two rounds of reads place an iterator over any number of tables when nothing is cached, one when the indexes are. A child
-//! that needs no read is placed in the first round and costs nothing more. The rounds, and which reads are left out of them, are
-//! in `deferred.rs`.
+//! Two rounds of reads place an iterator over any number of tables when nothing is cached, one when the indexes are. A
+//! child that needs no read is placed in the first round and costs nothing more. The rounds, and which reads are left
+//! out of them, are in `deferred.rs`.
 
 use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
@@ -16,10 +16,11 @@ use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, Sca
 use ferrock_vfs::{AsyncRead, FileSystem, RandomAccessFile, RangeRead, ReadBuffer, ReadClass, ReadContext};
 use std::sync::Arc;
 
-/// After so many rounds children read for themselves: blocks without entries make one more necessary, damage any number.
+/// After so many rounds children read for themselves: blocks without entries require one more round, damaged blocks any
+/// number.
 pub(super) const MAX_ROUNDS: usize = 4;
 
-/// Where an iterator is to go.
+/// The target of a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeekTarget<'a> {
     /// To the first entry.
@@ -33,7 +34,7 @@ pub enum SeekTarget<'a> {
 }
 
 impl<'a> SeekTarget<'a> {
-    /// The internal key that it is given by.
+    /// The internal key of the target.
     #[must_use]
     pub fn target(self) -> Option<&'a [u8]> {
         match self {
@@ -42,13 +43,13 @@ impl<'a> SeekTarget<'a> {
         }
     }
 
-    /// True when the way from there goes back.
+    /// True for a backward scan.
     #[must_use]
     pub fn is_backward(self) -> bool {
         matches!(self, Self::Last | Self::AtOrBefore(_))
     }
 
-    /// Brings `iterator` there.
+    /// Positions `iterator` at the target.
     #[inline]
     pub fn apply<I: InternalIterator>(self, iterator: &mut I) {
         match self {
@@ -83,31 +84,31 @@ impl OwnedSeekTarget {
     }
 }
 
-/// What a child has to read before it can be placed.
+/// The read that a child needs before it can be placed.
 #[derive(Clone, Debug)]
 pub struct ChildRead {
-    /// What, as the child planned it.
+    /// The range, as the child planned it.
     pub read: PlannedRead,
-    /// Of which file.
+    /// The file to read.
     pub file: Arc<dyn RandomAccessFile>,
-    /// Where the file was opened.
+    /// The file system that opened the file.
     pub file_system: Arc<dyn FileSystem>,
-    /// How.
+    /// The context of the read.
     pub context: ReadContext,
 }
 
 impl ChildRead {
-    /// True when more reads will follow before the child is placed.
+    /// True for a read of index or filter, after which more reads follow before the child is placed.
     pub(super) fn is_of_metadata(&self) -> bool {
         self.read.class() != ReadClass::Data
     }
 }
 
-/// An iterator whose reads can be made together with those of others, or by somebody else: it says what it would have to read for a
-/// placement (`deferred.rs`), what is known ahead of that (`limit.rs`), and pauses instead of reading (`pausing.rs`). One that
-/// reads nothing is just placed, and never pauses.
+/// An iterator whose reads a driver can make, alone or together with those of others: it plans the read of a placement
+/// (`deferred.rs`), estimates the rows ahead (`limit.rs`), and pauses instead of reading (`pausing.rs`). The default
+/// methods are for iterators that never read: those are placed at once, and never pause.
 pub trait PlannedIterator: InternalIterator {
-    /// Places the iterator; `Some` when it would have to read for that, and is not placed.
+    /// Places the iterator, or returns the read that it needs for that and leaves it unplaced.
     fn plan(&mut self, place: SeekTarget<'_>) -> Option<ChildRead>
     where
         Self: Sized,
@@ -116,66 +117,66 @@ pub trait PlannedIterator: InternalIterator {
         None
     }
 
-    /// What is known of the entries ahead after the iterator was placed, or planned a read instead.
+    /// The estimate of the entries ahead after the iterator was placed, or planned a read instead.
     fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
         let _ = (place, planned);
         ScanEstimate::default()
     }
 
-    /// Takes what a planned read brought; the iterator can be planned again.
+    /// Takes the result of a planned read; then the iterator can be planned again.
     fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         let _ = (read, bytes);
     }
 
-    /// Changes what the iterator is limited to. It is not placed afterwards.
+    /// Changes the bounds of the iterator. It is not placed afterwards.
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         let _ = bounds;
     }
 
-    /// From now on the iterator pauses where it would have to read (or does not any more): it is not valid, its status is
-    /// `TryAgain`, and [`pending_read`](Self::pending_read) says what is to be read.
+    /// Switches pausing on or off. A pausing iterator pauses instead of reading: it is not valid, its status is
+    /// `TryAgain`, and [`pending_read`](Self::pending_read) returns the read to make.
     fn set_pausing(&mut self, pauses: bool) {
         let _ = pauses;
     }
 
-    /// What the paused iterator lacks; `None` also when it has to read for itself.
+    /// The read that the paused iterator waits for; `None` also if it has to read for itself.
     fn pending_read(&self) -> Option<ChildRead> {
         None
     }
 
-    /// The read of [`pending_read`](Self::pending_read), where it is on its way already.
+    /// The read of [`pending_read`](Self::pending_read), if it is already in flight.
     fn take_started(&mut self) -> Option<AsyncRead> {
         None
     }
 
-    /// Goes on after a pause. The iterator may be paused again then.
+    /// Resumes a paused iterator. It may pause again.
     fn resume(&mut self) {}
 
-    /// What the next step in a direction needs.
+    /// The block that the next step in a direction needs.
     fn next_block(&mut self, is_backward: bool) -> NextBlock {
         let _ = is_backward;
         NextBlock::InMemory
     }
 
-    /// How many rows there can be from where the iterator is, placed or with a planned read, to a key.
+    /// The most rows between the iterator's position, placed or with a planned read, and a key.
     fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
         let _ = reach;
         if self.valid() { RowsAhead::Unknown } else { RowsAhead::AtMostInAll(0) }
     }
 
-    /// Blocks that are sure to be needed for `missing` rows, from the one on that has to be read next, when `others` tells how
-    /// many rows come from elsewhere up to a key. `is_needed`: the first one is.
+    /// Number of blocks needed for certain for `missing` rows, from the next unread block on. `others` returns the most
+    /// rows that other sources have up to a key. With `is_needed` the first block counts in any case.
     fn guaranteed_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
         let _ = (missing, others);
         u64::from(is_needed)
     }
 
-    /// The next read is of so many blocks; 0: as if there were no limit.
+    /// Limits the next read to so many blocks; 0: no limit.
     fn allow_blocks(&mut self, blocks: u64) {
         let _ = blocks;
     }
 
-    /// Goes on reading ahead as another iterator did, which came to the end of the file before.
+    /// Takes over the readahead state of another iterator, which reached the end of the file before.
     fn continue_from(&mut self, previous: &Self)
     where
         Self: Sized,

@@ -33,7 +33,7 @@ pub fn truncation_limit(largest: &[u8]) -> Vec<u8> {
     make_internal_key(user_key(largest), SequenceNumber(newest.0 - 1), ValueType::FOR_SEEK)
 }
 
-/// The tombstones of one memtable or table, truncated, with a cursor that makes neighbouring questions cheap.
+/// The tombstones of one memtable or table, truncated, with a cursor that makes queries for neighbouring keys cheap.
 #[derive(Clone, Debug)]
 pub struct RangeTombstoneSource {
     fragments: Arc<FragmentedRangeTombstones>,
@@ -81,7 +81,8 @@ impl RangeTombstoneSource {
         self.limit.as_deref()
     }
 
-    /// True when there may be tombstones from one user key to another, both included; `None`: from the start, to the end.
+    /// True when there may be tombstones from one user key to another, both included; `None`: from the start, to the
+    /// end.
     #[must_use]
     pub fn overlaps(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> bool {
         let first = from.map_or(0, |from| self.fragments.first_ending_after(from));

@@ -1,7 +1,6 @@
-//! What a merge has below it: sorted entries with the range tombstones of their source.
+//! The sources of a merge: sorted entries with the range tombstones of their source.
 //!
-//! A merge asks such a source for more than its entries: what its tombstones cover, and all that it plans its reads by
-//! ([`PlannedIterator`]).
+//! Besides entries, a source tells a merge what its tombstones cover, and how to plan its reads ([`PlannedIterator`]).
 
 use super::placing::PlannedIterator;
 use super::range_tombstones::RangeTombstoneSource;
@@ -12,7 +11,8 @@ use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
 use ferrock_table::{RowReach, RowsAhead};
 
-/// Entries of a memtable that are counted before a read, where more need not be told apart; going back each is a search.
+/// Entries of a memtable that are counted before a read, where more need not be told apart; going back each is a
+/// search.
 const MAX_COUNTED_ROWS: u64 = 256;
 const MAX_COUNTED_BACKWARD: u64 = 32;
 
@@ -56,7 +56,7 @@ impl<I> SourceIterator<I> {
 }
 
 impl<I: InternalIterator + Clone> SourceIterator<I> {
-    /// As [`rows_ahead`](TombstoneIterator::rows_ahead), of a source for which a step costs next to nothing: counted.
+    /// As [`rows_ahead`](TombstoneIterator::rows_ahead), by counting entries, for a source with cheap steps.
     pub(super) fn count_rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
         let mut at = self.iter.clone();
         let most = if reach.is_backward { MAX_COUNTED_BACKWARD } else { MAX_COUNTED_ROWS };

@@ -1,4 +1,4 @@
-//! Tables as children of a merging iterator: what the iterator layer asks of tables, answered by the table cache.
+//! Tables as children of a merging iterator: the iterator layer's traits, implemented over the table cache.
 
 use crate::iterator::{ChildIterator, ChildRead, LevelIterator, LevelSource, OpenedTable, PlannedIterator, SeekTarget};
 use crate::read::pinned::{Pin, PinValue};
@@ -87,7 +87,7 @@ pub struct LevelTables {
     files: LevelFiles,
     /// The version and the level that the files are of, where they are a sorted level as a whole.
     level: Option<(Arc<Version>, usize)>,
-    /// Those that overlap the bounds.
+    /// The files that overlap the bounds.
     run: Range<usize>,
     options: TableReadOptions,
     bounds: Arc<ScanBounds>,

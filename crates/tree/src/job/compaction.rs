@@ -1,7 +1,7 @@
 //! Compaction: a chosen set of tables becomes new tables.
 //!
-//! The inputs are marked before the job starts and stay marked until it ended, so jobs that run at once never share a file.
-//! Readers keep their Versions; nothing waits for them and they wait for nothing.
+//! The inputs are marked before the job starts and stay marked until it ended, so jobs that run at once never share a
+//! file. Readers keep their Versions: jobs and readers never wait for each other.
 
 use super::outputs::{OutputPlan, TableOutput};
 use super::{JobContext, JobEnv, JobOutput, check_entries, verify};
@@ -24,20 +24,20 @@ use std::sync::Arc;
 /// A compaction to be run.
 #[derive(Debug)]
 pub struct CompactionJob<'a> {
-    /// What the job works with.
+    /// The context of the job.
     pub context: &'a JobContext,
-    /// Which tables become which.
+    /// The inputs and the form of the output.
     pub choice: &'a CompactionChoice,
-    /// A caller asked for it, for compaction filters.
+    /// True if a caller requested the compaction; passed to compaction filters.
     pub is_manual: bool,
 }
 
 impl CompactionJob<'_> {
-    /// Carries the choice out. Tables that it wrote can be opened and do not count yet.
+    /// Runs the compaction. The tables that it wrote can be opened, but belong to no Version yet.
     ///
     /// # Errors
-    /// Of the file system; `Corruption` when inputs do not give as many entries as they hold; why `env` stopped the job. No
-    /// file is left.
+    /// Of the file system; `Corruption` when inputs do not give as many entries as they hold; the error with which
+    /// `env` stopped the job. No file is left.
     pub fn run(&self, env: &dyn JobEnv) -> Result<JobOutput> {
         match self.choice.kind {
             CompactionKind::Merge => self.merge(env),
@@ -196,7 +196,7 @@ struct Inputs {
     entries: Option<u64>,
 }
 
-/// What lies below the output of a compaction.
+/// The levels below the output of a compaction.
 struct DeeperInVersion {
     version: Arc<Version>,
     level: usize,

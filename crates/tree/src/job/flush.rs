@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Memtables to be flushed.
 #[derive(Debug)]
 pub struct FlushJob<'a> {
-    /// What the job works with.
+    /// The context of the job.
     pub context: &'a JobContext,
     /// The memtables, none of which is written to any more. They become one table.
     pub memtables: &'a [Arc<MemTable>],
@@ -27,11 +27,11 @@ pub struct FlushJob<'a> {
 }
 
 impl FlushJob<'_> {
-    /// Writes the tables. They can be opened and do not count yet.
+    /// Writes the tables. They can be opened, but belong to no Version yet.
     ///
     /// # Errors
-    /// Of the file system; `Corruption` when the table does not hold what the memtables hold; why `env` stopped the job. No
-    /// file is left.
+    /// Of the file system; `Corruption` when the table does not hold what the memtables hold; the error with which
+    /// `env` stopped the job. No file is left.
     pub fn run(&self, env: &dyn JobEnv) -> Result<JobOutput> {
         let family = &self.context.family;
         let plan = OutputPlan {
@@ -83,7 +83,7 @@ impl FlushJob<'_> {
         let options = CompactionIteratorOptions {
             stripes: SnapshotStripes::new(self.context.snapshots.clone()),
             merge_operator: family.options.merge_operator.clone(),
-            // Logs may hold references to values that were written to blob files at once.
+            // Logs may hold references to values that were written directly to blob files.
             blobs: self.context.blobs.clone().map(|blobs| -> Arc<dyn FetchBlob> { blobs }),
             compaction_filter: filter
                 .filter(|filter| filter.should_filter_table_file_creation(self.reason))

@@ -6,12 +6,12 @@
 //! JobEnv (numbers of files, whether to stop) ------------+
 //! ```
 //!
-//! A job reads its inputs, writes tables through the file system of its context, and opens each of them before it ends. It
-//! changes no Version and no MANIFEST: the caller puts [`JobOutput`] into a VersionEdit and installs that. So a job runs in a
-//! test without a database, and may run in another process.
+//! A job reads its inputs, writes tables through the file system of its context, and opens each of them before it ends.
+//! It changes no Version and no MANIFEST: the caller puts [`JobOutput`] into a VersionEdit and installs that. So a job
+//! runs in a test without a database, and may run in another process.
 //!
-//! Invariants: a job that fails leaves no file behind; the numbers of a job that succeeds stay reserved until the caller
-//! gives them back; the directory entries of the outputs are durable when the job ends.
+//! Invariants: a job that fails leaves no file behind; the numbers of a job that succeeds stay reserved until the
+//! caller gives them back; the directory entries of the outputs are durable when the job ends.
 
 mod compaction;
 mod flush;
@@ -39,15 +39,15 @@ use std::sync::Arc;
 
 use crate::blob::{BlobFlow, OwnedBlobView};
 
-/// What a job asks of the place where it runs.
+/// Services that a job needs from its caller.
 pub trait JobEnv: Sync {
     /// Reserves the number of a table. A clean-up of obsolete files leaves such a file alone from before it exists.
     fn new_output(&self) -> FileNumber;
 
-    /// Asked about every thousand entries.
+    /// Called about every thousand entries.
     ///
     /// # Errors
-    /// Why the job should end; it removes what it wrote.
+    /// An error ends the job, which removes its files.
     fn check_stop(&self) -> Result<()>;
 
     /// Gives the numbers back and removes those of the files that exist: the job failed.
@@ -57,24 +57,24 @@ pub trait JobEnv: Sync {
     fn note_verified_blocks(&self, _blocks: u64) {}
 }
 
-/// What a job works with. All of it is as of the start of the job.
+/// The context of a job, as of its start.
 #[derive(Clone)]
 pub struct JobContext {
     /// Where the files are.
     pub file_system: Arc<dyn FileSystem>,
-    /// What time the tables say they were written at.
+    /// The clock for the times in the tables' properties.
     pub clock: Arc<dyn Clock>,
     /// How files are read and written.
     pub db: Arc<DbOptions>,
-    /// Of the database, for the properties of tables.
+    /// Identity of the database, for the properties of tables.
     pub db_id: String,
-    /// Of the session, for the properties and unique ids of tables.
+    /// Identity of the session, for the properties and unique ids of tables.
     pub session_id: String,
     /// The family.
     pub family: FamilyContext,
-    /// Versions of keys that these sequence numbers see are kept.
+    /// Snapshots: versions of keys visible at these sequence numbers are kept.
     pub snapshots: Vec<SequenceNumber>,
-    /// The values that entries have in blob files.
+    /// Access to the values in blob files.
     pub blobs: Option<Arc<OwnedBlobView>>,
     /// Epoch number of the outputs.
     pub epoch_number: u64,
@@ -91,13 +91,13 @@ pub struct FamilyContext {
     pub comparator: InternalComparator,
     /// The options.
     pub options: Arc<ColumnFamilyOptions>,
-    /// Through which inputs are opened, and outputs for the first time. Knows the directories.
+    /// The cache through which inputs and outputs are opened. It has the directories.
     pub table_cache: Arc<TableCache>,
-    /// What builders reserve memory from.
+    /// The cache that builders charge memory to.
     pub block_cache: Arc<TableBlockCache>,
-    /// Whether tables get hash indexes, where the options leave it to the load.
+    /// Decides whether tables get hash indexes, if the options say `kDataBlockAuto`.
     pub hash_index_choice: Arc<HashIndexChoice>,
-    /// The tables that the family has, for how much hash indexes would add to them.
+    /// The tables of the family, from which the growth by hash indexes is estimated.
     pub version: Arc<Version>,
 }
 
@@ -107,12 +107,12 @@ impl fmt::Debug for JobContext {
     }
 }
 
-/// What a job has made.
+/// The output of a job.
 #[derive(Debug, Default)]
 pub struct JobOutput {
-    /// The tables, as a VersionEdit adds them.
+    /// The tables, as records of a VersionEdit.
     pub files: Vec<NewFile>,
-    /// Numbers reserved, also of tables that came out empty.
+    /// Reserved file numbers, including those of empty tables.
     pub numbers: Vec<FileNumber>,
     /// References into blob files that the tables have.
     pub blobs: BlobFlow,
@@ -128,8 +128,8 @@ impl JobOutput {
     }
 }
 
-/// Opens the outputs: a table that cannot be opened must not replace what it was made from. Its blocks go into the cache
-/// where `prepopulate_block_cache` asks for it: they are there before the first read can want them.
+/// Opens the outputs: a table that cannot be opened must not replace what it was made from. Its blocks go into the
+/// cache where `prepopulate_block_cache` asks for it: they are there before the first read can want them.
 fn verify(family: &FamilyContext, files: &[NewFile], reason: TableFileCreationReason) -> Result<()> {
     let fills_cache = match family.options.table.prepopulate_block_cache {
         PrepopulateBlockCache::Disable => false,
@@ -139,7 +139,7 @@ fn verify(family: &FamilyContext, files: &[NewFile], reason: TableFileCreationRe
     for file in files {
         let table = family.table_cache.open_uncharged(&FileMetadata::from(file.clone()))?;
         match if fills_cache { table.fill_cache() } else { Ok(()) } {
-            // A cache that may not grow is no reason to lose a table.
+            // A full cache must not fail the job.
             Err(error) if error.kind() == ErrorKind::MemoryLimit => {}
             filled => filled?,
         }

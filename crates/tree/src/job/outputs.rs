@@ -20,7 +20,7 @@ use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the outputs of a job have in common.
+/// Parameters shared by all outputs of a job.
 pub(super) struct OutputPlan<'a> {
     pub(super) context: &'a JobContext,
     pub(super) level: usize,
@@ -70,7 +70,7 @@ impl<'a> TableOutput<'a> {
         Self { env, plan, order, surviving, open: None, lower: None, output: JobOutput::default() }
     }
 
-    /// What was written; a table that is not finished is given up.
+    /// The tables written so far; an unfinished table is abandoned.
     pub(super) fn into_output(self) -> JobOutput {
         self.output
     }
@@ -243,7 +243,7 @@ impl<'a> TableOutput<'a> {
     }
 }
 
-/// Keeps account of the blob files that an entry refers to.
+/// Counts the references of an entry into blob files.
 #[inline]
 fn note_references(open: &mut OpenOutput, written: &mut BlobFlow, key: &[u8], value: &[u8]) -> Result<()> {
     let Some(value_type) = ValueType::from_u8(trailer(key) as u8) else { return Ok(()) };

@@ -8,8 +8,8 @@
 //! table 7                     the entries of a table
 //! ```
 //!
-//! Words behind `flush` and `compact`: `snapshots=1,5`, `size=100` (of an output), `kind=move|drop`, `bottommost`, `stop` (the
-//! environment stops the job), `fail=N` (the Nth operation on files fails).
+//! Words behind `flush` and `compact`: `snapshots=1,5`, `size=100` (of an output), `kind=move|drop`, `bottommost`,
+//! `stop` (the environment stops the job), `fail=N` (the Nth operation on files fails).
 
 use super::*;
 use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};

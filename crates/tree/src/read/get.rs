@@ -7,15 +7,16 @@
 //! ```
 //!
 //! Each source first reports its newest covering range tombstone, then its entries of the key, newest first, until the
-//! context says that it has seen enough. No entry of the key in a source is newer than one in a source before it, so the
-//! tombstones collected so far are all that can hide an entry.
+//! context says that it has seen enough. No entry of the key in a source is newer than one in a source before it, so
+//! the tombstones collected so far are all that can hide an entry.
 //!
 //! A source is a memtable or a file. A covering tombstone is older than what comes behind it in two cases only: entries
-//! of the same source, and entries of the files with which the key goes on in the same level. Other sources behind it are
-//! older in whole, so only such files are still asked: [`Candidates::next_newer_than`](crate::version::Candidates::next_newer_than).
+//! of the same source, and entries of the files with which the key goes on in the same level. Other sources behind it
+//! are older in whole, so only such files are still asked:
+//! [`Candidates::next_newer_than`](crate::version::Candidates::next_newer_than).
 //!
-//! A value in a blob file ends the search as any other does. The context has its index then, and whoever finishes the lookup
-//! fetches it: at once, or as a future.
+//! A value in a blob file ends the search as any other does. The context has its index then, and the code that finishes
+//! the lookup fetches it: at once, or as a future.
 
 use super::merge::{MergeBase, Visible, full_merge, out_of_reach, visible};
 use super::pinned::{Pin, PinnedValue};
@@ -25,7 +26,7 @@ use ferrock_base::types::{SequenceNumber, ValueType};
 use ferrock_base::{Error, Result};
 use std::sync::Arc;
 
-/// How far a lookup has come.
+/// The progress of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupState {
     /// Nothing of the key seen.
@@ -49,14 +50,14 @@ pub struct GetContext<'a, P: Pin> {
     merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
     state: LookupState,
     covering: Option<SequenceNumber>,
-    /// In a blob file: its index.
+    /// The value; for one in a blob file, its index.
     value: Option<PinnedValue<P>>,
     /// Newest first.
     operands: Vec<PinnedValue<P>>,
     error: Option<Error>,
 }
 
-/// What a lookup that is not done has found, without what it borrows.
+/// The state of an unfinished lookup, without borrows.
 #[derive(Debug)]
 pub struct Found<P: Pin> {
     covering: Option<SequenceNumber>,
@@ -79,14 +80,14 @@ impl<'a, P: Pin> GetContext<'a, P> {
         }
     }
 
-    /// What was found so far, for a lookup that goes on later. To be called while it is not done, or waits for a blob.
+    /// Takes the state of a lookup that is to be resumed later. To be called while it is not done, or waits for a blob.
     pub fn suspend(&mut self) -> Found<P> {
         debug_assert!(!self.is_done() || self.state == LookupState::InBlob);
         self.state = LookupState::NotFound;
         Found { covering: self.covering.take(), operands: std::mem::take(&mut self.operands) }
     }
 
-    /// Goes on where [`suspend`](Self::suspend) left off.
+    /// Restores the state taken by [`suspend`](Self::suspend).
     #[must_use]
     pub fn resume(self, found: Found<P>) -> Self {
         let Found { covering, operands } = found;
@@ -107,15 +108,15 @@ impl<'a, P: Pin> GetContext<'a, P> {
         !matches!(self.state, LookupState::NotFound | LookupState::Merging)
     }
 
-    /// True when, after the memtables, tables are to be asked.
+    /// True if the tables have to be searched after the memtables.
     #[inline]
     #[must_use]
     pub fn needs_tables(&self) -> bool {
         !self.is_done() && self.covering.is_none()
     }
 
-    /// The next file to ask, after a memtable or file was asked in full. Behind a range tombstone over the key that is
-    /// only one that can have newer entries than the tombstone.
+    /// The next file to search, after a memtable or file was searched in full. Behind a range tombstone over the key
+    /// that is only one that can have newer entries than the tombstone.
     #[inline]
     #[must_use]
     pub fn next_file<'v>(&self, candidates: &mut Candidates<'v>) -> Option<&'v Arc<FileMetadata>> {
@@ -128,8 +129,8 @@ impl<'a, P: Pin> GetContext<'a, P> {
         }
     }
 
-    /// Takes note of the newest range tombstone of the next source over the key (visible to the reader, truncated to
-    /// the file). To be called before the source's entries are added.
+    /// Records the newest range tombstone of the next source over the key (visible to the reader, truncated to the
+    /// file). To be called before the source's entries are added.
     #[inline]
     pub fn add_covering_tombstone(&mut self, sequence: Option<SequenceNumber>) {
         self.covering = self.covering.max(sequence);
@@ -210,7 +211,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
         }
     }
 
-    /// Takes what is behind the index: the value, or what lies under the operands.
+    /// Takes the blob: the value, or the base of the operands.
     #[cold]
     pub fn supply_blob(&mut self, blob: Result<Vec<u8>>) {
         let merged = match blob {
@@ -227,7 +228,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
         }
     }
 
-    /// Nothing older counts. Always false: no need to go on.
+    /// Ends the lookup, as older entries cannot matter. Always false: no need to go on.
     fn end_of_history(&mut self) -> bool {
         if self.state == LookupState::Merging {
             if let Err(error) = self.merge(MergeBase::None) {
@@ -251,7 +252,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
     /// The result, after every source was asked or [`is_done`](Self::is_done) said that no more need be.
     ///
     /// # Errors
-    /// What a source reported, or what the merge operator made of the operands; `NotSupported` for a blob that nobody supplied.
+    /// The error of a source or of the merge operator; `NotSupported` for a blob that was not supplied.
     #[inline]
     pub fn finish(mut self) -> Result<Option<PinnedValue<P>>> {
         if self.state == LookupState::Merging {

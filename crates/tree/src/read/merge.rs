@@ -1,4 +1,4 @@
-//! Full merges: operands over what they found below them.
+//! Full merges: operands over the entry below them.
 
 use crate::blob::FetchBlob;
 use ferrock_base::merge::MergeOperator;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 pub enum MergeBase<'a> {
     /// Nothing: a tombstone or the end of history.
     None,
-    /// What a plain read shows of the entry below: see [`visible_value`].
+    /// The plain value of the entry below: see [`visible_value`].
     Value(&'a [u8]),
 }
 
@@ -74,7 +74,7 @@ pub enum Visible<'v> {
 /// column, or an empty value when it has none.
 ///
 /// # Errors
-/// `Corruption` when the bytes are not what the type promises.
+/// `Corruption` when the bytes do not match the type.
 pub fn visible(value_type: ValueType, stored: &[u8]) -> Result<Visible<'_>> {
     match value_type {
         ValueType::Value => Ok(Visible::Value(stored)),

@@ -1,4 +1,4 @@
-//! Reading single keys: what the versions of a key found in memtables and tables add up to.
+//! Reading single keys: combines the versions of a key found in memtables and tables.
 
 pub mod get;
 pub mod merge;

@@ -1,4 +1,4 @@
-//! What the MANIFEST says about blob files.
+//! The state of blob files in a version, as the MANIFEST records it.
 //!
 //! Blob files are kept in the version so that no edit loses them: additions and garbage are recorded by databases that
 //! separate large values. A blob file leaves the version (there is no record for it) when all of it is garbage and no

@@ -1,8 +1,8 @@
 //! Comparing the boundaries of files.
 //!
-//! Two files of a level may share a user key (the newer versions in the first); whoever moves one of them must move the
-//! other too, or an older version would come to lie above a newer one. So ranges are compared by *user key*, with one
-//! exception: a `largest` that is the exclusive end of a range tombstone does not reach its own user key.
+//! Two files of a level may share a user key (the newer versions in the first); a compaction that moves one of them
+//! must move the other too, or an older version would lie above a newer one. So ranges are compared by *user key*, with
+//! one exception: a `largest` that is the exclusive end of a range tombstone does not reach its own user key.
 //!
 //! ```text
 //! [a@9 .. k@5] [k@3 .. z@1]        share k: never part them

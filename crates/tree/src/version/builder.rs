@@ -1,8 +1,8 @@
 //! Applies `VersionEdit`s to a `Version`.
 //!
-//! What makes an edit inapplicable is an error, whoever made it: deleting a file that is not at that level, adding a
-//! number that is in the tree, a boundary too short to be an internal key, garbage in an unknown blob file. What the
-//! files of the result must keep among each other is checked when it is built (see `consistency`).
+//! An edit that cannot be applied is an error, from the MANIFEST or from a job: deleting a file that is not at that
+//! level, adding a number that is in the tree, a boundary too short to be an internal key, garbage in an unknown blob
+//! file. The rules between the files of the result are checked when it is built (see `consistency`).
 
 use super::blob_file::BlobFileMetadata;
 use super::version::{LevelFiles, num_levels};
@@ -129,7 +129,8 @@ impl VersionBuilder {
         Ok(())
     }
 
-    /// The version that results. With `force_consistency_checks`, files that break the rules of the tree are corruption.
+    /// The version that results. With `force_consistency_checks`, files that break the rules of the tree are
+    /// corruption.
     pub fn build(self, settings: &ColumnFamilySettings) -> Result<Version> {
         let levels = self.levels(num_levels(settings))?;
         self.finish(settings, levels)
@@ -208,7 +209,7 @@ impl VersionBuilder {
         let mut cursors = self.base.compact_cursors().to_vec();
         cursors.resize(levels.len(), None);
         for (level, key) in self.compact_cursors {
-            // A cursor of a level that the family no longer has is of no use.
+            // A cursor of a level that the family no longer has is dropped.
             if let Some(cursor) = usize::try_from(level).ok().and_then(|level| cursors.get_mut(level)) {
                 *cursor = Some(key);
             }

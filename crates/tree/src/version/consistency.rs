@@ -1,8 +1,8 @@
-//! The rules that files of a tree keep among each other.
+//! The rules between the files of a tree.
 //!
 //! RocksDB checks the same rules (`force_consistency_checks`). When they are broken in the MANIFEST that it opens, it
-//! opens the family *empty* and deletes the tables. Here the open fails with an error that names the files and the keys,
-//! and nothing is deleted: the tables are intact, and somebody who knows what happened can get at the data.
+//! opens the family *empty* and deletes the tables. Here the open fails with an error that names the files and the
+//! keys, and nothing is deleted: the tables are intact, and their data can still be recovered by hand.
 
 use super::FileMetadata;
 use super::blob_file::BlobFileMetadata;

@@ -33,8 +33,8 @@ impl Version {
         needed
     }
 
-    /// Bytes of the data that a read of everything would find: the last sorted run, and of the runs above the files that
-    /// no deeper file overlaps.
+    /// Bytes of the data that a read of everything would find: the last sorted run, and of the runs above the files
+    /// that no deeper file overlaps.
     #[must_use]
     pub fn estimated_live_data_size_bytes(&self) -> u64 {
         let comparator = self.comparator().user();

@@ -1,4 +1,4 @@
-//! What the tree knows about one table file.
+//! The tree's metadata of one table file.
 //!
 //! A [`FileMetadata`] is made once, when the file enters a level, and shared by every [`Version`](super::Version) that
 //! holds the file there. The part that the MANIFEST records never changes; beside it live three things that belong to
@@ -98,18 +98,18 @@ impl FileMetadata {
         self.is_being_compacted.load(Ordering::Acquire)
     }
 
-    /// Says whether a compaction has the file as input. Called under the lock that compactions are chosen under.
+    /// Sets whether a compaction has the file as input. Called under the lock that compactions are chosen under.
     pub fn set_being_compacted(&self, is_being_compacted: bool) {
         self.is_being_compacted.store(is_being_compacted, Ordering::Release);
     }
 
-    /// What its properties block says; `None` before the table was opened for the first time.
+    /// The counts of its properties block; `None` before the table was opened for the first time.
     #[must_use]
     pub fn statistics(&self) -> Option<FileStatistics> {
         self.statistics.get().copied()
     }
 
-    /// Records what its properties block says. The first call counts.
+    /// Records the counts of its properties block. Only the first call has an effect.
     pub fn set_statistics(&self, statistics: FileStatistics) {
         let _ = self.statistics.set(statistics);
     }

@@ -1,10 +1,10 @@
 //! How large each level should be, and which level comes after level 0.
 //!
 //! With static targets, level 1 holds `max_bytes_for_level_base` and each deeper level a multiple of the one above.
-//! With *dynamic* targets (the default) the sizes are derived from the bottom: the last level is as large as it is, each
-//! level above a fraction of the one below, and the *base level*, where level 0 goes, is where that fraction falls below
-//! `max_bytes_for_level_base`. Levels above the base level are empty or being emptied, so that about 90 % of the data
-//! lie in the last level and obsolete data cannot pile up.
+//! With *dynamic* targets (the default) the sizes are derived from the bottom: the last level is as large as it is,
+//! each level above a fraction of the one below, and the *base level*, where level 0 goes, is where that fraction falls
+//! below `max_bytes_for_level_base`. Levels above the base level are empty or being emptied, so that about 90 % of the
+//! data lie in the last level and obsolete data cannot pile up.
 //!
 //! ```text
 //! last level 300 GB, multiplier 10, base 256 MB:   L1 -  L2 -  L3 300 MB> base, so  L2 30 MB (base level)  ...
@@ -98,7 +98,7 @@ impl LevelTargets {
         self.max_bytes.get(level).copied().unwrap_or(u64::MAX)
     }
 
-    /// The deepest level that the tree would be better without: it and all non-empty levels above are to be drained.
+    /// The deepest level that is not needed: it and all non-empty levels above are to be drained.
     #[must_use]
     pub fn lowest_unnecessary_level(&self) -> Option<usize> {
         self.lowest_unnecessary_level

@@ -1,4 +1,4 @@
-//! Which files can hold a user key, and which overlap a range: what every read asks first.
+//! Which files can hold a user key, and which overlap a range: the first step of every read.
 //!
 //! The answers come from the [`FileIndex`](super::file_index::FileIndex). A level in which the key equals a bound of a
 //! file is searched by full keys from that file on: trailers say whether the key's visible versions begin in it.
@@ -39,7 +39,8 @@ impl Version {
         FileRuns { version: self, lower: find(lower), upper: find(upper) }
     }
 
-    /// The files of `level` that can hold `key`, in the order in which they must be read, by a search of the level alone.
+    /// The files of `level` that can hold `key`, in the order in which they must be read, by a search of the level
+    /// alone.
     #[cfg(test)]
     #[must_use]
     pub fn files_for_user_key<'a>(&'a self, level: usize, key: &'a LookupKey) -> FilesForUserKey<'a> {
@@ -88,27 +89,26 @@ impl<'a> UnaskedCandidates<'a> {
     }
 }
 
-/// Iterator of [`Version::candidates`]. It may be kept and gone on with later; a clone goes on from the same place.
+/// Iterator of [`Version::candidates`]. It may be kept and continued later; a clone continues from the same position.
 #[derive(Clone, Debug)]
 pub struct Candidates<'a> {
     version: &'a Version,
     key: &'a LookupKey,
-    /// What is left of it:
-    /// `newest`: files of level 0, as bits; of the last 64 looked at, where it is scanned;
+    /// Candidates that remain: `newest`: files of level 0, as bits (of the last 64 compared, if level 0 is scanned);
     /// `inside`: levels; `tied`: levels that full keys decide in.
     found: KeyLocation,
     aside: Aside<'a>,
 }
 
-/// What else there may be to do before the next level.
+/// Work that remains before the next level.
 #[derive(Clone, Debug)]
 enum Aside<'a> {
     Nothing,
-    /// Level 0 has too many files for masks: the next to look at.
+    /// Level 0 has too many files for masks: the next file to compare.
     Scan {
         next: usize,
     },
-    /// What is left of a level that full keys decide in.
+    /// The remaining files of a level in which full keys decide.
     Run {
         level: usize,
         files: FilesForUserKey<'a>,
@@ -146,8 +146,8 @@ impl<'a> Candidates<'a> {
     ///
     /// All others are older in whole. The sources of level 0 and the levels are each older than the one before, for one
     /// key and tombstones over it alike: a compaction takes all files of a level that share a user key, and a file's
-    /// tombstones count only between its boundaries. Within a level the tombstone lies in each of the files that the key
-    /// is spread over, beside entries that are newer than it.
+    /// tombstones count only between its boundaries. Within a level the tombstone lies in each of the files that the
+    /// key is spread over, beside entries that are newer than it.
     #[inline]
     #[must_use]
     pub fn next_newer_than(&mut self, covering: SequenceNumber) -> Option<&'a Arc<FileMetadata>> {
@@ -155,7 +155,7 @@ impl<'a> Candidates<'a> {
         files.find(|file| file.largest_seqno > covering)
     }
 
-    /// Does what there is to do before the next level. Apart from `next`, which so needs no registers of its own.
+    /// Does the work that remains before the next level. Kept out of `next`, which thereby needs fewer registers.
     #[cold]
     fn next_aside(&mut self) -> Option<(usize, &'a Arc<FileMetadata>)> {
         let item = match &mut self.aside {
@@ -191,7 +191,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Begins a level that full keys decide in.
+    /// Begins a level in which full keys decide.
     #[cold]
     fn enter(&mut self, level: usize) -> Option<(usize, &'a Arc<FileMetadata>)> {
         let is_plain = self.version.index().plain() >> level & 1 == 1;

@@ -1,4 +1,4 @@
-//! Parts of the file index by themselves, for the measuring tools in `examples/`.
+//! Access to parts of the file index, for the measuring tools in `examples/`.
 
 use super::Version;
 use super::file_index::FileIndex;
@@ -11,7 +11,7 @@ pub fn build_file_index(version: &Version, base: Option<&Version>) -> usize {
     std::hint::black_box(&index).size_bytes()
 }
 
-/// The rank in the next level of the chain that a rank leads to by itself; `None` where the bridge does not settle it.
+/// The rank in the next level of the chain that a rank determines; `None` if the bridge alone does not determine it.
 #[inline]
 #[must_use]
 pub fn follow_bridge(version: &Version, step: usize, rank: u32) -> Option<u32> {

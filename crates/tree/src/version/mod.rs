@@ -1,11 +1,11 @@
-//! Versions: which tables make up a column family, and how that is recorded.
+//! Versions: the set of tables that makes up a column family, and its record in the MANIFEST.
 //!
 //! ```text
 //! FileMetadata     one table: what the MANIFEST says about it, and whether it is being compacted
 //! Version          all tables of a family at one moment, by level; immutable
-//! VersionBuilder   Version + VersionEdits -> Version, checking the rules that make the tree a tree
+//! VersionBuilder   Version + VersionEdits -> Version, checking the rules of the tree
 //! VersionSet       the current Version of every family, and the MANIFEST that makes changes durable
-//! obsolete         which files of the directory nobody needs any more
+//! obsolete         which files of the directory are no longer needed
 //! ```
 //!
 //! Level 0 holds flushed files, newest first, with overlapping key ranges; every deeper level is one sorted run. A

@@ -1,4 +1,4 @@
-//! Which files of a database directory nobody needs any more: a pure decision over a directory listing.
+//! Which files of a database directory are no longer needed: a pure decision over a directory listing.
 //!
 //! | file | needed |
 //! |---|---|
@@ -8,14 +8,14 @@
 //! | `.dbtmp` | the one of a MANIFEST switch under way: its number is larger than that of the MANIFEST in use |
 //! | OPTIONS | the newest two, and temporary ones |
 //! | info logs | the newest `keep_log_file_num` |
-//! | everything else | always: a name that we do not know is not ours to delete |
+//! | everything else | always: a file with an unknown name is never deleted |
 
 use ferrock_base::FileNumber;
 use ferrock_format::file_name::{self, FileKind};
 use std::collections::HashSet;
 
-/// What is needed, at the moment of the decision. It must be taken *before* the directory is listed: a file made in
-/// between is then newer than `min_pending_output`.
+/// The files that are needed, at the moment of the decision. It must be taken *before* the directory is listed: a file
+/// made in between is then newer than `min_pending_output`.
 #[derive(Clone, Debug, Default)]
 pub struct NeededFiles {
     /// Tables of all live versions.

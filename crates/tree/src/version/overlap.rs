@@ -44,8 +44,8 @@ impl Version {
         files.iter().zip(is_taken).filter(|(_, is_taken)| *is_taken).map(|(file, _)| Arc::clone(file)).collect()
     }
 
-    /// The files of a sorted level that lie in `range` as a whole and share no user key with a file outside: what can be
-    /// added to a compaction of the range without touching more of the next level.
+    /// The files of a sorted level that lie in `range` as a whole and share no user key with a file outside: what can
+    /// be added to a compaction of the range without touching more of the next level.
     #[must_use]
     pub fn clean_inputs_within(&self, level: usize, range: &BoundaryRange) -> Vec<Arc<FileMetadata>> {
         let files = self.level(level);
@@ -74,8 +74,8 @@ impl Version {
         files[inside].to_vec()
     }
 
-    /// `files` of `level` with all that share a user key with them, transitively: a *clean cut*. `None` when one of them
-    /// is being compacted.
+    /// `files` of `level` with all that share a user key with them, transitively: a *clean cut*. `None` when one of
+    /// them is being compacted.
     #[must_use]
     pub fn expand_to_clean_cut(&self, level: usize, files: &[Arc<FileMetadata>]) -> Option<Vec<Arc<FileMetadata>>> {
         // Level 0 files are chosen together with what they overlap; two of them may share a key without harm otherwise.
@@ -165,7 +165,7 @@ fn widen(comparator: &Comparator, range: &mut BoundaryRange, file: &FileMetadata
 
 /// Whether a user key can exist below the level that a compaction writes to; see [`Version::key_not_beyond_level`].
 ///
-/// A compaction asks for every tombstone it meets, in key order, so a position per level moves along instead of searching.
+/// A compaction queries it for every tombstone, in key order, so a position per level advances instead of a search.
 #[derive(Clone, Debug)]
 pub struct KeyNotBeyondLevel {
     version: Arc<Version>,

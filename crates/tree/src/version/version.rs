@@ -50,7 +50,7 @@ impl Version {
         Self::from_parts(comparator, settings, levels, cursors, Arc::default(), None)
     }
 
-    /// A version of files that are in order already. What it shares with `base` is not worked out anew.
+    /// A version of files that are in order already. The index of files shared with `base` is copied, not rebuilt.
     pub(super) fn from_parts(
         comparator: InternalComparator,
         settings: &ColumnFamilySettings,
@@ -248,7 +248,7 @@ impl AccumulatedStatistics {
     }
 }
 
-/// Levels that settings ask for, within what this engine allows.
+/// The configured number of levels, clipped to what this engine allows.
 pub(super) fn num_levels(settings: &ColumnFamilySettings) -> usize {
     usize::try_from(settings.num_levels).unwrap_or(1).clamp(1, 64)
 }

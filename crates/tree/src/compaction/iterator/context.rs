@@ -1,4 +1,4 @@
-//! What a compaction iterator has to be told, and what it reports.
+//! Parameters and statistics of a compaction iterator.
 
 use super::stripes::SnapshotStripes;
 use crate::blob::FetchBlob;
@@ -8,7 +8,7 @@ use ferrock_base::merge::MergeOperator;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber};
 use std::sync::Arc;
 
-/// What lies below the output level. Answers may err towards "it exists".
+/// Answers questions about levels below the output level. Answers may err towards "it exists".
 pub trait DeeperLevels {
     /// True when no deeper level can hold `user_key`. Asked in ascending key order.
     fn key_not_exists_beyond_output_level(&mut self, user_key: &[u8]) -> bool;
@@ -16,7 +16,7 @@ pub trait DeeperLevels {
     fn range_not_exists_beyond_output_level(&self, start: &[u8], end: &[u8]) -> bool;
 }
 
-/// The output is all that is left of its key range.
+/// No deeper level holds data of the output's key range.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NothingDeeper;
@@ -44,12 +44,12 @@ impl DeeperLevels for UnknownDeeper {
     }
 }
 
-/// How a compaction iterator works.
+/// Options of a compaction iterator.
 #[derive(Clone, Debug)]
 pub struct CompactionIteratorOptions {
     /// Order of the keys.
     pub comparator: InternalComparator,
-    /// Snapshots that must go on reading what they read.
+    /// Snapshots whose reads must stay the same.
     pub stripes: SnapshotStripes,
     /// A `SingleDelete` at or below it may vanish together with its put. Transactions lower it to see write conflicts.
     pub earliest_write_conflict_snapshot: SequenceNumber,
@@ -58,7 +58,7 @@ pub struct CompactionIteratorOptions {
     /// Fetches values in blob files, for merges over them and for the filter. Without it operands over a reference stay
     /// as they are, and the filter is not asked.
     pub blobs: Option<Arc<dyn FetchBlob>>,
-    /// The caller's say, with where it runs.
+    /// The compaction filter, with the context of the job.
     pub compaction_filter: Option<(Arc<dyn CompactionFilter>, FilterContext)>,
     /// No deeper level, and no file outside of the job in the output level or above that is older, overlaps the job.
     pub bottommost: bool,
@@ -92,7 +92,7 @@ impl CompactionIteratorOptions {
     }
 }
 
-/// What went in and what did not come out.
+/// Counts of entries read and dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DroppedEntries {
     /// Entries read.

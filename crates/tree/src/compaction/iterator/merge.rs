@@ -18,7 +18,7 @@ use ferrock_base::internal_key::{make_internal_key, user_key};
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::{SequenceNumber, ValueType};
 
-/// What a run of operands ended at.
+/// The entry or condition that ended a run of operands.
 enum RunEnd {
     /// A value or tombstone of the same stripe, of this type; the input stands on it.
     Base(ValueType),
@@ -109,7 +109,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         let (sequence, _) = self.parse_input()?;
         let deleted = base_type.is_point_tombstone() || self.tombstones.deletes(self.input.key(), sequence, stripe);
         if !deleted && base_type == ValueType::BlobIndex && self.options.blobs.is_none() {
-            // The value is out of reach here: the operands stay, and so must what they are over.
+            // The value cannot be fetched here: the operands stay, and so must the entry under them.
             self.has_current_user_key = false;
             return self.merge_partially(operands.clone());
         }

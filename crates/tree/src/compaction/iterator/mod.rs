@@ -1,11 +1,11 @@
-//! What flush and compaction keep.
+//! Which entries flush and compaction keep.
 //!
 //! ```text
 //! merged input --> CompactionIterator --> entries to write --> OutputSplitter: when to cut a file
 //!    range tombstones --> CompactionRangeTombstones --> what each file stores, and its boundaries
 //! ```
 //!
-//! Everything here is pure: no files, no locks, no levels. What the job knows about deeper levels comes in through
+//! Everything here is pure: no files, no locks, no levels. The job answers questions about deeper levels through
 //! [`DeeperLevels`].
 
 mod context;

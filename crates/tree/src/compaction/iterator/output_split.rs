@@ -1,4 +1,4 @@
-//! Where an output file ends, and which keys and range tombstones it answers for.
+//! Where an output file ends, and which keys and range tombstones belong to it.
 //!
 //! ```text
 //! outputs        [first .. last][upper)[first' .. last'][upper') ...
@@ -71,8 +71,8 @@ impl OutputSplitter {
         Self::new(order, u64::MAX, u64::MAX, Vec::new())
     }
 
-    /// True when the current output, of `output_size_bytes` so far (0: it has no entry), should end before `key`.
-    /// To be asked once for each key, in order.
+    /// True when the current output, of `output_size_bytes` so far (0: it has no entry), should end before `key`. To be
+    /// called once for each key, in order.
     pub fn should_cut_before(&mut self, key: &[u8], output_size_bytes: u64) -> bool {
         let overlapped_before = self.overlapped_bytes;
         let crossed = self.move_to(key);

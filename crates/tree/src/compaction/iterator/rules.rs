@@ -69,7 +69,7 @@ pub struct CompactionIterator<I, D> {
     current_stripe: Option<SequenceNumber>,
     has_output_of_key: bool,
     last_key_zeroed: bool,
-    /// The next entry is the put under a single delete that had to stay: only that it was written matters.
+    /// The next entry is the put under a single delete that had to stay: only the fact that it was written matters.
     clear_next_value: bool,
 }
 
@@ -210,7 +210,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         self.last_trailer = Some(trailer(key));
         if let Some(value_type) = ValueType::from_u8(trailer(key) as u8) {
             self.dropped.input_deletions += u64::from(value_type.is_point_tombstone());
-            // Whoever writes a malformed reference says so; one that is dropped does no harm.
+            // A malformed reference is reported when it is written; one in a dropped entry does no harm.
             self.blobs_read.add_entry(key, value_type, value).ok();
         }
         self.input.next();
@@ -306,7 +306,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         Ok(true)
     }
 
-    /// Asks the compaction filter about the newest value of a key. `None`: the input was moved on.
+    /// Passes the newest value of a key to the compaction filter. `None`: the input was moved on.
     fn filter_value(&mut self, sequence: SequenceNumber, value_type: ValueType) -> Result<Option<ValueType>> {
         let Some((filter, context)) = &self.options.compaction_filter else { return Ok(Some(value_type)) };
         let fetched;
@@ -337,7 +337,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
                 Ok(Some(ValueType::SingleDeletion))
             }
             FilterDecision::RemoveAndSkipUntil(until) => {
-                // Going back is no skipping.
+                // A filter cannot skip backward.
                 if self.options.comparator.user().compare(&until, &self.current_user_key).is_le() {
                     return Ok(Some(value_type));
                 }
@@ -422,7 +422,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             return Ok(true);
         }
         match next_type {
-            // The older one does the work.
+            // The older one deletes the put.
             ValueType::SingleDeletion => {
                 self.dropped.obsolete += 1;
                 self.dropped.single_delete_mismatches += 1;
@@ -485,7 +485,8 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         Ok(true)
     }
 
-    /// At the bottom, an entry that everybody sees needs no sequence number: the same key bytes compress better.
+    /// On the bottommost level, an entry visible to every reader needs no sequence number: equal trailers compress
+    /// better.
     fn zero_sequence(&mut self) {
         let newest = sequence(&self.key);
         if !self.options.bottommost

@@ -51,8 +51,8 @@ impl SnapshotStripes {
     }
 }
 
-/// True when `sequence` is below the stripe that `below` ends. Sequence number 0 (zeroed, ingested) belongs to the oldest
-/// stripe, which nothing ends.
+/// True when `sequence` is below the stripe that `below` ends. Sequence number 0 (zeroed, ingested) belongs to the
+/// oldest stripe, which nothing ends.
 #[inline]
 #[must_use]
 pub(super) fn is_below_stripe(sequence: SequenceNumber, below: SequenceNumber) -> bool {

@@ -207,8 +207,8 @@ fn is_trivial_move(input: &PickerInput<'_>, choice: &CompactionChoice, is_level_
     })
 }
 
-/// Target size of output files: `target_file_size_base` on the first two levels that hold data, then multiplied. Level 0
-/// gets a single file, or it would have as many as before.
+/// Target size of output files: `target_file_size_base` on the first two levels that hold data, then multiplied. Level
+/// 0 gets a single file, or it would have as many as before.
 fn max_output_file_size_bytes(input: &PickerInput<'_>, output_level: usize) -> u64 {
     if output_level == 0 {
         return u64::MAX;

@@ -64,8 +64,8 @@ pub(super) fn intra_level_0_for_size(input: &PickerInput<'_>) -> Option<Files> {
     (idle.len() >= trigger).then_some(idle)
 }
 
-/// A run of the newest files, when level 0 cannot be compacted into the base level now and files pile up. It is extended
-/// as long as the bytes rewritten per file saved do not grow.
+/// A run of the newest files, when level 0 cannot be compacted into the base level now and files pile up. It is
+/// extended as long as the bytes rewritten per file saved do not grow.
 pub(super) fn intra_level_0_when_blocked(input: &PickerInput<'_>) -> Option<Files> {
     let files = input.version.level(0);
     let trigger = usize::try_from(input.options.level0_file_num_compaction_trigger).unwrap_or(0);

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Only leveled compaction has its rules here. A column family whose OPTIONS file says universal is compacted by levels
-//! too, or, with level 0 alone, has its newest files merged there; one of style FIFO takes no writes, and one of style none
-//! is compacted by hand.
+//! too, or, with level 0 alone, has its newest files merged there; one of style FIFO takes no writes, and one of style
+//! none is compacted by hand.
 
 mod file_order;
 mod inputs;

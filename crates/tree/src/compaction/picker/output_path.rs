@@ -2,9 +2,9 @@
 
 use ferrock_options::ColumnFamilyOptions;
 
-/// Path id for tables of `level`: the target sizes of the levels, from the top, are filled into the directories in their
-/// order, and each level goes whole into the first that has room for it; the last directory takes the rest. Level 0
-/// counts as large as level 1.
+/// Path id for tables of `level`: the target sizes of the levels, from the top, are filled into the directories in
+/// their order, and each level goes whole into the first that has room for it; the last directory takes the rest. Level
+/// 0 counts as large as level 1.
 pub(super) fn output_path_id(options: &ColumnFamilyOptions, level: usize) -> u32 {
     let Some((_, others)) = options.cf_paths.split_last() else { return 0 };
     let mut level_bytes = options.max_bytes_for_level_base;

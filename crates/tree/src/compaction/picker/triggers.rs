@@ -65,9 +65,10 @@ fn is_due(input: &PickerInput<'_>, reason: CompactionReason, level: usize, file:
     }
 }
 
-/// A rewrite with nothing below it makes the sequence numbers 0, so that the file is not due again. Where a file shares a key with
-/// a neighbour that has data below it, both are rewritten and keep their numbers, once: all versions of the key are older than
-/// every snapshot and have nothing below them, so that one is left of them, in one file, and the next rewrite is of that alone.
+/// A rewrite with nothing below it makes the sequence numbers 0, so that the file is not due again. Where a file shares
+/// a key with a neighbour that has data below it, both are rewritten and keep their numbers, once: all versions of the
+/// key are older than every snapshot and have nothing below them, so that one is left of them, in one file, and the
+/// next rewrite is of that alone.
 fn is_at_the_bottom(input: &PickerInput<'_>, level: usize, file: &FileMetadata) -> bool {
     let version = input.version;
     let range = BoundaryRange { smallest: Some(file.smallest.clone()), largest: Some(file.largest.clone()) };

@@ -51,8 +51,8 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// True when the key is live, with its value in `saved_value`.
     fn resolve_backward(&mut self) -> Result<bool> {
         self.operands.clear();
-        // The newest base so far: what is stored of it is in `saved_value`. What it means matters only when it turns out
-        // to be what the key's value is made of.
+        // The newest base so far: what is stored of it is in `saved_value`. It is interpreted only if the key's value
+        // turns out to be made of it.
         let mut base: Option<ValueType> = None;
         let mut walked = 0;
         while self.inner.valid() && !self.inner.is_unread() {

@@ -1,4 +1,4 @@
-//! A user's iterator that pauses where it would have to wait for a read, and goes on when the read was made.
+//! Pausing in [`DbIterator`]: it pauses instead of waiting for a read, and resumes when the read was supplied.
 //!
 //! ```text
 //! seek, next --> a key, or the end
@@ -6,10 +6,10 @@
 //!                      \-> pending_reads(): some  --> make them, supply each, resume
 //! ```
 //!
-//! What an iterator keeps of a pause is how far it came in the entries of a key ([`Search`], or operands of a merge). Where they
-//! are, the merge beneath knows. A paused iterator is not valid; its status is `TryAgain`.
+//! The state of a pause is the progress in the entries of a key ([`Search`], or operands of a merge). The merge below
+//! keeps the position. A paused iterator is not valid; its status is `TryAgain`.
 //!
-//! Values in blob files and tables that are not open are among what an iterator reads for itself. It pauses going forward only.
+//! An iterator reads values in blob files, and opens tables, itself. It pauses in forward direction only.
 
 use super::DbIterator;
 use crate::blob::FetchBlob;
@@ -18,7 +18,7 @@ use crate::iterator::source::TombstoneIterator;
 use ferrock_base::types::ValueType;
 use ferrock_base::{Error, ErrorKind, Result};
 
-/// How far the search for the next live key came.
+/// Progress of the search for the next live key.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Search {
     /// Entries of the saved key are hidden.
@@ -31,7 +31,7 @@ pub(super) struct Search {
     pub(super) hidden: u64,
 }
 
-/// What an iterator was at when it could not go on.
+/// The operation at which an iterator paused.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stop {
     Search(Search),
@@ -41,7 +41,7 @@ pub(super) enum Stop {
     Merge,
 }
 
-/// What an iterator keeps of a pause.
+/// The state of an iterator's pause.
 #[derive(Debug, Default)]
 pub(super) struct Pausing {
     is_on: bool,
@@ -55,7 +55,7 @@ impl Pausing {
         (self.stop, self.adopts_prefix) = (None, false);
     }
 
-    /// The key that the iterator finds when it goes on gives the prefix that it keeps to.
+    /// After the pause, the iterator is limited to the prefix of the key that it then finds.
     pub(super) fn adopt_prefix_later(&mut self) {
         self.adopts_prefix = self.stop.is_some();
     }
@@ -66,7 +66,7 @@ impl Pausing {
     }
 }
 
-/// The blob files of an iterator that pauses.
+/// The [`FetchBlob`] of an iterator that pauses: every fetch fails with `TryAgain`.
 #[derive(Debug)]
 pub(super) struct NotNow;
 
@@ -77,7 +77,7 @@ impl FetchBlob for NotNow {
 }
 
 impl<I: TombstoneIterator, O> DbIterator<I, O> {
-    /// From now on the iterator pauses where it would have to read, or does not any more.
+    /// Switches pausing on or off. A pausing iterator pauses instead of reading.
     pub fn set_pausing(&mut self, pauses: bool) {
         self.pausing.is_on = pauses;
         self.inner.set_pausing(pauses);
@@ -94,7 +94,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.inner.pending_reads()
     }
 
-    /// Goes on after a pause. The iterator may be paused again then.
+    /// Resumes a paused iterator. It may pause again.
     pub fn resume(&mut self) {
         let Some(stop) = self.pausing.stop else { return };
         self.inner.resume();
@@ -112,7 +112,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         }
     }
 
-    /// Pauses at the end of a search, if that is why the inner iterator is not valid.
+    /// Called at the end of a search: pauses if the inner iterator has paused.
     #[inline]
     pub(super) fn pause_in_search(&mut self, search: impl FnOnce() -> Search) {
         if self.inner.is_paused() {
@@ -120,7 +120,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         }
     }
 
-    /// Stops at an error: for good, or until the iterator can go on.
+    /// Stops at an error: permanently, or until the iterator is resumed.
     #[cold]
     pub(super) fn stop(&mut self, error: Error, at: Stop) {
         if self.pausing.is_on && error.kind() == ErrorKind::TryAgain {

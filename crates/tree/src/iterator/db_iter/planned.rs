@@ -1,4 +1,4 @@
-//! Iterators that are placed by who reads for several of them together.
+//! Placing several iterators together, by a caller that makes the reads of all of them as one batch.
 
 use super::DbIterator;
 use crate::iterator::merging::MergingIterator;
@@ -11,8 +11,8 @@ use ferrock_table::PlannedRead;
 use ferrock_vfs::ReadBuffer;
 
 impl<I: TombstoneIterator, O> DbIterator<I, O> {
-    /// Brings one child towards the first key, or the last one, as far as memory goes; `Some` when it has to read for that.
-    /// `None` also for a child that does not exist.
+    /// Places one child at the first key, or the last one, using blocks in memory; returns the read that it needs for
+    /// that, if any. `None` also for a child that does not exist.
     pub fn plan_start(&mut self, child: usize, is_backward: bool) -> Option<ChildRead> {
         if !is_backward && child == 0 {
             self.narrow_to_start();
@@ -20,7 +20,8 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.at_start(is_backward, |inner, place| inner.plan_child(child, place)).flatten()
     }
 
-    /// Limits the children to the prefix of the first key before they are placed: afterwards they would have to be placed anew.
+    /// Limits the children to the prefix of the first key before they are placed: changing the limit later would
+    /// require placing them again.
     fn narrow_to_start(&mut self) {
         let prefix = self.options.lower_bound.as_deref().and_then(|lower| self.prefix_of(lower));
         if prefix.is_some() && !(self.is_narrowed && self.prefix == prefix) {
@@ -29,7 +30,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         }
     }
 
-    /// Of the reads that children planned towards the start, those to be made now.
+    /// The reads to be made now, among those that children planned for the start.
     pub fn defer_start(&mut self, reads: Vec<(usize, ChildRead)>, is_backward: bool) -> Vec<(usize, ChildRead)> {
         self.at_start(is_backward, |inner, place| inner.defer_children(place, reads)).unwrap_or_default()
     }
@@ -55,7 +56,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         Some(act(&mut self.inner, SeekTarget::AtOrAfter(&self.target)))
     }
 
-    /// Takes what a planned read of a child brought.
+    /// Takes the result of a child's planned read.
     pub fn supply(&mut self, child: usize, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         self.inner.supply_child(child, read, bytes);
     }
@@ -66,7 +67,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.inner.child_count()
     }
 
-    /// As [`seek_to_last`](Self::seek_to_last), after every child was planned and lacks nothing.
+    /// As [`seek_to_last`](Self::seek_to_last), after every child was planned and has no pending read.
     pub fn start_planned_backward(&mut self) {
         self.restart(None);
         self.inner.start_planned(true);
@@ -74,7 +75,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.adopt_prefix();
     }
 
-    /// As [`seek_to_first`](Self::seek_to_first), after every child was planned and lacks nothing.
+    /// As [`seek_to_first`](Self::seek_to_first), after every child was planned and has no pending read.
     pub fn start_planned(&mut self) {
         let lower = self.options.lower_bound.take();
         self.restart(lower.as_deref().and_then(|lower| self.prefix_of(lower)));

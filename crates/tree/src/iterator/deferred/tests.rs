@@ -77,8 +77,8 @@ struct Form {
     row_bounds: bool,
     partitioned: bool,
     block_size: u64,
-    /// Index partitions are in a block cache that holds nothing, one for each block, and each block for each key; separators are
-    /// the keys themselves, so that a scan that goes back comes to the block behind its target first.
+    /// Index partitions are in a block cache that holds nothing, one for each block, and each block for each key;
+    /// separators are the keys themselves, so that a scan that goes back comes to the block behind its target first.
     is_starved: bool,
 }
 
@@ -170,7 +170,8 @@ impl Tables {
         DbIterator::new(if is_deferring { merging.deferring_reads() } else { merging }, options, ())
     }
 
-    /// From now on a read beyond so many panics. A read that only failed could be planned again without end, as one that succeeds.
+    /// From now on a read beyond so many panics. A read that only failed could be planned again without end, as one
+    /// that succeeds.
     fn bound_reads(&self, most: u64) {
         let beyond = FaultRule::new(OperationKind::Read, "*", Fault::Delay(Duration::ZERO));
         self.file_system.add_rule(beyond.when(Trigger::From(most + 1)));
@@ -217,8 +218,8 @@ impl Piece {
     }
 }
 
-/// Pieces of keys that are each written once, and none by range: no scan of them seeks for itself. (Where one does, what it
-/// read in vain before may count as reading in sequence, and make what it reads next larger.)
+/// Pieces of keys that are each written once, and none by range: no scan of them seeks for itself. (Where one does,
+/// what it read in vain before may count as reading in sequence, and make what it reads next larger.)
 fn plain_piece() -> impl Strategy<Value = Piece> {
     piece().prop_map(|mut piece| {
         let width = piece.width;
@@ -656,8 +657,8 @@ fn a_deferred_read_that_fails_ends_the_scan_with_its_error() {
     scan.status().unwrap();
 }
 
-/// A place at the border of two index partitions needs both, and the cache keeps neither. The scan comes there by a leap over a
-/// deleted range, while another table waits with its next step.
+/// A place at the border of two index partitions needs both, and the cache keeps neither. The scan comes there by a
+/// leap over a deleted range, while another table waits with its next step.
 #[test]
 fn a_limited_scan_ends_where_no_index_partition_stays() {
     let puts = |keys: &[u8]| keys.iter().map(|key| (0, *key, 0)).collect();

@@ -1,4 +1,4 @@
-//! The part of a merge that stops after so many rows: what reads wait, and who looks at what waits (`../limit.rs`).
+//! The part of a merge with a row limit: which reads are deferred, and when they are made (`../limit.rs`).
 
 use super::{Direction, MergingIterator, TombstoneIterator};
 use crate::iterator::limit::RowLimit;
@@ -7,17 +7,17 @@ use ferrock_base::iterator::InternalIterator;
 use ferrock_table::NextBlock;
 
 impl<I: TombstoneIterator> MergingIterator<I> {
-    /// Reads no block that the first rows do not need, as many as the limit says; `None`: without that.
+    /// Sets the row limit: no block is read that the first rows up to it do not need; `None` removes the limit.
     pub fn set_limit(&mut self, limit: Option<RowLimit>) {
         self.deferred.set_limit(limit);
     }
 
-    /// The reader begins anew to count.
+    /// Restarts the count of rows.
     pub fn restart_rows(&mut self) {
         self.deferred.rows_shown = 0;
     }
 
-    /// The reader goes on behind a row.
+    /// Counts a row that was shown.
     #[inline]
     pub fn note_row(&mut self) {
         self.deferred.rows_shown += 1;
@@ -30,7 +30,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         !self.deferred.is_empty() && self.current.is_some_and(|current| self.deferred.key(current).is_some())
     }
 
-    /// Reads what comes next, if it has not been.
+    /// Reads the block of the next entries, if it is unread.
     #[inline]
     pub fn read_unread(&mut self) {
         self.enter_deferred();
@@ -55,13 +55,13 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
     }
 
-    /// Makes the step that a child waits with, if it waits with one.
+    /// Makes the deferred step of a child, if it has one.
     pub(super) fn takes_waiting_step(&mut self, child: usize) -> bool {
         let is_backward = self.direction == Direction::Backward;
         self.deferred.take_step(&self.order, &mut self.children, child, is_backward)
     }
 
-    /// Where the next step of the current child would read: lets it wait, and finds the winner without it.
+    /// If the next step of the current child would read: defers it, and finds the winner among the others.
     #[inline(never)]
     pub(super) fn defers_step(&mut self, current: usize) -> bool {
         let is_backward = self.direction == Direction::Backward;

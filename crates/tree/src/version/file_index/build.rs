@@ -1,8 +1,8 @@
 //! Building an index, from scratch or from the index of the version before.
 //!
-//! A compaction changes a few neighbouring files of two levels. The heads of the files before and behind them are copied,
-//! and so are bridges between levels that did not change. An index built so is the same, bit by bit, as one built from
-//! scratch: tests compare them.
+//! A compaction changes a few neighbouring files of two levels. The heads of the files before and behind them are
+//! copied, and so are bridges between levels that did not change. An index built so is the same, bit by bit, as one
+//! built from scratch: tests compare them.
 
 use super::heads::{HeadMaker, Heads, head_at, push_wide};
 use super::parent::Parents;
@@ -328,7 +328,8 @@ fn bridge_len(before: &Step) -> usize {
     before.len as usize + 2
 }
 
-/// Fills a bridge. `is_below` says whether an endpoint of the level it leads to is below one of the level it leads from.
+/// Fills a bridge. `is_below` says whether an endpoint of the level it leads to is below one of the level it leads
+/// from.
 fn merge(bridge: &mut [u32], (len, next_len): (usize, usize), is_below: impl Fn(usize, usize) -> bool) {
     let mut rank = 0;
     for (at, entry) in bridge.iter_mut().take(len).enumerate() {

@@ -1,8 +1,8 @@
 //! Which files of a version can hold a key, for all levels at once: fractional cascading over the levels, in one flat
 //! allocation per version.
 //!
-//! The files of a sorted level have `2n` *endpoints* in order: `s0 l0 s1 l1 ...`, the user keys of smallest and largest.
-//! The *rank* of a key is the number of endpoints strictly below it, and says all there is to know:
+//! The files of a sorted level have `2n` *endpoints* in order: `s0 l0 s1 l1 ...`, the user keys of smallest and
+//! largest. The *rank* of a key is the number of endpoints strictly below it, and determines the file:
 //!
 //! ```text
 //! endpoints     s0      l0      s1      l1
@@ -24,10 +24,10 @@
 //! next            u0              u1              window    = endpoints u with e(r-1) <= u < e(r)
 //! ```
 //!
-//! The next level has fewer endpoints, so most windows are empty, and the bridge *is* the answer: one load per level and
-//! no comparison. It is never lost: gaps have bridges like files, and levels without files are not in the chain. (From
-//! the top down, as RocksDB goes, a file has about ten files below it, and every level has to be searched among them.)
-//! A bridge may come from an earlier level than the one before: see `parent.rs`.
+//! The next level has fewer endpoints, so most windows are empty, and the bridge *is* the answer: one load per level
+//! and no comparison. It is never lost: gaps have bridges like files, and levels without files are not in the chain.
+//! (From the top down, as RocksDB goes, a file has about ten files below it, and every level has to be searched among
+//! them.) A bridge may come from an earlier level than the one before: see `parent.rs`.
 //!
 //! An empty window also says that the key equals no endpoint of the next level, unless it did in this one: the endpoint
 //! above the key in the next level is not below the one above it here.
@@ -61,9 +61,9 @@
 //! That is 24 bytes per file of a sorted level, and one to two for the radix. Where the arrays lie is in [`Step`]s, in
 //! the version itself.
 //!
-//! Invariants: the endpoints of a level in the chain do not decrease; a bridge's rank is at most the number of endpoints
-//! of the level it leads to. A level that breaks the first (a MANIFEST opened without consistency checks) and levels more
-//! than 15 above the deepest are not in the chain, and are searched by full keys: see [`FileIndex::plain`].
+//! Invariants: the endpoints of a level in the chain do not decrease; a bridge's rank is at most the number of
+//! endpoints of the level it leads to. A level that breaks the first (a MANIFEST opened without consistency checks) and
+//! levels more than 15 above the deepest are not in the chain, and are searched by full keys: see [`FileIndex::plain`].
 
 mod build;
 mod heads;

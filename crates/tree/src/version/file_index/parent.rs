@@ -1,7 +1,7 @@
 //! Which level the bridge to a level leads from.
 //!
-//! That of the level before in the chain is the smallest, and where all levels spread over the same keys it is as good as any.
-//! But a level may be crowded into a corner, such as what is left of a level that is being emptied:
+//! That of the level before in the chain is the smallest, and where all levels spread over the same keys it is as good
+//! as any. But a level may be crowded into a corner, such as what is left of a level that is being emptied:
 //!
 //! ```text
 //! root          e e e e e e e e e e e e e e e e e e e e e e e e
@@ -10,21 +10,21 @@
 //! last level      h         h          h        h         h
 //! ```
 //!
-//! Behind the last `g` a bridge from the remnant knows nothing: all of the last level is one window. So a few endpoints of the
-//! root stand for the keys that will be asked for, and of the levels before the one is taken whose windows cost them
-//! least. It does not matter to what is found.
+//! Behind the last `g` a bridge from the remnant does not narrow the search: all of the last level is one window. So a
+//! few endpoints of the root are used as sample keys, and the earlier level is chosen whose windows cost these samples
+//! least. The choice does not change the result of a search.
 
 use super::heads::Heads;
 use super::{Endpoints, FileIndex, Step};
 use crate::version::version::LevelFiles;
 use ferrock_base::Comparator;
 
-/// Endpoints of the root that are looked at.
+/// Number of endpoints of the root used as samples.
 const SAMPLES: usize = 16;
-/// What entering a window costs, in comparisons.
+/// Cost of entering a window, in comparisons.
 const ENTERING: u32 = 4;
-/// Comparisons of all samples together that a level before the last must save: its bridge is larger, and so less often in
-/// a processor's cache.
+/// Comparisons of all samples together that a level before the last must save: its bridge is larger, and so less often
+/// in a processor's cache.
 const WORTHWHILE: u32 = 24;
 
 /// Chooses for one index.
@@ -74,7 +74,7 @@ impl<'a> Parents<'a> {
         Some(*best.0)
     }
 
-    /// What the windows of a bridge cost the samples.
+    /// The cost of a bridge's windows for the samples.
     fn cost(&self, root: &View<'_>, from: &View<'_>, to: &View<'_>) -> u32 {
         let sample = |number: usize| {
             let rank = self.rank(from, root, (2 * number + 1) * root.len / (2 * SAMPLES));

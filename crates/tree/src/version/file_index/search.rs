@@ -67,7 +67,7 @@ impl FileIndex {
         found
     }
 
-    /// The same, to where the answer is kept. `found` says nothing yet.
+    /// The same, written to `found`, which must be empty.
     #[inline(always)]
     pub(crate) fn find_into(&self, levels: &[LevelFiles], order: &Comparator, key: &[u8], found: &mut KeyLocation) {
         if !self.shares_prefix(key) {
@@ -120,8 +120,8 @@ impl FileIndex {
         self.search(step, probe, low as usize, high as usize)
     }
 
-    /// From the ranks of a key in the levels before to its place in the level of `step`, where the level that its bridge
-    /// leads from is not tied.
+    /// From the ranks of a key in the levels before to its place in the level of `step`, where the level that its
+    /// bridge leads from is not tied.
     #[inline]
     fn next_level(&self, step: &Step, found: &KeyLocation, probe: Probe<'_>) -> KeyRank {
         let at = step.bridge as usize + found.rank(usize::from(step.parent));
@@ -212,8 +212,8 @@ impl FileIndex {
         let offset = step.heads as usize;
         let window = self.words.get(offset + 2 * low..offset + 2 * high).unwrap_or_default().as_chunks().0;
         let rank = low + rank_one(window, probe.head);
-        // At `high` it is the head of an endpoint that is not equal, or none at all. To ask which would be a branch that no
-        // processor predicts; `settle` finds out.
+        // At `high` it is the head of an endpoint that is not equal, or none at all. Testing which would be an
+        // unpredictable branch; `settle` decides it.
         if let Some(&[first, last]) = self.words.get(offset + 2 * rank..offset + 2 * rank + 2)
             && wide([first, last]) == probe.head
         {

@@ -357,7 +357,8 @@ fn every_place_around_the_files_of_two_levels() {
 
 #[test]
 fn buckets_of_the_radix_of_every_size() {
-    // Runs of 0 to 20 endpoints that are close together, far from the next run, and at the very end of the level one of 2.
+    // Runs of 0 to 20 endpoints that are close together, far from the next run, and at the very end of the level one of
+    // 2.
     let run = |(run, count): (u64, u64)| (0..count).map(move |at| ((run << 40) + 4 * at).to_be_bytes());
     let keys: Vec<[u8; 8]> = (0..=20).chain([2]).zip(0..).map(|(count, at)| (at, count)).flat_map(run).collect();
     let files: Vec<_> = keys.as_chunks::<2>().0.iter().map(|[a, b]| (1, &a[..], &b[..])).collect();

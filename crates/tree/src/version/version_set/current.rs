@@ -1,4 +1,4 @@
-//! CURRENT: which MANIFEST counts.
+//! CURRENT: the file that names the MANIFEST in use.
 
 use super::remains::check_holds_no_database;
 use ferrock_base::{FileNumber, Result};
@@ -16,7 +16,7 @@ pub fn read_current(file_system: &dyn FileSystem, db_path: &Path) -> Result<File
     let path = db_path.join(file_name::CURRENT);
     let mut file = match file_system.open_sequential(&path, &SequentialOptions::default()) {
         Err(error) if error.is_not_found() => {
-            // Without a database the file that was asked for is the better answer.
+            // Without a database, the error names CURRENT.
             check_holds_no_database(file_system, db_path)?;
             return Err(error);
         }

@@ -1,4 +1,4 @@
-//! Looking at, creating and dropping column families.
+//! Reading, creating and dropping column families.
 
 use super::family::{Family, FamilyView};
 use super::{LogRelease, VersionSet};
@@ -44,7 +44,7 @@ impl VersionSet {
     /// Puts changed options in force. The family's version is made anew from the same files, because the targets of
     /// its levels depend on them.
     pub fn set_options(&self, id: u32, options: Arc<ColumnFamilyOptions>) -> Result<()> {
-        // Not while a change is under way: it would install a version made with the old options.
+        // Waits for a running change, which would install a version made with the old options.
         let _changes = self.manifest.lock();
         let mut state = self.state.lock();
         let family = state.families.get_mut(&id).ok_or_else(|| dropped(id))?;
@@ -87,9 +87,9 @@ impl VersionSet {
         Ok(id)
     }
 
-    /// Drops a family, durably. Its tables are deleted once no reader holds them. `release` is what no other family needs:
-    /// a record of its own for that could be lost behind this one, and this one alone already lets the logs go that
-    /// only the dropped family held back.
+    /// Drops a family, durably. Its tables are deleted once no reader holds them. `release` is what no other family
+    /// needs: a record of its own for that could be lost behind this one, and this one alone already lets the logs go
+    /// that only the dropped family held back.
     pub fn drop_column_family(&self, id: u32, release: LogRelease) -> Result<()> {
         if id == 0 {
             return Err(Error::invalid_argument("Can't drop default column family: a database always has it"));

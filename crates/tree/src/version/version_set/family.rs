@@ -1,4 +1,4 @@
-//! What the version set keeps per column family.
+//! The state that the version set keeps per column family.
 
 use crate::version::Version;
 use ferrock_base::{FileNumber, InternalComparator};
@@ -15,7 +15,7 @@ pub struct FamilyToOpen {
     pub options: Arc<ColumnFamilyOptions>,
 }
 
-/// A column family as it is now.
+/// The current state of a column family.
 #[derive(Clone, Debug)]
 pub struct FamilyView {
     /// Its id.
@@ -38,7 +38,7 @@ pub(super) struct Family {
     pub(super) log_number: FileNumber,
     pub(super) current: Arc<Version>,
     pub(super) next_epoch_number: Arc<AtomicU64>,
-    /// As recorded; nobody here reads it, and no new MANIFEST loses it.
+    /// As recorded; not used here, but written to every new MANIFEST.
     pub(super) full_history_ts_low: Option<Vec<u8>>,
     /// As recorded; absent means true.
     pub(super) persist_user_defined_timestamps: Option<bool>,

@@ -13,7 +13,7 @@ use ferrock_options::ColumnFamilyOptions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What RocksDB counts for the record that holds the size itself.
+/// Bytes that RocksDB counts for the record that holds the size itself.
 const SIZE_RECORD_ALLOWANCE_BYTES: u64 = 15;
 
 impl VersionSet {
@@ -104,7 +104,7 @@ impl VersionSet {
             (!state.tracked_wals.is_empty(), state.min_log_number_to_keep)
         };
         for edit in edits.iter_mut() {
-            // Readers of a MANIFEST take the last one that is said.
+            // Readers of a MANIFEST take the last record of a value.
             edit.min_log_number_to_keep = edit.min_log_number_to_keep.map(|number| number.max(kept_from));
         }
         let gone = edits.iter().filter_map(|edit| edit.min_log_number_to_keep).max();
@@ -177,7 +177,7 @@ impl VersionSet {
         manifest.last_compacted_size_bytes = compacted_size;
         let mut state = self.state.lock();
         state.manifest_number = number;
-        // The new MANIFEST says what counts; what the lost one may have said does not matter any more.
+        // The new MANIFEST holds the whole state; records of the lost one no longer matter.
         state.uncertain_files.clear();
         state.is_uncertain = false;
         Ok(())

@@ -1,9 +1,9 @@
 //! Reads the records of a MANIFEST: framing, decoding, atomic groups.
 //!
-//! A crash may cut the last record, so an end that is no whole record is passed over. But a changed length in the header
-//! of any record looks the same: what it claims reaches past the end. Taken for a cut, it would silently bring back an
-//! old tree, and the tables of the newer one would count as obsolete. So the end counts as a cut only when no intact
-//! record lies behind it.
+//! A crash may cut the last record, so an end that is no whole record is passed over. But a changed length in the
+//! header of any record looks the same, if the record seems to reach past the end. Taken for a cut, it would silently
+//! restore an old tree, and the tables of the newer one would count as obsolete. So the end counts as a cut only when
+//! no intact record lies behind it.
 
 use ferrock_base::checksum::{crc32c, mask_crc};
 use ferrock_base::coding::get_fixed32;
@@ -109,7 +109,8 @@ impl<'a> ManifestReader<'a> {
                 }
             }
             offset += length as u64;
-            // Damage that does not reach the end of the file is reported by the log reader; one block more is enough.
+            // Corruption that does not reach the end of the file is reported by the log reader; one block more is
+            // enough.
             if length < BLOCK_SIZE_BYTES || first_damaged.is_some_and(|damaged| damaged + 2 * (length as u64) < offset)
             {
                 return Ok(());
@@ -133,8 +134,8 @@ fn intact_record(bytes: &[u8]) -> Option<usize> {
     (get_fixed32(header, 0) == Some(mask_crc(crc32c(covered)))).then_some(LEGACY_HEADER_SIZE_BYTES + length)
 }
 
-/// What tells the header of a record that was written wholly from one that was being written at a crash, which has a
-/// true type and the checksum of bytes that are not there. The checksum does not cover the length.
+/// Distinguishes the header of a complete record from that of one being written at a crash, which has a valid type and
+/// the checksum of bytes that are missing. The checksum does not cover the length.
 fn damaged_header(bytes: &[u8]) -> Option<&'static str> {
     let covered = bytes.get(6..)?;
     match covered.first()? {
@@ -147,7 +148,7 @@ fn damaged_header(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Names the place of an error in a record.
+/// Adds the position in the file to an error in a record.
 pub(super) fn at(error: Error, path: &Path, record_offset: u64) -> Error {
     let error = match error.offset() {
         Some(_) => error.offset_by(record_offset),

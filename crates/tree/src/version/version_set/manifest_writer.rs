@@ -20,7 +20,7 @@ impl ManifestWriter {
         Ok(Self { file, log: LogWriter::new(FileNumber(0), HeaderFamily::Legacy), size_bytes: 0 })
     }
 
-    /// Frames one record into `out`, which [`append_and_sync`](Self::append_and_sync) is to get.
+    /// Frames one record into `out`, for [`append_and_sync`](Self::append_and_sync).
     pub(super) fn encode(&mut self, record: &[u8], out: &mut Vec<u8>) {
         self.log.encode_record(&[record], out);
     }

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! - Nothing is installed before it is durable.
-//! - After a failed write the MANIFEST is not touched again: its end is unknown. The next change begins a new one, which
-//!   holds everything. Until then the files of the failed change count as live, because the record may have reached the
-//!   disk after all.
+//! - After a failed write the MANIFEST is not touched again: its end is unknown. The next change begins a new one,
+//!   which holds everything. Until then the files of the failed change count as live, because the record may have
+//!   reached the disk after all.
 //! - CURRENT is replaced by a synced temporary file and a rename, then the directory is synced.
 
 mod current;
@@ -93,28 +93,28 @@ struct Manifest {
     last_compacted_size_bytes: u64,
 }
 
-/// Logs that a change of the tree lets go.
+/// Logs that a change of the tree releases.
 ///
-/// It goes into the same record as the change. Recovery skips a log as soon as no family's log number reaches back to it,
-/// and the log behind it says up to which sequence number logs were written before: the record that moves the log number,
-/// or drops the family that held it back, must therefore vouch for those numbers, in a table or not.
+/// It goes into the same record as the change. Recovery skips a log as soon as no family's log number reaches back to
+/// it, and the log behind it says up to which sequence number logs were written before: the record that moves the log
+/// number, or drops the family that held it back, must therefore record those numbers, in a table or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogRelease {
-    /// The oldest log that is still needed; `None` when no further log goes.
+    /// The oldest log that is still needed; `None` when no further log is released.
     pub min_log_number_to_keep: Option<FileNumber>,
-    /// Where the logs before that one end.
+    /// The last sequence number of the logs before that one.
     pub last_sequence: Option<SequenceNumber>,
 }
 
 impl LogRelease {
-    /// Makes a record say it.
+    /// Writes it into an edit.
     pub fn add_to(self, edit: &mut VersionEdit) {
         edit.min_log_number_to_keep = self.min_log_number_to_keep;
         edit.last_sequence = edit.last_sequence.max(self.last_sequence);
     }
 }
 
-/// Files that somebody needs.
+/// Files that a live version needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LiveFiles {
     /// Tables.
@@ -137,7 +137,7 @@ impl VersionSet {
         FileNumber(self.next_file_number.load(Ordering::Relaxed))
     }
 
-    /// Keeps `number`, met in the directory or in a log, from being given out.
+    /// Reserves `number`, found in the directory or in a log.
     pub fn mark_file_number_used(&self, number: FileNumber) {
         if number.0 <= file_name::MAX_FILE_NUMBER {
             self.next_file_number.fetch_max(number.0 + 1, Ordering::Relaxed);
@@ -203,8 +203,8 @@ impl VersionSet {
         self.state.lock().manifest_number
     }
 
-    /// True from a failed write to the MANIFEST until a new one is in force: a crash may leave the failed change or not,
-    /// so nothing that depends on either may be acknowledged.
+    /// True from a failed write to the MANIFEST until a new one is in force: a crash may leave the failed change or
+    /// not, so nothing that depends on either may be acknowledged.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         self.state.lock().is_uncertain
@@ -255,7 +255,7 @@ fn blob_files_of(version: &Version) -> impl Iterator<Item = FileNumber> + '_ {
 }
 
 impl State {
-    /// Remembers a version so that its files stay as long as somebody holds it.
+    /// Registers a version so that its files stay as long as the version is held.
     fn track(&mut self, version: &Arc<Version>) {
         if self.versions.len() == self.versions.capacity() {
             self.versions.retain(|version| version.strong_count() > 0);
@@ -263,7 +263,7 @@ impl State {
         self.versions.push(Arc::downgrade(version));
     }
 
-    /// Takes what an edit says about the whole database.
+    /// Applies the fields of an edit that concern the whole database.
     fn apply_scalars(&mut self, edit: &VersionEdit) {
         if let Some(number) = edit.min_log_number_to_keep {
             self.min_log_number_to_keep = self.min_log_number_to_keep.max(number);

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// What the database is opened for.
+/// The mode in which the database is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoverMode {
     /// Every column family of the MANIFEST must be named.
@@ -42,7 +42,7 @@ fn replay_manifest(file_system: &dyn FileSystem, db_path: &Path, replay: &mut Re
     while let Some((offset, edits)) = reader.next_edits()? {
         for edit in &edits {
             replay.apply(edit).map_err(|error| {
-                // Options that do not fit are no fault of the file's.
+                // Mismatched options are no corruption of the file.
                 if error.is_corruption() { at(error, reader.path(), offset) } else { error.in_file(reader.path()) }
             })?;
         }
@@ -51,7 +51,7 @@ fn replay_manifest(file_system: &dyn FileSystem, db_path: &Path, replay: &mut Re
 }
 
 impl VersionSet {
-    /// Makes the files of a new database: a MANIFEST that says there is nothing, and CURRENT.
+    /// Makes the files of a new database: an empty MANIFEST, and CURRENT.
     pub fn create(file_system: &dyn FileSystem, db_path: &Path, db_id: Option<&str>) -> Result<()> {
         let number = FIRST_MANIFEST;
         let edit = VersionEdit {
@@ -73,7 +73,7 @@ impl VersionSet {
     ///
     /// # Errors
     /// `InvalidArgument` when families are not named (see [`RecoverMode`]), comparators differ or the tree has more
-    /// levels than the options; `Corruption`, naming file and offset, for everything that the MANIFEST must not say.
+    /// levels than the options; `Corruption`, naming file and offset, for every invalid record of the MANIFEST.
     pub fn recover(
         file_system: Arc<dyn FileSystem>,
         db_path: &Path,
@@ -84,7 +84,8 @@ impl VersionSet {
         if !families.iter().any(|family| family.name == DEFAULT_COLUMN_FAMILY) {
             return Err(Error::invalid_argument("the column family \"default\" must be among those to open"));
         }
-        // Twice: what an earlier family of the same name had must not meet the options of the one that lives.
+        // Replayed twice: records of a dropped family must not be checked against the options of a live family of the
+        // same name.
         let mut names = Replay::of_names();
         replay_manifest(&*file_system, db_path, &mut names)?;
         let mut replay = Replay::new(families, &names);
@@ -113,8 +114,8 @@ impl VersionSet {
         Ok(version_set)
     }
 
-    /// Keeps every number of a file in `dir` from being given out: a file that was made before a crash and is not in the
-    /// MANIFEST must not be taken for, or overwritten by, a new one.
+    /// Keeps every number of a file in `dir` from being given out: a file that was made before a crash and is not in
+    /// the MANIFEST must not be mistaken for, or overwritten by, a new one.
     pub fn mark_directory_used(&self, dir: &Path) -> Result<()> {
         for name in self.file_system.children(dir)? {
             if let Some(parsed) = file_name::parse(&name).filter(|parsed| parsed.kind.uses_file_number()) {

@@ -1,15 +1,15 @@
-//! What a directory without CURRENT holds.
+//! Checks a directory without CURRENT for files of a database.
 //!
-//! CURRENT says which MANIFEST counts, and so which of all other files. Where it is missing there is nothing to open, but
-//! that is no proof that there was never a database: taken for a new directory, the next clean-up would remove its tables
-//! and logs. Creating a database therefore begins only where nothing but the following lies, in RocksDB's order of
-//! creation and in this one:
+//! CURRENT says which MANIFEST counts, and so which of all other files. Where it is missing there is nothing to open,
+//! but that is no proof that there was never a database: taken for a new directory, the next clean-up would remove its
+//! tables and logs. Creating a database therefore begins only where nothing but the following lies, in RocksDB's order
+//! of creation and in this one:
 //!
 //! | file | made before CURRENT is durable, because |
 //! |---|---|
 //! | LOCK, LOG, `LOG.old.*` | the directory is locked, and messages are written, first |
 //! | IDENTITY, `000000.dbtmp` | RocksDB writes the identity first |
-//! | `MANIFEST-000001` | the MANIFEST that says there is nothing; the first open replaces it by one of another number |
+//! | `MANIFEST-000001` | the empty MANIFEST; the first open replaces it by one of another number |
 //! | `000001.dbtmp` | the CURRENT that names it, before it is renamed |
 //!
 //! Every other file of a database (a log, a table, a blob file, OPTIONS, another MANIFEST) is made after CURRENT was

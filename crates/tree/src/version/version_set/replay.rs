@@ -22,7 +22,7 @@ struct ReplayedFamily {
     tree: Option<(Arc<ColumnFamilyOptions>, VersionBuilder)>,
 }
 
-/// What the edits so far amount to.
+/// The state after the edits so far.
 #[derive(Debug)]
 pub(super) struct Replay {
     /// By id: a name may have belonged to several families.
@@ -35,7 +35,7 @@ pub(super) struct Replay {
     largest_log_number: u64,
 }
 
-/// What a whole MANIFEST amounts to.
+/// The state after a whole MANIFEST.
 #[derive(Debug)]
 pub(super) struct ReplayedManifest {
     pub(super) state: State,
@@ -44,7 +44,7 @@ pub(super) struct ReplayedManifest {
 }
 
 impl Replay {
-    /// Finds out which families there are.
+    /// Collects names and ids of the families.
     pub(super) fn of_names() -> Self {
         Self::by_id(HashMap::new())
     }
@@ -155,7 +155,7 @@ impl Replay {
         not_opened.map(|family| family.name.as_str()).collect()
     }
 
-    /// The end of the MANIFEST: everything that must be there is there, and every tree is in order.
+    /// Checks, at the end of the MANIFEST, that required records are present and that every tree is consistent.
     pub(super) fn finish(mut self) -> Result<ReplayedManifest> {
         let missing = |what: &str| Error::corruption(format!("no {what} entry in MANIFEST"));
         let next_file_number = self.next_file_number.ok_or_else(|| missing("meta-nextfile"))?;
@@ -201,7 +201,7 @@ impl ReplayedFamily {
             self.persist_user_defined_timestamps = edit.persist_user_defined_timestamps;
         }
         match &mut self.tree {
-            // An edit that tracks WALs is not looked at for files; RocksDB does not either.
+            // Files in an edit that tracks WALs are ignored, as in RocksDB.
             Some((_, builder)) if !edit.is_wal_manipulation() => builder.apply(edit),
             _ => Ok(()),
         }

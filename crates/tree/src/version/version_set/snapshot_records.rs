@@ -1,4 +1,4 @@
-//! The records that a new MANIFEST begins with: everything there is.
+//! The records that a new MANIFEST begins with: the whole state.
 //!
 //! ```text
 //! DbId
