@@ -121,8 +121,8 @@ fn scarce_memory() {
     let kib = |arm| row(&document, "partitioning", "readrandom", 1, arm)["median"]["kib_per_op"].as_f64().unwrap();
     assert!(kib("on") < kib("off"), "a partition is less than all: {document}");
     assert!(kib(as_published) < kib("off"), "{document}");
-    // A key that is not there takes a filter partition and seldom more; `a_missing_key_takes_no_data_block` counts. With eight
-    // threads: those cells are the longest, and the one before them was of keys that are not there either.
+    // A key that is not there takes a filter partition and seldom more; `a_missing_key_takes_no_data_block` counts.
+    // With eight threads: those cells are the longest, and the one before them was of keys that are not there either.
     let missing = row(&document, "partitioning", "readmissing", 8, "on");
     assert!(missing["median"]["reads_per_op"].as_f64().unwrap() <= 1.1, "{missing}");
     assert!(page.contains("readrandom, 1 thread: partitioning (on) makes "), "{page}");

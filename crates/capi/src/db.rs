@@ -164,7 +164,7 @@ fn open(
     Ok((rocksdb_t { db, default, manual_compaction_disabled: AtomicU32::new(0) }, handles))
 }
 
-/// A directory that somebody else has open is `IO error` in RocksDB, and bindings look for that.
+/// A directory that another process or handle has open is `IO error` in RocksDB, and bindings look for that.
 fn lock_error(error: Error) -> Error {
     if error.kind() != ErrorKind::Busy {
         return error;

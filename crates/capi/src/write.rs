@@ -172,7 +172,7 @@ c_fallible! {
         options: *const rocksdb_writeoptions_t,
         batch: *mut rocksdb_writebatch_t,
     ) {
-        // SAFETY: the contract: nobody else uses the batch now.
+        // SAFETY: the contract: no other thread uses the batch now.
         let ((db, options), batch) = unsafe { (target(db, options)?, borrow_mut(batch, "batch")?) };
         batch.check()?;
         db.db.write_lent(&mut batch.batch, options)

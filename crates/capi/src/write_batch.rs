@@ -40,7 +40,7 @@ impl rocksdb_writebatch_t {
 /// Changes a batch, unless it is null.
 ///
 /// # Safety
-/// The contract: nobody else uses the batch now.
+/// The contract: no other thread uses the batch now.
 #[inline]
 pub(crate) unsafe fn change(batch: *mut rocksdb_writebatch_t, add: impl FnOnce(&mut WriteBatch) -> Result<()>) {
     // SAFETY: as for this function.

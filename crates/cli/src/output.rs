@@ -24,7 +24,7 @@ pub(crate) fn say_json(value: &Value) -> Result<()> {
 
 /// Tells a person what is wrong.
 pub(crate) fn complain(message: &str) {
-    // Nobody is left to tell when standard error is closed.
+    // An error here has no reader when standard error is closed.
     let _ = writeln!(std::io::stderr().lock(), "ferrock: {message}");
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn table(header: &[&str], left_columns: usize) -> Table {
     table
 }
 
-/// A bar over `total` keys, or nothing at all when nobody looks.
+/// A bar over `total` keys, hidden if standard error is not a terminal.
 pub(crate) fn progress(what: &'static str, total: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -67,7 +67,7 @@ fn help_teaches_with_examples() {
     for wanted in ["Examples:", "ferrock demo", "ferrock digest", "Exit codes:", "64"] {
         assert!(stdout(&help).contains(wanted), "{wanted}: {}", stdout(&help));
     }
-    assert!(!stdout(&help).contains("demo-writer"), "the child is nobody's business");
+    assert!(!stdout(&help).contains("demo-writer"), "the child's command is not shown");
     for command in ["demo", "digest"] {
         let help = ferrock(&[command, "--help"]);
         assert_eq!(code(&help), 0);
@@ -82,7 +82,7 @@ fn a_wrong_command_line_is_a_usage_error() {
     let database = directory.path().join("db");
     small_database(&database);
     let keys = directory.path().join("keys");
-    fs::write(&keys, "nobody\t00\n").unwrap();
+    fs::write(&keys, "absent\t00\n").unwrap();
     let (database, keys) = (path_text(&database), path_text(&keys));
     let wrong: &[&[&str]] = &[
         &[],

@@ -188,7 +188,7 @@ fn what_cannot_be_done_says_why() {
     fails(&on(path, &["batchput", "k", "v", "l"]), 64, "the last key has no value");
     fails(&on(path, &["scan", "--ttl"]), 64, "Not implemented: --ttl");
     fails(&on(path, &["scan", "--max_keys=x"]), 64, "a number is expected");
-    fails(&on(path, &["get", "nobody"]), 1, "NotFound");
+    fails(&on(path, &["get", "absent"]), 1, "NotFound");
     fails(&on(path, &["get_property", "rocksdb.mood"]), 2, "failed to get property: rocksdb.mood");
     fails(&on(path, &["put", "k", "v", "--block_size=none"]), 64, "--block_size");
     assert_eq!(ldb(&["--help"]).status.code(), Some(0));

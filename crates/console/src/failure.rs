@@ -56,7 +56,7 @@ impl Failure {
             Self::Engine(error) => (error.to_string(), exit_code_of(error)),
             Self::Output(error) => (format!("standard output: {error}"), NOT_DONE),
         };
-        // Nobody is left to tell when standard error is closed.
+        // An error here has no reader when standard error is closed.
         let _ = writeln!(std::io::stderr(), "Failed: {message}");
         ExitCode::from(code)
     }

@@ -1,4 +1,5 @@
-//! Counts of values in RocksDB's buckets, and RocksDB's way to print them, so that scripts that read one read the other.
+//! Counts of values in RocksDB's buckets, and RocksDB's way to print them, so that scripts that read one read the
+//! other.
 //!
 //! ```text
 //! bucket limits: 1, 2, then 1.5 times as much each, cut to its two leading digits:  3 4 6 10 15 22 34 51 76 110 ...

@@ -15,7 +15,7 @@
 //! value has the form of a block of table format version 2, without dictionary; expirations are 0 (the stacked BlobDB
 //! alone used them, and flag bit 0). A file that is still written, or whose writer crashed, has no footer.
 //!
-//! Who refers to a record names the offset of the *value*, so the key's size has to be known to find the record: see
+//! A reference to a record names the offset of the *value*, so the key's size has to be known to find the record: see
 //! [`crate::blob_index`].
 
 use ferrock_base::checksum::{crc32c, crc32c_extend, mask_crc};

@@ -12,8 +12,8 @@
 //! METADB-<n>                               retired
 //! ```
 //!
-//! Six digits are a minimum when writing; any number of digits is read. Names that are none of these belong to
-//! somebody else and are left alone.
+//! Six digits are a minimum when writing; any number of digits is read. Names that are none of these belong to another
+//! program and are left alone.
 
 use ferrock_base::FileNumber;
 

@@ -17,7 +17,7 @@ pub struct Components {
     pub file_system: Option<Arc<dyn FileSystem>>,
     /// What time it is.
     pub clock: Option<Arc<dyn Clock>>,
-    /// Who starts background threads.
+    /// Starts background threads.
     pub spawner: Option<Arc<dyn Spawner>>,
     /// Cache of blocks; give the same one to several databases to bound them together.
     pub block_cache: Option<Arc<TableBlockCache>>,

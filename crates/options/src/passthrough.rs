@@ -472,7 +472,7 @@ impl Passthrough {
         self.values.get(name).cloned().or_else(default)
     }
 
-    /// Values that differ from their defaults: what somebody asked for and does not get.
+    /// Values that differ from their defaults: settings that are configured and have no effect.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, text)| (&name[..], &text[..]))
     }

@@ -139,7 +139,7 @@ impl WriteBufferManager {
     }
 
     fn wake(&self) {
-        // Under the lock: who has just decided to wait must not miss it.
+        // Under the lock: a writer that has just decided to wait must not miss it.
         drop(self.waiting.lock());
         self.freed.notify_all();
     }

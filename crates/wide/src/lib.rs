@@ -5,8 +5,9 @@
 //! value   columns, each with its id and its type
 //! ```
 //!
-//! A [`Table`] is a way to use a column family, not a kind of storage: its rows are ordinary keys and values, which RocksDB and
-//! everything else here read as they are. What they are in bytes is fixed by docs/format/wide-keys.md; the guide is docs/wide.md.
+//! A [`Table`] is a way to use a column family, not a kind of storage: its rows are ordinary keys and values, which
+//! RocksDB and everything else here read as they are. What they are in bytes is fixed by docs/format/wide-keys.md; the
+//! guide is docs/wide.md.
 //!
 //! ```
 //! use ferrock::wide::{ColumnType, Schema, Table, Timestamp};
@@ -34,8 +35,9 @@
 //! # }
 //! ```
 //!
-//! What calls cost, in reads of files, is said at each of them. They are counted with the indexes of tables in memory and for
-//! one table that has the rows; each further table that the range may lie in, in level 0 or below, is asked in the same way.
+//! What calls cost, in reads of files, is said at each of them. They are counted with the indexes of tables in memory
+//! and for one table that has the rows; each further table that the range may lie in, in level 0 or below, is asked in
+//! the same way.
 
 mod batch;
 mod query;

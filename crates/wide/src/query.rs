@@ -28,8 +28,8 @@ impl KeyRange {
     }
 }
 
-/// Rows of a partition, or of many, to be read. Made by [`Table::partition`] and [`Table::scan`]; nothing is read before
-/// [`iter`](Self::iter).
+/// Rows of a partition, or of many, to be read. Made by [`Table::partition`] and [`Table::scan`]; nothing is read
+/// before [`iter`](Self::iter).
 ///
 /// ```
 /// # use ferrock::wide::{ColumnType, Schema, Table};
@@ -84,11 +84,11 @@ impl<'t> Query<'t> {
         }
     }
 
-    /// Only the rows of a range. Said more than once, the rows of each range, in the order in which they are said; where
-    /// ranges overlap rows come more than once.
+    /// Only the rows of a range. Said more than once, the rows of each range, in the order in which they are said;
+    /// where ranges overlap rows come more than once.
     ///
-    /// Of a partition, a range is one of clustering components; of a scan, one of partition components and, if it goes that
-    /// far, of clustering components behind them.
+    /// Of a partition, a range is one of clustering components; of a scan, one of partition components and, if it goes
+    /// that far, of clustering components behind them.
     pub fn rows(mut self, range: impl RowRange) -> Self {
         if self.error.is_none() {
             match self.table.core().bounds_of(&self.prefix, self.from, &range) {
@@ -113,23 +113,24 @@ impl<'t> Query<'t> {
     /// So many rows at most, of all ranges together; 0: all.
     ///
     /// **Cost:** no block is read that these rows do not need. Where all rows take about the same room, that is one
-    /// request, and mostly a second one for the last block; where they differ, or lie in several tables, there are more,
-    /// since none brings a block that may turn out not to be needed. [`fewest_requests`](Self::fewest_requests) is the other way.
+    /// request, and mostly a second one for the last block; where they differ, or lie in several tables, there are
+    /// more, since none brings a block that may turn out not to be needed. [`fewest_requests`](Self::fewest_requests)
+    /// is the other way.
     pub fn limit(mut self, rows: u64) -> Self {
         self.limit = rows;
         self
     }
 
-    /// With a limit: fewer requests, and mostly one, at the price of bytes that the rows may not need. The first request brings as
-    /// many blocks as so many rows take on average, and one more; of several ranges, that of each. For devices and networks
-    /// on which a request takes longer than some blocks.
+    /// With a limit: fewer requests, and mostly one, at the price of bytes that the rows may not need. The first
+    /// request brings as many blocks as so many rows take on average, and one more; of several ranges, that of each.
+    /// For devices and networks on which a request takes longer than some blocks.
     pub fn fewest_requests(mut self) -> Self {
         self.limit_reads = LimitReads::FewestRequests;
         self
     }
 
-    /// Goes on behind the last row of another page, which [`Rows::page_token`] told. Everything but the limit must be said as it
-    /// was then; rows that were written since are seen if they lie ahead.
+    /// Goes on behind the last row of another page, which [`Rows::page_token`] told. Everything but the limit must be
+    /// said as it was then; rows that were written since are seen if they lie ahead.
     pub fn page(mut self, token: &[u8]) -> Self {
         self.token = Some(token.to_vec());
         self
@@ -167,10 +168,10 @@ impl<'t> Query<'t> {
 
     /// Begins to read.
     ///
-    /// **Cost:** one read for each table that has rows of the range, as long as the range takes up to 256 KiB; none where
-    /// filter, index or row bounds say that there are none: for an absent partition, up to the filter's false positives
-    /// (1 %). With a limit, see [`limit`](Self::limit). Several ranges are read together, one batch for all; with a limit one
-    /// after the other, unless [`fewest_requests`](Self::fewest_requests) was said.
+    /// **Cost:** one read for each table that has rows of the range, as long as the range takes up to 256 KiB; none
+    /// where filter, index or row bounds say that there are none: for an absent partition, up to the filter's false
+    /// positives (1 %). With a limit, see [`limit`](Self::limit). Several ranges are read together, one batch for all;
+    /// with a limit one after the other, unless [`fewest_requests`](Self::fewest_requests) was said.
     ///
     /// # Errors
     /// `Invalid argument` for what was said wrongly, and for a page token that is damaged or of another query.

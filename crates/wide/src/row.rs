@@ -110,8 +110,8 @@ impl<'a> RowView<'a> {
         RowRef::new(self.value)?.get(id)
     }
 
-    /// Ids and values of all columns that the row has, in the order of their ids. Those of types that this version does not know
-    /// are left out.
+    /// Ids and values of all columns that the row has, in the order of their ids. Those of types that this version does
+    /// not know are left out.
     ///
     /// # Errors
     /// Each item: `Corruption` when the row is damaged.

@@ -21,8 +21,8 @@ enum Source {
     Together { scan: MultiScan, indexes: Vec<usize>, range: usize, key: Vec<u8>, value: Vec<u8> },
 }
 
-/// The rows of a [`Query`](super::Query), in its order. All as of one moment; owns what it needs, and may be moved between
-/// threads.
+/// The rows of a [`Query`](super::Query), in its order. All as of one moment; owns what it needs, and may be moved
+/// between threads.
 ///
 /// [`next_row`](Self::next_row) shows each row where it lies. As an iterator it gives rows to keep, at the cost of an
 /// allocation for the key.
@@ -175,14 +175,15 @@ impl Rows {
         }
     }
 
-    /// Leaves what is left and goes on with the rows of another range, which is given as to the query; mostly it lies ahead.
-    /// As of the same moment, and the limit goes on to count. For who finds out range by range what to read: what is in memory
-    /// stays of use.
+    /// Skips the remaining rows and continues with those of another range, which is given as to the query and mostly
+    /// lies ahead. The snapshot stays the same, and rows count toward the same limit. For a caller that determines its
+    /// ranges one by one: blocks in memory stay usable.
     ///
     /// **Cost:** as a query of the range, less what was read ahead. A range in the same block costs no read.
     ///
     /// # Errors
-    /// `Invalid argument` for a range that does not fit, and for rows backwards or of several ranges; as reads of the database.
+    /// `Invalid argument` for a range that does not fit, and for rows backwards or of several ranges; as reads of the
+    /// database.
     pub fn fast_forward(&mut self, range: impl RowRange) -> Result<()> {
         let core = Arc::clone(&self.core);
         let (mut lower, upper) = core.bounds_of(&self.prefix, self.from, &range)?;
@@ -238,8 +239,8 @@ impl Rows {
         Some(Row { core: Arc::clone(&self.core), key: row.key.to_vec(), value })
     }
 
-    /// Where the query goes on behind the row that was shown last, for [`Query::page`](super::Query::page). `None` before the
-    /// first row, and when all rows were shown: where the limit ended it the next page may be empty.
+    /// Where the query goes on behind the row that was shown last, for [`Query::page`](super::Query::page). `None`
+    /// before the first row, and when all rows were shown: where the limit ended it the next page may be empty.
     ///
     /// Opaque bytes, of the key's length and some twenty more; see docs/format/wide-keys.md.
     #[must_use]

@@ -44,7 +44,8 @@ impl Schema {
         self
     }
 
-    /// One more clustering component: rows of a partition are in the order of these. Without any a partition is one row.
+    /// One more clustering component: rows of a partition are in the order of these. Without any a partition is one
+    /// row.
     #[must_use]
     pub fn clustered_by(mut self, name: &str, column_type: ColumnType) -> Self {
         self.record.clustering.push(key_column(name, Component::ascending(column_type)));
@@ -58,8 +59,8 @@ impl Schema {
         self
     }
 
-    /// A column. The id, from 1 on, is what stands in rows: it is never given to another column, also when this one is used no
-    /// more. Ids below 128 take one byte.
+    /// A column. The id, from 1 on, is what stands in rows: it is never given to another column, also when this one is
+    /// used no more. Ids below 128 take one byte.
     #[must_use]
     pub fn column(mut self, id: u32, name: &str, column_type: ColumnType) -> Self {
         let at = self.record.columns.partition_point(|column| column.id <= id);
@@ -85,8 +86,8 @@ impl Schema {
         &self.record.columns
     }
 
-    /// Finds the prefix of a partition: `fixed:N` where all its components have a fixed length, else one that only Ferrock knows
-    /// (RocksDB then reads the tables without).
+    /// Finds the prefix of a partition: `fixed:N` where all its components have a fixed length, else one that only
+    /// Ferrock knows (RocksDB then reads the tables without).
     #[must_use]
     pub fn prefix_extractor(&self) -> PrefixExtractor {
         let leading = LeadingComponents::new(self.partition().iter().map(|column| column.component.shape()));
@@ -96,8 +97,8 @@ impl Schema {
         }
     }
 
-    /// Options for the column family of a table, for [`Db::open_cf`](ferrock_engine::Db::open_cf). All but the comparator and the prefix
-    /// extractor may be changed.
+    /// Options for the column family of a table, for [`Db::open_cf`](ferrock_engine::Db::open_cf). All but the
+    /// comparator and the prefix extractor may be changed.
     ///
     /// | option | value | why |
     /// |---|---|---|

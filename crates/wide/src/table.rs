@@ -133,8 +133,8 @@ impl Core {
         self.encode_whole(partition, 0, self.partition_count, out)
     }
 
-    /// The keys that begin with `prefix`, which is that of the components before `from`, and go on with a range of the others:
-    /// the first of them, and the first behind, if one can be.
+    /// The keys that begin with `prefix`, which is that of the components before `from`, and go on with a range of the
+    /// others: the first of them, and the first behind, if one can be.
     pub(super) fn bounds_of(
         &self,
         prefix: &[u8],
@@ -189,8 +189,8 @@ impl Core {
     }
 }
 
-/// A table of wide partitions: the rows of a [`Schema`] in a column family of their own. Cheap to clone, `Send` and `Sync`;
-/// keeps the database open.
+/// A table of wide partitions: the rows of a [`Schema`] in a column family of their own. Cheap to clone, `Send` and
+/// `Sync`; keeps the database open.
 #[derive(Clone)]
 pub struct Table {
     core: Arc<Core>,
@@ -205,13 +205,13 @@ impl fmt::Debug for Table {
 }
 
 impl Table {
-    /// Opens the table in a column family. An empty family becomes one of this schema; columns that an existing one has not
-    /// yet are added.
+    /// Opens the table in a column family. An empty family becomes one of this schema; columns that an existing one has
+    /// not yet are added.
     ///
     /// # Errors
-    /// `Invalid argument` when the family's comparator is not `leveldb.BytewiseComparator`, its prefix extractor not that of the
-    /// schema (open the database with [`Schema::column_family_options`] or [`Db::open_with_latest_options`]), when it has keys
-    /// but no schema, or another schema.
+    /// `Invalid argument` when the family's comparator is not `leveldb.BytewiseComparator`, its prefix extractor not
+    /// that of the schema (open the database with [`Schema::column_family_options`] or
+    /// [`Db::open_with_latest_options`]), when it has keys but no schema, or another schema.
     pub fn open(db: &Db, family: &ColumnFamily, schema: Schema) -> Result<Self> {
         schema.record().check()?;
         let wanted = schema.prefix_extractor();
@@ -243,7 +243,8 @@ impl Table {
         Self::attach(db, family, Schema::from_record(record))
     }
 
-    /// Opens the table in the family of a name, which is created with [`Schema::column_family_options`] when there is none.
+    /// Opens the table in the family of a name, which is created with [`Schema::column_family_options`] when there is
+    /// none.
     ///
     /// # Errors
     /// As [`open`](Self::open) and [`Db::create_column_family`].
@@ -268,8 +269,9 @@ impl Table {
         Self::open(db, family, Schema::from_record(stored))
     }
 
-    /// Takes a family for a table of this schema without looking: no schema record is read or written, any prefix extractor is
-    /// taken. For families that another program fills with such keys; what does not fit the schema is found out row by row.
+    /// Takes a family for a table of this schema without looking: no schema record is read or written, any prefix
+    /// extractor is taken. For families that another program fills with such keys; what does not fit the schema is
+    /// found out row by row.
     ///
     /// # Errors
     /// `Invalid argument` for a schema that cannot be, and a comparator other than `leveldb.BytewiseComparator`.
@@ -331,8 +333,8 @@ impl Table {
         &self.read_options
     }
 
-    /// Writes a row, whole: one that is there is replaced, with all its columns. Columns are given by id or by name; by id and in
-    /// the order of ids is fastest. What is not given has no value.
+    /// Writes a row, whole: one that is there is replaced, with all its columns. Columns are given by id or by name; by
+    /// id and in the order of ids is fastest. What is not given has no value.
     ///
     /// **Cost:** no read; a `put` of key and row, and at most 0.15 times its instructions for encoding them.
     ///
@@ -402,8 +404,8 @@ impl Table {
 
     /// A row.
     ///
-    /// **Cost:** one read of its block (1 KiB before compression), none when the block is in the cache. None for an absent
-    /// partition, up to the filter's false positives (1 %), and for an absent row that lies between two blocks.
+    /// **Cost:** one read of its block (1 KiB before compression), none when the block is in the cache. None for an
+    /// absent partition, up to the filter's false positives (1 %), and for an absent row that lies between two blocks.
     ///
     /// # Errors
     /// `Invalid argument` naming the component that does not fit; as [`Db::get_cf`].

@@ -99,9 +99,9 @@ tuples! {
 
 /// A range of rows in the order of the table: any of Rust's ranges of [`KeyTuple`]s, or a pair of [`Bound`]s.
 ///
-/// An end may have fewer values than there are components. It then stands for all rows that begin with them: `(2024,)..` begins
-/// with the first row of 2024, `..=(2024,)` ends with its last one, `..(2024,)` before its first. With a descending component large
-/// values come first: `newest..oldest`.
+/// An end may have fewer values than there are components. It then stands for all rows that begin with them:
+/// `(2024,)..` begins with the first row of 2024, `..=(2024,)` ends with its last one, `..(2024,)` before its first.
+/// With a descending component large values come first: `newest..oldest`.
 pub trait RowRange {
     /// What its ends are given as.
     type Tuple: KeyTuple;

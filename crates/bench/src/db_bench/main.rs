@@ -96,7 +96,7 @@ fn complain(failure: &Failure) -> ExitCode {
         Failure::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
         Failure::Output(error) => (format!("standard output: {error}"), 2),
     };
-    // Nobody is left to tell when standard error is closed.
+    // An error here has no reader when standard error is closed.
     let _ = writeln!(std::io::stderr(), "db_bench: {message}");
     ExitCode::from(code)
 }

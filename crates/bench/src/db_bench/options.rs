@@ -351,8 +351,8 @@ impl Builder<'_> {
 /// Bytes of an index partition that holds `entries` entries on average.
 ///
 /// An entry of a block without shared prefixes (restarts after every key, the default) is a byte each for the lengths
-/// shared and not shared, a separator, a handle of about 6 bytes, and 4 bytes of restart. Keys are told apart by the number
-/// in their first 8 bytes, so a shortened separator has no more.
+/// shared and not shared, a separator, a handle of about 6 bytes, and 4 bytes of restart. Keys are told apart by the
+/// number in their first 8 bytes, so a shortened separator has no more.
 fn partition_size_bytes(entries: u64, key_size_bytes: u64) -> u64 {
     entries.saturating_mul(key_size_bytes.min(8).saturating_add(12)).clamp(1, 1 << 31)
 }

@@ -1,5 +1,5 @@
-//! What is printed. Results go to standard output; with `--json` that is one JSON object, and the lines for people go to
-//! standard error.
+//! What is printed. Results go to standard output; with `--json` that is one JSON object, and the lines for people go
+//! to standard error.
 
 use crate::flags::effective;
 use crate::options::{EngineOptions, texts};
@@ -31,7 +31,7 @@ impl Output {
 
     /// A line beside the results.
     pub(crate) fn note(&self, text: &str) {
-        // Nobody is left to tell when standard error is closed.
+        // An error here has no reader when standard error is closed.
         let _ = writeln!(std::io::stderr().lock(), "{text}");
     }
 

@@ -180,7 +180,7 @@ impl Stats {
         names.zip(self.histograms.iter().flatten()).filter(|(_, histogram)| histogram.count() > 0)
     }
 
-    /// The times of all operations; `None` when nobody asked for them.
+    /// The times of all operations; `None` without a histogram.
     pub(crate) fn all_times(&self) -> Option<Histogram> {
         let mut all = Histogram::default();
         self.histograms.as_ref()?.iter().for_each(|histogram| all.merge(histogram));

@@ -1,7 +1,7 @@
 //! What checking the values cost, so that it can be taken off the figures.
 //!
-//! A look at the clock takes longer than a check, so single checks cannot be timed. After a run its checks are done over
-//! again on values made beforehand, some thousand of them in turn, until that took long enough to be measured.
+//! A look at the clock takes longer than a check, so single checks cannot be timed. After a run its checks are done
+//! over again on values made beforehand, some thousand of them in turn, until that took long enough to be measured.
 
 use crate::keys::Keys;
 use crate::stats::Stats;

@@ -136,7 +136,7 @@ impl<'a> Worker<'a> {
             _ => 100_000,
         };
         self.next_report += step;
-        // Nobody is hurt when the terminal is gone.
+        // A closed terminal is no error.
         let _ = write!(std::io::stderr(), "... finished {} ops{:30}\r", self.stats.done(), "");
     }
 

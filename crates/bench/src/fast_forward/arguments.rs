@@ -118,7 +118,8 @@ pub struct Arguments {
     /// Begin every block at a sector of so many bytes; 0: where the one before ends.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=65_536))]
     pub(crate) pad_to_sector: u64,
-    /// By which interface Ferrock is asked: `db`, keys and iterators, or `wide`, tables of wide partitions. The same files.
+    /// By which interface Ferrock is asked: `db`, keys and iterators, or `wide`, tables of wide partitions. The same
+    /// files.
     #[arg(long, value_name = "API", value_enum, default_value_t = Api::Db)]
     pub(crate) api: Api,
     /// How tables are read.
@@ -163,7 +164,8 @@ pub struct Arguments {
     /// Fail when the first run of a case reads more than is necessary.
     #[arg(long)]
     pub(crate) check_minimum: bool,
-    /// Hold the counters against what the system counted: /proc/self/io, or with io_uring /proc/diskstats. With direct I/O.
+    /// Hold the counters against what the system counted: /proc/self/io, or with io_uring /proc/diskstats. With direct
+    /// I/O.
     #[arg(long)]
     pub(crate) verify_outside: bool,
     /// Also write a page, a plot and the JSON there: fast-forward.md, .svg and .json.

@@ -14,8 +14,8 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// What ranges that ascend cost: each is rounded to sectors, those with no more than `gap` bytes between them are joined,
-    /// and cut again where a request would become too long.
+    /// What ranges that ascend cost: each is rounded to sectors, those with no more than `gap` bytes between them are
+    /// joined, and cut again where a request would become too long.
     pub(crate) fn of<'a>(ranges: impl Iterator<Item = &'a Range<u64>>, sector: u64, gap: u64) -> Self {
         let mut spans = Self::default();
         let mut run: Option<Range<u64>> = None;

@@ -46,8 +46,8 @@ pub struct Bounds {
 pub trait Database {
     /// Looks a key up and shows it if it is there.
     fn get(&self, key: &[u8], visit: Visit<'_>) -> Result<()>;
-    /// A cursor within bounds, not positioned: it costs no read. `limit`: how many rows will be read of it, if the reader
-    /// wants to say so.
+    /// A cursor within bounds, not positioned: it costs no read. `limit`: how many rows will be read of it, if the
+    /// reader wants to say so.
     fn cursor(&self, bounds: &Bounds, limit: Option<u64>) -> Result<Box<dyn Cursor + '_>>;
     /// Shows the rows of many ranges that ascend and do not overlap, all of which have both bounds.
     fn ranges(&self, ranges: &mut dyn Iterator<Item = Bounds>, visit: Visit<'_>) -> Result<()>;
@@ -55,8 +55,8 @@ pub trait Database {
     fn counters(&self) -> Result<Counters>;
     /// Empties the block cache.
     fn clear_cache(&self) -> Result<()>;
-    /// Called behind every measured run with keys that it read, one of every few hundred: an engine that can keep data out of
-    /// its cache only together with the index then reads the index again, unmeasured.
+    /// Called behind every measured run with keys that it read, one of every few hundred: an engine that can keep data
+    /// out of its cache only together with the index then reads the index again, unmeasured.
     fn after_run(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<()>;
     /// By which interface of the system files are read (`pread`, `io_uring`), so that the requests can be counted from
     /// outside; `None` for an engine whose counters come from there.

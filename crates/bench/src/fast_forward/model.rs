@@ -21,7 +21,8 @@ use std::ops::Range;
 const INDEX_EAGER_BYTES: u64 = 16 << 10;
 /// Later index partitions are read ahead in pieces of this.
 const INDEX_AHEAD_BYTES: u64 = 64 << 10;
-/// What is in the cache already may be read again if it lies between two pieces that are not, and is no longer than this.
+/// What is in the cache already may be read again if it lies between two pieces that are not, and is no longer than
+/// this.
 const DATA_GAP_BYTES: u64 = 16 << 10;
 /// The same for partitions of the index.
 const INDEX_GAP_BYTES: u64 = 5 << 10;
@@ -145,8 +146,8 @@ impl Model {
             let wanted: Vec<usize> = wanted.filter(|block| held[number] != Some(*block)).collect();
             held[number] = wanted.last().copied().or(held[number]);
             let mut spans = self.data(number, &wanted, resident);
-            // What lies behind the known part of the index is found when more of it has come; a scan of everything has it
-            // come before.
+            // What lies behind the known part of the index is found when more of it has come; a scan of everything has
+            // it come before.
             let later_reads = reads.saturating_sub(u64::from(!knew_the_first));
             match bounds.upper {
                 Some(_) if spans.requests > 0 => spans.requests += later_reads,

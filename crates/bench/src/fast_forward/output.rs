@@ -1,4 +1,5 @@
-//! What is printed, and where: results on standard output, what goes on meanwhile on standard error, if it is a terminal.
+//! What is printed, and where: results on standard output, what goes on meanwhile on standard error, if it is a
+//! terminal.
 
 use ferrock_console::failure::Result;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -53,7 +53,7 @@ impl Cost {
         cost
     }
 
-    /// One counter; 0 when nobody counted.
+    /// One counter; 0 when it was not counted.
     pub(super) fn get(&self, name: &str) -> u64 {
         self.counters.get(name).copied().unwrap_or(0)
     }

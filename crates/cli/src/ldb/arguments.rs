@@ -392,7 +392,10 @@ mod tests {
         }
         for (name, _, is_global, _) in FLAGS {
             assert_eq!(FLAGS.iter().filter(|(other, ..)| other == name).count(), 1, "{name}");
-            assert!(*is_global || COMMANDS.iter().any(|command| command.flags.contains(name)), "nobody takes --{name}");
+            assert!(
+                *is_global || COMMANDS.iter().any(|command| command.flags.contains(name)),
+                "no command takes --{name}"
+            );
         }
     }
 }

@@ -7,8 +7,8 @@
 //! log_file.rs    logs and MANIFESTs, block by block
 //! ```
 //!
-//! Commands that read open the database read-only and write nothing. Exit codes: 0 all is well, 1 the key is not there or
-//! the data is damaged, 2 the work could not be done, 64 the command line is wrong or asks for what is not here.
+//! Commands that read open the database read-only and write nothing. Exit codes: 0 all is well, 1 the key is not there
+//! or the data is damaged, 2 the work could not be done, 64 the command line is wrong or asks for what is not here.
 #![warn(missing_docs)]
 
 mod arguments;

@@ -7,8 +7,8 @@
 //! details.rs     properties, metaindex, statistics as text          json.rs         the same as JSON
 //! ```
 //!
-//! Nothing is written but by `raw`, whose output goes beside the table. Exit codes: 0 all is well, 1 a table is damaged,
-//! 2 the work could not be done, 64 the command line is wrong or asks for what is not here.
+//! Nothing is written but by `raw`, whose output goes beside the table. Exit codes: 0 all is well, 1 a table is
+//! damaged, 2 the work could not be done, 64 the command line is wrong or asks for what is not here.
 #![warn(missing_docs)]
 
 mod arguments;

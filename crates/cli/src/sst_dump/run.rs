@@ -66,7 +66,7 @@ pub(crate) fn run(request: &Request, out: &mut dyn Write) -> Result<u8> {
     Ok(session.code)
 }
 
-/// A bar over the files, or nothing at all when nobody looks or the text goes to the same terminal.
+/// A bar over the files, or no bar if standard error is not a terminal or the text goes to the same one.
 fn progress(request: &Request, files: usize) -> ProgressBar {
     let prints = matches!(request.command, Command::Scan) || std::io::stdout().is_terminal();
     if files < 2 || prints || !std::io::stderr().is_terminal() {
@@ -99,7 +99,7 @@ impl Session<'_> {
     fn tell(&mut self, message: &str) -> Result<()> {
         self.out.flush()?;
         self.bar.suspend(|| {
-            // Nobody is left to tell when standard error is closed.
+            // An error here has no reader when standard error is closed.
             let _ = writeln!(std::io::stderr(), "{message}");
         });
         Ok(())
@@ -283,7 +283,7 @@ impl Session<'_> {
                 Some(directory) => format!("No valid SST files found in {}", directory.display()),
                 None => format!("{} is not a valid SST file", named.join(", ")),
             };
-            // Nobody is left to tell when standard error is closed.
+            // An error here has no reader when standard error is closed.
             let _ = writeln!(std::io::stderr(), "{message}");
             return Ok(());
         }

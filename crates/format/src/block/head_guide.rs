@@ -1,6 +1,6 @@
 //! A first guess at where a head lies among many.
 //!
-//! Bisection of a large index looks at places far apart: each is a line of memory that nobody has touched lately, and none
+//! Bisection of a large index looks at places far apart: each is a line of memory that was not touched lately, and none
 //! can be fetched before the one ahead of it was compared. A guide needs one look at itself and one at the heads.
 //!
 //! ```text

@@ -160,7 +160,7 @@ pub struct ColumnFamilySection {
 /// An OPTIONS file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionsFile {
-    /// Who wrote the file; optional.
+    /// The program that wrote the file; optional.
     pub version: Option<Version>,
     /// Options of the database.
     pub db: Section,
@@ -192,8 +192,8 @@ impl OptionsFile {
         self.column_families.iter().find(|family| family.name == name)
     }
 
-    /// True when options that nobody knows may be passed over. `ignore_unknown_options` alone does not do: a file
-    /// that claims to come from a release not newer than `running` should hold nothing unknown, so it is damaged.
+    /// True when unknown options may be ignored. `ignore_unknown_options` alone does not do: a file that claims to come
+    /// from a release not newer than `running` should hold nothing unknown, so it is damaged.
     #[must_use]
     pub fn may_ignore_unknown_options(&self, ignore_unknown_options: bool, running: RocksDbVersion) -> bool {
         let written_by = self.version.and_then(|version| version.rocksdb_version);

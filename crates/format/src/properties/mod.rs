@@ -9,8 +9,8 @@
 //!                   '1' / '0'  filtering flags
 //! ```
 //!
-//! Fields that every writer stores are plain numbers, 0 when a file lacks them; fields whose absence means something, or
-//! that only newer writers store, are `Option`s. Names nobody here knows stay in
+//! Fields that every writer stores are plain numbers, 0 when a file lacks them; fields whose absence means something,
+//! or that only newer writers store, are `Option`s. Unknown names stay in
 //! [`user_collected`](TableProperties::user_collected), so that rewriting a table loses nothing.
 //!
 //! A malformed varint is skipped (readers have always done so); keys out of order, and malformed fixed-width values, are

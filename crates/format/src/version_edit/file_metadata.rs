@@ -6,7 +6,7 @@ use ferrock_base::{FileNumber, SequenceNumber};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Temperature {
-    /// Nobody said.
+    /// Not recorded.
     #[default]
     Unknown = 0,
     /// Often read.
@@ -213,7 +213,7 @@ pub struct BlobFileAddition {
 pub struct BlobFileGarbage {
     /// The blob file's number.
     pub number: FileNumber,
-    /// Blobs that nobody refers to any more.
+    /// Blobs without references.
     pub garbage_blob_count: u64,
     /// Bytes of their records.
     pub garbage_blob_bytes: u64,

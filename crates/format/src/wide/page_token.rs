@@ -4,9 +4,9 @@
 //! 01 | fixed64 query | varint32 range | lps key | fixed32 checksum        the checksum is the masked CRC-32C of all before it
 //! ```
 //!
-//! `query` is a hash of what was asked, so that a token of another table or another query is told apart; `key` is the key of the
-//! last row shown, without what all keys of the query begin with. A token holds no secret and is no proof of anything: who may
-//! not read a row must not be given a query that shows it.
+//! `query` is a hash of what was asked, so that a token of another table or another query is told apart; `key` is the
+//! key of the last row shown, without what all keys of the query begin with. A token holds no secret and proves
+//! nothing: a user without access to a row must not be given a query that shows it.
 
 use ferrock_base::checksum::{crc32c, mask_crc};
 use ferrock_base::coding::{Cursor, put_fixed32, put_fixed64, put_length_prefixed, put_varint32, varint_len};

@@ -95,7 +95,8 @@ fn points(_scale: Scale) -> Vec<Point> {
     }]
 }
 
-/// Percent by which the smaller cache changes the operations a second: the median of the rounds, the least, the greatest.
+/// Percent by which the smaller cache changes the operations a second: the median of the rounds, the least, the
+/// greatest.
 fn changes(outcome: &Outcome, layout: &str) -> Option<(Vec<f64>, f64, f64)> {
     let large = outcome.row(POINT, CELL, &arm_name(layout, LARGE))?;
     let small = outcome.row(POINT, CELL, &arm_name(layout, SMALL))?;

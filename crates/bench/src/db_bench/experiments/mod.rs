@@ -1,4 +1,4 @@
-//! The published experiments about partitioned index and filters and about the data block hash index, so that anybody
+//! The published experiments about partitioned index and filters and about the data block hash index, so that any user
 //! can repeat them: `db_bench --experiment=NAME`.
 //!
 //! ```text

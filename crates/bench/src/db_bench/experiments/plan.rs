@@ -30,7 +30,8 @@ pub(crate) struct Definition {
     /// Length of a cell at full scale.
     pub(crate) seconds: f64,
     pub(crate) rounds: u32,
-    /// Its cells write, so that a database of one run is not good for another, and every round begins with a compaction.
+    /// Its cells write, so that a database of one run is not good for another, and every round begins with a
+    /// compaction.
     pub(crate) changes_data: bool,
     /// Benchmarks that every arm runs at the end, and that do not count.
     pub(crate) finally: &'static [&'static str],

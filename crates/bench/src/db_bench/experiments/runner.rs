@@ -1,7 +1,7 @@
 //! Runs an experiment: loads the databases, opens the arms of a point together, and goes round among them.
 //!
-//! All arms of a point are open at once, each with a cache of its own, and take turns; every second round goes backward.
-//! So what changes on the machine meanwhile changes all arms alike, and arms are compared round by round.
+//! All arms of a point are open at once, each with a cache of its own, and take turns; every second round goes
+//! backward. So what changes on the machine meanwhile changes all arms alike, and arms are compared round by round.
 
 use super::measure::{Sample, measure};
 use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale, set};
@@ -180,8 +180,8 @@ impl<'a> Runner<'a> {
         self.collect(point, arms, &samples)
     }
 
-    /// Brings databases that a round changed back to where the first round began: compacted and warm. Else a round would
-    /// measure what the rounds before it left behind.
+    /// Brings databases that a round changed back to where the first round began: compacted and warm. Else a round
+    /// would measure what the rounds before it left behind.
     fn begin_again(&self, point: &Point, arms: &mut [OpenArm<'_>]) -> Result<()> {
         for open in arms {
             rewrite(open.session.database()?)?;

@@ -1,4 +1,5 @@
-//! Partitioned index and filters where memory is scarce: direct I/O, and a block cache far smaller than index and filters.
+//! Partitioned index and filters where memory is scarce: direct I/O, and a block cache far smaller than index and
+//! filters.
 
 use super::measure::Figure;
 use super::plan::{Arm, Cell, Definition, Outcome, Point, Scale, WarmUp, set};

@@ -102,7 +102,7 @@ fn no_flag_is_read_and_forgotten() {
     options::build(&values).unwrap();
     let asked = values.asked.borrow();
     for flag in table().iter().filter(|flag| flag.effect == Effect::Run) {
-        assert!(asked.contains(flag.name), "nobody reads --{}", flag.name);
+        assert!(asked.contains(flag.name), "no code reads --{}", flag.name);
     }
     for name in asked.iter() {
         assert!(find(name).is_some_and(|flag| flag.effect == Effect::Run), "--{name} is not in the table");

@@ -45,7 +45,7 @@ impl Worker<'_> {
             Work::LinkBench => self.link_bench(),
             Work::LinkCheck => self.link_check(),
             Work::VerifyChecksum => self.once(ferrock::Db::verify_checksum),
-            // Printed by the one who starts the threads.
+            // Printed by the thread that starts the others.
             Work::Property(_) => Ok(()),
         }
     }

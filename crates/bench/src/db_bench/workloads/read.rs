@@ -38,7 +38,7 @@ impl Worker<'_> {
             self.limit_reads(1);
             found += u64::from(self.look_up()?);
             if is_missing && found > 0 {
-                return Err(self.wrong("found, and nobody wrote it", &self.key));
+                return Err(self.wrong("found, and it was never written", &self.key));
             }
             read += 1;
             self.finished(1, Operation::Read);

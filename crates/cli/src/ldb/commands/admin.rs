@@ -7,7 +7,7 @@ use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions};
 use ferrock_format::file_name;
 use std::io::Write;
 
-/// Larger than any key that is likely; an end for those who name none.
+/// Larger than any key that is likely; the end of a range without one.
 const FAR_AWAY: [u8; 1024] = [0xFF; 1024];
 
 pub(super) fn approximate_size(request: &Request, out: &mut dyn Write) -> Result<()> {

@@ -133,7 +133,7 @@ impl Graph {
         self.next_node.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Whoever changes the row set of a node holds this: link and count change together.
+    /// Locked while the row set of a node changes: link and count change together.
     pub(super) fn lock(&self, id: u64) -> MutexGuard<'_, ()> {
         let stripe = (hash128(&id.to_le_bytes(), 0).0 % STRIPES as u64) as usize;
         // It guards no data of its own.

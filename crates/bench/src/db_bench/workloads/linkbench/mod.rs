@@ -1,5 +1,6 @@
 //! LinkBench: the operations of a social graph's database, in the mix, with the distributions and the sizes that were
-//! published with it (*LinkBench: a Database Benchmark Based on the Facebook Social Graph*, and its FBWorkload settings).
+//! published with it (*LinkBench: a Database Benchmark Based on the Facebook Social Graph*, and its FBWorkload
+//! settings).
 //!
 //! ```text
 //! graph.rs          which links a node has, which node an operation is about
