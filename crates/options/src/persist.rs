@@ -13,6 +13,7 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{Comparator, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::filter::FilterPolicy;
+use ferrock_format::options_file::value::{escape, unescape};
 use ferrock_format::options_file::{
     ColumnFamilySection, OptionScope, OptionsFile, RocksDbVersion, Section, TableSection, Version, is_deprecated,
 };
@@ -64,13 +65,18 @@ pub fn load_latest(file_system: &dyn FileSystem, directory: &Path) -> Result<Opt
     Ok(Some(from_file(&file)))
 }
 
+/// Options of a database that are text: with a backslash before `:`, `#` and itself in the file.
+const TEXTS: [&str; 4] = ["wal_dir", "db_log_dir", "daily_offpeak_time_utc", "db_host_id"];
+
 /// Takes over what an OPTIONS file says.
 #[must_use]
 pub fn from_file(file: &OptionsFile) -> LoadedOptions {
     let mut loaded = LoadedOptions { unknown: unknown_names(file), ..LoadedOptions::default() };
     let notes = &mut loaded.notes;
     for statement in file.db.statements.iter().chain(&file.db.extensions) {
-        let (name, value) = (&statement.name[..], &statement.value[..]);
+        let value =
+            if TEXTS.contains(&&statement.name[..]) { unescape(&statement.value) } else { statement.value.clone() };
+        let (name, value) = (&statement.name[..], &value[..]);
         let settings = &mut loaded.db.settings;
         take(
             notes,
@@ -260,6 +266,9 @@ pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Op
     };
     push_table(&mut file.db, super::DbSettings::TABLE, |name| db.settings.get(name));
     push_kept(&mut file.db, &db.passthrough, &[passthrough::DB_OPTIONS]);
+    for statement in file.db.statements.iter_mut().filter(|statement| TEXTS.contains(&&statement.name[..])) {
+        statement.value = escape(&statement.value);
+    }
     for (name, options) in families {
         let mut section = Section::new();
         push_table(&mut section, super::ColumnFamilySettings::TABLE, |name| {
@@ -358,6 +367,7 @@ mod tests {
     fn options_survive_the_file() {
         let mut db = DbOptions::default();
         db.max_background_jobs = 7;
+        db.wal_dir = r"/a:b/#1\c".to_owned();
         let mut family = ColumnFamilyOptions::default();
         family.write_buffer_size = 1 << 20;
         family.compression = CompressionType::Zstd;
@@ -367,6 +377,7 @@ mod tests {
         family.table.block_size = 8192;
         let families = vec![("default".to_owned(), family), ("we:ird #1".to_owned(), ColumnFamilyOptions::default())];
         let text = to_file(&db, &families).format().unwrap();
+        assert!(text.contains(r"wal_dir=/a\:b/\#1\\c"), "as RocksDB writes it: {text}");
         let loaded = from_file(&OptionsFile::parse(text.as_bytes()).unwrap());
         assert_eq!(loaded.notes, Vec::<String>::new());
         assert_eq!(loaded.db.settings, db.settings);

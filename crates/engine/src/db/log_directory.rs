@@ -18,6 +18,7 @@ use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::log::WalRecoveryMode;
 use ferrock_format::options_file::OptionsFile;
+use ferrock_format::options_file::value::unescape;
 use ferrock_tree::places::{is_another_database, is_same};
 use ferrock_vfs::{FileSystem, read_file};
 use std::path::{Path, PathBuf};
@@ -173,7 +174,7 @@ fn wal_dir_of(content: &[u8]) -> Option<String> {
             text.lines().find_map(|line| line.trim().strip_prefix("wal_dir=").map(str::to_owned))?
         }
     };
-    Some(value.trim().to_owned()).filter(|value| !value.is_empty())
+    Some(unescape(value.trim())).filter(|value| !value.is_empty())
 }
 
 /// Refuses the directory of logs of a database that is yet to be made when it holds logs: they are another database's.
