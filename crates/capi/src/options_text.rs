@@ -115,9 +115,11 @@ c_fallible! {
         // SAFETY: the contract.
         let (path, env, cache) = unsafe { (memory::path(path)?, env.as_ref(), cache.as_ref()) };
         let files = env.and_then(rocksdb_env_t::file_system).unwrap_or_else(ferrock_vfs::default_file_system);
-        let loaded = load_latest(&*files, path)?;
+        // A directory that is not there has none, too.
+        let loaded = if files.exists(path)? { load_latest(&*files, path)? } else { None };
         let loaded = loaded.ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, "No options files found in the DB directory.").in_file(path)
+            let text = "No such file or directory: No options files found in the DB directory.";
+            Error::new(ErrorKind::NotFound, format!("{text}: {}", path.display()))
         })?;
         if !ignore_unknown_options && let Some(name) = loaded.unknown.first() {
             return Err(Error::invalid_argument(format!("Extra option not recognized: {name}")).in_file(path));

@@ -13,7 +13,8 @@
 //!
 //! A 0 that stands for what follows from the other options is replaced in silence, and only when a family is opened.
 
-use super::{ColumnFamilyOptions, CompactionStyle, DbOptions};
+use super::passthrough::DB_OPTIONS;
+use super::{ColumnFamilyOptions, CompactionStyle, DbOptions, WalRecoveryMode};
 use ferrock_base::option_table::Adjustment;
 use std::fmt::Display;
 
@@ -40,6 +41,13 @@ impl DbOptions {
     /// Brings options into their bounds.
     #[doc(hidden)]
     pub fn adjust(&mut self) -> Vec<Adjustment> {
+        // Where a log ends cannot be told in a recycled one by these modes.
+        if matches!(
+            self.settings.wal_recovery_mode,
+            WalRecoveryMode::TolerateCorruptedTailRecords | WalRecoveryMode::AbsoluteConsistency
+        ) {
+            self.passthrough.keep(DB_OPTIONS, "recycle_log_file_num", "0");
+        }
         self.settings.bring_into_bounds()
     }
 }
@@ -53,6 +61,9 @@ impl ColumnFamilyOptions {
         let s = &mut self.settings;
         if s.compaction_style != CompactionStyle::Level {
             s.level_compaction_dynamic_level_bytes = false;
+        }
+        if s.soft_pending_compaction_bytes_limit == 0 {
+            s.soft_pending_compaction_bytes_limit = s.hard_pending_compaction_bytes_limit;
         }
         if s.max_compaction_bytes == 0 {
             s.max_compaction_bytes = s.target_file_size_base.saturating_mul(25);

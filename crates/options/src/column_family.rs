@@ -350,10 +350,14 @@ impl ColumnFamilyOptions {
                 self.settings.compaction_style.format_option(),
             ));
         }
-        if self.table.index_type == IndexType::HashSearch && self.prefix_extractor.is_none() {
+        // From a caller both are refused: `combinations`.
+        if self.is_from_file && self.table.index_type == IndexType::HashSearch && self.prefix_extractor.is_none() {
             all.push("index_type = kHashSearch needs a prefix extractor; the nearest form is kBinarySearch".to_owned());
         }
-        if self.table.block_align && !(self.table.block_size.is_power_of_two() && self.is_uncompressed()) {
+        if self.is_from_file
+            && self.table.block_align
+            && !(self.table.block_size.is_power_of_two() && self.is_uncompressed())
+        {
             all.push(
                 "block_align = true needs a block_size that is a power of two, and no compression; blocks are padded \
                  all the same"

@@ -158,7 +158,7 @@ impl DbOptions {
             violations.push(Violation {
                 name: "keep_log_file_num".to_owned(),
                 value: "0".to_owned(),
-                bound: "not a number of files: keep at least the LOG that is being written".to_owned(),
+                bound: "not a number of files: keep_log_file_num must be greater than 0".to_owned(),
             });
         }
         violations

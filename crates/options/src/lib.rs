@@ -7,12 +7,15 @@
 //! | `components` | what a file cannot hold: file system, clock, cache, listeners; [`WriteBufferManager`], [`EventListener`] |
 //! | `persist`, `text` | OPTIONS files and option strings, to and from the structs |
 //! | [`passthrough`] | RocksDB's options that are kept and have no effect here |
+//! | `combinations` | options that are good alone and mean nothing together are refused |
 //! | `adjust` | values out of bounds are brought to the nearest good one, with a note |
 //! | [`dump`] | all of them as lines of the LOG |
 #![warn(missing_docs)]
 
 mod adjust;
 mod column_family;
+#[doc(hidden)]
+pub mod combinations;
 mod components;
 mod db;
 pub mod db_path;

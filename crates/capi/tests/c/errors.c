@@ -171,7 +171,7 @@ static void test_refused_values(const char* path) {
   NOT_BUILT(rocksdb_options_set_compaction_style, rocksdb_universal_compaction, "compaction_style");
   NOT_BUILT(rocksdb_options_set_compaction_style, rocksdb_fifo_compaction, "compaction_style");
   /* The lines below leave this file as the features come. */
-  TABLE("Not implemented: ", rocksdb_block_based_options_set_index_type, 1, "index_type");
+  TABLE("Invalid argument: ", rocksdb_block_based_options_set_index_type, 1, "Hash index is specified");
   int levels[] = {rocksdb_no_compression, 99};
   rocksdb_options_t* options = new_options();
   rocksdb_options_set_compression_per_level(options, levels, 2);

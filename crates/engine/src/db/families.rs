@@ -8,7 +8,7 @@ use crate::options::{ColumnFamilyOptions, DbOptions, WriteOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::options_file::value::parse_struct;
-use ferrock_options::{db_path, dump, notes_of};
+use ferrock_options::{combinations, db_path, dump, notes_of};
 use ferrock_tree::places::create_table_directories;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,6 +28,7 @@ impl Db {
         if !problems.is_empty() {
             return Err(Error::invalid_argument(problems.join("; ")));
         }
+        combinations::check_family(&core.options.load(), &options)?;
         if let Some(first) = options.unsupported().first() {
             return Err(Error::not_supported(format!("column family {name}: {first}")));
         }
@@ -50,6 +51,11 @@ impl Db {
     /// reading what they have.
     pub fn drop_column_family(&self, family: &ColumnFamily) -> Result<()> {
         let core = self.core();
+        if core.is_read_only && family.id() == 0 {
+            return Err(Error::invalid_argument(
+                "Can't drop default column family: and the database is open read-only",
+            ));
+        }
         core.check_open()?;
         core.drop_family(&family.data)?;
         core.replace_option_notes(&format!("column family {}", family.name()), &[""], Vec::new());
@@ -108,6 +114,7 @@ impl Db {
         if !problems.is_empty() {
             return Err(Error::invalid_argument(problems.join("; ")));
         }
+        combinations::check_family(&core.options.load(), &options)?;
         // What an OPTIONS file asked for stays; only what is new here is refused.
         let known = before.unsupported();
         if let Some(first) = options.unsupported().iter().find(|value| !known.contains(value)) {
@@ -144,17 +151,25 @@ impl Db {
         let installs = core.installs.lock();
         let mut options = (*core.options.load_full()).clone();
         let mut problems = Vec::new();
+        // Of an option that is none, or fixed, the kind is RocksDB's.
+        let mut kind = ErrorKind::InvalidArgument;
         for (name, value) in changes {
             match options.set_mutable(name, value) {
                 Err(error) if error.kind() == ErrorKind::NotSupported => return Err(error),
-                Err(error) => problems.push(error.message().to_owned()),
+                Err(error) => {
+                    if error.kind() == ErrorKind::NotFound {
+                        kind = ErrorKind::NotFound;
+                    }
+                    problems.push(error.message().to_owned());
+                }
                 Ok(()) => {}
             }
         }
         problems.extend(options.violations().iter().map(ToString::to_string));
         if !problems.is_empty() {
-            return Err(Error::invalid_argument(problems.join("; ")));
+            return Err(Error::new(kind, problems.join("; ")));
         }
+        combinations::check_db(&options)?;
         let mut notes: Vec<String> =
             options.adjust().iter().map(|adjustment| format!("database: {adjustment}")).collect();
         notes.extend(notes_of(&options, &[]));

@@ -225,7 +225,9 @@ pub(crate) struct DbCore {
 impl DbCore {
     pub(crate) fn check_open(&self) -> Result<()> {
         if self.is_read_only {
-            return Err(Error::not_supported("the database is open read-only"));
+            return Err(Error::not_supported(
+                "Not supported operation in read only mode. The database is open read-only",
+            ));
         }
         if self.is_closing.load(Ordering::Acquire) {
             return Err(Error::new(ErrorKind::ShutdownInProgress, "the database is closed"));

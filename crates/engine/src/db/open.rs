@@ -32,7 +32,7 @@ use ferrock_base::random::Random;
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_format::{current_file, file_name, unique_id};
-use ferrock_options::{db_path, dump};
+use ferrock_options::{combinations, db_path, dump};
 use ferrock_table::TableBlockCache;
 use ferrock_tree::blob::BlobSource;
 use ferrock_tree::compaction::choice::RunningCompactions;
@@ -320,7 +320,7 @@ impl Opener {
         }
         match (exists, self.options.create_if_missing, self.options.error_if_exists) {
             (true, _, true) => {
-                Err(Error::invalid_argument("the database exists already (error_if_exists is on)").in_file(&self.path))
+                Err(Error::invalid_argument(format!("{}: exists (error_if_exists is true)", self.path.display())))
             }
             (false, false, _) => Err(does_not_exist(&self.path)),
             _ => Ok(exists),
@@ -517,7 +517,10 @@ fn blob_files_at_once(max_open_files: i32, budget: Option<OpenFileBudget>) -> i3
 }
 
 fn does_not_exist(path: &Path) -> Error {
-    Error::invalid_argument(format!("{} does not exist (create_if_missing is false)", path.display()))
+    Error::invalid_argument(format!(
+        "{}: does not exist (create_if_missing is false)",
+        path.join(file_name::CURRENT).display()
+    ))
 }
 
 /// Every option that means nothing, in one error.
@@ -533,6 +536,8 @@ fn check_options(options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Re
     if !problems.is_empty() {
         return Err(Error::invalid_argument(problems.join("; ")));
     }
+    combinations::check_db(options)?;
+    families.iter().try_for_each(|(_, family)| combinations::check_family(options, family))?;
     db_path::check("db_paths", &options.db_paths)?;
     families.iter().try_for_each(|(_, family)| db_path::check("cf_paths", &family.cf_paths))?;
     for (name, family) in families.iter().filter(|(_, family)| !family.is_from_file) {

@@ -340,6 +340,9 @@ pub fn database_options(choices: &[&'static str]) -> DbOptions {
             assert!(options.settings.set(name, value).unwrap(), "{name}");
         }
     }
+    // Refused together.
+    options.use_direct_reads &= !options.allow_mmap_reads;
+    options.use_direct_io_for_flush_and_compaction &= options.writable_file_max_buffer_size > 0;
     options
 }
 
@@ -369,5 +372,8 @@ pub fn family_options(choices: &[&'static str], order: Order) -> ColumnFamilyOpt
     if options.table.index_type == IndexType::HashSearch && options.prefix_extractor.is_none() {
         options.table.index_type = IndexType::BinarySearch;
     }
+    // Refused together.
+    options.table.cache_index_and_filter_blocks &= !options.table.no_block_cache;
+    options.table.pin_l0_filter_and_index_blocks_in_cache &= !options.table.no_block_cache;
     options
 }

@@ -148,7 +148,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("super_block_alignment_size", Shown(|| padding("super_block_alignment_size", ["0", "8192"]))),
     (
         "super_block_alignment_space_overhead_ratio",
-        Shown(|| padding("super_block_alignment_space_overhead_ratio", ["1000000", "2"])),
+        Shown(|| padding("super_block_alignment_space_overhead_ratio", ["1000000", "4"])),
     ),
 ];
 
@@ -505,7 +505,7 @@ fn padding(name: &str, values: [&str; 2]) {
         values,
         |setup| {
             let setup = setup.set("super_block_alignment_size", "8192");
-            setup.set("super_block_alignment_space_overhead_ratio", "2")
+            setup.set("super_block_alignment_space_overhead_ratio", "4")
         },
         |setup| flushed_properties(&setup).data_size,
     );

@@ -74,7 +74,11 @@ pub fn parse_struct(text: &str) -> Result<Vec<(&str, &str)>> {
         let (name, tail) = rest
             .split_once('=')
             .filter(|(name, _)| !name.contains([';', '{', '}']) && !name.trim().is_empty())
-            .ok_or_else(|| Error::invalid_argument(format!("{rest:?} is not of the form name=value;")))?;
+            .ok_or_else(|| {
+                Error::invalid_argument(format!(
+                    "Mismatched key value pair, '=' expected: {rest:?} is not of the form name=value;"
+                ))
+            })?;
         let tail = tail.trim_start();
         let (value, after) = if tail.starts_with('{') {
             let end = matching_brace(tail)?;
@@ -127,7 +131,7 @@ fn matching_brace(text: &str) -> Result<usize> {
             _ => {}
         }
     }
-    Err(Error::invalid_argument(format!("{text:?} has no closing brace")))
+    Err(Error::invalid_argument(format!("Mismatched curly braces for nested options: {text:?} has no closing brace")))
 }
 
 /// A pluggable object: merge operator, filter policy, table factory and so on.

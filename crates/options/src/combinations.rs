@@ -1,0 +1,311 @@
+//! Options that are good alone and mean nothing together.
+//!
+//! RocksDB refuses an open with such options. The same ones are refused here, with the words that a program may look for,
+//! by every function that takes options: opens, new families, and changes while the database is open. Some of them have no
+//! effect here ([`passthrough`](super::passthrough)); a program that asks for them together is wrong all the same, and would
+//! be refused as soon as it runs with RocksDB.
+
+use super::passthrough::{COLUMN_FAMILY_OPTIONS, DB_OPTIONS};
+use super::{ColumnFamilyOptions, DbOptions};
+use ferrock_base::{Error, Result};
+use ferrock_format::options_file::value::parse_struct;
+use ferrock_table::options::{DataBlockIndexType, IndexType};
+
+/// The first of some errors whose condition holds.
+fn first(rows: impl IntoIterator<Item = (bool, fn(&'static str) -> Error, &'static str)>) -> Result<()> {
+    rows.into_iter().find(|(is_wrong, ..)| *is_wrong).map_or(Ok(()), |(_, error, text)| Err(error(text)))
+}
+
+const INVALID: fn(&'static str) -> Error = |text| Error::invalid_argument(text);
+const UNSUPPORTED: fn(&'static str) -> Error = |text| Error::not_supported(text);
+
+/// Refuses options of a database that mean nothing together.
+///
+/// # Errors
+/// `Invalid argument` or `Not implemented`, with the words of RocksDB.
+pub fn check_db(db: &DbOptions) -> Result<()> {
+    let kept = |name: &str| db.passthrough.get(DB_OPTIONS, name).unwrap_or_default();
+    let is_on = |name: &str| kept(name) == "true";
+    let unordered = is_on("unordered_write");
+    let pipelined = is_on("enable_pipelined_write");
+    first([
+        (
+            kept("read_io_executor_threads").parse::<i64>().is_ok_and(|threads| threads <= 0),
+            INVALID,
+            "read_io_executor_threads must be greater than zero",
+        ),
+        (
+            db.allow_mmap_reads && db.use_direct_reads,
+            UNSUPPORTED,
+            "If memory mapped reads (allow_mmap_reads) are enabled then direct I/O reads (use_direct_reads) must be disabled.",
+        ),
+        (
+            db.allow_mmap_reads && is_on("use_direct_io_for_compaction_reads"),
+            UNSUPPORTED,
+            "If memory mapped reads (allow_mmap_reads) are enabled then compaction-only direct I/O reads \
+             (use_direct_io_for_compaction_reads) must be disabled.",
+        ),
+        (
+            is_on("allow_mmap_writes") && db.use_direct_io_for_flush_and_compaction,
+            UNSUPPORTED,
+            "If memory mapped writes (allow_mmap_writes) are enabled then direct I/O writes \
+             (use_direct_io_for_flush_and_compaction) must be disabled.",
+        ),
+        (db.keep_log_file_num == 0, INVALID, "keep_log_file_num must be greater than 0"),
+        (
+            unordered && !db.allow_concurrent_memtable_write,
+            INVALID,
+            "unordered_write is incompatible with !allow_concurrent_memtable_write",
+        ),
+        (unordered && pipelined, INVALID, "unordered_write is incompatible with enable_pipelined_write"),
+        (is_on("atomic_flush") && pipelined, INVALID, "atomic_flush is incompatible with enable_pipelined_write"),
+        (
+            db.use_direct_io_for_flush_and_compaction && db.writable_file_max_buffer_size == 0,
+            INVALID,
+            "writes in direct IO require writable_file_max_buffer_size > 0",
+        ),
+        (
+            !db.write_dbid_to_manifest && !db.write_identity_file,
+            INVALID,
+            "write_dbid_to_manifest and write_identity_file cannot both be false",
+        ),
+        (
+            is_on("open_files_async") && !is_on("skip_stats_update_on_db_open"),
+            INVALID,
+            "open_files_async requires skip_stats_update_on_db_open = true.",
+        ),
+    ])?;
+    check_offpeak(&kept("daily_offpeak_time_utc"))
+}
+
+/// Refuses hours that are none.
+fn check_offpeak(text: &str) -> Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let Some((start, end)) = text.split_once('-').and_then(|(start, end)| Some((minutes(start)?, minutes(end)?)))
+    else {
+        return Err(Error::invalid_argument(
+            "daily_offpeak_time_utc should be set in the format HH:mm-HH:mm (e.g. 04:30-07:30)",
+        ));
+    };
+    first([(start == end, INVALID, "start_time and end_time cannot be the same")])
+}
+
+/// Minutes since midnight of `HH:mm`.
+fn minutes(text: &str) -> Option<u32> {
+    let (hours, minutes) = text.split_once(':').filter(|(hours, minutes)| hours.len() == 2 && minutes.len() == 2)?;
+    let number = |text: &str, bound: u32| text.parse::<u32>().ok().filter(|number| *number < bound);
+    Some(number(hours, 24)? * 60 + number(minutes, 60)?)
+}
+
+/// Refuses options of a family that mean nothing together, or with those of its database.
+///
+/// # Errors
+/// `Invalid argument` or `Not implemented`, with the words of RocksDB.
+pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> {
+    let db_is_on = |name: &str| db.passthrough.get(DB_OPTIONS, name).is_some_and(|value| value == "true");
+    let kept = |name: &str| family.passthrough.get(COLUMN_FAMILY_OPTIONS, name).unwrap_or_default();
+    let number = |name: &str| kept(name).parse::<f64>().ok();
+    let is_share = |name: &str| number(name).is_none_or(|number| (0.0..=1.0).contains(&number));
+    let collects_blobs = kept("enable_blob_garbage_collection") == "true";
+    let dictionary = &family.compression_opts.0;
+    first([
+        (
+            dictionary.zstd_max_train_bytes > 0 && dictionary.max_dict_bytes == 0,
+            INVALID,
+            "The dictionary size limit (`CompressionOptions::max_dict_bytes`) should be nonzero if we're using zstd's \
+             dictionary generator.",
+        ),
+        (
+            db.allow_concurrent_memtable_write && kept("inplace_update_support") == "true",
+            INVALID,
+            "In-place memtable updates (inplace_update_support) is not compatible with concurrent writes \
+             (allow_concurrent_memtable_write)",
+        ),
+        (
+            db_is_on("unordered_write") && number("max_successive_merges").is_some_and(|number| number > 0.0),
+            INVALID,
+            "max_successive_merges larger than 0 is currently inconsistent with unordered_write",
+        ),
+        (
+            collects_blobs && !is_share("blob_garbage_collection_age_cutoff"),
+            INVALID,
+            "The age cutoff for blob garbage collection should be in the range [0.0, 1.0].",
+        ),
+        (
+            collects_blobs && !is_share("blob_garbage_collection_force_threshold"),
+            INVALID,
+            "The garbage ratio threshold for forcing blob garbage collection should be in the range [0.0, 1.0].",
+        ),
+        (
+            number("read_triggered_compaction_threshold").is_some_and(|number| !(number.is_finite() && number >= 0.0)),
+            INVALID,
+            "read_triggered_compaction_threshold must be >= 0.0 and finite. Use 0.0 to disable.",
+        ),
+        (
+            !is_protection(&kept("memtable_protection_bytes_per_key")),
+            UNSUPPORTED,
+            "Memtable per key-value checksum protection only supports 0, 1, 2, 4 or 8 bytes per key.",
+        ),
+        (
+            !is_protection(&kept("block_protection_bytes_per_key")),
+            UNSUPPORTED,
+            "Block per key-value checksum protection only supports 0, 1, 2, 4 or 8 bytes per key.",
+        ),
+    ])?;
+    check_universal(&kept("compaction_options_universal"))?;
+    check_table(family)
+}
+
+fn is_protection(text: &str) -> bool {
+    ["", "0", "1", "2", "4", "8"].contains(&text)
+}
+
+fn check_universal(text: &str) -> Result<()> {
+    let fields = parse_struct(text).unwrap_or_default();
+    let read_amp =
+        fields.iter().find(|(name, _)| *name == "max_read_amp").and_then(|(_, value)| value.parse::<i64>().ok());
+    first([(
+        read_amp.is_some_and(|number| number < -1),
+        UNSUPPORTED,
+        "CompactionOptionsUniversal::max_read_amp should be at least -1.",
+    )])
+}
+
+/// Refuses options of tables. A family that was read from an OPTIONS file gets the nearest form of what cannot be written.
+fn check_table(family: &ColumnFamilyOptions) -> Result<()> {
+    let table = &family.table;
+    let is_set = !family.is_from_file;
+    first([
+        (
+            is_set && table.index_type == IndexType::HashSearch && family.prefix_extractor.is_none(),
+            INVALID,
+            "Hash index is specified for block-based table, but prefix_extractor is not given (index_type = kHashSearch)",
+        ),
+        (
+            table.cache_index_and_filter_blocks && table.no_block_cache,
+            INVALID,
+            "Enable cache_index_and_filter_blocks, , but block cache is disabled",
+        ),
+        (
+            table.pin_l0_filter_and_index_blocks_in_cache && table.no_block_cache,
+            INVALID,
+            "Enable pin_l0_filter_and_index_blocks_in_cache, , but block cache is disabled",
+        ),
+        (
+            is_set && table.block_align && family.compression.compresses(),
+            INVALID,
+            "Enable block_align, but compression enabled",
+        ),
+        (
+            is_set && table.block_align && family.bottommost_compression.0.is_some_and(Kind::compresses),
+            INVALID,
+            "Enable block_align, but bottommost_compression enabled",
+        ),
+        (
+            is_set && table.block_align && family.compression_per_level.iter().any(|kind| kind.compresses()),
+            INVALID,
+            "Enable block_align, but compression_per_level enabled",
+        ),
+        (
+            is_set && table.block_align && !table.block_size.is_power_of_two(),
+            INVALID,
+            "Block alignment requested but block size is not a power of 2",
+        ),
+        (
+            table.super_block_alignment_size > 0 && !table.super_block_alignment_size.is_power_of_two(),
+            INVALID,
+            "Super Block alignment requested but super block alignment size is not a power of 2",
+        ),
+        (
+            table.super_block_alignment_size > u64::from(u32::MAX),
+            INVALID,
+            "Super block alignment size exceeds maximum number (4GiB) allowed",
+        ),
+        (
+            (1..4).contains(&table.super_block_alignment_space_overhead_ratio),
+            INVALID,
+            "Super block alignment space overhead is too high",
+        ),
+        (
+            table.data_block_index_type == DataBlockIndexType::BinaryAndHash
+                && table.data_block_hash_table_util_ratio <= 0.0,
+            INVALID,
+            "data_block_hash_table_util_ratio should be greater than 0 when data_block_index_type is set to \
+             kDataBlockBinaryAndHash",
+        ),
+    ])
+}
+
+/// Whether blocks are compressed.
+trait Kind {
+    fn compresses(self) -> bool;
+}
+
+impl Kind for super::CompressionType {
+    fn compresses(self) -> bool {
+        self != Self::NoCompression
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply_text;
+
+    fn refusal(text: &str) -> Option<Error> {
+        let (mut db, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
+        apply_text(&mut db, &mut family, text).unwrap();
+        check_db(&db).and_then(|()| check_family(&db, &family)).err()
+    }
+
+    #[test]
+    fn what_means_nothing_together_is_refused() {
+        for (text, words) in [
+            ("unordered_write=true;enable_pipelined_write=true", "incompatible with enable_pipelined_write"),
+            ("unordered_write=true;allow_concurrent_memtable_write=false", "!allow_concurrent_memtable_write"),
+            ("unordered_write=true;max_successive_merges=2", "max_successive_merges"),
+            ("allow_mmap_reads=true;use_direct_reads=true", "(use_direct_reads) must be disabled"),
+            ("write_dbid_to_manifest=false;write_identity_file=false", "cannot both be false"),
+            ("open_files_async=true", "skip_stats_update_on_db_open"),
+            ("keep_log_file_num=0", "keep_log_file_num"),
+            ("inplace_update_support=true", "inplace_update_support"),
+            ("block_based_table_factory={no_block_cache=true;cache_index_and_filter_blocks=true}", "is disabled"),
+            ("block_based_table_factory={index_type=kHashSearch}", "prefix_extractor is not given"),
+            ("block_based_table_factory={block_align=true}", "but compression enabled"),
+            ("block_based_table_factory={super_block_alignment_size=1000}", "not a power of 2"),
+            ("compression_opts={zstd_max_train_bytes=1000}", "max_dict_bytes"),
+        ] {
+            let error = refusal(text).unwrap_or_else(|| panic!("{text} is taken"));
+            assert!(error.message().contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn hours_are_of_a_day() {
+        for text in ["23:30", "23:30-24:00", "1:30-2:30", "a-b", "-"] {
+            assert!(check_offpeak(text).unwrap_err().message().contains("HH:mm-HH:mm"), "{text}");
+        }
+        assert!(check_offpeak("23:30-23:30").unwrap_err().message().contains("cannot be the same"));
+        assert!(check_offpeak("").is_ok() && check_offpeak("23:30-03:15").is_ok());
+    }
+
+    #[test]
+    fn neighbours_of_what_is_refused_are_taken() {
+        for text in [
+            "",
+            "unordered_write=true",
+            "allow_mmap_reads=true",
+            "write_dbid_to_manifest=true;write_identity_file=false",
+            "daily_offpeak_time_utc=23:30-03:15",
+            "open_files_async=true;skip_stats_update_on_db_open=true",
+            "block_based_table_factory={no_block_cache=true}",
+            "block_based_table_factory={index_type=kHashSearch};prefix_extractor=fixed:3",
+            "block_based_table_factory={block_align=true};compression=kNoCompression",
+            "compression_opts={zstd_max_train_bytes=1000;max_dict_bytes=100}",
+        ] {
+            assert_eq!(refusal(text).map(|error| error.to_string()), None, "{text}");
+        }
+    }
+}
