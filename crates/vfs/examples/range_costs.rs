@@ -1,8 +1,8 @@
-//! What the ways to read a range cost: `cargo run --release -p ferrock-vfs --example range_costs -- [DIRECTORY]`.
+//! Measures the ways to read a range: `cargo run --release -p ferrock-vfs --example range_costs -- [DIRECTORY]`.
 //!
-//! A file of 64 MiB is written to the directory (default: the system's for temporary files) and read at scattered places,
-//! 4 KiB at a time: through the page cache, where only processor time counts, and around it, where the device's does. Every
-//! way is measured several times in turn; the median is printed.
+//! A file of 64 MiB is written to the directory (default: the system's temporary one) and read at scattered places, 4
+//! KiB at a time: through the page cache, where only processor time counts, and around it, where the device's does.
+//! Every way is measured several times in turn; the median is printed.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, reason = "a program for people")]
 
 use std::path::{Path, PathBuf};

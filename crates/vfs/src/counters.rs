@@ -1,7 +1,8 @@
 //! Counts of every request and every byte, kept by relaxed atomics.
 //!
 //! Reads are counted once per request of the caller (`read_requests`) and once per system call (`read_calls`), so that
-//! batching and bounce buffers show; and once per request to the device by [`ReadClass`]. Writes are counted per [`WritePurpose`] in the same way.
+//! batching and bounce buffers show; and once per request to the device, by [`ReadClass`]. Writes are counted per
+//! [`WritePurpose`] in the same way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,7 +41,7 @@ struct ClassCounters {
     device_bytes: Counter,
 }
 
-/// What a file system was asked so far.
+/// The counts of all requests to a file system so far.
 #[derive(Debug, Default)]
 pub struct IoCounters {
     classes: [ClassCounters; 4],
@@ -72,7 +73,7 @@ impl IoCounters {
         self.read_calls.add(calls);
     }
 
-    /// A request that goes to the device, or to the page cache before it.
+    /// Counts a request that goes to the device, or to the page cache before it.
     #[inline]
     pub(crate) fn device_request(&self, label: ReadLabel, device_bytes: u64) {
         let counters = &self.classes[label.class.index()];
@@ -81,23 +82,23 @@ impl IoCounters {
         counters.device_bytes.add(device_bytes);
     }
 
-    /// A read that shares a request which was counted before.
+    /// Counts a read that shares a request which was counted before.
     pub(crate) fn joined(&self, label: ReadLabel) {
         self.classes[label.class.index()].asked_bytes.add(label.asked_bytes);
     }
 
-    /// Somebody waited for a read that was started ahead, or had to make it himself.
+    /// Counts a read started ahead for which a thread waited, or which it had to perform itself.
     pub fn window_waited(&self) {
         self.windows_waited.add(1);
     }
 
-    /// Bytes read ahead, or about to be, were thrown away unread.
+    /// Counts bytes that were read ahead, or about to be, and were thrown away unused.
     pub fn window_discarded(&self, bytes: u64) {
         self.windows_discarded.add(1);
         self.discarded_bytes.add(bytes);
     }
 
-    /// System calls of a batch whose requests were counted without.
+    /// Counts system calls of a batch whose requests were counted without calls.
     pub(crate) fn ring_calls(&self, calls: u64) {
         self.read_calls.add(calls);
     }
@@ -112,7 +113,7 @@ impl IoCounters {
         self.batch_requests.add(requests);
     }
 
-    /// A read of a stream, which counts as a batch.
+    /// Counts a read of a stream; the first read of a stream counts the stream as a batch.
     pub(crate) fn streamed(&self, is_first: bool) {
         self.batches.add(u64::from(is_first));
         self.batch_requests.add(1);
@@ -176,7 +177,7 @@ impl IoCounters {
         self.purposes[purpose.index()].syncs.add(1);
     }
 
-    /// The values now. Counters move on while they are read, so sums may be off by requests in flight.
+    /// Returns the current values. Counters change while they are read, so sums may be off by requests in flight.
     #[must_use]
     pub fn snapshot(&self) -> IoSnapshot {
         IoSnapshot {
@@ -253,11 +254,11 @@ pub struct IoSnapshot {
     pub dir_syncs: u64,
     /// Directory listings.
     pub dir_lists: u64,
-    /// Questions about size, existence, times and space.
+    /// Queries of size, existence, times and space.
     pub metadata: u64,
-    /// Reads started ahead for which somebody had to wait.
+    /// Reads started ahead that were not complete when a thread waited for them.
     pub windows_waited: u64,
-    /// Reads started ahead, and windows read, that were thrown away with bytes nobody looked at.
+    /// Reads started ahead, and windows read, that were thrown away with unused bytes.
     pub windows_discarded: u64,
     /// Those bytes.
     pub discarded_bytes: u64,
@@ -304,9 +305,9 @@ impl IoSnapshot {
 /// Read counters of one [`ReadClass`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassSnapshot {
-    /// Requests that went out, each member of a batch counted; coalesced ranges are one, split ones several.
+    /// Requests sent, each member of a batch counted; coalesced ranges count as one request, split ranges as several.
     pub requests: u64,
-    /// Bytes that were wanted of them.
+    /// Bytes of them that were asked for.
     pub asked_bytes: u64,
     /// Bytes they spanned: after alignment to the unit of direct I/O, with the gaps between coalesced ranges.
     pub device_bytes: u64,

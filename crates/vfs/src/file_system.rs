@@ -1,4 +1,4 @@
-//! The contracts between the engine and whatever holds its files.
+//! The contracts between the engine and a file system.
 //!
 //! Durability, which every implementation honours and the in-memory one enforces:
 //!
@@ -90,13 +90,13 @@ pub trait FileSystem: Send + Sync + Debug {
         }
     }
 
-    /// Reads every range and sets its `result`; waits for all. Ranges of one file that are near each other share requests,
-    /// as the context says; all requests go out together. Errors are those of single ranges.
+    /// Reads every range and sets its `result`; waits for all. Ranges of one file that are near each other share
+    /// requests, as the context says; all requests go out together. Each range has its own error.
     fn read_ranges(&self, reads: &mut [RangeRead<'_>], context: &ReadContext) {
         ranges::read_ranges(self, reads, context);
     }
 
-    /// Begins to read a range. What is returned waits for it, or gives it up when dropped.
+    /// Begins to read a range. The returned value waits for the read, or abandons it when dropped.
     fn start_read(
         &self,
         file: &Arc<dyn RandomAccessFile>,
@@ -118,17 +118,17 @@ pub trait FileSystem: Send + Sync + Debug {
         ranges::start_async(self.read_layer(), file, offset, length, context)
     }
 
-    /// The memory, clock and counters of range reads; without one, such reads are not pooled and know no time.
+    /// The memory, clock and counters of range reads; without a layer, such reads are neither pooled nor timed.
     fn read_layer(&self) -> Option<&ReadLayer> {
         None
     }
 
-    /// Reads of one caller that are handed out as they complete. The files are of this file system.
+    /// A stream of reads that are handed out as they complete. The files belong to this file system.
     fn read_stream(&self, context: &ReadContext) -> Box<dyn ReadStream + '_> {
         Box::new(ReadsInTurn::new(self.counters(), context))
     }
 
-    /// What was asked so far of this file system, through all its files.
+    /// The counters of all requests to this file system and its files.
     fn counters(&self) -> &IoCounters;
 
     /// How many files the process may have open at once; `None` without a bound.
@@ -149,14 +149,14 @@ pub struct ReadRequest<'a> {
     pub offset: u64,
     /// Where the bytes go; its length is how many are wanted.
     pub buffer: &'a mut [u8],
-    /// By what it is counted.
+    /// How the request is counted.
     pub label: ReadLabel,
-    /// Bytes read; fewer than the buffer holds only at the end of the file. Zero before the batch ran.
+    /// Bytes read; fewer than the buffer holds only at the end of the file. Zero before the batch is performed.
     pub result: Result<usize>,
 }
 
 impl<'a> ReadRequest<'a> {
-    /// A request that was not performed yet.
+    /// A request that has not been performed.
     pub fn new(file: &'a dyn RandomAccessFile, offset: u64, buffer: &'a mut [u8]) -> Self {
         let label = ReadLabel::whole(ReadClass::Other, buffer.len());
         Self::labelled(file, offset, buffer, label)
@@ -167,7 +167,7 @@ impl<'a> ReadRequest<'a> {
         Self { file, offset, buffer, label, result: Ok(0) }
     }
 
-    /// Performs it by itself.
+    /// Performs the request alone.
     pub(crate) fn perform(&mut self) {
         self.result = self.file.read_at_as(self.offset, self.buffer, self.label);
     }
@@ -178,30 +178,30 @@ pub trait RandomAccessFile: Send + Sync + Debug {
     /// Reads at `offset` until `buffer` is full or the file ends, and returns the bytes read. Past the end: `Ok(0)`.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize>;
 
-    /// As [`read_at`](Self::read_at), counted by a label. One request, unless alignment is wanting.
+    /// As [`read_at`](Self::read_at), counted by a label. One request if the range is aligned.
     fn read_at_as(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
         let _ = label;
         self.read_at(offset, buffer)
     }
 
-    /// Reads a range into memory of the file system's pool, without a copy; shorter only at the end of the file. Requests
-    /// are as long as the context allows, one after the other.
+    /// Reads a range into memory of the file system's pool, without a copy; shorter only at the end of the file.
+    /// Requests are as long as the context allows, one after the other.
     fn read_range(&self, offset: u64, length: usize, context: &ReadContext) -> Result<ReadBuffer> {
         ranges::read_range(self, offset, length, context)
     }
 
-    /// As [`read_range`](Self::read_range), into memory of the caller's, by one request: for bytes that are kept. Only a
-    /// direct or timed read takes a copy.
+    /// As [`read_range`](Self::read_range), into a vector of its own and by one request: for bytes that are kept. Only
+    /// direct and timed reads are copied.
     fn read_owned(&self, offset: u64, length: usize, context: &ReadContext) -> Result<Vec<u8>> {
         ranges::read_owned(self, offset, length, context)
     }
 
-    /// True when reads take no time worth doing something else in.
+    /// True if reads are so fast that starting them ahead does not pay.
     fn reads_at_once(&self) -> bool {
         false
     }
 
-    /// What the file system shares with its files for range reads.
+    /// The layer that the file system shares with its files for range reads.
     fn read_layer(&self) -> Option<&ReadLayer> {
         None
     }

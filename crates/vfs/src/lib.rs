@@ -10,9 +10,8 @@
 //! FaultInjectionFileSystem   wraps any of them; rules fail, tear, flip or delay chosen operations
 //! ```
 //!
-//! This crate alone touches `std::fs` and system calls. Paths are passed through
-//! as they come; nothing here knows what a table or a log is beyond
-//! [`WritePurpose`], by which bytes are counted.
+//! This crate alone touches `std::fs` and system calls. Paths are passed through unchanged; this crate knows of tables
+//! and logs only [`WritePurpose`], by which bytes are counted.
 #![warn(missing_docs)]
 
 mod aligned;

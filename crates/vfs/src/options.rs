@@ -1,6 +1,6 @@
 //! How a file is opened.
 
-/// What a written file is for: the counters are kept apart by it, and it decides nothing else.
+/// What a written file is for. Counters are kept per purpose; the purpose has no other effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WritePurpose {
     /// Write-ahead log.

@@ -1,9 +1,8 @@
 //! Keeps background writes from crowding out foreground ones.
 //!
-//! [`TokenBucket`] refills at a fixed rate and holds at most a tenth of a second's
-//! worth, so a burst never exceeds that. Larger requests are paid in pieces, which
-//! is what lets a request of higher priority slip in between. Time and waiting
-//! come from a [`Clock`], so that tests own them.
+//! [`TokenBucket`] refills at a fixed rate and holds at most a tenth of a second's worth, so a burst never exceeds
+//! that. Larger requests are granted in pieces, so that requests of higher priority are served in between. Time and
+//! waiting come from a [`Clock`], so that tests control them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use parking_lot::Mutex;
 pub enum IoPriority {
     /// Compaction.
     Low,
-    /// Compaction that holds others up.
+    /// Compaction that delays other work.
     Mid,
     /// Flush.
     High,
@@ -33,7 +32,7 @@ pub trait RateLimiter: Send + Sync + fmt::Debug {
 }
 
 #[derive(Debug)]
-struct State {
+struct BucketState {
     bytes_per_second: u64,
     /// Tokens in byte-microseconds: one byte is a million of them, so that refilling never rounds.
     available: u128,
@@ -45,7 +44,7 @@ struct State {
 /// A [`RateLimiter`] that refills a bucket at a fixed rate.
 #[derive(Debug)]
 pub struct TokenBucket {
-    state: Mutex<State>,
+    state: Mutex<BucketState>,
     clock: Arc<dyn Clock>,
 }
 
@@ -53,7 +52,7 @@ pub struct TokenBucket {
 const MAX_PASSED_OVER: u32 = 10;
 const BYTE: u128 = 1_000_000;
 
-impl State {
+impl BucketState {
     fn burst_bytes(&self) -> u64 {
         (self.bytes_per_second / 10).max(1)
     }
@@ -65,13 +64,13 @@ impl State {
         self.available = (self.available + refill).min(u128::from(self.burst_bytes()) * BYTE);
     }
 
-    /// Takes the tokens, or says how long to wait before asking again.
+    /// Takes the tokens, or returns how long (in microseconds) to wait before the next attempt.
     fn take(&mut self, bytes: u64, priority: IoPriority, passed_over: u32) -> Result<(), u64> {
         let needed = u128::from(bytes) * BYTE;
         let rank = priority as usize;
         let outranked = passed_over < MAX_PASSED_OVER && self.waiting[rank + 1..].iter().any(|&count| count > 0);
         if self.available < needed || outranked {
-            // Those who go first will take what is there, so that as much must flow in again.
+            // Requests of higher priority will take the available tokens first, so this one needs as many new ones.
             let missing = if outranked { needed } else { needed - self.available };
             let wait_us = missing.div_ceil(u128::from(self.bytes_per_second));
             return Err(u64::try_from(wait_us).unwrap_or(u64::MAX).max(1));
@@ -86,7 +85,7 @@ impl TokenBucket {
     /// A full bucket that refills at `bytes_per_second` (at least 1) of the clock's time.
     #[must_use]
     pub fn new(bytes_per_second: u64, clock: Arc<dyn Clock>) -> Self {
-        let mut state = State {
+        let mut state = BucketState {
             bytes_per_second: bytes_per_second.max(1),
             available: 0,
             refilled_at_us: clock.monotonic_us(),
@@ -97,7 +96,7 @@ impl TokenBucket {
         Self { state: Mutex::new(state), clock }
     }
 
-    /// Changes the rate (at least 1); waiting requests follow it at their next look.
+    /// Changes the rate (at least 1); waiting requests see it at their next attempt.
     pub fn set_bytes_per_second(&self, bytes_per_second: u64) {
         let mut state = self.state.lock();
         state.refill(self.clock.monotonic_us());

@@ -5,8 +5,9 @@
 //!                     [ the device works ------------------------------------------]
 //! ```
 //!
-//! The caller goes on planning while the first reads are on their way, and works on what has come while the last ones are.
-//! The bytes lie in memory of the file system's pool, which is used again: what is to be kept is copied out, or decoded.
+//! The caller plans further reads while the first ones are in flight, and processes completed ones while the last ones
+//! are. The bytes lie in memory of the file system's pool, which is used again: the caller copies or decodes what it
+//! keeps.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,17 +18,17 @@ use crate::counters::IoCounters;
 use crate::file_system::RandomAccessFile;
 use crate::ranges::{ReadClass, ReadContext};
 
-/// Some reads of one caller. Dropping it waits for those on their way.
+/// A stream of reads of one caller. Dropping it waits for the reads in flight.
 pub trait ReadStream {
     /// Adds a read of `length` bytes at `offset`, counted as `class`. It begins at the next [`start`](Self::start) or
     /// [`take`](Self::take).
     fn add(&mut self, file: &Arc<dyn RandomAccessFile>, offset: u64, length: usize, class: ReadClass, tag: usize);
 
-    /// Begins what was added, as far as the device's queue has room. Does not wait.
+    /// Begins the added reads, as far as the device's queue has room. Does not wait.
     fn start(&mut self);
 
-    /// Waits until some reads are complete and hands them out by their tags, in any order: the bytes, fewer than wanted
-    /// only at the end of the file, or why there are none. False when there was nothing left.
+    /// Waits until some reads are complete and passes them to `on_read` with their tags, in any order: the bytes (fewer
+    /// than wanted only at the end of the file) or the error. False if there was no read left.
     fn take(&mut self, on_read: &mut dyn FnMut(usize, Result<&[u8]>)) -> bool;
 }
 

@@ -1,3 +1,3 @@
-//! The locks of hand-overs between threads: real ones, or the model checker's under `--cfg shuttle`.
+//! Locks for code that is checked under `--cfg shuttle`: `parking_lot`'s, or the model checker's.
 
 pub(crate) use ferrock_base::sync::{Condvar, Mutex};

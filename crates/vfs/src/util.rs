@@ -8,7 +8,7 @@ use ferrock_base::{Error, ErrorKind, Result};
 use crate::file_system::{FileSystem, WritableFile};
 use crate::options::{SequentialOptions, WritableOptions};
 
-/// An error of a file operation, with what to do about it where that is known.
+/// An error of a file operation, with a remedy where one is known.
 pub(crate) fn io_error(operation: &str, path: &Path, source: io::Error) -> Error {
     let remedy = match source.kind() {
         io::ErrorKind::StorageFull => "the device is full: free space, then resume",

@@ -22,7 +22,7 @@ use proptest::prelude::*;
 
 const BYTES: usize = 1 << 20;
 
-/// Which futures were woken; who polls them sleeps here.
+/// Which futures were woken; the polling thread sleeps here.
 #[derive(Default)]
 struct Woken {
     numbers: Mutex<Vec<usize>>,
@@ -63,13 +63,13 @@ impl Tasks {
         }
     }
 
-    /// Polls what was woken, once there is something.
+    /// Waits until futures are woken, and polls them.
     fn step(&mut self, each: &mut dyn FnMut(usize, ferrock_base::Result<ferrock_vfs::ReadBuffer>)) {
         let woken = Arc::clone(&self.woken);
         let mut numbers = woken.numbers.lock().unwrap();
         while numbers.is_empty() {
             let (guard, waited) = woken.changed.wait_timeout(numbers, Duration::from_secs(60)).unwrap();
-            assert!(!waited.timed_out(), "nobody was woken");
+            assert!(!waited.timed_out(), "no future was woken");
             numbers = guard;
         }
         let taken = std::mem::take(&mut *numbers);
@@ -119,7 +119,7 @@ fn in_use(file_system: &dyn FileSystem) -> u64 {
     file_system.read_layer().unwrap().pool().usage().in_use_bytes
 }
 
-/// Waits until what was given up is back.
+/// Waits until the memory of abandoned reads is returned.
 fn assert_nothing_in_use(file_system: &dyn FileSystem) {
     let clock = SystemClock::shared();
     for _ in 0..6000 {
@@ -158,7 +158,7 @@ fn ten_thousand_reads_on_one_thread() {
             let counters = file_system.counters().snapshot();
             let requests = counters.class(ReadClass::Data).requests;
             if file_system.io_backend() == "io_uring" {
-                // They overlap, and most wait: what is read for one is there for others.
+                // The reads overlap, and most wait, so that they share requests.
                 assert!(requests < 5000, "{requests} requests");
                 assert!(counters.read_calls < 20_000, "{} system calls", counters.read_calls);
             } else {
@@ -169,7 +169,7 @@ fn ten_thousand_reads_on_one_thread() {
 }
 
 /// The kernel ends a buffered read on the thread that submitted it, and fails it when that thread has ended: here also
-/// reads of others, which wait for room in the ring or share the request.
+/// reads of other threads, which wait for room in the ring or share the request.
 #[test]
 fn reads_outlive_the_threads_that_began_them() {
     for direct in [false, true] {
@@ -308,7 +308,7 @@ enum Step {
     Start(u64, usize),
     /// So many reads, begun by a thread that ends.
     StartAway(u64, usize),
-    /// Nothing of the file is in memory from now on.
+    /// Drops the file's pages from the page cache.
     Forget,
     /// So many reads around one place, as callers say of final files or not.
     Burst(u64, usize, bool),
@@ -334,9 +334,9 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Reads are dropped before they were polled, while they wait, in flight and landed: the others are right, all memory
-    /// comes back, also when the file system went first, and there are no more requests than reads, but for those that
-    /// threads began which have ended.
+    /// Reads are dropped before they were polled, while they wait, in flight and completed: the others have the right
+    /// bytes, all memory is returned, even if the file system is dropped first, and there are no more requests than
+    /// reads, except for reads that were begun by threads that have exited.
     #[test]
     fn reads_are_dropped_at_any_moment(steps in proptest::collection::vec(step(), 1..200), direct in any::<bool>()) {
         for file_system in backends() {

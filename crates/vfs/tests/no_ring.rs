@@ -1,4 +1,4 @@
-//! What is left where the kernel is told to refuse io_uring, from the beginning or in the middle: a seccomp filter, in a
+//! Reads under a kernel that refuses io_uring, from the beginning or from some moment on: a seccomp filter, in a
 //! process of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 #![cfg(target_os = "linux")]
@@ -36,7 +36,8 @@ fn refuse_rings() {
     filter.push(statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW));
     filter.push(statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32));
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: the first call takes numbers alone; the second reads the program, which is whole and lives until it returns.
+    // SAFETY: the first call takes only numbers; the second reads the program, which is whole and lives until it
+    // returns.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program), 0);

@@ -1,4 +1,4 @@
-//! What only shows across processes: a writer killed in the middle of an append, the lock, limits, the environment.
+//! Tests across processes: a writer killed in the middle of an append, the lock, limits, the environment.
 //!
 //! A test starts this same binary again with `CHILD` set; `child` then plays the part that the variable names.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
@@ -109,7 +109,7 @@ fn append_until_killed(dir: &Path) {
         let step = record_bytes(at, largest).min(contents.len() - at);
         file.append(&contents[at..at + step]).unwrap();
         at += step;
-        // Large appends are acknowledged once, so that the killer finds the writer copying and not talking.
+        // Large appends are acknowledged once, so that the kill finds the writer copying and not printing.
         if at % 13 == 0 && largest < 10_000 || at == step {
             line.clear();
             std::fmt::Write::write_fmt(&mut line, format_args!("ACK {at}\n")).unwrap();
@@ -141,7 +141,7 @@ fn a_killed_writer_leaves_its_bytes_and_zeros() {
         std::thread::sleep(std::time::Duration::from_micros(round as u64 * 53 % 2500));
         child.kill().unwrap();
         child.wait().unwrap();
-        // What it still said before it died.
+        // The lines printed before the kill.
         for line in output.lines() {
             if let Some(size) = line.unwrap().strip_prefix("ACK ").and_then(|size| size.parse().ok()) {
                 acknowledged = size;
@@ -161,7 +161,7 @@ fn a_killed_writer_leaves_its_bytes_and_zeros() {
         let torn = &left[same..end];
         assert!(is_published_front_to_back(same, torn, &contents[same..end]), "round {round}: torn at {same}");
         assert!(left[end..].iter().all(|&byte| byte == 0), "round {round}: only zeros after the last append");
-        // It can be gone on with from there.
+        // The log can be continued from there.
         let file_system = PosixFileSystem::new();
         file_system.truncate(&path, same as u64).unwrap();
         let mut file = file_system.reopen_writable(&path, &log_options(0)).unwrap();

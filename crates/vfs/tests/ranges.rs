@@ -167,7 +167,7 @@ fn many_threads_share_the_reads_in_flight() {
                 });
             }
         });
-        // What was given up is taken back by the next who looks.
+        // The memory of abandoned reads is collected by the next read.
         let deadline = Instant::now() + Duration::from_secs(20);
         let pool = file_system.read_layer().unwrap().pool().clone();
         while pool.usage().in_use_bytes > 0 {
@@ -177,7 +177,7 @@ fn many_threads_share_the_reads_in_flight() {
     });
 }
 
-/// What was given up in flight does not keep its memory from those who come next.
+/// A read abandoned in flight does not keep its memory from later reads.
 #[test]
 fn memory_of_reads_given_up_is_there_for_the_next() {
     let bytes = pattern(1_000_000, 8);
@@ -189,7 +189,7 @@ fn memory_of_reads_given_up_is_there_for_the_next() {
         let deadline = Instant::now() + Duration::from_secs(20);
         for _ in 0..50 {
             drop(file_system.start_read(file, 0, 60_000, &context));
-            // As soon as the device is done with it, there is room for a read ahead, and for a read of all there is.
+            // Once the device is done with it, there is room for a read ahead, and for a read of the whole limit.
             loop {
                 let pending = file_system.start_read(file, 100_000, 60_000, &context);
                 let patience = Instant::now() + Duration::from_millis(5);
@@ -210,7 +210,7 @@ fn memory_of_reads_given_up_is_there_for_the_next() {
     });
 }
 
-/// A pipe in a file's clothes: its reads take until somebody writes.
+/// A pipe as a file: its reads complete when the test writes to it.
 #[cfg(target_os = "linux")]
 mod slow {
     use super::*;
@@ -290,14 +290,14 @@ mod slow {
         let error = file_system.start_read(&file, 0, 8, &context).wait().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
         assert!(started.elapsed() >= Duration::from_millis(15));
-        // So is one that nobody prepared for waiting, alone or in a batch.
+        // So is a read that was not started ahead, alone or in a batch.
         assert_eq!(file.read_range(0, 8, &context).unwrap_err().kind(), ErrorKind::TimedOut);
         let mut reads = [RangeRead::new(&*file, 0, 8), RangeRead::new(&*file, 4096, 8)];
         file_system.read_ranges(&mut reads, &context);
         for read in reads {
             assert_eq!(read.result.unwrap_err().kind(), ErrorKind::TimedOut);
         }
-        // Their requests are cancelled: what is written now is for the next.
+        // Their requests are cancelled: the next read gets the bytes that are written now.
         let next = file_system.start_read(&file, 0, 8, &ReadContext::default());
         writer.write_all(b"ABCDEFGH").unwrap();
         assert_eq!(next.wait().unwrap().bytes(), b"ABCDEFGH");

@@ -1,4 +1,4 @@
-//! Files whose operations ask the rules first.
+//! Files that consult the rules before each operation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn flip_bit(data: &mut [u8], seed: u64) {
     }
 }
 
-/// Carries out what was struck on a read that `read` performs into a buffer.
+/// Performs a read by `read`, with the given fault, if any.
 fn faulty_read(
     rules: &Rules,
     path: &Path,

@@ -28,7 +28,7 @@ use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
 use crate::ranges::ReadLayer;
 use crate::util::io_error;
 
-/// Names a rule that was added.
+/// Identifies a rule that was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FaultRuleId(u64);
 
@@ -41,7 +41,7 @@ pub struct FaultInjectionFileSystem {
 
 #[derive(Debug)]
 struct Rules {
-    /// False as long as there is no rule, so that nothing is locked then.
+    /// False while there are no rules, so that operations take no lock then.
     any: AtomicBool,
     active: Mutex<ActiveRules>,
     clock: Arc<dyn Clock>,
@@ -54,7 +54,7 @@ struct ActiveRules {
 }
 
 impl Rules {
-    /// The fault that strikes an operation on any of these paths. Delays are sat out here.
+    /// Returns the fault that strikes an operation on any of these paths. Delays are performed here.
     fn consult(&self, operation: OperationKind, paths: &[&Path]) -> Option<Fault> {
         if !self.any.load(Ordering::Acquire) {
             return None;
@@ -83,13 +83,13 @@ fn fault_error(fault: Fault, what: &str, path: &Path) -> Error {
 }
 
 impl FaultInjectionFileSystem {
-    /// Wraps a file system; no rules yet. Delays run by the machine's clock.
+    /// Wraps a file system, without rules. Delays use the system clock.
     #[must_use]
     pub fn new(inner: Arc<dyn FileSystem>) -> Self {
         Self::with_clock(inner, SystemClock::shared())
     }
 
-    /// As [`new`](Self::new), with delays by another clock.
+    /// As [`new`](Self::new); `clock` measures delays.
     #[must_use]
     pub fn with_clock(inner: Arc<dyn FileSystem>, clock: Arc<dyn Clock>) -> Self {
         let rules = Rules { any: AtomicBool::new(false), active: Mutex::default(), clock };
@@ -102,7 +102,7 @@ impl FaultInjectionFileSystem {
         &self.inner
     }
 
-    /// Adds a rule behind those there are. Operations under way are not concerned.
+    /// Adds a rule behind the existing ones. Operations in progress are not affected.
     pub fn add_rule(&self, rule: FaultRule) -> FaultRuleId {
         let mut active = self.rules.active.lock();
         active.last_id += 1;
@@ -112,7 +112,7 @@ impl FaultInjectionFileSystem {
         FaultRuleId(id)
     }
 
-    /// Takes a rule away and says how often it struck; `None` when it is not there any more.
+    /// Removes a rule and returns how often it struck; `None` if it was removed before.
     pub fn remove_rule(&self, id: FaultRuleId) -> Option<u64> {
         let mut active = self.rules.active.lock();
         let position = active.rules.iter().position(|rule| rule.id == id.0)?;
@@ -121,13 +121,13 @@ impl FaultInjectionFileSystem {
         Some(removed.fired)
     }
 
-    /// Takes all rules away.
+    /// Removes all rules.
     pub fn clear_rules(&self) {
         self.rules.active.lock().rules.clear();
         self.rules.any.store(false, Ordering::Release);
     }
 
-    /// How often a rule struck; `None` when it is not there any more.
+    /// How often a rule struck; `None` if it was removed.
     #[must_use]
     pub fn fired(&self, id: FaultRuleId) -> Option<u64> {
         self.rules.active.lock().rules.iter().find(|rule| rule.id == id.0).map(|rule| rule.fired)

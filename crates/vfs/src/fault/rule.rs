@@ -1,4 +1,4 @@
-//! What fails, when, and how.
+//! Rules: which operations fail, when, and how.
 
 use std::io;
 use std::path::Path;
@@ -46,36 +46,36 @@ pub enum OperationKind {
     Metadata,
 }
 
-/// At which of the operations that match a rule it strikes. Counting starts at 1.
+/// Which of the operations that match a rule it strikes. Counting starts at 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trigger {
-    /// At each.
+    /// Every operation.
     Always,
-    /// At this one alone.
+    /// Only this one.
     Nth(u64),
-    /// At this one and all later ones.
+    /// This one and all later ones.
     From(u64),
-    /// At every so many (0 never).
+    /// Every n-th (0: never).
     Every(u64),
-    /// At each with this chance (0 to 1), by a seeded sequence.
+    /// Each with this probability (0 to 1), by a seeded sequence.
     Probability {
-        /// How likely.
+        /// The probability.
         chance: f64,
         /// Starts the sequence.
         seed: u64,
     },
 }
 
-/// What an operation that was struck does.
+/// What happens to an operation that a rule strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Fails: the device is full. Nothing is done.
+    /// Fails: the device is full. The operation has no effect.
     NoSpace,
-    /// Fails: not permitted. Nothing is done.
+    /// Fails: not permitted. The operation has no effect.
     PermissionDenied,
-    /// Fails: the device answers with an error. Nothing is done.
+    /// Fails: the device returns an error. The operation has no effect.
     Io,
-    /// Fails as a file that is not there.
+    /// Fails as if the file did not exist.
     NotFound,
     /// `append`: this many bytes get through, then the device is full. Elsewhere as [`NoSpace`](Self::NoSpace).
     ShortWrite {
@@ -99,11 +99,11 @@ pub enum Fault {
         /// Chooses the bit.
         seed: u64,
     },
-    /// Waits by the file system's clock, then does what was asked.
+    /// Waits by the file system's clock, then performs the operation.
     Delay(Duration),
 }
 
-/// When an operation of a kind on matching paths goes wrong.
+/// A rule: which operations on which paths suffer which fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultRule {
     /// Which operations.
@@ -111,9 +111,9 @@ pub struct FaultRule {
     /// Which paths: `*` stands for any characters but `/`, `?` for one. A pattern without `/` is compared with the last
     /// component, one with `/` with the whole path. A plain suffix is written `*.sst`.
     pub path: String,
-    /// Of which thread; `None`: of all.
+    /// Only operations of this thread; `None`: of all threads.
     pub thread: Option<ThreadId>,
-    /// Which of them.
+    /// Which of the matching operations.
     pub trigger: Trigger,
     /// What happens.
     pub fault: Fault,
@@ -133,7 +133,7 @@ impl FaultRule {
         self
     }
 
-    /// The same rule for what one thread does itself, say one that must never wait. `thread` is its
+    /// The same rule for the operations of one thread, for example one that must never wait. `thread` is its
     /// [`id`](std::thread::Thread::id).
     #[must_use]
     pub fn on_thread(mut self, thread: ThreadId) -> Self {
@@ -149,7 +149,7 @@ impl FaultRule {
 }
 
 impl Fault {
-    /// The error an operation fails with when it cannot carry out the fault any better.
+    /// The error of an operation that cannot perform the fault otherwise.
     pub(super) fn to_io_error(self) -> io::Error {
         match self {
             Self::NoSpace | Self::ShortWrite { .. } => {
@@ -164,7 +164,7 @@ impl Fault {
     }
 }
 
-/// A rule with what it has seen.
+/// A rule with its counts.
 #[derive(Debug)]
 pub(super) struct ActiveRule {
     pub(super) id: u64,
@@ -189,7 +189,7 @@ impl ActiveRule {
             Trigger::From(first) => self.matched >= first,
             Trigger::Every(every) => every > 0 && self.matched.is_multiple_of(every),
             Trigger::Probability { chance, .. } => {
-                // 53 bits make every f64 from 0 to 1 that a uniform draw needs.
+                // 53 bits give a uniform `f64` from 0 to 1.
                 let drawn = (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
                 drawn < chance
             }

@@ -1,8 +1,8 @@
-//! What a crash leaves of a tree.
+//! The state of a tree after a crash.
 //!
 //! A real disk may write unsynced changes in any order, keep some sectors of a write and lose others, and keep the new
-//! size of a file without its new bytes (which then read as zeros). What it may not do is lose what was synced. The
-//! policies go from the kindest disk to the most hostile one.
+//! size of a file without its new bytes (which then read as zeros). It may not lose synced changes. The policies go
+//! from the kindest disk to the most hostile one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ pub enum CrashPolicy {
     /// Each append, truncation, creation, link, rename and removal is kept or lost by the toss of a seeded coin. Bytes
     /// that were lost before bytes that were kept read as zeros.
     KeepSubset {
-        /// Decides every toss.
+        /// Seed of all tosses.
         seed: u64,
     },
     /// Directory changes are kept up to some point, as by a journal. Of the unsynced part of each file, with a
     /// `granularity_bytes` of 1 everything up to some byte is kept; with a larger one every unit of that many bytes
     /// (aligned in the file, as sectors are) is kept or lost by itself, a lost one before the end reading as zeros.
     Torn {
-        /// Decides every toss and every cut.
+        /// Seed of all tosses and cuts.
         seed: u64,
         /// Bytes that are kept or lost together: 1, or a sector's 512.
         granularity_bytes: u32,
@@ -86,12 +86,12 @@ struct Survivors {
     policy: CrashPolicy,
     maps: Vec<Entries>,
     coin: Coin,
-    /// Files copied so far by address, so that two names of one file stay that.
+    /// Copied files by the address of the original, so that two names of one file stay two names of one file.
     files: HashMap<usize, Arc<FileNode>>,
 }
 
 impl Survivors {
-    /// Copies what is reachable, in the order of names, which makes the tosses repeatable.
+    /// Copies the reachable entries in the order of names, which makes the tosses repeatable.
     fn copy_dir(&mut self, from: DirId, to: DirId, left: &mut Tree) {
         for (name, entry) in std::mem::take(&mut self.maps[from]) {
             let copy = match entry {
@@ -158,7 +158,7 @@ fn overlay(data: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
 /// Replays changes up to some point, then keeps a part of what was added beyond the durable bytes.
 fn torn(file: &CrashView, unit: usize, coin: &mut Coin) -> Vec<u8> {
     let mut data = file.durable.to_vec();
-    // The end of what is certain: durable bytes that no kept truncation took.
+    // The end of the certain bytes: durable ones that no kept truncation removed.
     let mut certain = data.len();
     let only_appends = file.pending.iter().all(|change| matches!(change, DataChange::Append { .. }));
     let kept = if only_appends { file.pending.len() } else { coin.up_to(file.pending.len()) };

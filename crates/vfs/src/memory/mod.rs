@@ -2,19 +2,21 @@
 //!
 //! ```text
 //! mod.rs       MemoryFileSystem: the FileSystem trait, operation counter, hook, trace
-//! tree.rs      directories, entries, and which changes of them are durable
-//! node.rs      the bytes of a file, and which changes of them are durable
+//! tree.rs      directories and their entries, and which of their changes are durable
+//! node.rs      the bytes of a file, and which of their changes are durable
 //! handles.rs   open files
-//! crash.rs     what a crash leaves: CrashPolicy, crash clones
+//! crash.rs     the state after a crash: CrashPolicy, crash clones
 //! ```
 //!
-//! Operations are what changes a file or directory: `create`, `append`, `sync`, `truncate`, `remove`, `rename`,
-//! `link`, `create-dir`, `remove-dir`, `sync-dir`, `lock`. Each gets the next number, starting at 1, before it is
-//! performed. To visit every crash point, run the workload once for its [`operation_count`], then again for each `n`
-//! with [`power_off_at`]`(n)` and look at a [`crash_clone`]; or take clones from the [hook](MemoryFileSystem::set_operation_hook).
+//! Operations are the calls that change a file or directory: `create`, `append`, `sync`, `truncate`, `remove`,
+//! `rename`, `link`, `create-dir`, `remove-dir`, `sync-dir`, `lock`. Each gets the next number, starting at 1, before
+//! it is performed. To visit every crash point, run the workload once for its [`operation_count`], then again for each
+//! `n` with [`power_off_at`]`(n)` and look at a [`crash_clone`]; or take clones from the
+//! [hook](MemoryFileSystem::set_operation_hook).
 //!
-//! Reads at an offset go to a device that is only imagined: a file opened `direct` has a [unit](MemoryFileSystem::set_direct_unit),
-//! requests are counted as a device would see them, and can be [recorded](MemoryFileSystem::set_read_logging).
+//! Reads at an offset are counted as on a simulated device: a file opened `direct` has a
+//! [unit](MemoryFileSystem::set_direct_unit), requests are counted as a device would see them, and can be
+//! [recorded](MemoryFileSystem::set_read_logging).
 //!
 //! A directory that was created is an entry of its parent like any other: a database whose directory is new survives
 //! only if the parent was synced too.
@@ -67,7 +69,7 @@ pub struct MemoryFileSystem {
 struct Shared {
     tree: Mutex<Tree>,
     layer: ReadLayer,
-    /// What files opened `direct` ask for.
+    /// The alignment unit of files opened `direct`.
     direct_unit: AtomicUsize,
     reads: Mutex<ReadLog>,
     read_only: AtomicBool,
@@ -89,16 +91,16 @@ impl Default for Shared {
     }
 }
 
-/// A request that a device would have got.
+/// A request as a device would have received it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedRead {
-    /// Of this file.
+    /// The file that was read.
     pub path: PathBuf,
-    /// Aligned, for a file opened `direct`.
+    /// File offset; aligned for a file opened `direct`.
     pub offset: u64,
-    /// Likewise.
+    /// Length in bytes; aligned for a file opened `direct`.
     pub length: u64,
-    /// What it was for.
+    /// What the bytes were for.
     pub class: ReadClass,
 }
 
@@ -133,7 +135,7 @@ impl MemoryFileSystem {
         Self::default()
     }
 
-    /// An empty file system with the deadlines of reads by another clock.
+    /// An empty file system; `clock` measures the deadlines of reads.
     #[must_use]
     pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
         Self { shared: Arc::new(Shared { layer: ReadLayer::new(clock, Backend::AtOnce), ..Shared::default() }) }
@@ -144,7 +146,7 @@ impl MemoryFileSystem {
         self.shared.direct_unit.store(bytes.max(1).next_power_of_two(), Ordering::Relaxed);
     }
 
-    /// Starts or stops recording the requests that reads at an offset make; starting forgets what was recorded before.
+    /// Starts or stops recording the requests that reads at an offset make; starting clears earlier records.
     pub fn set_read_logging(&self, logging: bool) {
         let mut log = self.shared.reads.lock();
         log.logging = logging;
@@ -171,7 +173,7 @@ impl MemoryFileSystem {
         Self { shared: Arc::new(shared) }
     }
 
-    /// What would be found after a crash now. The clone has no locks, no trace, and everything in it is durable.
+    /// A copy as a crash now would leave it. The clone has no locks and no trace, and everything in it is durable.
     #[must_use]
     pub fn crash_clone(&self, policy: CrashPolicy) -> Self {
         let tree = self.shared.tree.lock();
@@ -208,7 +210,7 @@ impl MemoryFileSystem {
         self.shared.log.lock().hook = hook;
     }
 
-    /// Starts or stops recording operations; starting forgets what was recorded before.
+    /// Starts or stops recording operations; starting clears earlier records.
     pub fn set_tracing(&self, tracing: bool) {
         let mut log = self.shared.log.lock();
         log.tracing = tracing;
@@ -294,7 +296,7 @@ impl MemoryFileSystem {
     }
 }
 
-/// The last component, by which traces name files.
+/// The last component of a path, by which traces name files.
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

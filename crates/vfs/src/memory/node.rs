@@ -42,7 +42,7 @@ impl Default for Durable {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FileState {
     data: Arc<Vec<u8>>,
     durable: Durable,
     pending: Vec<DataChange>,
@@ -51,9 +51,9 @@ struct State {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct FileNode(Mutex<State>);
+pub(super) struct FileNode(Mutex<FileState>);
 
-/// A file as a crash policy looks at it.
+/// The state of a file for a crash policy.
 pub(super) struct CrashView {
     pub(super) data: Arc<Vec<u8>>,
     pub(super) durable: Arc<Vec<u8>>,
@@ -74,14 +74,14 @@ impl FileNode {
     /// A file whose contents are durable.
     pub(super) fn durable(data: Arc<Vec<u8>>, modified_unix_seconds: u64) -> Self {
         let durable = Durable::Prefix(data.len());
-        Self(Mutex::new(State { data, durable, modified_unix_seconds, ..State::default() }))
+        Self(Mutex::new(FileState { data, durable, modified_unix_seconds, ..FileState::default() }))
     }
 
     pub(super) fn size(&self) -> u64 {
         self.0.lock().data.len() as u64
     }
 
-    /// The bytes now; later changes do not show in them.
+    /// A snapshot of the bytes; later changes do not affect it.
     pub(super) fn data(&self) -> Arc<Vec<u8>> {
         Arc::clone(&self.0.lock().data)
     }

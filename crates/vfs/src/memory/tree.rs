@@ -1,8 +1,8 @@
 //! Directories, and which changes of them would survive a crash.
 //!
-//! Every directory has two maps of names: one that everybody sees and a `durable` one, which a crash leaves. A change goes
-//! to the first at once and into `pending`, from which `sync_dir` moves it to `durable`. A rename between directories
-//! is one change, made durable by syncing the directory it goes to.
+//! Every directory has two maps of names: the current one and a `durable` one, which a crash leaves. A change goes to
+//! the first at once and into `pending`, from which `sync_dir` moves it to `durable`. A rename between directories is
+//! one change, made durable by syncing the directory it goes to.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -75,7 +75,7 @@ impl EntryChange {
 }
 
 pub(super) struct Tree {
-    /// Directories by id as everybody sees them; a removed one keeps its place, empty.
+    /// The current directories by id; a removed one keeps its index, empty.
     pub(super) entries: Vec<Entries>,
     /// The same directories as a crash would leave them.
     pub(super) durable: Vec<Entries>,
@@ -148,7 +148,7 @@ impl Tree {
         self.pending.push(change);
     }
 
-    /// The file of this name, made when there is none.
+    /// The file of this name, created if there is none.
     pub(super) fn create_file(&mut self, path: &Path) -> io::Result<Arc<FileNode>> {
         let (dir, name) = self.parent(path)?;
         match self.entries[dir].get(name) {

@@ -1,4 +1,4 @@
-//! What a device and the file system on it allow.
+//! The capabilities of a device and the file system on it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,7 +9,7 @@ use rustix::fs::StatVfs;
 
 use crate::util::io_error;
 
-/// Direct I/O unit where the kernel does not tell: a multiple of every sector size in use.
+/// Direct I/O unit if the kernel does not report one: a multiple of every sector size in use.
 const FALLBACK_ALIGNMENT: usize = 4096;
 const SECTOR_BYTES: usize = 512;
 
@@ -21,7 +21,7 @@ pub(super) fn request_direct(open: &mut OpenOptions) {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn request_direct(_open: &mut OpenOptions) {}
 
-/// Explains a failed open; `EINVAL` is how a file system without direct I/O answers.
+/// Explains a failed open; a file system without direct I/O returns `EINVAL`.
 pub(super) fn open_error(what: &str, path: &Path, error: io::Error, direct: bool) -> Error {
     if direct && error.kind() == io::ErrorKind::InvalidInput {
         return Error::not_supported("the file system has no direct I/O; open without it").in_file(path);
@@ -63,9 +63,9 @@ pub(super) fn direct_alignment(_file: &File) -> usize {
 
 /// True where a store into space reserved by `fallocate` cannot fail for want of space.
 ///
-/// A list of what is known to be safe, not of what is known to be bad: network file systems may lose the server
-/// between reservation and store, copy-on-write ones allocate again when a reserved block is written, and a store
-/// that fails is a SIGBUS. ext2 and ext3 share ext4's number; they refuse `fallocate` itself.
+/// This is a list of file systems known to be safe, not of those known to be unsafe: network file systems may lose the
+/// server between reservation and store, copy-on-write ones allocate again when a reserved block is written, and a
+/// store that fails is a SIGBUS. ext2 and ext3 share ext4's number; they refuse `fallocate` itself.
 #[cfg(target_os = "linux")]
 pub(super) fn reservations_hold(file: &File) -> bool {
     use rustix::fs::FsWord;
@@ -110,7 +110,7 @@ pub(super) fn reserve(_file: &File, _kind: Reserve, _start: u64, _length_bytes: 
 pub(super) fn release(file: &File, start: u64, length_bytes: u64) {
     use rustix::fs::FallocateFlags;
     if length_bytes > 0 {
-        // Best effort: the blocks are lost until the file goes, nothing else.
+        // Best effort: on failure the blocks stay allocated until the file is removed, nothing else.
         let flags = FallocateFlags::KEEP_SIZE | FallocateFlags::PUNCH_HOLE;
         let _ = rustix::fs::fallocate(file, flags, start, length_bytes);
     }

@@ -6,8 +6,8 @@
 //!          |<- written as units ------->|  then the file is cut back to start + filled
 //! ```
 //!
-//! A flush writes the unfinished last unit padded with zeros and keeps it in the buffer, so that the next flush
-//! writes it again with what came after.
+//! A flush writes the unfinished last unit padded with zeros and keeps it in the buffer; the next flush writes it again
+//! with the bytes appended since.
 
 use std::os::unix::fs::FileExt;
 

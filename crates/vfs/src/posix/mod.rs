@@ -3,11 +3,11 @@
 //! ```text
 //! mod.rs       PosixFileSystem: names, directories, opening
 //! read.rs      reads at any offset (buffered, O_DIRECT, mapped) and in sequence
-//! write.rs     WritableFile: which of the three ways bytes take, poisoning after a failure
-//! target.rs    what the three ways share: the descriptor, positions, reservations, limiter
+//! write.rs     WritableFile: the choice between the three ways of writing, poisoning after a failure
+//! target.rs    state shared by the three ways: the descriptor, positions, reservations, limiter
 //! direct.rs    aligned units with O_DIRECT
 //! window.rs    a shared mapping over reserved space
-//! device.rs    what the device and its file system allow
+//! device.rs    the capabilities of the device and its file system
 //! lock.rs      the LOCK file
 //! ring_device.rs  reads ahead through io_uring
 //! uring.rs     batches of reads through io_uring; uring_stream.rs: handed out as they complete
@@ -120,7 +120,7 @@ impl PosixFileSystem {
         Self::with_backend_and_clock(forced, SystemClock::shared())
     }
 
-    /// As [`with_backend`](Self::with_backend), with the deadlines of reads by another clock.
+    /// As [`with_backend`](Self::with_backend); `clock` measures the deadlines of reads.
     #[must_use]
     pub fn with_backend_and_clock(forced: Option<&str>, clock: Arc<dyn Clock>) -> Self {
         let backend = Backend::choose(forced);
@@ -140,7 +140,7 @@ impl PosixFileSystem {
     fn open_appending(&self, path: &Path, options: &WritableOptions, fresh: bool) -> Result<Box<dyn WritableFile>> {
         self.check_backend()?;
         let what = if fresh { "create for appending" } else { "reopen for appending" };
-        // Readable too: the direct and the mapped way read the last page of a file that they continue.
+        // Readable, too: direct and mapped appends read the last page of an existing file.
         let mut open = OpenOptions::new();
         open.read(true).write(true).create(fresh).truncate(fresh);
         if options.direct {
@@ -291,7 +291,7 @@ impl FileSystem for PosixFileSystem {
     fn read_stream(&self, context: &ReadContext) -> Box<dyn ReadStream + '_> {
         match &self.backend {
             #[cfg(target_os = "linux")]
-            // Each read has its own time, and a wait for the ring has none.
+            // Timed reads do not use the ring here: waiting for it has no timeout.
             Ok(Backend::Uring(pool)) if !context.is_timed() => {
                 Box::new(uring_stream::RingStream::new(pool, &self.layer, context))
             }

@@ -21,8 +21,8 @@ use crate::util::io_error;
 
 /// Largest bounce buffer; longer unaligned direct reads go in pieces.
 const MAX_BOUNCE_BYTES: usize = 1 << 20;
-/// From this length on, a direct read is shifted to its place in the memory that it was read to. Below, the alignment would
-/// stay allocated with a block and take a part of it that counts.
+/// From this length on, the bytes of a direct read are shifted to the start of the memory that they were read into. For
+/// a shorter block, the alignment that stays allocated with it would be a considerable part of its memory.
 const MIN_SHIFTED_BYTES: usize = 128 << 10;
 const DEFAULT_SEQUENTIAL_BYTES: usize = 256 << 10;
 
@@ -51,7 +51,7 @@ pub(super) fn open_random_access(
         return Ok(Arc::new(MappedFile::new(&file, path, size, options.advise_random, layer)?));
     }
     if options.advise_random && !options.direct {
-        // A hint: a file system that does not know it reads ahead a little too much.
+        // A hint: a file system that ignores it only reads ahead too much.
         let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random);
     }
     let alignment = options.direct.then(|| device::direct_alignment(&file));
@@ -68,13 +68,13 @@ struct PosixRandomAccessFile {
     layer: Arc<ReadLayer>,
 }
 
-/// Reads until the buffer is full or the file ends. Direct reads must not go on from an unaligned position, and need
-/// not: a device returns a partial unit only at the end.
+/// Reads until the buffer is full or the file ends. A direct read must not continue from an unaligned position, and
+/// need not: a device returns a partial unit only at the end of the file.
 fn read_fully(file: &File, offset: u64, buffer: &mut [u8], unit: usize, calls: &mut u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         let position = offset.saturating_add(filled as u64);
-        // No file reaches beyond what an `off_t` holds; the system calls that an error, we the end.
+        // No file extends beyond what an `off_t` holds: the system call would fail, here it is the end of the file.
         if !is_addressable(position, buffer.len() - filled) {
             break;
         }
@@ -146,7 +146,7 @@ impl RandomAccessFile for PosixRandomAccessFile {
     fn read_at_as(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
         let mut calls = 0;
         let outcome = match self.alignment {
-            // A short read of the page cache may be cut anywhere, so that every byte is a unit.
+            // A short read from the page cache may end anywhere, so the unit is one byte.
             None => read_fully(&self.file, offset, buffer, 1, &mut calls),
             Some(unit) if is_aligned(offset, buffer, unit) => read_fully(&self.file, offset, buffer, unit, &mut calls),
             Some(unit) => read_bounced(&self.file, offset, buffer, unit, &mut calls),
@@ -322,7 +322,7 @@ impl SequentialFile for PosixSequentialFile {
             let moved = retry(|| self.file.seek(SeekFrom::Current(step)));
             match moved {
                 Ok(_) => left -= step as u64,
-                // Past the largest offset there is: that is the end.
+                // Past the largest possible offset: that is the end of the file.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                     retry(|| self.file.seek(SeekFrom::End(0))).map_err(|error| io_error("skip", &self.path, error))?;
                     return Ok(());

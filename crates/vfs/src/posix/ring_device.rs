@@ -1,4 +1,4 @@
-//! The ring that reads ahead go through: io_uring as a [`RingDevice`].
+//! io_uring as a [`RingDevice`], for reads ahead.
 //!
 //! The submission queue is written and the completion queue is read under the lock of the reactor, so that each has one
 //! user at a time; the kernel is entered without it.
@@ -11,22 +11,24 @@ use io_uring::{IoUring, opcode, types};
 
 use crate::ranges::{CANCEL_USER_DATA, Entry, RingDevice};
 
-/// More than the reactor has in flight, with room for cancellations.
+/// Entries of the submission queue: as many as the reactor has requests in flight; cancellations are pushed when there
+/// is room.
 const ENTRIES: u32 = 256;
-/// So many times the kernel may be short of something before the ring counts as broken; behind so many, each waits.
+/// After so many failed attempts, because the kernel is short of a resource, the ring counts as broken. After the first
+/// [`MAX_HASTY_ATTEMPTS`], each attempt is preceded by a pause.
 const MAX_ATTEMPTS: u32 = 1000;
 const MAX_HASTY_ATTEMPTS: u32 = 100;
-/// How long to sleep when the kernel cannot sleep for us.
+/// How long to sleep if the kernel cannot wait.
 const PAUSE: Duration = Duration::from_micros(50);
 
 pub(super) struct UringDevice {
     ring: IoUring,
-    /// A call was refused for good, as a filter of system calls does that was installed meanwhile.
+    /// A call failed permanently, for example because a system call filter was installed meanwhile.
     is_broken: AtomicBool,
 }
 
 impl UringDevice {
-    /// A ring; fails where the kernel has none, or cannot bound a wait in time (before 5.11).
+    /// Opens a ring; fails if the kernel has no io_uring, or no waits with a timeout (before 5.11).
     pub(super) fn open() -> io::Result<Self> {
         let ring = IoUring::new(ENTRIES)?;
         if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
@@ -59,20 +61,20 @@ impl UringDevice {
 /// How a call of the kernel ended.
 enum Entered {
     Done,
-    /// The kernel is short of something.
+    /// The kernel is short of a resource.
     Short,
     Broken,
 }
 
 impl RingDevice for UringDevice {
-    #[expect(clippy::disallowed_methods, reason = "the kernel is short of something: there is no clock to wait by")]
+    #[expect(clippy::disallowed_methods, reason = "the kernel is short of a resource: there is no clock to wait by")]
     unsafe fn submit(&self, entry: Entry) -> io::Result<()> {
         // SAFETY: the same contract.
         if !unsafe { self.push(entry) } {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        // The entry is in the queue and cannot be taken back: were it left there, a later call would submit it, when its
-        // descriptor may be another file's. So there is no later call: reads go on without the ring.
+        // The entry is in the queue and cannot be removed. A later call would submit it, when its descriptor may belong
+        // to another file. So there is no later call: reads continue without the ring.
         for attempt in 0..MAX_ATTEMPTS {
             match self.call(0, None) {
                 Entered::Short if attempt < MAX_HASTY_ATTEMPTS => std::thread::yield_now(),
@@ -91,8 +93,8 @@ impl RingDevice for UringDevice {
             }
             Entry::Cancel { target } => opcode::AsyncCancel::new(target).build().user_data(CANCEL_USER_DATA),
         };
-        // SAFETY: submissions come from one thread at a time, so that this is the only view of the queue. What the entry
-        // points to is the caller's duty.
+        // SAFETY: submissions come from one thread at a time, so this is the only view of the queue. The caller
+        // guarantees the memory that the entry points to.
         let pushed = unsafe {
             let mut queue = self.ring.submission_shared();
             queue.push(&entry)
@@ -100,7 +102,7 @@ impl RingDevice for UringDevice {
         pushed.is_ok()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the kernel is short of something: there is no clock to wait by")]
+    #[expect(clippy::disallowed_methods, reason = "the kernel is short of a resource: there is no clock to wait by")]
     fn enter(&self, wanted: usize, time: Option<Duration>) {
         if self.is_broken() {
             // Completions still arrive by themselves.
@@ -109,7 +111,7 @@ impl RingDevice for UringDevice {
         for attempt in 0..MAX_ATTEMPTS {
             match self.call(wanted, time) {
                 Entered::Done | Entered::Broken => return,
-                // Completions that are there leave room when they are taken.
+                // The caller then takes the available completions, which makes room.
                 Entered::Short if wanted > 0 => return std::thread::sleep(PAUSE.min(time.unwrap_or(PAUSE))),
                 Entered::Short if attempt < MAX_HASTY_ATTEMPTS => std::thread::yield_now(),
                 Entered::Short => std::thread::sleep(PAUSE),
@@ -125,7 +127,7 @@ impl RingDevice for UringDevice {
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the kernel is short of something: there is no clock to wait by")]
+    #[expect(clippy::disallowed_methods, reason = "the kernel is short of a resource: there is no clock to wait by")]
     fn wait(&self, time: Option<Duration>) {
         if let Entered::Short = self.call(1, time) {
             std::thread::sleep(PAUSE.min(time.unwrap_or(PAUSE)));

@@ -1,4 +1,4 @@
-//! What every way of appending shares: the descriptor, where the file ends for the caller, and what lies beyond.
+//! State shared by all ways of appending: the descriptor, the end of the appended bytes, and the space reserved beyond.
 //!
 //! ```text
 //! 0 ........ position ........ physical_end ........ reserved_end
@@ -32,7 +32,7 @@ pub(super) struct Target {
     pub(super) position: u64,
     physical_end: u64,
     reserved_end: u64,
-    /// The size changed since the last sync, so that `fdatasync` may not be enough.
+    /// The size changed since the last sync, so `fdatasync` may not suffice.
     size_changed: bool,
     preallocate_bytes: u64,
     bytes_per_sync: u64,
@@ -75,7 +75,7 @@ impl Target {
         }
     }
 
-    /// Writes bytes at `offset` and moves `position` to their end as far as they got.
+    /// Writes bytes at `offset` and moves `position` to the end of those written.
     pub(super) fn write_at(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         self.limit(data.len());
         self.preallocate(offset + data.len() as u64);
@@ -97,7 +97,8 @@ impl Target {
         Ok(())
     }
 
-    /// Reserves the next block of space without changing the size. A hint: where it fails, the write itself will tell.
+    /// Reserves the next block of space without changing the size. A hint: if it fails, the write itself reports the
+    /// error.
     fn preallocate(&mut self, end: u64) {
         let step = self.preallocate_bytes;
         if step == 0 || end <= self.reserved_end.max(self.physical_end) {
@@ -111,8 +112,8 @@ impl Target {
         }
     }
 
-    /// Makes the file `end` bytes long with real blocks behind every byte past `position`; false where that cannot be
-    /// had, and then the file ends at `position`. No window may be mapped.
+    /// Makes the file `end` bytes long, with allocated blocks for every byte past `position`; false if that is
+    /// impossible, and then the file ends at `position`. No window may be mapped.
     pub(super) fn grow(&mut self, end: u64) -> bool {
         let start = self.physical_end.max(self.position);
         if end <= start {
@@ -133,17 +134,17 @@ impl Target {
         }
     }
 
-    /// The end of what may be stored to through a mapping.
+    /// The end of the space that a mapping may store to.
     pub(super) fn physical_end(&self) -> u64 {
         self.physical_end
     }
 
-    /// Hands full spans to the device early, so that `sync` finds little to do.
+    /// Starts the write-back of full spans early, so that `sync` has little to do.
     pub(super) fn start_writeback(&mut self) {
         if self.bytes_per_sync == 0 || self.position - self.writeback_start < self.bytes_per_sync {
             return;
         }
-        // The last page is left alone: it is about to be changed again.
+        // The last page is left out, because the next append changes it again.
         let page = device::page_bytes();
         let end = self.position - self.position % page;
         if end > self.writeback_start {
@@ -176,8 +177,8 @@ impl Target {
 
     /// Ends the file at `position` and gives back everything reserved beyond. No window may be mapped.
     pub(super) fn trim(&mut self) -> Result<()> {
-        // Also where only blocks past the end are to go: ext4 frees those when the size is set to what it is, and
-        // punches no hole there; elsewhere it is the other way around.
+        // Sets the size even if only blocks past the end must be freed: ext4 frees them when the size is set to its
+        // current value, and punches no hole there; on other file systems it is the other way around.
         if self.physical_end.max(self.reserved_end) > self.position {
             retry(|| self.file.set_len(self.position)).map_err(|error| self.error("truncate reserved space", error))?;
             self.size_changed |= self.physical_end > self.position;

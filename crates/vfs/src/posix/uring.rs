@@ -23,7 +23,8 @@ const MAX_IDLE_RINGS: usize = 16;
 /// Largest single read; the result field of a completion is a signed 32-bit count.
 pub(super) const MAX_READ_BYTES: usize = 1 << 30;
 
-/// So many times in a row the kernel may be short of something before the batch goes on without the ring.
+/// After so many calls in a row that submitted nothing, because the kernel is short of a resource, the batch continues
+/// without the ring.
 pub(super) const MAX_FRUITLESS_SUBMITS: u32 = 1000;
 
 /// Rings that are not in use.
@@ -59,7 +60,8 @@ impl RingPool {
         }
     }
 
-    /// A ring for one user. They are made of descriptors and locked memory; short of those, reads still work without.
+    /// Takes a ring for one batch or stream. A ring needs a descriptor and locked memory; if those are exhausted, reads
+    /// are performed without one.
     pub(super) fn take(&self) -> io::Result<IoUring> {
         let idle = self.idle.lock().pop();
         match idle {
@@ -68,7 +70,7 @@ impl RingPool {
         }
     }
 
-    /// Keeps a ring for the next user. Nothing is queued or in flight in it.
+    /// Returns a ring, in which nothing is queued or in flight, to the pool.
     pub(super) fn give_back(&self, ring: IoUring) {
         let mut idle = self.idle.lock();
         if idle.len() < MAX_IDLE_RINGS {
@@ -94,7 +96,8 @@ impl RingPool {
         let outcome = Batch { ring: &mut ring, parts: &mut parts, next: 0, again: Vec::new() }.run(&mut calls);
         match outcome {
             Ok(()) => self.give_back(ring),
-            // The ring is broken, nothing is in flight any more: what it did not do is done without it.
+            // The ring is broken and nothing is in flight any more: reads that it did not complete are repeated without
+            // it.
             Err(_) => drop(ring),
         }
         let finished: Vec<_> = parts.into_iter().map(Part::finish).collect();
@@ -115,19 +118,19 @@ impl RingPool {
     }
 }
 
-/// One request on its way through the ring.
+/// One request of a batch.
 struct Part<'b> {
     index: usize,
     fd: i32,
-    /// Where in the file `bytes` starts; with a bounce buffer, where that starts.
+    /// File offset of `buffer`, or of the bounce buffer if there is one.
     offset: u64,
     buffer: &'b mut [u8],
     /// For direct files read at an unaligned place: the aligned buffer, and how far into it the wanted bytes start.
     bounce: Option<(AlignedBuffer, usize)>,
-    /// What a read that did not meet the end of the file is a multiple of.
+    /// The length of a read that did not reach the end of the file is a multiple of this.
     unit: usize,
     filled: usize,
-    /// All of it was read, or as much as the file has.
+    /// The whole range was read, or as much of it as the file has.
     complete: bool,
 }
 
@@ -160,9 +163,9 @@ impl<'b> Part<'b> {
         opcode::Read::new(types::Fd(fd), rest.as_mut_ptr(), length).offset(offset).build().user_data(position as u64)
     }
 
-    /// Takes a completion; true when the rest must be submitted again.
+    /// Handles a completion; true if the rest must be submitted again.
     fn completed(&mut self, result: i32) -> bool {
-        // What failed is read without the ring.
+        // A failed request is repeated without the ring.
         let Ok(count) = usize::try_from(result) else { return false };
         self.filled += count;
         let unit = self.unit;
@@ -170,7 +173,7 @@ impl<'b> Part<'b> {
         !self.complete
     }
 
-    /// The request's index and how much was read; `None` when it failed, or the ring broke before it completed.
+    /// The request's index and how many bytes were read; `None` if it failed, or the ring broke before it completed.
     fn finish(self) -> (usize, Option<usize>) {
         if !self.complete {
             return (self.index, None);
@@ -221,7 +224,7 @@ impl Batch<'_, '_, '_> {
                     fruitless += 1;
                 }
                 Err(error) => {
-                    // Completions still arrive by themselves; wait for what was taken without asking again.
+                    // Completions still arrive without further calls; wait for the requests that the kernel has taken.
                     failure.get_or_insert(error);
                     std::thread::yield_now();
                 }

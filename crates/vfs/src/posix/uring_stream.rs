@@ -1,9 +1,9 @@
 //! Streams of reads through io_uring.
 //!
-//! Direct reads go to aligned memory of the pool and are handed out as slices of it: nothing is bounced.
+//! Direct reads go to aligned memory of the pool and are handed out as slices of it, without bounce buffers.
 //!
-//! The kernel writes to a slot's buffer until its completion arrives. So a slot is freed only then, and a stream that is
-//! dropped waits for all of them first; nothing is submitted after a ring has failed.
+//! The kernel writes to a slot's buffer until its completion arrives. So a slot is freed only then, and dropping a
+//! stream waits for all completions; nothing is submitted after a ring has failed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,26 +17,26 @@ use crate::file_system::RandomAccessFile;
 use crate::ranges::{PooledMemory, ReadClass, ReadContext, ReadLabel, ReadLayer, Watch, start_watch};
 use crate::read_stream::{AddedRead, ReadStream};
 
-/// Most bytes that the reads of one stream have on their way, unless a single one is larger.
+/// Most bytes in flight of one stream, unless a single read is larger.
 const MAX_IN_FLIGHT_BYTES: usize = 32 << 20;
 
-/// A read on its way.
-struct Slot {
+/// A read in flight.
+struct StreamRead {
     read: AddedRead,
     fd: i32,
-    /// Where in the file the buffer starts.
+    /// File offset of the buffer.
     start: u64,
     /// Bytes to read into it.
     span: usize,
-    /// What a read that did not meet the end of the file is a multiple of.
+    /// The length of a read that did not reach the end of the file is a multiple of this.
     unit: usize,
     memory: PooledMemory,
     filled: usize,
-    /// The ring refused it: it is read without.
+    /// The ring failed the read, which must be repeated without it.
     has_failed: bool,
 }
 
-impl Slot {
+impl StreamRead {
     /// A slot for a read, if the pool has memory for it.
     fn new(read: &AddedRead, fd: i32, layer: &ReadLayer) -> Result<Self> {
         let alignment = read.file.direct_alignment();
@@ -58,8 +58,8 @@ impl Slot {
         opcode::Read::new(types::Fd(self.fd), rest.as_mut_ptr(), length).offset(offset).build().user_data(number as u64)
     }
 
-    /// Takes a completion; true when the rest must be submitted again.
-    fn goes_on(&mut self, result: i32) -> bool {
+    /// Handles a completion; true if the rest must be submitted again.
+    fn needs_resubmission(&mut self, result: i32) -> bool {
         let Ok(count) = usize::try_from(result) else {
             self.has_failed = true;
             return false;
@@ -68,7 +68,7 @@ impl Slot {
         count > 0 && count.is_multiple_of(self.unit) && self.filled < self.span
     }
 
-    /// The wanted bytes among those that were read.
+    /// The requested bytes among those that were read.
     fn bytes(&self) -> &[u8] {
         let lead = (self.read.offset - self.start) as usize;
         let end = self.filled.min(lead + self.read.length);
@@ -81,18 +81,18 @@ pub(super) struct RingStream<'f> {
     rings: &'f RingPool,
     layer: &'f ReadLayer,
     context: ReadContext,
-    /// From the first read on: the time that the reads may take.
+    /// The time limit of the reads, started by the first `add`.
     watch: Option<Result<Watch<'f>>>,
-    /// From the first `start` on; `None` also when there is none to be had.
+    /// Created by the first `start` or `take`; `None` if io_uring is unavailable.
     ring: Option<IoUring>,
-    /// The ring failed, or none could be made: what has not begun is read without.
+    /// The ring failed, or none could be created: reads that have not begun are performed without it.
     is_broken: bool,
     added: VecDeque<AddedRead>,
-    slots: Vec<Option<Slot>>,
+    slots: Vec<Option<StreamRead>>,
     free: Vec<usize>,
     /// Slots whose rest must be submitted again.
     again: Vec<usize>,
-    /// Entries that the kernel has not taken yet, and those that it has and not completed.
+    /// Entries that the kernel has not taken yet, and below those that it has taken and not completed.
     queued: usize,
     in_flight: usize,
     in_flight_bytes: usize,
@@ -119,7 +119,7 @@ impl<'f> RingStream<'f> {
         }
     }
 
-    /// Puts reads into the submission queue, as many as there is room for.
+    /// Fills the submission queue with reads.
     fn fill_queue(&mut self) {
         if self.ring.is_none() && !self.is_broken {
             self.ring = self.rings.take().ok();
@@ -142,8 +142,9 @@ impl<'f> RingStream<'f> {
         if self.in_flight_bytes > 0 && self.in_flight_bytes + next.length > MAX_IN_FLIGHT_BYTES {
             return None;
         }
-        // Without memory it waits for other reads to give theirs back; alone, it is performed outside, and fails there.
-        let slot = Slot::new(next, fd, self.layer).ok()?;
+        // Without memory the read waits until others return theirs; if there are none, it is performed without the
+        // ring, and fails there.
+        let slot = StreamRead::new(next, fd, self.layer).ok()?;
         self.added.pop_front();
         self.in_flight_bytes += slot.span;
         let number = self.free.pop().unwrap_or_else(|| {
@@ -167,7 +168,7 @@ impl<'f> RingStream<'f> {
     fn enter(&mut self, wanted: usize) {
         let Some(ring) = &mut self.ring else { return };
         if self.is_broken {
-            // Completions still arrive by themselves.
+            // Completions still arrive without further calls.
             std::thread::yield_now();
             return;
         }
@@ -181,7 +182,7 @@ impl<'f> RingStream<'f> {
             Err(error) if is_transient(&error) && (self.in_flight > 0 || self.fruitless < MAX_FRUITLESS_SUBMITS) => {
                 self.fruitless += 1;
             }
-            // What the kernel has not taken is read without the ring.
+            // Reads that the kernel has not taken are performed without the ring.
             Err(_) => self.is_broken = true,
         }
     }
@@ -193,7 +194,7 @@ impl<'f> RingStream<'f> {
             self.in_flight = self.in_flight.saturating_sub(1);
             let number = completion.user_data() as usize;
             let Some(Some(slot)) = self.slots.get_mut(number) else { continue };
-            if slot.goes_on(completion.result()) {
+            if slot.needs_resubmission(completion.result()) {
                 self.again.push(number);
             } else {
                 done.push(number);
@@ -212,7 +213,7 @@ impl<'f> RingStream<'f> {
             return on_read(read.tag, Err(late.in_file(read.file.path()).at_offset(read.offset)));
         }
         if slot.has_failed {
-            let Slot { read, memory, .. } = slot;
+            let StreamRead { read, memory, .. } = slot;
             drop(memory);
             return read.perform(&self.context, on_read);
         }
@@ -220,7 +221,7 @@ impl<'f> RingStream<'f> {
         on_read(read.tag, Ok(slot.bytes()));
     }
 
-    /// Reads that the ring had and cannot do any more, when nothing is in flight.
+    /// Takes a read that a broken ring had and did not perform, when nothing is in flight.
     fn abandoned(&mut self) -> Option<AddedRead> {
         let number = self.slots.iter().position(Option::is_some)?;
         let slot = self.slots[number].take()?;
@@ -234,7 +235,7 @@ impl ReadStream for RingStream<'_> {
         self.layer.counters().streamed(self.watch.is_none());
         let (layer, context) = (self.layer, self.context);
         let watch = self.watch.get_or_insert_with(|| start_watch(Some(layer), &context));
-        // Reads without a ring look at the time themselves.
+        // Reads performed without a ring check the time themselves.
         self.is_broken |= watch.is_err();
         self.added.push_back(AddedRead { file: Arc::clone(file), offset, length, class, tag });
     }
@@ -259,12 +260,13 @@ impl ReadStream for RingStream<'_> {
                 return true;
             }
             if self.in_flight > 0 || self.queued > 0 && !self.is_broken {
-                // Half of them: few system calls, and work is left to do while the last ones are on their way.
+                // Waits for half of them: that takes few system calls, and the caller can work while the rest is in
+                // flight.
                 let wanted = (self.in_flight + self.queued).div_ceil(2);
                 self.enter(wanted);
                 continue;
             }
-            // Nothing is on its way: what is left is not for the ring.
+            // Nothing is in flight: the remaining reads cannot use the ring.
             let Some(read) = self.abandoned().or_else(|| self.added.pop_front()) else { return false };
             read.perform(&self.context, on_read);
             return true;
@@ -276,7 +278,7 @@ impl Drop for RingStream<'_> {
     fn drop(&mut self) {
         let mut done = Vec::new();
         while self.in_flight > 0 {
-            // Submits what is queued too, and counts it.
+            // Submits queued entries, too, and counts them.
             self.enter(1);
             self.reap(&mut done);
         }

@@ -6,16 +6,16 @@
 //!            |<--------------- window --------------------->|
 //! ```
 //!
-//! Invariant: every byte of a live window lies below `physical_end`, which only grows while a window is mapped, and
-//! has a block reserved by `fallocate`. So no store can meet a hole (and fail with SIGBUS on a full device) or the end
-//! of the file. A sparse `ftruncate` would give the same picture without the blocks, which is why it is not used.
+//! Invariant: every byte of a live window lies below `physical_end`, which only grows while a window is mapped, and has
+//! a block reserved by `fallocate`. So no store can hit a hole (and fail with SIGBUS on a full device) or the end of
+//! the file. A sparse `ftruncate` would give the same layout without the blocks, which is why it is not used.
 //!
-//! What a killed process leaves: all finished appends, since they are in the page cache, then zeros, among which may lie
-//! parts of the one append it was killed in. A copy stores its bytes in no particular order, so that a torn log record
-//! could show a header without its payload, which a strict log reader must take for damage. Therefore the first eight
-//! bytes of an append, and those after each multiple of the log's block size within it, where headers lie, are stored
-//! last: until then the reader meets zeros there, which end the log. An append within one block is thus there as a
-//! whole or not at all; the headers of a longer one are stored front to back in consecutive instructions.
+//! What a killed process leaves: all finished appends, since they are in the page cache, then zeros, among which may
+//! lie parts of the one append it was killed in. A copy stores its bytes in no particular order, so that a torn log
+//! record could show a header without its payload, which a strict log reader must take for damage. Therefore the first
+//! eight bytes of an append, and those after each multiple of the log's block size within it, where headers lie, are
+//! stored last: until then the reader meets zeros there, which end the log. An append within one block is thus there as
+//! a whole or not at all; the headers of a longer one are stored front to back in consecutive instructions.
 //!
 //! An append that no window holds as a whole would be cut at a window's end, in the middle of a record, for as long as
 //! mapping and storing the rest takes, with zeros behind the cut. RocksDB takes that for damage and not for the end of
@@ -37,14 +37,14 @@ const MAX_WINDOW_BYTES: u64 = 16 << 20;
 /// gets written whether anything is stored in it or not, so a step is an eighth of the file, within these bounds.
 const POPULATE_BYTES: usize = 256 << 10;
 const MIN_POPULATE_BYTES: usize = 16 << 10;
-/// So many syncs in a row with hardly an append between them end the mapping: writing back a page that was just
-/// mapped costs more than the system call that the mapping saved.
+/// The mapping ends after so many syncs in a row with fewer than [`APPENDS_PER_SYNC`] appends each: writing back a page
+/// that was just mapped costs more than the system call that the mapping saved.
 const SYNCS_BEFORE_SWITCH: u32 = 16;
 const APPENDS_PER_SYNC: u32 = 2;
 
 /// Block size of write-ahead logs; every block starts with a record header.
 const LOG_BLOCK_BYTES: u64 = 32 << 10;
-/// At least a record header up to its type, and one store.
+/// Covers a record header up to its type, and is written by one store.
 const HEADER_BYTES: usize = 8;
 
 #[derive(Debug)]
@@ -193,8 +193,8 @@ impl Window {
         let file_bytes = usize::try_from(self.start).unwrap_or(usize::MAX).saturating_add(needed);
         let ahead = (file_bytes / 8).clamp(MIN_POPULATE_BYTES, POPULATE_BYTES);
         let end = (needed + ahead).next_multiple_of(MIN_POPULATE_BYTES).min(self.map.len());
-        // The kernel answers with an error where a store would be answered with SIGBUS, which is the better half of
-        // the bargain. One that does not know the advice (before 5.14) faults page by page.
+        // Where a store would raise SIGBUS, this call returns an error. Kernels that do not know the advice (before
+        // 5.14) fault page by page.
         #[cfg(target_os = "linux")]
         match self.map.advise_range(Advice::PopulateWrite, self.populated, end - self.populated) {
             Err(error) if error.kind() != io::ErrorKind::InvalidInput => return Err(error),

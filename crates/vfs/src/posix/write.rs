@@ -5,7 +5,7 @@
 //!    \________________________\______________________________\____ failure or close ----> Done
 //! ```
 //!
-//! After a failed write or sync nobody knows what the file holds, so the first error is kept and returned to every
+//! After a failed write or sync the contents of the file are unknown, so the first error is kept and returned by every
 //! later call: in particular, a second `sync` must not succeed because the kernel forgot the pages it could not write.
 
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::file_system::WritableFile;
 use crate::options::{WritableOptions, WritePurpose};
 use crate::rate_limiter::{IoPriority, RateLimiter};
 
-/// An append of so many bytes to a log takes long enough for a kill to meet it.
+/// An append of so many bytes to a log takes so long that a kill may interrupt it.
 const LARGE_APPEND_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl PosixWritableFile {
         outcome
     }
 
-    /// From here on bytes are written by calls. Space that was reserved stays and is written into.
+    /// From now on bytes are written by system calls. Reserved space stays and is written into.
     fn leave_mapping(&mut self) {
         self.mode = Mode::Buffered(Vec::new());
     }
@@ -90,7 +90,8 @@ impl PosixWritableFile {
                     return Ok(());
                 }
                 Ok(false) if mapped.advance(&mut self.target) => {}
-                // No window, or one whose pages cannot be had: the write call will say what is wrong, if anything.
+                // No window could be mapped, or its pages not made present: the write call reports the error, if there
+                // is one.
                 Ok(false) | Err(_) => self.leave_mapping(),
             }
         }
@@ -103,14 +104,14 @@ impl PosixWritableFile {
             buffer.extend_from_slice(data);
             return Ok(());
         }
-        // A large append is not copied; a small one goes out with what waited before it.
+        // A large append is written without a copy; a small one is written together with the buffered bytes.
         if data.len() < self.buffer_bytes {
             buffer.extend_from_slice(data);
             return self.flush_buffer();
         }
         self.flush_buffer()?;
         if self.target.purpose == WritePurpose::Log && data.len() >= LARGE_APPEND_BYTES {
-            // What a kill leaves of it ends with the file, not with the zeros of a reservation.
+            // After a kill the file then ends with the written part of the append, not with the zeros of a reservation.
             self.target.trim()?;
         }
         self.target.write_at(self.target.position, data)
@@ -213,7 +214,7 @@ impl WritableFile for PosixWritableFile {
 
 impl Drop for PosixWritableFile {
     fn drop(&mut self) {
-        // Nobody is left to tell.
+        // An error cannot be reported here.
         let _ = self.close();
     }
 }

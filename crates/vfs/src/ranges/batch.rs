@@ -1,8 +1,7 @@
-//! A planned batch: performed, and each range given its own result.
+//! Performs a planned batch and gives each range its own result.
 //!
-//! What went wrong with a request concerns the ranges in it alone, and of those only the ones whose bytes are missing:
-//! when a run holds several ranges, the ones that did not come whole are read again by themselves, and get the outcome of
-//! that.
+//! An error of a request concerns only the ranges in it, and of those only the ones whose bytes are missing: if a run
+//! holds several ranges, each incomplete one is read again by a request of its own, and gets the outcome of that.
 
 use std::ops::Range;
 
@@ -15,7 +14,7 @@ use super::layer::{self, ReadLayer};
 use super::pending::settle;
 use super::plan::{Run, Wanted, coalesce};
 use super::pool::{BufferPool, PooledMemory};
-use super::reactor::{Missed, Ticket};
+use super::reactor::{Ticket, WaitFailure};
 use crate::file_system::{FileSystem, RandomAccessFile, ReadRequest};
 
 /// One range of a [`FileSystem::read_ranges`].
@@ -27,14 +26,14 @@ pub struct RangeRead<'a> {
     pub offset: u64,
     /// How many bytes are wanted.
     pub length: usize,
-    /// What the bytes are counted as; `None`: as the context says.
+    /// The class under which the bytes are counted; `None`: that of the context.
     pub class: Option<ReadClass>,
-    /// The bytes; fewer than wanted only where the file ends. Empty before the batch ran.
+    /// The bytes; fewer than wanted only at the end of the file. Empty before the batch is performed.
     pub result: Result<ReadBuffer>,
 }
 
 impl<'a> RangeRead<'a> {
-    /// A range that was not read yet.
+    /// A range that has not been read.
     pub fn new(file: &'a dyn RandomAccessFile, offset: u64, length: usize) -> Self {
         Self { file, offset, length, class: None, result: Ok(ReadBuffer::from_vec(offset, Vec::new())) }
     }
@@ -46,7 +45,7 @@ impl<'a> RangeRead<'a> {
     }
 }
 
-/// The range as far as the file goes; `None` when nothing of it is there.
+/// The range cut at the end of the file; `None` if nothing of it is in the file.
 pub(crate) fn wanted<F: RandomAccessFile + ?Sized>(
     file: &F,
     index: usize,
@@ -64,12 +63,12 @@ pub(crate) fn unit_of<F: RandomAccessFile + ?Sized>(file: &F) -> u64 {
 fn take_memory(layer: Option<&ReadLayer>, length: usize) -> Result<PooledMemory> {
     match layer {
         Some(layer) => layer.take_memory(length),
-        // A file of a foreign file system: memory that is used once.
+        // The file belongs to a foreign file system: the memory is used once.
         None => BufferPool::default().take(length),
     }
 }
 
-/// [`RandomAccessFile::read_range`] by requests one after the other.
+/// [`RandomAccessFile::read_range`], by one request after the other.
 pub(crate) fn read_range<F: RandomAccessFile + ?Sized>(
     file: &F,
     offset: u64,
@@ -86,12 +85,12 @@ pub(crate) fn read_range<F: RandomAccessFile + ?Sized>(
     let memory = take_memory(layer, run.length()).map_err(located)?;
     let read = match start_timed(layer, file, &run, unit, memory, context) {
         Ok(ticket) => match ticket.wait(&|| layer::time_left(layer, watch.end_us())) {
-            Ok(landed) => {
-                let (memory, pieces) = settle(file, &run, landed, context);
+            Ok(completed) => {
+                let (memory, pieces) = settle(file, &run, completed, context);
                 finish_alone(file, &run, memory, &pieces)?
             }
-            Err(Missed::Late) => return Err(located(layer::took_too_long())),
-            Err(Missed::Broken) => {
+            Err(WaitFailure::Late) => return Err(located(layer::took_too_long())),
+            Err(WaitFailure::Broken) => {
                 let memory = take_memory(layer, run.length()).map_err(located)?;
                 read_run(file, &run, unit, memory, context)?
             }
@@ -105,7 +104,7 @@ pub(crate) fn read_range<F: RandomAccessFile + ?Sized>(
     Ok(read.slice_up_to(offset, length))
 }
 
-/// Puts a run with a limited time on a ring, where it can be given up; gives the memory back where that cannot be.
+/// Puts a timed run on a ring, where it can be abandoned; gives the memory back if there is no ring for it.
 fn start_timed<F: RandomAccessFile + ?Sized>(
     layer: Option<&ReadLayer>,
     file: &F,
@@ -163,18 +162,18 @@ fn read_run<F: RandomAccessFile + ?Sized>(
     Ok(ReadBuffer::from_pool(run.start, memory, 0..filled))
 }
 
-/// A run on its way through a batch.
+/// A run of a batch, and its requests.
 struct RunRead<'a> {
     file: &'a dyn RandomAccessFile,
     unit: u64,
     run: Run,
     class: ReadClass,
     memory: PooledMemory,
-    /// What became of its requests, in order.
+    /// The outcomes of its requests, in order.
     pieces: Vec<Piece>,
 }
 
-/// A request of a run: where it lies in the run's memory, and how much of that came.
+/// A request of a run: its place in the run's memory, and how many bytes were read.
 #[derive(Debug)]
 pub(crate) struct Piece {
     pub(crate) place: Range<usize>,
@@ -201,7 +200,7 @@ pub(crate) fn read_ranges<S: FileSystem + ?Sized>(file_system: &S, reads: &mut [
         let unit = unit_of(file);
         for run in coalesce(same_file, unit, context.gap_bytes) {
             let members = same_file[run.members.clone()].to_vec();
-            // Ranges that share requests are counted as the first of them.
+            // A run is counted under the class of its first range.
             let class = members.first().and_then(|first| reads[first.index].class).unwrap_or(context.class);
             match take_memory(layer, run.length()) {
                 Ok(memory) => runs.push((members, RunRead { file, unit, run, class, memory, pieces: Vec::new() })),
@@ -212,8 +211,8 @@ pub(crate) fn read_ranges<S: FileSystem + ?Sized>(file_system: &S, reads: &mut [
     for (members, error) in refused {
         fail(reads, &members, &error);
     }
-    let mut flying = Vec::new();
-    let mut runs = take_timed(layer, runs, &mut flying, context);
+    let mut in_flight = Vec::new();
+    let mut runs = take_timed(layer, runs, &mut in_flight, context);
     perform(file_system, &mut runs, context);
     let late = watch.check();
     for (members, run) in runs {
@@ -222,26 +221,26 @@ pub(crate) fn read_ranges<S: FileSystem + ?Sized>(file_system: &S, reads: &mut [
             Err(error) => fail(reads, &members, error),
         }
     }
-    for Flying { members, ticket, file, unit, run, class } in flying {
+    for RunInFlight { members, ticket, file, unit, run, class } in in_flight {
         match ticket.wait(&|| layer::time_left(layer, watch.end_us())) {
-            Err(Missed::Late) => fail(reads, &members, &layer::took_too_long()),
-            Err(Missed::Broken) => {
+            Err(WaitFailure::Late) => fail(reads, &members, &layer::took_too_long()),
+            Err(WaitFailure::Broken) => {
                 for member in &members {
                     let length = (member.end - member.start) as usize;
                     let context = ReadContext { class, ..*context };
                     reads[member.index].result = file.read_range(member.start, length, &context);
                 }
             }
-            Ok(landed) => {
-                let (memory, pieces) = settle(file, &run, landed, context);
+            Ok(completed) => {
+                let (memory, pieces) = settle(file, &run, completed, context);
                 distribute(reads, &members, RunRead { file, unit, run, class, memory, pieces }, context);
             }
         }
     }
 }
 
-/// A run of a batch on a ring, where it can be given up.
-struct Flying<'a> {
+/// A timed run of a batch, in flight on a ring.
+struct RunInFlight<'a> {
     members: Vec<Wanted>,
     ticket: Ticket,
     file: &'a dyn RandomAccessFile,
@@ -250,11 +249,11 @@ struct Flying<'a> {
     class: ReadClass,
 }
 
-/// Puts the runs of a batch with a limited time on the ring, and returns those that cannot be there.
+/// Puts the runs of a timed batch on the ring, and returns those that the ring cannot take.
 fn take_timed<'a>(
     layer: Option<&ReadLayer>,
     runs: Vec<(Vec<Wanted>, RunRead<'a>)>,
-    flying: &mut Vec<Flying<'a>>,
+    in_flight: &mut Vec<RunInFlight<'a>>,
     context: &ReadContext,
 ) -> Vec<(Vec<Wanted>, RunRead<'a>)> {
     if !context.is_timed() {
@@ -264,7 +263,7 @@ fn take_timed<'a>(
     for (members, read) in runs {
         let RunRead { file, unit, run, class, memory, pieces } = read;
         match start_timed(layer, file, &run, unit, memory, &ReadContext { class, ..*context }) {
-            Ok(ticket) => flying.push(Flying { members, ticket, file, unit, run, class }),
+            Ok(ticket) => in_flight.push(RunInFlight { members, ticket, file, unit, run, class }),
             Err(memory) => left.push((members, RunRead { file, unit, run, class, memory, pieces })),
         }
     }
@@ -320,7 +319,7 @@ fn perform<S: FileSystem + ?Sized>(file_system: &S, runs: &mut [(Vec<Wanted>, Ru
     }
 }
 
-/// Gives the ranges of a run what was read for them.
+/// Gives the ranges of a run their results.
 fn distribute(reads: &mut [RangeRead<'_>], members: &[Wanted], run: RunRead<'_>, context: &ReadContext) {
     let RunRead { file, unit, run, class, memory, pieces } = run;
     let context = ReadContext { class, ..*context };
@@ -335,10 +334,10 @@ fn distribute(reads: &mut [RangeRead<'_>], members: &[Wanted], run: RunRead<'_>,
     let read = ReadBuffer::from_pool(run.start, memory, 0..present);
     for member in members {
         let place = (member.start - run.start) as usize..(member.end - run.start) as usize;
-        let stretch = whole.iter().find(|stretch| stretch.start <= place.start && place.end <= stretch.end);
-        reads[member.index].result = match stretch {
-            Some(stretch) => Ok(read.limited_to(stretch.clone()).slice_up_to(member.start, place.len())),
-            // Others share the requests: its own request tells what is wrong with this range.
+        let span = whole.iter().find(|span| span.start <= place.start && place.end <= span.end);
+        reads[member.index].result = match span {
+            Some(span) => Ok(read.limited_to(span.clone()).slice_up_to(member.start, place.len())),
+            // The requests are shared: a request of its own shows whether this range fails.
             None => {
                 let alone = Run::of(*member, unit);
                 take_memory(file.read_layer(), alone.length())
@@ -350,7 +349,7 @@ fn distribute(reads: &mut [RangeRead<'_>], members: &[Wanted], run: RunRead<'_>,
     }
 }
 
-/// What was read of a run that belongs to one range: all of it, or as far as the file goes, or what went wrong.
+/// The result of a run that belongs to one range: its bytes as far as the file goes, or the first error.
 pub(crate) fn finish_alone<F: RandomAccessFile + ?Sized>(
     file: &F,
     run: &Run,
@@ -365,13 +364,13 @@ pub(crate) fn finish_alone<F: RandomAccessFile + ?Sized>(
     Ok(ReadBuffer::from_pool(run.start, memory, 0..filled))
 }
 
-/// How much of a run the file has.
+/// How many bytes of a run the file has.
 fn bytes_present<F: RandomAccessFile + ?Sized>(file: &F, run: &Run) -> usize {
     usize::try_from(file.size().min(run.end).saturating_sub(run.start)).unwrap_or(usize::MAX)
 }
 
-/// Parts of a run's memory without a hole, where the file has `present` bytes of the run. The first begins at zero, even if
-/// it is empty.
+/// The contiguous parts of a run's memory that were read, where the file has `present` bytes of the run. The first
+/// begins at zero, even if it is empty.
 fn complete_stretches(pieces: &[Piece], present: usize) -> Vec<Range<usize>> {
     let mut stretches: Vec<Range<usize>> = Vec::with_capacity(1);
     stretches.push(0..0);

@@ -1,4 +1,4 @@
-//! What every read of one range begins with: its time, its end and its units.
+//! The first step of every read of one range: start its time, cut it at the end of the file, align it.
 
 use ferrock_base::Result;
 
@@ -6,21 +6,21 @@ use super::batch;
 use super::buffer::ReadBuffer;
 use super::context::ReadContext;
 use super::layer::{ReadLayer, Watch, start_watch};
-use super::plan::{Stretch, Wanted};
+use super::plan::{ReadSpan, Wanted};
 use crate::file_system::RandomAccessFile;
 
-/// A range of which there is something to read.
+/// A range that is not empty in the file.
 pub(super) struct Begun<'l> {
-    /// What is wanted, cut where the file ends.
+    /// The wanted range, cut where the file ends.
     pub(super) wanted: Wanted,
-    /// The same in units.
-    pub(super) stretch: Stretch,
+    /// The range aligned to units.
+    pub(super) span: ReadSpan,
     pub(super) unit: u64,
     pub(super) watch: Watch<'l>,
 }
 
-/// Begins a read; `Err` holds what became of one for which the device is not needed: its deadline has passed, or there is
-/// nothing of the range in the file.
+/// Begins a read. `Err` holds the result of a read that needs no device: its deadline has passed, or the file has no
+/// byte of the range.
 pub(super) fn begin<'l, F: RandomAccessFile + ?Sized>(
     layer: Option<&'l ReadLayer>,
     file: &F,
@@ -36,5 +36,5 @@ pub(super) fn begin<'l, F: RandomAccessFile + ?Sized>(
         return Err(Ok(ReadBuffer::from_vec(offset, Vec::new())));
     };
     let unit = batch::unit_of(file);
-    Ok(Begun { wanted, stretch: Stretch::of(&wanted, unit), unit, watch })
+    Ok(Begun { wanted, span: ReadSpan::of(&wanted, unit), unit, watch })
 }

@@ -1,4 +1,4 @@
-//! A view of bytes that were read.
+//! A view of bytes read from a file.
 //!
 //! ```text
 //!   memory_offset                                                   in the file
@@ -27,16 +27,16 @@ impl Storage {
     }
 }
 
-/// Bytes of a file that were read, without a copy. Clones and slices share the memory, which goes back to its pool with
-/// the last of them: a small slice of a long read keeps all of it.
+/// Bytes read from a file, without a copy. Clones and slices share the memory, which returns to its pool with the last
+/// of them: a small slice of a long read keeps all of it allocated.
 #[derive(Clone)]
 pub struct ReadBuffer {
     storage: Arc<Storage>,
-    /// Where in the file the first byte of the storage lies.
+    /// File offset of the first byte of the storage.
     memory_offset: u64,
-    /// What of the storage holds bytes of the file.
+    /// The part of the storage that holds bytes of the file.
     valid: Range<usize>,
-    /// What of the storage was asked for; within `valid`.
+    /// The part of the storage that was asked for; within `valid`.
     view: Range<usize>,
     is_shared: bool,
 }
@@ -53,7 +53,7 @@ impl fmt::Debug for ReadBuffer {
 }
 
 impl ReadBuffer {
-    /// Bytes that were read otherwise.
+    /// A buffer of bytes that were read by other means.
     #[must_use]
     pub fn from_vec(offset: u64, bytes: Vec<u8>) -> Self {
         let whole = 0..bytes.len();
@@ -61,14 +61,14 @@ impl ReadBuffer {
         Self { storage, memory_offset: offset, valid: whole.clone(), view: whole, is_shared: false }
     }
 
-    /// All the valid bytes of a buffer whose first byte lies at `memory_offset` of the file.
+    /// The valid bytes of pooled memory whose first byte lies at `memory_offset` of the file.
     pub(crate) fn from_pool(memory_offset: u64, memory: PooledMemory, valid: Range<usize>) -> Self {
         debug_assert!(valid.end <= memory.bytes().len());
         let storage = Arc::new(Storage::Pooled(memory));
         Self { storage, memory_offset, view: valid.clone(), valid, is_shared: false }
     }
 
-    /// The same, marked as [`is_shared`](Self::is_shared).
+    /// The same buffer, with [`is_shared`](Self::is_shared) set.
     pub(crate) fn shared_if(self, is_shared: bool) -> Self {
         Self { is_shared, ..self }
     }
@@ -78,7 +78,7 @@ impl ReadBuffer {
         Self { valid: valid.clone(), view: valid, ..self.clone() }
     }
 
-    /// Where in the file the bytes begin.
+    /// File offset of the first byte.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.memory_offset + self.view.start as u64
@@ -90,7 +90,7 @@ impl ReadBuffer {
         &self.storage.bytes()[self.view.clone()]
     }
 
-    /// How many they are.
+    /// How many bytes there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.view.len()
@@ -102,20 +102,20 @@ impl ReadBuffer {
         self.view.is_empty()
     }
 
-    /// What of the file is in memory: the bytes with what alignment and neighbours added. [`slice`](Self::slice) gives any
-    /// of it.
+    /// The range of the file that is in memory: the bytes, and those that alignment and neighbouring ranges added.
+    /// [`slice`](Self::slice) returns any part of it.
     #[must_use]
     pub fn device_range(&self) -> Range<u64> {
         self.memory_offset + self.valid.start as u64..self.memory_offset + self.valid.end as u64
     }
 
-    /// True when reads of others were given bytes of the same request, maybe the same ones.
+    /// True if other reads were served by the same request, maybe with the same bytes.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.is_shared
     }
 
-    /// Another range of the same memory; `None` when not all of it was read.
+    /// Another range of the same memory; `None` if not all of it was read.
     #[must_use]
     pub fn slice(&self, file_offset: u64, length: usize) -> Option<Self> {
         let start = usize::try_from(file_offset.checked_sub(self.memory_offset)?).ok()?;

@@ -1,8 +1,8 @@
-//! What a read is for and what it may cost.
+//! The purpose of a read and the limits it must keep.
 
 use std::time::Duration;
 
-/// What is read: the counters are kept apart by it, and it decides nothing else.
+/// What is read. Counters are kept per class; the class has no other effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ReadClass {
     /// Data blocks of tables.
@@ -44,18 +44,18 @@ pub const DEFAULT_MAX_REQUEST_BYTES: usize = 256 << 10;
 pub struct ReadContext {
     /// What the bytes are for.
     pub class: ReadClass,
-    /// Ranges of one file in one batch become one request when at most this many unwanted bytes lie between them. With 0
-    /// they do when they touch, or share a unit of direct I/O.
+    /// Ranges of one file in one batch become one request if at most this many unwanted bytes lie between them. With 0,
+    /// only ranges that touch or share a unit of direct I/O do.
     pub gap_bytes: u64,
-    /// Longer requests are split; rounded down to the unit of direct I/O, which is the least.
+    /// Longer requests are split. Rounded down to a multiple of the unit of direct I/O, and at least one unit.
     pub max_request_bytes: usize,
-    /// When the reads are pointless, in microseconds since 1970 by the file system's clock; 0 is never. Requests are not
-    /// begun after it and end with `TimedOut`.
+    /// After this moment, in microseconds since 1970 by the file system's clock, no request is begun and reads end with
+    /// `TimedOut`; 0: no deadline.
     pub deadline_us: u64,
-    /// How long a request may take; zero is for ever. One that takes longer ends with `TimedOut`.
+    /// How long a request may take before it ends with `TimedOut`; zero: no limit.
     pub io_timeout: Duration,
-    /// The bytes were written for good before the file was opened, as a table's are. A read that wakes may then get what a
-    /// request brings that was on its way to the device when the read began.
+    /// The bytes cannot change while the file is open, as those of a table. An asynchronous read may then share a
+    /// request that was already in flight when the read began.
     pub is_final: bool,
 }
 
@@ -97,12 +97,12 @@ impl ReadContext {
     }
 }
 
-/// By what a single request is counted.
+/// How a single request is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLabel {
     /// What the bytes are for.
     pub class: ReadClass,
-    /// Bytes that somebody wants of the request; the rest are there for its alignment, or lie in gaps.
+    /// Bytes of the request that were asked for; the rest is alignment or gaps.
     pub asked_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a file system and its files share for reading ranges.
+//! The parts that a file system and its files share for range reads.
 
 use std::fmt;
 use std::io;
@@ -17,14 +17,14 @@ use super::reactor::{Reactor, RingDevice};
 use super::threads::IoThreads;
 use crate::counters::IoCounters;
 
-/// How reads that are started ahead are performed.
+/// How reads that are started ahead of need are performed.
 #[derive(Clone, Copy)]
 pub(crate) enum Backend {
-    /// At once: the bytes are in memory.
+    /// Synchronously: the bytes are in memory.
     AtOnce,
     /// By threads.
     Threads,
-    /// On a ring, which is made for the first of them; by threads where that fails.
+    /// On a ring, which the first such read creates; by threads if that fails.
     Ring(fn() -> io::Result<Box<dyn RingDevice>>),
 }
 
@@ -46,7 +46,7 @@ impl fmt::Debug for ReadLayer {
 }
 
 impl ReadLayer {
-    /// With its own counters and memory, and deadlines by a clock.
+    /// A layer with counters and a pool of its own; `clock` measures deadlines.
     pub(crate) fn new(clock: Arc<dyn Clock>, backend: Backend) -> Self {
         let (counters, pool, reactor, driver, threads) = Default::default();
         Self { counters, pool, clock, backend, reactor, driver, threads }
@@ -56,13 +56,13 @@ impl ReadLayer {
         self.backend
     }
 
-    /// The ring, made by the first who asks.
+    /// The reactor of started reads; the first call creates its ring.
     pub(crate) fn reactor(&self) -> Option<&Arc<Reactor>> {
         let Backend::Ring(open) = self.backend else { return None };
         self.reactor.get_or_init(|| open().ok().map(|device| Arc::new(Reactor::new(device)))).as_ref()
     }
 
-    /// The driver of reads that wake, with a ring of its own, made by the first who asks.
+    /// The driver of asynchronous reads, with a ring of its own, which the first call creates.
     pub(super) fn driver(&self) -> Option<&Arc<Driver>> {
         let Backend::Ring(open) = self.backend else { return None };
         let make = |device| {
@@ -72,7 +72,7 @@ impl ReadLayer {
         self.driver.get_or_init(|| open().ok().map(make)).as_ref().map(|driver| &driver.0)
     }
 
-    /// Memory for a read. What reads that were given up still held is counted only where there would be too little.
+    /// Takes memory for a read. Memory of abandoned reads is collected only if there is too little without it.
     pub(crate) fn take_memory(&self, length: usize) -> Result<PooledMemory> {
         self.pool.take(length).or_else(|error| {
             let Some(Some(reactor)) = self.reactor.get() else { return Err(error) };
@@ -94,15 +94,15 @@ impl ReadLayer {
         &self.threads
     }
 
-    /// Threads that read ahead, or wait for reads that wake, now: none before the first such read, and none some seconds
-    /// after the last.
+    /// How many threads read ahead or serve asynchronous reads now: none before the first such read, and none some
+    /// seconds after the last.
     #[must_use]
     pub fn thread_count(&self) -> usize {
         let driver = self.driver.get().and_then(Option::as_ref);
         self.threads.count() + usize::from(driver.is_some_and(|driver| driver.0.has_thread()))
     }
 
-    /// Counts the requests of a run that goes to a ring.
+    /// Counts the requests of a run that a ring performs.
     pub(crate) fn count_requests(&self, run: &Run, unit: u64, context: &ReadContext) {
         let mut label = ReadLabel { class: context.class, asked_bytes: run.asked_bytes };
         for length in run.request_lengths(unit, context.max_request_bytes) {
@@ -111,7 +111,7 @@ impl ReadLayer {
         }
     }
 
-    /// What was asked so far.
+    /// The counters of the file system.
     #[must_use]
     pub fn counters(&self) -> &Arc<IoCounters> {
         &self.counters
@@ -130,13 +130,14 @@ impl ReadLayer {
     }
 }
 
-/// Watches the time of reads with a deadline or a timeout.
+/// Measures the time of a read with a deadline or a timeout.
 pub(crate) struct Watch<'a> {
-    /// `None` when there is nothing to watch.
+    /// `None` if the read is not timed.
     limit: Option<(&'a dyn Clock, u64)>,
 }
 
-/// Begins a read; `TimedOut` when its deadline has passed. Without a layer there is no clock, and nothing to watch.
+/// Starts the time of a read; `TimedOut` if its deadline has passed. Without a layer there is no clock, and the read is
+/// not timed.
 pub(crate) fn start_watch<'a>(layer: Option<&'a ReadLayer>, context: &ReadContext) -> Result<Watch<'a>> {
     let Some(layer) = layer.filter(|_| context.is_timed()) else { return Ok(Watch { limit: None }) };
     let now_us = layer.clock.unix_us();
@@ -147,19 +148,19 @@ pub(crate) fn start_watch<'a>(layer: Option<&'a ReadLayer>, context: &ReadContex
     Ok(Watch { limit: Some((&*layer.clock, end_us)) })
 }
 
-/// The time that is left until a moment; `None` for ever.
+/// The time left until a moment; `None` if it never comes.
 pub(crate) fn time_left(layer: Option<&ReadLayer>, end_us: u64) -> Option<Duration> {
     let layer = layer.filter(|_| end_us != u64::MAX)?;
     Some(Duration::from_micros(end_us.saturating_sub(layer.clock.unix_us())))
 }
 
 impl Watch<'_> {
-    /// The moment after which the read took too long.
+    /// The moment at which the read times out.
     pub(crate) fn end_us(&self) -> u64 {
         self.limit.map_or(u64::MAX, |(_, end_us)| end_us)
     }
 
-    /// `TimedOut` when the read took too long.
+    /// `TimedOut` if that moment has passed.
     pub(crate) fn check(&self) -> Result<()> {
         match self.limit {
             Some((clock, end_us)) if clock.unix_us() > end_us => Err(took_too_long()),

@@ -1,18 +1,18 @@
-//! Reads of ranges: planned, coalesced, split, read into pooled memory, counted by what they are for.
+//! Reads of ranges: planned, coalesced, split, read into pooled memory, counted by class.
 //!
 //! ```text
-//! context.rs   what a read is for and what it may cost: ReadClass, ReadContext
-//! pool.rs      aligned memory that is used again
+//! context.rs   the purpose and the limits of a read: ReadClass, ReadContext
+//! pool.rs      BufferPool: aligned memory for reads
 //! buffer.rs    ReadBuffer: a view of bytes that were read
 //! plan.rs      from ranges to requests: alignment, coalescing, splitting
-//! begin.rs     what every read of one range begins with
+//! begin.rs     the first step of every read of one range
 //! batch.rs     a planned batch: performed, and each range given its own result
 //! pending.rs   PendingRead: a read that was started and is waited for later
 //! reactor.rs   reads in flight on a completion ring
 //! threads.rs   reads performed by threads, where there is no ring
-//! driver/      reads that wake: what shares a request, and the thread that sleeps for completions
-//! async_read.rs  AsyncRead: such a read, or one by threads, as a future
-//! layer.rs     what a file system and its files share for all this
+//! driver/      asynchronous reads: which of them share a request, and the thread that sleeps for completions
+//! async_read.rs  AsyncRead: a read of the driver, or of threads, as a future
+//! layer.rs     ReadLayer: what a file system and its files share for range reads
 //! ```
 //!
 //! Every implementation of [`FileSystem`](crate::FileSystem) gets these reads from its `read_batch` and `read_at_as`.

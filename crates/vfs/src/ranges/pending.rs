@@ -1,12 +1,12 @@
-//! Reads that were started and are waited for later.
+//! Reads that are started ahead of need and waited for later.
 //!
 //! ```text
-//! start_read --+--> Ready       performed at once: memory, empty ranges, errors
+//! start_read --+--> Ready       performed synchronously: memory, empty ranges, errors
 //!              +--> Ring        in flight on a completion ring
 //!              +--> Threads     queued for, or performed by, a thread
-//!              +--> Deferred    too much is read ahead already: performed by wait
+//!              +--> Deferred    too many bytes are read ahead already: performed by wait
 //!
-//! wait: its result, counted as waited for unless it was ready      drop: given up, counted as discarded
+//! wait: returns the result, counted as waited for unless it was ready      drop: abandoned, counted as discarded
 //! ```
 
 use std::sync::Arc;
@@ -19,24 +19,24 @@ use super::buffer::ReadBuffer;
 use super::context::{ReadContext, ReadLabel};
 use super::layer::{self, Backend, ReadLayer};
 use super::plan::Run;
-use super::reactor::{Landed, Missed, Ticket};
+use super::reactor::{CompletedRead, Ticket, WaitFailure};
 use super::threads::TaskTicket;
 use crate::counters::IoCounters;
 use crate::file_system::RandomAccessFile;
 
-/// A read that was started. Dropping it gives it up, without waiting.
+/// A read that was started. Dropping it abandons the read, without waiting.
 #[derive(Debug)]
 #[must_use = "a read that is not waited for was in vain"]
 pub struct PendingRead {
-    state: State,
+    state: PendingState,
     length: usize,
     counters: Option<Arc<IoCounters>>,
 }
 
 #[derive(Debug)]
-enum State {
+enum PendingState {
     Ready(Result<ReadBuffer>),
-    Ring(Box<RingRead>),
+    Ring(Box<PendingRingRead>),
     Threads {
         ticket: TaskTicket,
         file: Arc<dyn RandomAccessFile>,
@@ -53,7 +53,7 @@ enum State {
 }
 
 #[derive(Debug)]
-struct RingRead {
+struct PendingRingRead {
     ticket: Ticket,
     file: Arc<dyn RandomAccessFile>,
     run: Run,
@@ -63,48 +63,48 @@ struct RingRead {
 }
 
 impl PendingRead {
-    /// A read that is over.
+    /// A read that has ended with `result`.
     pub fn ready(result: Result<ReadBuffer>) -> Self {
         let length = result.as_ref().map_or(0, ReadBuffer::len);
-        Self { state: State::Ready(result), length, counters: None }
+        Self { state: PendingState::Ready(result), length, counters: None }
     }
 
-    /// True when [`wait`](Self::wait) would return at once.
+    /// True if [`wait`](Self::wait) would return at once.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         match &self.state {
-            State::Ready(_) | State::Over => true,
-            State::Ring(read) => read.ticket.is_landed(),
-            State::Threads { ticket, .. } => ticket.is_done(),
-            State::Deferred { .. } => false,
+            PendingState::Ready(_) | PendingState::Over => true,
+            PendingState::Ring(read) => read.ticket.is_complete(),
+            PendingState::Threads { ticket, .. } => ticket.is_done(),
+            PendingState::Deferred { .. } => false,
         }
     }
 
-    /// The bytes, as soon as they are there. `TimedOut` when that takes longer than the context allows.
+    /// Waits for the bytes. `TimedOut` if that takes longer than the context allows.
     pub fn wait(mut self) -> Result<ReadBuffer> {
         if !self.is_ready()
             && let Some(counters) = &self.counters
         {
             counters.window_waited();
         }
-        match std::mem::replace(&mut self.state, State::Over) {
-            State::Ready(result) => result,
-            State::Ring(read) => read.wait(self.length),
-            State::Threads { ticket, file, offset, end_us } => {
+        match std::mem::replace(&mut self.state, PendingState::Over) {
+            PendingState::Ready(result) => result,
+            PendingState::Ring(read) => read.wait(self.length),
+            PendingState::Threads { ticket, file, offset, end_us } => {
                 let layer = file.read_layer();
                 ticket
                     .wait(&|| layer::time_left(layer, end_us))
                     .unwrap_or_else(|| Err(layer::took_too_long().in_file(file.path()).at_offset(offset)))
             }
-            State::Deferred { file, offset, context } => file.read_range(offset, self.length, &context),
-            State::Over => Ok(ReadBuffer::from_vec(0, Vec::new())),
+            PendingState::Deferred { file, offset, context } => file.read_range(offset, self.length, &context),
+            PendingState::Over => Ok(ReadBuffer::from_vec(0, Vec::new())),
         }
     }
 }
 
 impl Drop for PendingRead {
     fn drop(&mut self) {
-        if !matches!(self.state, State::Over)
+        if !matches!(self.state, PendingState::Over)
             && let Some(counters) = &self.counters
         {
             counters.window_discarded(self.length as u64);
@@ -112,32 +112,32 @@ impl Drop for PendingRead {
     }
 }
 
-impl RingRead {
+impl PendingRingRead {
     fn wait(self, length: usize) -> Result<ReadBuffer> {
         let Self { ticket, file, run, offset, context, end_us } = self;
         let layer = file.read_layer();
-        let landed = match ticket.wait(&|| layer::time_left(layer, end_us)) {
-            Ok(landed) => landed,
-            Err(Missed::Late) => return Err(layer::took_too_long().in_file(file.path()).at_offset(offset)),
-            Err(Missed::Broken) => return file.read_range(offset, length, &context),
+        let completed = match ticket.wait(&|| layer::time_left(layer, end_us)) {
+            Ok(completed) => completed,
+            Err(WaitFailure::Late) => return Err(layer::took_too_long().in_file(file.path()).at_offset(offset)),
+            Err(WaitFailure::Broken) => return file.read_range(offset, length, &context),
         };
-        let (memory, pieces) = settle(&*file, &run, landed, &context);
+        let (memory, pieces) = settle(&*file, &run, completed, &context);
         batch::finish_alone(&*file, &run, memory, &pieces).map(|read| read.slice_up_to(offset, length))
     }
 }
 
-/// Turns the results of a ring into outcomes. What it did not read, or not whole, is read once more without it.
+/// Turns the results of a ring into outcomes. Requests that the ring did not read completely are repeated without it.
 ///
-/// An error of a ring is never handed on: it is about a request, and may say nothing of the file. The kernel ends a buffered
-/// read on the thread that submitted it; when that thread has ended, the read has EFAULT or ECANCELED. The outcome of the
-/// read without the ring is final, so a device that fails is asked twice at most.
+/// An error of a ring is never returned, because it may say nothing about the file: the kernel finishes a buffered read
+/// on the thread that submitted it, and if that thread has exited, the read fails with EFAULT or ECANCELED. The outcome
+/// of the read without the ring is final, so a failing device gets at most two requests.
 pub(crate) fn settle<F: RandomAccessFile + ?Sized>(
     file: &F,
     run: &Run,
-    landed: Landed,
+    completed: CompletedRead,
     context: &ReadContext,
 ) -> (super::pool::PooledMemory, Vec<Piece>) {
-    let Landed { mut memory, pieces } = landed;
+    let CompletedRead { mut memory, pieces } = completed;
     let mut start = 0;
     let mut settled = Vec::with_capacity(pieces.len());
     for (length, result) in pieces {
@@ -182,18 +182,18 @@ fn start(
     offset: u64,
     length: usize,
     context: &ReadContext,
-) -> State {
+) -> PendingState {
     let Begun { wanted, unit, watch, .. } = match begin(Some(layer), &**file, offset, length, context) {
         Ok(begun) => begun,
-        Err(over) => return State::Ready(over),
+        Err(over) => return PendingState::Ready(over),
     };
     let run = Run::of(wanted, unit);
     if !layer.has_room_ahead(run.length()) {
-        return State::Deferred { file: Arc::clone(file), offset, context: *context };
+        return PendingState::Deferred { file: Arc::clone(file), offset, context: *context };
     }
     let end_us = watch.end_us();
     match (layer.backend(), file.raw_fd()) {
-        (Backend::AtOnce, _) if file.reads_at_once() => State::Ready(file.read_range(offset, length, context)),
+        (Backend::AtOnce, _) if file.reads_at_once() => PendingState::Ready(file.read_range(offset, length, context)),
         (Backend::Ring(_), Some(fd)) if let Some(reactor) = layer.reactor() => {
             let started = match layer.take_memory(run.length()) {
                 Ok(memory) => {
@@ -203,15 +203,15 @@ fn start(
                 Err(_) => None,
             };
             let Some(ticket) = started else {
-                return State::Deferred { file: Arc::clone(file), offset, context: *context };
+                return PendingState::Deferred { file: Arc::clone(file), offset, context: *context };
             };
             layer.count_requests(&run, unit, context);
             let file = Arc::clone(file);
-            State::Ring(Box::new(RingRead { ticket, file, run, offset, context: *context, end_us }))
+            PendingState::Ring(Box::new(PendingRingRead { ticket, file, run, offset, context: *context, end_us }))
         }
         _ => {
             let ticket = layer.threads().start(Arc::clone(file), offset, length, context);
-            State::Threads { ticket, file: Arc::clone(file), offset, end_us }
+            PendingState::Threads { ticket, file: Arc::clone(file), offset, end_us }
         }
     }
 }

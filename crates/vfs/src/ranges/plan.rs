@@ -7,28 +7,29 @@
 //! requests[=======][========]           [=============]      no longer than max_request_bytes
 //! ```
 //!
-//! A run is read into one piece of memory, so that every range in it is contiguous there, wherever it is split. No unit is
-//! in two runs, and none in two requests.
+//! A run is read into one piece of memory, so that every range in it is contiguous there, wherever it is split. No unit
+//! is in two runs, and none in two requests.
 
 use std::ops::Range;
 
-/// Longer runs are begun anew where no unit is shared: a slice that is kept holds the memory of its whole run.
+/// A run that would grow longer ends here, unless the next range shares a unit: a slice that is kept holds the memory
+/// of its whole run.
 const MAX_RUN_BYTES: u64 = 4 << 20;
 /// Longest request a system call takes.
 const MAX_SYSTEM_BYTES: usize = 1 << 30;
 
-/// A range that is wanted of a file, cut at its end; not empty.
+/// A wanted range of a file, cut at the end of the file; not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// Who wants it.
+    /// Index of the read in its batch.
     pub(crate) index: usize,
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
 
-/// A piece of a file: what is wanted of it, and the units that hold that.
+/// A piece of a file: the wanted bytes and the units that contain them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct ReadSpan {
     /// Aligned.
     pub(crate) start: u64,
     /// Aligned, so that it may lie past the end of the file.
@@ -39,8 +40,8 @@ pub(crate) struct Stretch {
     pub(crate) asked_end: u64,
 }
 
-impl Stretch {
-    /// The stretch that holds one range.
+impl ReadSpan {
+    /// The span that holds one range.
     pub(crate) fn of(wanted: &Wanted, unit: u64) -> Self {
         let (start, end) = (align_down(wanted.start, unit), align_up(wanted.end, unit));
         Self { start, end, asked_start: wanted.start, asked_end: wanted.end }
@@ -50,13 +51,13 @@ impl Stretch {
         self.end - self.start
     }
 
-    /// Whether one that begins no earlier may share a request with this one: they share a unit, or touch, or at most so
-    /// many unwanted bytes lie between them.
+    /// Whether `behind`, which begins no earlier, may share a request with this one: they share a unit, or touch, or at
+    /// most `gap_bytes` unwanted bytes lie between them.
     pub(crate) fn is_near(&self, behind: &Self, gap_bytes: u64) -> bool {
         behind.start <= self.end || behind.asked_start.saturating_sub(self.asked_end) <= gap_bytes
     }
 
-    /// Both, with what lies between.
+    /// The span from the start of the first to the end of the last.
     pub(crate) fn with(&self, other: &Self) -> Self {
         Self {
             start: self.start.min(other.start),
@@ -71,7 +72,7 @@ impl Stretch {
     }
 }
 
-/// What is read of the file in one piece of memory.
+/// A part of a file that is read into one piece of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     /// Aligned.
@@ -80,18 +81,18 @@ pub(crate) struct Run {
     pub(crate) end: u64,
     /// The wanted ranges in it, by position.
     pub(crate) members: Range<usize>,
-    /// Bytes that are wanted, those of overlapping ranges counted once for each.
+    /// Wanted bytes; where ranges overlap, the bytes count once for each.
     pub(crate) asked_bytes: u64,
 }
 
 impl Run {
     /// The run that holds one range.
     pub(crate) fn of(wanted: Wanted, unit: u64) -> Self {
-        Self::at(&Stretch::of(&wanted, unit), 0)
+        Self::at(&ReadSpan::of(&wanted, unit), 0)
     }
 
-    fn at(alone: &Stretch, position: usize) -> Self {
-        let Stretch { start, end, asked_start, asked_end } = *alone;
+    fn at(alone: &ReadSpan, position: usize) -> Self {
+        let ReadSpan { start, end, asked_start, asked_end } = *alone;
         Self { start, end, members: position..position + 1, asked_bytes: asked_end - asked_start }
     }
 
@@ -121,17 +122,17 @@ fn align_up(offset: u64, unit: u64) -> u64 {
     offset.checked_next_multiple_of(unit).unwrap_or(offset)
 }
 
-/// Joins the ranges of one file, which are sorted by where they start.
+/// Joins the ranges of one file, which are sorted by their starts.
 pub(crate) fn coalesce(wanted: &[Wanted], unit: u64, gap_bytes: u64) -> Vec<Run> {
-    let mut runs: Vec<(Run, Stretch)> = Vec::new();
+    let mut runs: Vec<(Run, ReadSpan)> = Vec::new();
     for (position, next) in wanted.iter().enumerate() {
-        let alone = Stretch::of(next, unit);
-        if let Some((run, stretch)) = runs.last_mut() {
-            let shares_a_unit = alone.start < stretch.end;
-            let joined = stretch.with(&alone);
+        let alone = ReadSpan::of(next, unit);
+        if let Some((run, span)) = runs.last_mut() {
+            let shares_a_unit = alone.start < span.end;
+            let joined = span.with(&alone);
             let fits = joined.length() <= MAX_RUN_BYTES;
-            if shares_a_unit || stretch.is_near(&alone, gap_bytes) && fits {
-                *stretch = joined;
+            if shares_a_unit || span.is_near(&alone, gap_bytes) && fits {
+                *span = joined;
                 run.end = joined.end;
                 run.members.end = position + 1;
                 run.asked_bytes += next.end - next.start;

@@ -1,4 +1,4 @@
-//! Aligned memory that is used again.
+//! A pool of aligned buffers.
 //!
 //! ```text
 //! take(length) -> size class (powers of two, 4 KiB to 2 MiB) -> an idle buffer of the class, else a new one
@@ -6,10 +6,10 @@
 //! ```
 //!
 //! Buffers longer than the largest class are made for one read and freed after it. Reused memory is not zeroed: readers
-//! see only what was read into it.
+//! see only the bytes that were read into it.
 //!
-//! Idle memory is bounded three ways: by `idle_bytes`; by what was in use at most over the last [`PERIOD`] returns; and
-//! when nothing is in use any more, by [`RESTING_BYTES`].
+//! Idle memory is bounded three ways: by `idle_bytes`; by the peak use over the last [`PERIOD`] returns; and, while no
+//! buffer is in use, by [`RESTING_BYTES`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use parking_lot::Mutex;
 
 use crate::aligned::AlignedBuffer;
 
-/// Where every buffer begins: a multiple of every unit of direct I/O in use.
+/// Alignment of every buffer: a multiple of every unit of direct I/O in use.
 const ALIGNMENT: usize = 4096;
 const SMALLEST_BYTES: usize = 4 << 10;
 const CLASSES: usize = 10;
 const LARGEST_BYTES: usize = SMALLEST_BYTES << (CLASSES - 1);
 /// Kept for the next read when no buffer is in use.
 const RESTING_BYTES: u64 = 1 << 20;
-/// Returns after which the pool looks at what was needed.
+/// The pool adapts to the peak use once in so many returned buffers.
 const PERIOD: u32 = 1024;
 
-/// What a [`BufferPool`] may hold.
+/// The limits of a [`BufferPool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// Most bytes in use; a read that would go beyond fails with `MemoryLimit`.
+    /// Most bytes in use; a read that would exceed it fails with `MemoryLimit`.
     pub total_bytes: u64,
-    /// Most bytes in use for a read to be started ahead of need; beyond, it is performed when it is waited for.
+    /// Most bytes in use with which a read is started ahead of need; beyond, it is performed when it is waited for.
     pub read_ahead_bytes: u64,
     /// Most bytes kept for later reads.
     pub idle_bytes: u64,
@@ -46,21 +46,21 @@ impl Default for PoolLimits {
     }
 }
 
-/// What a [`BufferPool`] holds.
+/// The usage of a [`BufferPool`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolUsage {
     /// Bytes of buffers that reads hold.
     pub in_use_bytes: u64,
     /// Bytes kept for later reads.
     pub idle_bytes: u64,
-    /// Buffers made so far.
+    /// Buffers allocated so far.
     pub allocations: u64,
     /// Buffers used again so far.
     pub reuses: u64,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     idle: [Vec<AlignedBuffer>; CLASSES],
     limits: PoolLimits,
     usage: PoolUsage,
@@ -72,7 +72,7 @@ struct State {
 /// The buffers of a file system. Clones share them.
 #[derive(Clone, Default)]
 pub struct BufferPool {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<PoolState>>,
 }
 
 impl fmt::Debug for BufferPool {
@@ -90,8 +90,8 @@ fn size_class(length: usize) -> (Option<usize>, usize) {
     (Some((bytes / SMALLEST_BYTES).trailing_zeros() as usize), bytes)
 }
 
-impl State {
-    /// Frees idle buffers, the largest first, until at most so many bytes are kept.
+impl PoolState {
+    /// Frees idle buffers, the largest first, until at most `keep_bytes` are kept.
     fn trim(&mut self, keep_bytes: u64) -> Vec<AlignedBuffer> {
         let mut freed = Vec::new();
         for class in (0..CLASSES).rev() {
@@ -129,13 +129,13 @@ impl State {
 }
 
 impl BufferPool {
-    /// What it may hold.
+    /// The current limits.
     #[must_use]
     pub fn limits(&self) -> PoolLimits {
         self.state.lock().limits
     }
 
-    /// Changes what it may hold; idle buffers beyond it are freed at once.
+    /// Changes the limits; idle buffers beyond them are freed at once.
     pub fn set_limits(&self, limits: PoolLimits) {
         let mut state = self.state.lock();
         state.limits = limits;
@@ -144,7 +144,7 @@ impl BufferPool {
         drop(freed);
     }
 
-    /// What it holds now.
+    /// The current usage.
     #[must_use]
     pub fn usage(&self) -> PoolUsage {
         self.state.lock().usage
@@ -156,7 +156,7 @@ impl BufferPool {
         drop(freed);
     }
 
-    /// Memory for a read of `length` bytes; its contents are whatever an earlier read left.
+    /// Takes memory for a read of `length` bytes. Its contents are unspecified: those of an earlier read, or zeros.
     pub(crate) fn take(&self, length: usize) -> Result<PooledMemory> {
         self.take_below_limit(length).ok_or_else(|| {
             let limits = self.limits();
@@ -226,7 +226,7 @@ impl PooledMemory {
 impl Drop for PooledMemory {
     fn drop(&mut self) {
         if let Some(buffer) = self.buffer.take() {
-            // Freed after the lock: a large buffer goes back to the system, which takes its time.
+            // Freed without the lock: returning a large buffer to the system takes time.
             let freed = self.pool.state.lock().give_back(buffer, self.class, self.charged);
             drop(freed);
         }

@@ -1,4 +1,5 @@
-//! Reads in flight on a completion ring, without a thread of their own: whoever waits takes what has completed, for all.
+//! Reads in flight on a completion ring without a thread: each waiting thread takes completions, its own and those of
+//! others.
 //!
 //! ```text
 //!            start            completion taken           wait
@@ -9,11 +10,12 @@
 //!                              completion taken
 //! ```
 //!
-//! The kernel writes to a read's memory until its completion says otherwise, so the memory belongs to the read's slot until
-//! then, and dropping a read only marks it. A slot is used again when all its requests have completed.
+//! The kernel writes to a read's memory until its completion arrives, so the read's slot owns the memory until then,
+//! and dropping a read only marks the slot. A slot is used again once all its requests have completed.
 //!
-//! Completions are taken under the lock. One waiter at a time, the *leader*, sleeps in the kernel without the lock; while
-//! there is one, nobody else takes completions, for the kernel wakes it only for one that is still there.
+//! Completions are taken under the lock. One waiting thread at a time, the *leader*, sleeps in the kernel without the
+//! lock; meanwhile no other thread takes completions, because the kernel wakes the leader only for a completion that is
+//! still in the queue.
 
 use std::any::Any;
 use std::fmt;
@@ -27,74 +29,75 @@ use super::plan::Run;
 use super::pool::PooledMemory;
 use crate::sync::{Condvar, Mutex};
 
-/// Most requests in flight; what is beyond is read by whoever waits for it.
+/// Most requests in flight; a read beyond that is performed by the thread that waits for it.
 const MAX_IN_FLIGHT: usize = 256;
-/// Most requests of one read; their number takes the low bits of what the ring returns.
+/// Most requests of one read; the request's number takes the low bits of `user_data`.
 const MAX_PIECES: usize = 1 << 8;
 
-/// Of a read that was waited for.
+/// The slot of a ticket whose read was waited for.
 const NO_SLOT: usize = usize::MAX;
 
-/// What is asked of the ring.
+/// An entry of the submission queue.
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// Read `length` bytes of a descriptor at `offset` into memory.
     Read { user_data: u64, fd: i32, offset: u64, memory: *mut u8, length: u32 },
-    /// End that read early, if possible. Its own completion says nothing.
+    /// Cancel the read with this `user_data`, if possible. The completion of the cancellation itself carries no
+    /// information.
     Cancel { target: u64 },
 }
 
-/// What a completion of a cancellation carries.
+/// The `user_data` of a cancellation's completion.
 pub(crate) const CANCEL_USER_DATA: u64 = u64::MAX;
 
-/// A ring: takes requests, and gives completions in any order.
+/// A completion ring: takes requests and returns their completions in any order.
 pub(crate) trait RingDevice: Send + Sync {
-    /// Hands a request over; not called by two threads at once. After an error it is certain that it was not taken.
+    /// Submits a request; not called by two threads at once. After an error the kernel has certainly not taken the
+    /// request.
     ///
-    /// # Safety
-    /// The descriptor is open, and the memory stays where it is, untouched, until the completion was taken.
+    /// # Safety The descriptor is open, and the memory is neither moved nor accessed until the completion is taken.
     unsafe fn submit(&self, entry: Entry) -> io::Result<()>;
 
-    /// Puts an entry into the queue, for the next [`enter`](Self::enter); false when that is full. Not called by two threads
-    /// at once.
+    /// Puts an entry into the queue, for the next [`enter`](Self::enter); false if the queue is full. Not called by two
+    /// threads at once.
     ///
-    /// # Safety
-    /// As for [`submit`](Self::submit), and the descriptor stays open until the completion was taken, too.
+    /// # Safety As for [`submit`](Self::submit); the descriptor also stays open until the completion is taken.
     unsafe fn push(&self, entry: Entry) -> bool;
 
-    /// Hands the queue over, then sleeps until so many completions came, or for so long, or for no reason.
+    /// Submits the queue, then sleeps until `wanted` completions have arrived or `time` has passed; may wake
+    /// spuriously.
     fn enter(&self, wanted: usize, time: Option<Duration>);
 
-    /// Takes the completions that are there: `user_data` and the bytes read, or an error number below zero. Not called by
-    /// two threads at once.
+    /// Takes the available completions: `user_data` and the bytes read, or a negated error number. Not called by two
+    /// threads at once.
     fn take(&self, each: &mut dyn FnMut(u64, i32));
 
-    /// Sleeps until there is a completion that nobody took, or for so long, or for no reason. One thread at a time.
+    /// Sleeps until the queue holds a completion or `time` has passed; may wake spuriously. One thread at a time.
     fn wait(&self, time: Option<Duration>);
 
-    /// True when the kernel takes no more calls for the ring. What it has taken may still complete, and may not.
+    /// True if the kernel accepts no more calls for the ring. Requests that it has taken may complete or not.
     fn is_broken(&self) -> bool;
 }
 
-/// A request of a read.
+/// One request of a read.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct RingPiece {
     length: usize,
-    /// What the ring said; `None` before that, or when it was never asked.
+    /// The result in the completion; `None` before it, or if the request was never submitted.
     result: Option<i32>,
 }
 
 /// A read in flight.
 struct Flight {
     memory: PooledMemory,
-    pieces: Vec<Piece>,
+    pieces: Vec<RingPiece>,
     /// Requests that have not completed.
     outstanding: usize,
     is_abandoned: bool,
 }
 
 #[derive(Default)]
-struct State {
+struct ReactorState {
     slots: Vec<Option<Flight>>,
     free: Vec<usize>,
     in_flight: usize,
@@ -104,7 +107,7 @@ struct State {
 /// The reads in flight of a file system.
 pub(crate) struct Reactor {
     device: Box<dyn RingDevice>,
-    state: Mutex<State>,
+    state: Mutex<ReactorState>,
     taken: Condvar,
 }
 
@@ -114,23 +117,23 @@ impl fmt::Debug for Reactor {
     }
 }
 
-/// What came of a read: its memory, and for every request its length and the bytes read, or an error number below zero, or
-/// nothing when the ring did not take it.
-pub(crate) struct Landed {
+/// A read that has ended: its memory, and for each request its length and the bytes read, or a negated error number, or
+/// `None` if the ring did not take the request.
+pub(crate) struct CompletedRead {
     pub(crate) memory: PooledMemory,
     pub(crate) pieces: Vec<(usize, Option<i32>)>,
 }
 
-/// Why there is nothing to show for a read, which was given up.
+/// Why a wait ended without the read, which is abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missed {
-    /// The time was over first.
+pub(crate) enum WaitFailure {
+    /// The time was over before the read completed.
     Late,
-    /// The ring does not work any more: it is to be read without.
+    /// The ring is broken: the range must be read without it.
     Broken,
 }
 
-/// A read in flight. Dropping it gives it up.
+/// A read in flight, as its owner holds it. Dropping it abandons the read.
 pub(crate) struct Ticket {
     reactor: Arc<Reactor>,
     slot: usize,
@@ -146,7 +149,7 @@ fn user_data(slot: usize, piece: usize) -> u64 {
     (slot * MAX_PIECES + piece) as u64
 }
 
-impl State {
+impl ReactorState {
     fn add(&mut self, flight: Flight) -> usize {
         if let Some(slot) = self.free.pop() {
             self.slots[slot] = Some(flight);
@@ -179,25 +182,26 @@ impl State {
 
 impl Reactor {
     pub(crate) fn new(device: Box<dyn RingDevice>) -> Self {
-        Self { device, state: Mutex::new(State::default()), taken: Condvar::default() }
+        Self { device, state: Mutex::new(ReactorState::default()), taken: Condvar::default() }
     }
 
-    /// Takes what has completed. What nobody wants any more goes to `garbage`, to be freed without the lock.
-    fn reap(&self, state: &mut State, garbage: &mut Vec<Flight>) {
+    /// Takes completions. Abandoned reads that have completed go to `garbage`, to be freed without the lock.
+    fn reap(&self, state: &mut ReactorState, garbage: &mut Vec<Flight>) {
         if state.has_leader || state.in_flight == 0 {
             return;
         }
         self.device.take(&mut |user_data, result| state.complete(user_data, result, garbage));
     }
 
-    /// Frees what was given up and has completed. Whoever reads does so, too; this is for when there is too little memory to.
+    /// Frees abandoned reads that have completed. Every read does so as well; this is for the case that memory for the
+    /// next read is short.
     pub(crate) fn collect(&self) {
         let mut garbage = Vec::new();
         self.reap(&mut self.state.lock(), &mut garbage);
     }
 
-    /// Begins to read a run of a descriptor that stays open until this returns. Gives the memory back when there is too
-    /// much in flight.
+    /// Begins to read a run of a file. The descriptor must stay open until this returns. Gives the memory back if too
+    /// many requests are in flight.
     pub(crate) fn start(
         self: &Arc<Self>,
         fd: i32,
@@ -205,7 +209,7 @@ impl Reactor {
         lengths: impl Iterator<Item = usize>,
         memory: PooledMemory,
     ) -> Result<Ticket, PooledMemory> {
-        let pieces: Vec<Piece> = lengths.map(|length| Piece { length, result: None }).collect();
+        let pieces: Vec<RingPiece> = lengths.map(|length| RingPiece { length, result: None }).collect();
         let fits_addresses = i64::try_from(run.end).is_ok();
         let mut garbage = Vec::new();
         let mut state = self.state.lock();
@@ -224,7 +228,7 @@ impl Reactor {
         Ok(Ticket { reactor: Arc::clone(self), slot })
     }
 
-    fn submit_pieces(&self, state: &mut State, slot: usize, fd: i32, mut offset: u64) {
+    fn submit_pieces(&self, state: &mut ReactorState, slot: usize, fd: i32, mut offset: u64) {
         let Some(Some(flight)) = state.slots.get_mut(slot) else { return };
         let Flight { memory, pieces, outstanding, .. } = flight;
         let mut rest = memory.bytes_mut();
@@ -235,8 +239,9 @@ impl Reactor {
             let entry =
                 Entry::Read { user_data: user_data(slot, number), fd, offset, memory: bytes.as_mut_ptr(), length };
             // SAFETY: the caller keeps the descriptor open until the request was taken, and the kernel does afterwards.
-            // The bytes belong to the flight, which stays in its slot until `outstanding`, counted here, is back at zero,
-            // that is until the completion was taken; nothing looks into its memory before. `Reactor::drop` waits for it.
+            // The bytes belong to the flight, which stays in its slot until `outstanding`, counted here, is back at
+            // zero, that is until the completion was taken; nothing accesses its memory before. `Reactor::drop` waits
+            // for it.
             if unsafe { self.device.submit(entry) }.is_err() {
                 break;
             }
@@ -246,41 +251,41 @@ impl Reactor {
         }
     }
 
-    /// Asks for an early end of what a slot still waits for.
-    fn cancel(&self, state: &State, slot: usize) {
+    /// Cancels the requests of a slot that have not completed.
+    fn cancel(&self, state: &ReactorState, slot: usize) {
         let Some(Some(flight)) = state.slots.get(slot) else { return };
         if flight.outstanding == 0 {
             return;
         }
         for (number, piece) in flight.pieces.iter().enumerate() {
             if piece.result.is_none() {
-                // SAFETY: a cancellation has neither descriptor nor memory. One that is not taken changes nothing: the
-                // read ends by itself.
+                // SAFETY: a cancellation has neither descriptor nor memory. If the ring does not take it, the read just
+                // completes normally.
                 let _ = unsafe { self.device.submit(Entry::Cancel { target: user_data(slot, number) }) };
             }
         }
     }
 
-    fn is_landed(state: &State, slot: usize) -> bool {
+    fn is_complete(state: &ReactorState, slot: usize) -> bool {
         !matches!(state.slots.get(slot), Some(Some(flight)) if flight.outstanding > 0)
     }
 
-    /// Waits until the slot has landed. `time_left` is asked before every sleep.
-    fn wait_for(&self, slot: usize, time_left: &dyn Fn() -> Option<Duration>) -> Result<(), Missed> {
+    /// Waits until the slot has completed. `time_left` is called before every sleep.
+    fn wait_for(&self, slot: usize, time_left: &dyn Fn() -> Option<Duration>) -> Result<(), WaitFailure> {
         let mut garbage = Vec::new();
         let mut state = self.state.lock();
         loop {
             self.reap(&mut state, &mut garbage);
-            if Self::is_landed(&state, slot) {
+            if Self::is_complete(&state, slot) {
                 break;
             }
             if self.device.is_broken() {
                 self.taken.notify_all();
-                return Err(Missed::Broken);
+                return Err(WaitFailure::Broken);
             }
             let time = time_left();
             if time.is_some_and(|time| time.is_zero()) {
-                return Err(Missed::Late);
+                return Err(WaitFailure::Late);
             }
             if state.has_leader {
                 match time {
@@ -295,7 +300,7 @@ impl Reactor {
             state = self.state.lock();
             state.has_leader = false;
             self.reap(&mut state, &mut garbage);
-            // Those whose reads have landed, and one that leads from now on.
+            // Wakes the threads whose reads have completed, and the next leader.
             self.taken.notify_all();
         }
         drop(state);
@@ -303,7 +308,7 @@ impl Reactor {
         Ok(())
     }
 
-    /// Waits for everything in flight, if the ring lets us.
+    /// Waits for everything in flight, unless the ring is broken.
     fn quiesce(&self) {
         let mut garbage = Vec::new();
         loop {
@@ -313,7 +318,7 @@ impl Reactor {
                 return;
             }
             if self.device.is_broken() {
-                // Nobody can say whether the kernel will still write to this memory, so nobody else gets it.
+                // The kernel may still write to this memory, so it is never freed or used again.
                 leave_to_the_kernel(std::mem::take(&mut state.slots));
                 return;
             }
@@ -323,7 +328,7 @@ impl Reactor {
     }
 }
 
-/// What a broken ring may still write to: it stays for as long as the process.
+/// Memory that the kernel may still write to for a broken ring: kept until the process exits.
 static LEFT_TO_THE_KERNEL: RealMutex<Vec<Box<dyn Any + Send>>> = RealMutex::new(Vec::new());
 
 pub(super) fn leave_to_the_kernel(memory: impl Any + Send) {
@@ -332,28 +337,28 @@ pub(super) fn leave_to_the_kernel(memory: impl Any + Send) {
 
 impl Drop for Reactor {
     fn drop(&mut self) {
-        // Tickets keep the reactor alive: what is in flight now was given up, and there is no leader.
+        // Tickets keep the reactor alive: reads in flight now were abandoned, and there is no leader.
         self.quiesce();
     }
 }
 
 impl Ticket {
-    /// True when waiting takes no time.
-    pub(crate) fn is_landed(&self) -> bool {
+    /// True if `wait` would return at once.
+    pub(crate) fn is_complete(&self) -> bool {
         let mut garbage = Vec::new();
         let mut state = self.reactor.state.lock();
         self.reactor.reap(&mut state, &mut garbage);
-        Reactor::is_landed(&state, self.slot) || self.reactor.device.is_broken()
+        Reactor::is_complete(&state, self.slot) || self.reactor.device.is_broken()
     }
 
-    /// What came of the read.
-    pub(crate) fn wait(mut self, time_left: &dyn Fn() -> Option<Duration>) -> Result<Landed, Missed> {
+    /// Waits for the read.
+    pub(crate) fn wait(mut self, time_left: &dyn Fn() -> Option<Duration>) -> Result<CompletedRead, WaitFailure> {
         self.reactor.wait_for(self.slot, time_left)?;
         let flight = self.reactor.state.lock().remove(self.slot);
-        // The slot is free from now on, and may be somebody else's.
+        // The slot is free from now on, and another read may take it.
         self.slot = NO_SLOT;
-        let Flight { memory, pieces, .. } = flight.ok_or(Missed::Broken)?;
-        Ok(Landed { memory, pieces: pieces.iter().map(|piece| (piece.length, piece.result)).collect() })
+        let Flight { memory, pieces, .. } = flight.ok_or(WaitFailure::Broken)?;
+        Ok(CompletedRead { memory, pieces: pieces.iter().map(|piece| (piece.length, piece.result)).collect() })
     }
 }
 
@@ -365,7 +370,7 @@ impl Drop for Ticket {
         let mut garbage = Vec::new();
         let mut state = self.reactor.state.lock();
         self.reactor.reap(&mut state, &mut garbage);
-        if Reactor::is_landed(&state, self.slot) {
+        if Reactor::is_complete(&state, self.slot) {
             garbage.extend(state.remove(self.slot));
         } else {
             self.reactor.cancel(&state, self.slot);

@@ -1,4 +1,4 @@
-//! The hand-overs of pending reads under a model checker: `cargo xtask models ferrock-vfs`.
+//! Pending reads of several threads under a model checker: `cargo xtask models ferrock-vfs`.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::VecDeque;
@@ -29,10 +29,10 @@ fn check(model: impl Fn() + Send + Sync + Clone + 'static) {
     shuttle::check_pct(model, ITERATIONS, 3);
 }
 
-/// Memory of a request, on its way to the kernel.
+/// Memory of a request in the kernel's queue.
 struct Target(u64, *mut u8, usize);
 
-// SAFETY: the reactor promises that nobody touches the memory until the completion was taken.
+// SAFETY: the reactor promises that no thread accesses the memory until the completion is taken.
 unsafe impl Send for Target {}
 
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl RingDevice for Device {
             Entry::Read { user_data, memory, length, .. } => {
                 queues.submitted.push_back(Target(user_data, memory, length as usize));
             }
-            // It comes too late.
+            // The cancellation comes too late.
             Entry::Cancel { .. } => queues.completed.push_back((CANCEL_USER_DATA, -2)),
         }
         drop(queues);
@@ -119,14 +119,14 @@ fn start(reactor: &Arc<Reactor>, pool: &BufferPool) -> Ticket {
 }
 
 fn land(ticket: Ticket) {
-    let landed = ticket.wait(&|| None).ok().unwrap();
-    assert_eq!(landed.pieces, [(4, Some(4)), (4, Some(4))]);
-    let bytes = landed.memory.bytes();
+    let completed = ticket.wait(&|| None).ok().unwrap();
+    assert_eq!(completed.pieces, [(4, Some(4)), (4, Some(4))]);
+    let bytes = completed.memory.bytes();
     // Both requests of one slot, and whole.
     assert!(bytes[0] != 0 && bytes[..4] == [bytes[0]; 4] && bytes[4..8] == [bytes[0] + 1; 4], "{bytes:?}");
 }
 
-/// Everybody gets his own bytes, whoever sleeps in the kernel for them; nobody sleeps for ever.
+/// Each thread gets its own bytes, whichever thread sleeps in the kernel; none sleeps for ever.
 #[test]
 fn shuttle_waiters_take_completions_for_each_other() {
     check(|| {
@@ -138,7 +138,7 @@ fn shuttle_waiters_take_completions_for_each_other() {
             threads.push(thread::spawn(move || {
                 land(start(&reactor, &pool));
                 let ticket = start(&reactor, &pool);
-                let _ = ticket.is_landed();
+                let _ = ticket.is_complete();
                 land(ticket);
             }));
         }
@@ -147,7 +147,7 @@ fn shuttle_waiters_take_completions_for_each_other() {
     });
 }
 
-/// What was given up is freed once, after the kernel is done with it, at the latest with the reactor.
+/// An abandoned read is freed once, after the kernel is done with it, at the latest with the reactor.
 #[test]
 fn shuttle_reads_are_given_up_in_flight() {
     check(|| {
@@ -159,7 +159,9 @@ fn shuttle_reads_are_given_up_in_flight() {
             thread::spawn(move || {
                 drop(start(&reactor, &pool));
                 let ticket = start(&reactor, &pool);
-                assert!(ticket.wait(&|| Some(Duration::ZERO)).map_or(true, |landed| landed.memory.bytes()[0] != 0));
+                assert!(
+                    ticket.wait(&|| Some(Duration::ZERO)).map_or(true, |completed| completed.memory.bytes()[0] != 0)
+                );
             })
         };
         land(start(&reactor, &pool));
@@ -197,7 +199,8 @@ fn file() -> (MemoryFileSystem, Arc<dyn RandomAccessFile>) {
     (file_system, file)
 }
 
-/// A read is performed once, by a thread or by who waits for it, or not at all when it is given up; the threads end.
+/// A read is performed once, by a pool thread or the waiting thread, or not at all if it is abandoned; the threads
+/// exit.
 #[test]
 fn shuttle_threads_and_waiters_share_the_work() {
     check(|| {

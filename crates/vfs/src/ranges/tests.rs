@@ -1,4 +1,4 @@
-//! Range reads on the imagined device: what is asked of it, and what comes back.
+//! Range reads on the simulated device: the requests that it gets, and the bytes that are returned.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::path::Path;
@@ -126,7 +126,7 @@ mod properties {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a batch may ask of the device, by the definition of the plan and not by its way of making it.
+    /// Checks the requests of a batch against the definition of the plan, independently of its algorithm.
     fn check_requests(
         requests: &[(u64, u64)],
         ranges: &[(u64, usize)],
@@ -248,7 +248,7 @@ mod faults {
             file_system.read_ranges(&mut reads, &ReadContext::default());
             reads.map(|read| read.result.map(|read| read.bytes().to_vec()))
         };
-        // The common request fails, and the one for the second range alone.
+        // The common request fails, and then the request for the second range alone.
         file_system.add_rule(FaultRule::new(OperationKind::Read, "*.sst", Fault::Io).when(Trigger::Nth(1)));
         file_system.add_rule(FaultRule::new(OperationKind::Read, "*.sst", Fault::Io).when(Trigger::Nth(2)));
         let results = read_three();
@@ -256,7 +256,7 @@ mod faults {
         assert!(results[1].is_err());
         assert_eq!(results[2].as_ref().unwrap(), &bytes[2000..3000]);
         assert_eq!(requests(&memory), [(0, 1024), (1536, 1536)], "what failed reached no device");
-        // A short read: what came is used, what did not is read again.
+        // A short read: the bytes read are used, the missing ones are read again.
         strike(&file_system, Fault::ShortRead { kept_bytes: 1500 }, Trigger::Nth(1));
         for (index, result) in read_three().into_iter().enumerate() {
             assert_eq!(result.unwrap(), &bytes[index * 1000..(index + 1) * 1000]);

@@ -1,16 +1,16 @@
-//! Reads ahead without a ring: a few threads, started when there is something to read and gone when there is not.
+//! Reads ahead without a ring: a few threads, which are started when there is something to read and exit when idle.
 //!
 //! ```text
 //!          start           a thread takes it        it is read
 //!   Queued ------> Queued -----------------> Running ---------> Done
-//!     |  wait: the waiter takes it             |  wait: until it is read
-//!     |  drop: nobody reads it                 |  drop: what is read is thrown away
+//!     |  wait: the waiting thread reads it     |  wait: until it is read
+//!     |  drop: it is not read                  |  drop: the bytes are thrown away
 //!     v                                        v
 //!   Taken                                    Taken
 //! ```
 //!
-//! A read that no thread has begun belongs to whoever waits for it: no thread is needed for progress, and one that cannot be
-//! started costs time alone. Everything a thread writes to belongs to the read, never to its asker.
+//! A thread that waits for a queued read performs it itself: progress needs no pool thread, and one that cannot be
+//! started costs only time. The memory that a pool thread writes to belongs to the read, never to its caller.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,20 +27,20 @@ use crate::sync::{Condvar, Mutex};
 
 const MAX_THREADS: usize = 8;
 
-enum State {
-    /// No thread has begun it.
+enum TaskState {
+    /// Not begun by any thread.
     Queued(Arc<dyn RandomAccessFile>),
     Running,
     Done(Result<ReadBuffer>),
-    /// Nobody wants it any more.
+    /// Its result was returned, or it was abandoned.
     Taken,
 }
 
-/// A read for the threads.
+/// A read that a pool thread or a waiting thread performs.
 struct Task {
-    state: Mutex<State>,
+    state: Mutex<TaskState>,
     done: Condvar,
-    /// Of who polls. Set before the state is looked at, taken after it was changed.
+    /// Waker of the polling task. Store it before reading `state`; take it after changing `state`.
     waker: Mutex<Option<Waker>>,
     offset: u64,
     length: usize,
@@ -48,12 +48,12 @@ struct Task {
 }
 
 impl Task {
-    /// Performs it, if nobody did or gave it up; true when it did.
+    /// Performs the read if it is still queued; true if it did.
     fn run(&self) -> bool {
         let file = {
             let mut state = self.state.lock();
-            match std::mem::replace(&mut *state, State::Running) {
-                State::Queued(file) => file,
+            match std::mem::replace(&mut *state, TaskState::Running) {
+                TaskState::Queued(file) => file,
                 other => {
                     *state = other;
                     return false;
@@ -63,7 +63,7 @@ impl Task {
         let mut unfinished = Unfinished { task: Some(self) };
         let result = file.read_range(self.offset, self.length, &self.context);
         unfinished.task = None;
-        // The file may be closed by this, which is no business of who waits.
+        // Dropping the file may close it, which must not delay the waiting thread.
         drop(file);
         self.finish(result);
         true
@@ -71,10 +71,10 @@ impl Task {
 
     fn finish(&self, result: Result<ReadBuffer>) {
         let mut state = self.state.lock();
-        // What was given up meanwhile is dropped here, behind the lock.
+        // The result of a read that was abandoned meanwhile is dropped below, without the lock.
         let unwanted = match *state {
-            State::Running => std::mem::replace(&mut *state, State::Done(result)),
-            _ => State::Done(result),
+            TaskState::Running => std::mem::replace(&mut *state, TaskState::Done(result)),
+            _ => TaskState::Done(result),
         };
         drop(state);
         drop(unwanted);
@@ -86,7 +86,8 @@ impl Task {
     }
 }
 
-/// A read that ends here was ended by a panic in the file, which may be anybody's: who waits for it must not for ever.
+/// Ends a task with an error if `read_range` panics, which a foreign file may do, so that no thread waits for it for
+/// ever.
 struct Unfinished<'t> {
     task: Option<&'t Task>,
 }
@@ -109,12 +110,12 @@ impl Work for Queued {
     }
 }
 
-/// Takes a read off the queue that no thread is needed for any more.
+/// Removes a read from the queue that no pool thread must perform any more.
 fn forget(queue: &PoolQueue<Queued>, task: &Arc<Task>) {
     queue.retain(|queued| !Arc::ptr_eq(&queued.0, task));
 }
 
-/// The threads of a file system. There are none before the first read, and none some seconds after the last.
+/// The reading threads of a file system. There are none before the first read, and none some seconds after the last.
 #[derive(Debug)]
 pub(crate) struct IoThreads {
     pool: ThreadPool<Queued>,
@@ -131,7 +132,7 @@ impl IoThreads {
         Self { pool: ThreadPool::new(spawner, "ferrock-io", MAX_THREADS) }
     }
 
-    /// Threads there are now.
+    /// How many threads there are now.
     pub(crate) fn count(&self) -> usize {
         self.pool.count()
     }
@@ -144,7 +145,7 @@ impl IoThreads {
         length: usize,
         context: &ReadContext,
     ) -> TaskTicket {
-        let state = Mutex::new(State::Queued(file));
+        let state = Mutex::new(TaskState::Queued(file));
         let task = Arc::new(Task {
             state,
             done: Condvar::default(),
@@ -153,13 +154,13 @@ impl IoThreads {
             length,
             context: *context,
         });
-        // Where there is no thread, whoever waits for the read performs it.
+        // If there is no pool thread, the thread that waits for the read performs it.
         self.pool.add(Queued(Arc::clone(&task)));
         TaskTicket { task, queue: self.pool.queue() }
     }
 }
 
-/// A read that threads perform. Dropping it gives it up.
+/// A read that threads perform, as its owner holds it. Dropping it abandons the read.
 pub(crate) struct TaskTicket {
     task: Arc<Task>,
     queue: PoolQueue<Queued>,
@@ -173,19 +174,19 @@ impl fmt::Debug for TaskTicket {
 
 impl TaskTicket {
     pub(crate) fn is_done(&self) -> bool {
-        matches!(*self.task.state.lock(), State::Done(_))
+        matches!(*self.task.state.lock(), TaskState::Done(_))
     }
 
-    /// The outcome; `None` when the time was over before. `time_left` is asked before every sleep.
+    /// Waits for the outcome; `None` if the time was over before. `time_left` is called before every sleep.
     pub(crate) fn wait(self, time_left: &dyn Fn() -> Option<Duration>) -> Option<Result<ReadBuffer>> {
-        // Does nothing unless no thread has begun it.
+        // Performs the read here if no thread has begun it.
         if self.task.run() {
             forget(&self.queue, &self.task);
         }
         let mut state = self.task.state.lock();
         loop {
-            if let State::Done(_) = *state {
-                let State::Done(result) = std::mem::replace(&mut *state, State::Taken) else { return None };
+            if let TaskState::Done(_) = *state {
+                let TaskState::Done(result) = std::mem::replace(&mut *state, TaskState::Taken) else { return None };
                 return Some(result);
             }
             match time_left() {
@@ -198,17 +199,17 @@ impl TaskTicket {
 }
 
 impl TaskTicket {
-    /// The outcome, once; before, the context's waker is called when there is one.
+    /// Returns the outcome once. Until it is there, returns `Pending` and keeps the context's waker for it.
     pub(super) fn poll(&self, context: &Context<'_>) -> Poll<Result<ReadBuffer>> {
         let before = self.task.waker.lock().replace(context.waker().clone());
         drop(before);
-        // Where no thread could be started, whoever polls performs the read.
+        // If no thread could be started, the polling thread performs the read.
         if !self.queue.has_threads() && self.task.run() {
             forget(&self.queue, &self.task);
         }
         let mut state = self.task.state.lock();
-        match std::mem::replace(&mut *state, State::Taken) {
-            State::Done(result) => Poll::Ready(result),
+        match std::mem::replace(&mut *state, TaskState::Taken) {
+            TaskState::Done(result) => Poll::Ready(result),
             other => {
                 *state = other;
                 Poll::Pending
@@ -219,8 +220,8 @@ impl TaskTicket {
 
 impl Drop for TaskTicket {
     fn drop(&mut self) {
-        let left = std::mem::replace(&mut *self.task.state.lock(), State::Taken);
-        if let State::Queued(_) = left {
+        let left = std::mem::replace(&mut *self.task.state.lock(), TaskState::Taken);
+        if let TaskState::Queued(_) = left {
             forget(&self.queue, &self.task);
         }
         drop(left);
@@ -243,7 +244,7 @@ mod tests {
 
     impl RandomAccessFile for TestFile {
         fn read_at(&self, _offset: u64, buffer: &mut [u8]) -> Result<usize> {
-            assert!(!self.panics, "as it was told");
+            assert!(!self.panics, "requested by the test");
             buffer.fill(0);
             Ok(buffer.len())
         }
@@ -280,7 +281,7 @@ mod tests {
             assert!(error.to_string().contains("panicked"), "{error}");
             assert_eq!(start(&threads, false).wait(&|| None).unwrap().unwrap().bytes(), [0; 100]);
         }
-        // More than there are threads, and nobody waits for one in its place.
+        // More reads than threads, and no waiting thread performs one itself.
         let tickets: Vec<_> = (0..100).map(|index| start(&threads, index % 10 != 9)).collect();
         while !tickets.iter().all(TaskTicket::is_done) {
             std::thread::yield_now();

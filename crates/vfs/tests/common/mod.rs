@@ -1,4 +1,4 @@
-//! What the integration tests share.
+//! Helpers of the integration tests.
 #![allow(dead_code, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -36,7 +36,7 @@ pub fn forget_pages(path: &Path) {
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
 }
 
-/// What `begin` returns, from a thread that has ended.
+/// Calls `begin` on a thread and returns its result after that thread has exited.
 pub fn on_a_thread_that_ends<T: Send>(begin: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| scope.spawn(begin).join().unwrap())
 }

@@ -1,43 +1,47 @@
-//! Reads that wake who waits for them: one thread sleeps in the kernel for the completions of all.
+//! Reads that wake a polling task: one thread sleeps in the kernel for the completions of all of them.
 //!
 //! ```text
-//! mod.rs       the driver, and a read as its owner holds it
-//! state.rs     reads and requests: who belongs to whom, and what ends when
-//! waiting.rs   what waits, in its order and by its place in the file: what shares a request
-//! slots.rs     numbered places and chains
-//! thread.rs    what gets into the ring and out of it, and the thread
+//! mod.rs       the driver, and DriverTicket: a read as its owner holds it
+//! state.rs     reads and requests: which read belongs to which request, and when each ends
+//! waiting.rs   the waiting reads, by age and by place in the file: which of them share a request
+//! slots.rs     values by number, and linked lists of numbers
+//! thread.rs    submission, completion, and the thread
 //!
 //!              start           its request is made       completion taken           poll
-//! read        ------> Waiting ---------------------> In ------------------> Over ---------> (gone)
-//!                        |   a request in flight      ^ |      |
-//!                        +---- brings its bytes ------+ | drop, late         failed for several: Waiting, alone
-//!                                                       v      v
-//! request                      (in the ring) ---- the last one leaves: cancelled ---- completion taken: (gone)
+//! read        ------> Waiting ------------------> Request -----------------> Done ---------> (gone)
+//!                        |   joins a request in      ^ |      |
+//!                        +---- flight --------------+ | drop, late         failed for several: Waiting, alone
+//!                                                     v      v
+//! request                    (in the ring) ---- its last read leaves: cancelled ---- completion taken: (gone)
 //! ```
 //!
-//! A *read* is what somebody waits for; a *request* is what the ring has. A request begins with the oldest read that waits.
-//! Others that wait join it when they are for the same file object and near it, by the rule for batches
-//! (`plan.rs`): they overlap, touch, or leave no more than `gap_bytes` between them, and all of it is no longer than
-//! `max_request_bytes`, as the context of the oldest says. So the order stays that in which reads began, and reads that need
-//! not wait never wait for company. Its readers get views of the same memory, which is free again with the last of them. When
-//! it failed, or brought too little, each of those it had nothing for is read by a request of its own.
+//! A *read* is one range that a task waits for; a *request* is one entry of the ring. A request is made for the oldest
+//! waiting read. Other waiting reads join it if they are of the same file object and near it, by the rule for batches
+//! (`plan.rs`): they overlap, touch, or leave at most `gap_bytes` between them, and the whole request is no longer than
+//! `max_request_bytes`, both as the context of the oldest read says. Thus requests keep the order in which reads began,
+//! and no read is delayed so that others can join it. The reads of a request get views of the same memory, which is
+//! freed with the last view. If the request fails or returns too few bytes, each read whose bytes are missing is
+//! retried by a request of its own.
 //!
-//! A read joins a request that is *in flight* only if its context says `is_final`. A file may be cut or written anew under
-//! its name while it is open, and a read must see what was there when it began; of a finished table that is always the same.
-//! Those that wait need not say so: their request begins after all of them.
+//! A read joins a request that is *in flight* only if its context says `is_final`. A file may be truncated or rewritten
+//! while it is open, and a read must return the bytes that the file had when the read began or later; the bytes of a
+//! finished table never change. Waiting reads may share a request without `is_final`, because it begins after all of
+//! them.
 //!
-//! The kernel writes to a request's memory until its completion says otherwise. So the memory belongs to the request until
-//! then, with the file that keeps the descriptor; dropping a read takes it off its request, and dropping the last one asks
-//! for an early end. The thread shares the driver: what is in flight is waited for, whoever else has gone.
+//! The kernel writes to a request's memory until the request's completion arrives. So until then the request owns the
+//! memory, and shares the file that keeps the descriptor open. Dropping a read removes it from its request, and
+//! dropping the last read cancels the request. The thread holds an `Arc` of the driver, so requests in flight are
+//! waited for even after every other owner has dropped it.
 //!
-//! Whoever starts a read hands it to the kernel himself when few are in flight; otherwise the thread does, with those of
-//! others, by the call that it sleeps in. So a single read is on its way at once, and of ten thousand most are submitted by
-//! the dozen. The kernel ends a read on the thread that submitted it, which is why the thread should submit most. When that
-//! thread has ended, its buffered reads fail (EFAULT, ECANCELED), also those that it submitted for others. So an error of the
-//! ring is never handed on: the read is made again without the ring, and has the outcome of that.
+//! With few requests in flight, `start` submits its read on the calling thread; with more, the driver's thread submits
+//! it together with others, in the system call in which it sleeps. So a single read is submitted at once, and of ten
+//! thousand most are submitted by the dozen. The kernel finishes a read on the thread that submitted it, so the
+//! driver's thread should submit most. If a submitting thread exits, its buffered reads fail (EFAULT, ECANCELED),
+//! including those that it submitted for other threads. So an error of the ring is never returned: the read is repeated
+//! without the ring, and returns the result of that.
 //!
-//! The queues of the ring are touched under the lock alone; the kernel is entered without it. Wakers are called, and whatever
-//! somebody else's code may follow is dropped, without it as well ([`Later`]).
+//! The queues of the ring are accessed only under the lock; the kernel is entered without it. Calling wakers, and
+//! dropping values whose `drop` may run foreign code, also waits until the lock is released ([`DeferredDrops`]).
 
 mod slots;
 mod state;
@@ -56,49 +60,49 @@ use ferrock_base::thread::Spawner;
 
 use super::buffer::ReadBuffer;
 use super::context::ReadContext;
-use super::plan::Stretch;
+use super::plan::ReadSpan;
 use super::pool::BufferPool;
 use super::reactor::RingDevice;
 use crate::counters::IoCounters;
 use crate::file_system::RandomAccessFile;
 use crate::sync::Mutex;
-use state::{Later, Reader, State};
-use thread::FEW;
+use state::{DeferredDrops, DriverState, PollState};
+use thread::FEW_IN_FLIGHT;
 
 /// Longest request that the ring takes.
 pub(crate) const MAX_REQUEST_BYTES: u64 = 1 << 30;
 
-/// What is to be read.
-pub(crate) struct Asked {
-    /// Has a descriptor.
+/// A range to read, and how.
+pub(crate) struct ReadSpec {
+    /// Has a raw descriptor.
     pub(crate) file: Arc<dyn RandomAccessFile>,
     /// Not empty, within the file, and no longer than [`MAX_REQUEST_BYTES`].
-    pub(crate) stretch: Stretch,
+    pub(crate) span: ReadSpan,
     pub(crate) context: ReadContext,
-    /// When the read took too long, in microseconds since 1970; `u64::MAX` is never.
+    /// The read times out at this moment, in microseconds since 1970; `u64::MAX`: never.
     pub(crate) end_us: u64,
 }
 
-/// What became of a read.
+/// The result of a read on the ring.
 pub(crate) enum Outcome {
-    /// All bytes that were asked for, among others.
-    Landed(ReadBuffer),
-    /// The time was over first.
+    /// A buffer that contains all requested bytes.
+    Complete(ReadBuffer),
+    /// The read timed out.
     Late,
-    /// It is to be read without the ring, which does not work any more, or brought too little, or failed.
+    /// The range must be read without the ring: the ring is broken, or it returned too few bytes or an error.
     WithoutRing,
-    /// There is no memory for it.
+    /// The pool has no memory for the read.
     Refused(Error),
 }
 
-/// The reads of a file system that wake.
+/// Submits the asynchronous reads of a file system to its ring, and wakes the tasks that poll them.
 pub(crate) struct Driver {
     device: Box<dyn RingDevice>,
     pool: BufferPool,
     clock: Arc<dyn Clock>,
     counters: Arc<IoCounters>,
     spawner: Arc<dyn Spawner>,
-    state: Mutex<State>,
+    state: Mutex<DriverState>,
 }
 
 impl fmt::Debug for Driver {
@@ -115,46 +119,46 @@ impl Driver {
         counters: Arc<IoCounters>,
         spawner: Arc<dyn Spawner>,
     ) -> Self {
-        Self { device, pool, clock, counters, spawner, state: Mutex::new(State::new()) }
+        Self { device, pool, clock, counters, spawner, state: Mutex::new(DriverState::new()) }
     }
 
-    /// True while its thread is there.
+    /// True while the driver's thread runs.
     pub(crate) fn has_thread(&self) -> bool {
         self.state.lock().has_thread
     }
 
-    /// Begins a read; `None` when the ring does not work any more.
-    pub(crate) fn start(self: &Arc<Self>, asked: Asked) -> Option<Watched> {
-        let mut later = Later::default();
+    /// Begins a read; `None` if the ring is broken.
+    pub(crate) fn start(self: &Arc<Self>, spec: ReadSpec) -> Option<DriverTicket> {
+        let mut deferred = DeferredDrops::default();
         let mut state = self.state.lock();
         if self.device.is_broken() {
             return None;
         }
-        let is_first_to_end = asked.end_us < state.next_end_us;
-        state.next_end_us = state.next_end_us.min(asked.end_us);
-        let number = state.add(asked, &self.counters);
+        let is_first_to_end = spec.end_us < state.next_end_us;
+        state.next_end_us = state.next_end_us.min(spec.end_us);
+        let number = state.add(spec, &self.counters);
         let needs_thread = !std::mem::replace(&mut state.has_thread, true);
         if is_first_to_end && state.is_asleep {
-            self.rouse(&mut state);
+            self.wake_thread(&mut state);
         }
-        let must_enter = self.hand_over(&mut state, &mut later) || is_first_to_end;
+        let must_enter = self.submit_or_wake(&mut state, &mut deferred) || is_first_to_end;
         drop(state);
         if must_enter {
             self.enter(0, None);
         }
-        later.run();
+        deferred.run();
         if must_enter {
-            self.take_what_came();
+            self.take_completions();
         }
         if needs_thread && !self.start_thread() {
-            self.state.lock().break_off(&mut later);
-            later.run();
+            self.state.lock().abort_reads(&mut deferred);
+            deferred.run();
         }
-        Some(Watched { driver: Arc::clone(self), number })
+        Some(DriverTicket { driver: Arc::clone(self), number })
     }
 }
 
-/// The driver as a file system has it: with that, its thread ends.
+/// The driver as the file system owns it: dropping it lets the driver's thread exit.
 #[derive(Debug)]
 pub(crate) struct OwnedDriver(pub(crate) Arc<Driver>);
 
@@ -164,47 +168,49 @@ impl Drop for OwnedDriver {
     }
 }
 
-/// A read that wakes. Dropping it gives it up.
-pub(crate) struct Watched {
+/// A read of the driver. Dropping it abandons the read.
+pub(crate) struct DriverTicket {
     driver: Arc<Driver>,
     number: usize,
 }
 
-impl fmt::Debug for Watched {
+impl fmt::Debug for DriverTicket {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Watched").field(&self.number).finish()
+        formatter.debug_tuple("DriverTicket").field(&self.number).finish()
     }
 }
 
-impl Watched {
-    /// What became of the read, once; before, the context's waker is called when there is something.
+impl DriverTicket {
+    /// Returns the outcome once. Until it is there, returns `Pending` and keeps the context's waker for it.
     pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<Outcome> {
         let mut state = self.driver.state.lock();
-        if state.in_flight <= FEW && state.read(self.number).is_some_and(|read| matches!(read.reader, Reader::Polls(_)))
+        if state.in_flight <= FEW_IN_FLIGHT
+            && state.read(self.number).is_some_and(|read| matches!(read.poll_state, PollState::Pending(_)))
         {
-            // It may have come, and the thread be about to be woken for it: who reads by himself need not wait for that.
+            // The completion may already be in the ring while the thread is not yet awake: with few reads in flight,
+            // taking it here saves that wait.
             drop(state);
-            self.driver.take_what_came();
+            self.driver.take_completions();
             state = self.driver.state.lock();
         }
         let Some(read) = state.read(self.number) else { return Poll::Pending };
-        match &mut read.reader {
-            Reader::Polls(Some(waker)) if waker.will_wake(context.waker()) => Poll::Pending,
-            Reader::Polls(waker) => {
+        match &mut read.poll_state {
+            PollState::Pending(Some(waker)) if waker.will_wake(context.waker()) => Poll::Pending,
+            PollState::Pending(waker) => {
                 let before = waker.replace(context.waker().clone());
                 drop(state);
                 drop(before);
                 Poll::Pending
             }
-            reader => match std::mem::replace(reader, Reader::Told) {
-                Reader::Done(outcome) => Poll::Ready(outcome),
+            poll_state => match std::mem::replace(poll_state, PollState::Consumed) {
+                PollState::Done(outcome) => Poll::Ready(outcome),
                 _ => Poll::Pending,
             },
         }
     }
 }
 
-impl Drop for Watched {
+impl Drop for DriverTicket {
     fn drop(&mut self) {
         let driver = &*self.driver;
         let mut state = driver.state.lock();
@@ -213,7 +219,7 @@ impl Drop for Watched {
         let is_pushed = given_up.is_some_and(|request| driver.push_cancellation(request as u64));
         let must_enter = is_pushed && state.is_asleep;
         drop(state);
-        // What is dropped may be somebody else's: a waker, a file.
+        // Dropping the read may run foreign code: of a waker, or of a file.
         drop(read);
         if must_enter {
             driver.enter(0, None);

@@ -1,13 +1,13 @@
-//! Numbered places that are used again, and chains through their numbers.
+//! Values by number, where freed numbers are used again, and linked lists of such numbers.
 //!
 //! ```text
-//! chain    first -> 7 <-> 2 <-> 9 <- last        a number is in one chain at most, so that each needs one pair of links
+//! chain    first -> 7 <-> 2 <-> 9 <- last        a number is in at most one chain: one pair of links for each
 //! ```
 
-/// Ends a chain.
+/// The link behind the end of a chain.
 const NONE: usize = usize::MAX;
 
-/// Values by number. Numbers of values that were removed are given out again.
+/// Values by number. The numbers of removed values are used again.
 pub(super) struct Slots<T> {
     slots: Vec<Option<T>>,
     free: Vec<usize>,
@@ -43,12 +43,12 @@ impl<T> Slots<T> {
         self.slots.get_mut(number)?.as_mut()
     }
 
-    /// More than every number that is in use.
+    /// A bound above every number in use.
     pub(super) fn end(&self) -> usize {
         self.slots.len()
     }
 
-    /// Takes all values out.
+    /// Removes and returns all values.
     pub(super) fn take_all(&mut self) -> Vec<T> {
         self.free.clear();
         std::mem::take(&mut self.slots).into_iter().flatten().collect()
@@ -74,7 +74,7 @@ impl Links {
     }
 }
 
-/// Numbers in an order, of which any can be taken out.
+/// A doubly linked list of numbers.
 pub(super) struct Chain {
     first: usize,
     last: usize,
@@ -100,7 +100,7 @@ impl Chain {
         (self.first != NONE).then_some(self.first)
     }
 
-    /// Adds a number that is in no chain.
+    /// Appends a number that is in no chain.
     pub(super) fn push(&mut self, links: &mut Links, number: usize) {
         links.set(number, Link { before: self.last, behind: NONE });
         match self.last {
@@ -111,7 +111,7 @@ impl Chain {
         self.length += 1;
     }
 
-    /// Takes a number out that is in this chain.
+    /// Removes a number of this chain.
     pub(super) fn remove(&mut self, links: &mut Links, number: usize) {
         let Link { before, behind } = links.0[number];
         match before {
@@ -131,7 +131,7 @@ impl Chain {
         Some(first)
     }
 
-    /// Puts all of another chain before what is in this one.
+    /// Prepends all numbers of another chain.
     pub(super) fn put_first(&mut self, links: &mut Links, other: Self) {
         match (other.last, self.first) {
             (NONE, _) => return,

@@ -11,8 +11,8 @@ fn memory_stays_until_the_kernel_is_done() {
     let clock = Arc::new(ManualClock::new(1_000_000));
     let owned = driver_with_clock(&kernel, &pool, StdSpawner::shared(), Arc::clone(&clock) as Arc<dyn Clock>);
     let file = file();
-    let dropped = owned.0.start(asked(&file, 0, 8)).unwrap();
-    let late = owned.0.start(Asked { end_us: 2_000_000, ..asked(&file, 1000, 8) }).unwrap();
+    let dropped = owned.0.start(spec(&file, 0, 8)).unwrap();
+    let late = owned.0.start(ReadSpec { end_us: 2_000_000, ..spec(&file, 1000, 8) }).unwrap();
     wait_until(|| kernel.submitted() == 2);
     drop(dropped);
     clock.advance(Duration::from_secs(2));
@@ -30,15 +30,15 @@ fn a_ring_that_breaks_ends_reads_and_keeps_its_memory() {
     let (kernel, pool) = (Arc::new(Kernel::default()), BufferPool::default());
     let owned = driver(&kernel, &pool, StdSpawner::shared());
     let file = file();
-    let reads: Vec<_> = (0..300).map(|n| owned.0.start(asked(&file, n * 1000, 8)).unwrap()).collect();
+    let reads: Vec<_> = (0..300).map(|n| owned.0.start(spec(&file, n * 1000, 8)).unwrap()).collect();
     wait_until(|| kernel.submitted() == 256);
     kernel.is_broken.store(true, Ordering::Release);
     kernel.moved.notify_all();
     assert!(reads.iter().all(|read| matches!(outcome(read), Outcome::WithoutRing)));
-    assert!(owned.0.start(asked(&file, 0, 8)).is_none());
+    assert!(owned.0.start(spec(&file, 0, 8)).is_none());
     drop(reads);
-    assert_eq!(pool.usage().in_use_bytes, 256 * 4096, "those that waited had none");
-    // The last completions are taken still.
+    assert_eq!(pool.usage().in_use_bytes, 256 * 4096, "waiting reads had none");
+    // The last completions are still taken.
     while kernel.submitted() > 0 {
         assert!(kernel.perform());
     }
@@ -60,7 +60,7 @@ fn without_a_thread_reads_are_made_otherwise() {
     let owned = driver(&kernel, &pool, Arc::new(NoThreads));
     let file = file();
     for _ in 0..3 {
-        let read = owned.0.start(asked(&file, 0, 8)).unwrap();
+        let read = owned.0.start(spec(&file, 0, 8)).unwrap();
         assert!(matches!(outcome(&read), Outcome::WithoutRing));
     }
     assert_eq!((pool.usage().in_use_bytes, kernel.submitted()), (0, 0));
@@ -70,16 +70,16 @@ struct Panics;
 
 impl Wake for Panics {
     fn wake(self: Arc<Self>) {
-        panic!("as it was told");
+        panic!("requested by the test");
     }
 }
 
 #[test]
-fn a_waker_that_panics_stops_nobody_else() {
+fn a_waker_that_panics_stops_no_other_read() {
     let (kernel, pool) = (Arc::new(Kernel::default()), BufferPool::default());
     let owned = driver(&kernel, &pool, StdSpawner::shared());
     let file = file();
-    let reads: Vec<_> = (0..3).map(|n| owned.0.start(asked(&file, n * 1000, 8)).unwrap()).collect();
+    let reads: Vec<_> = (0..3).map(|n| owned.0.start(spec(&file, n * 1000, 8)).unwrap()).collect();
     let panics = Waker::from(Arc::new(Panics));
     for read in &reads[..2] {
         assert!(read.poll(&Context::from_waker(&panics)).is_pending());
@@ -89,7 +89,7 @@ fn a_waker_that_panics_stops_nobody_else() {
         assert!(kernel.perform());
     }
     for (at, read) in [2, 0, 1].map(|at| (at, &reads[at as usize])) {
-        assert_landed(read, at * 1000, 8);
+        assert_complete(read, at * 1000, 8);
     }
     assert!(owned.0.has_thread());
 }
@@ -99,17 +99,17 @@ fn reads_beyond_the_ring_wait_their_turn() {
     let (kernel, pool) = (Arc::new(Kernel::default()), BufferPool::default());
     let owned = driver(&kernel, &pool, StdSpawner::shared());
     let file = file();
-    let mut reads: Vec<_> = (0..1000).map(|n| owned.0.start(asked(&file, n * 1000, 8)).unwrap()).collect();
+    let mut reads: Vec<_> = (0..1000).map(|n| owned.0.start(spec(&file, n * 1000, 8)).unwrap()).collect();
     wait_until(|| kernel.submitted() == 256);
     assert_eq!(pool.usage().in_use_bytes, 256 * 4096);
-    // Most of those that wait are dropped: nobody reads them.
+    // Most of the waiting reads are dropped, and so never performed.
     reads.truncate(300);
     let played = {
         let kernel = Arc::clone(&kernel);
         move || while kernel.perform() {}
     };
     let join = StdSpawner.spawn("kernel", Box::new(played)).unwrap();
-    (0..).zip(&reads).for_each(|(at, read)| assert_landed(read, at * 1000, 8));
+    (0..).zip(&reads).for_each(|(at, read)| assert_complete(read, at * 1000, 8));
     drop(reads);
     drop(owned);
     wait_until(|| pool.usage().in_use_bytes == 0);

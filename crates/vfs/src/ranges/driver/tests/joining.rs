@@ -1,4 +1,4 @@
-//! Reads that share requests: how many there are, of what, who gets what of them, and what is left when some leave.
+//! Reads that share requests: the requests, the bytes that each read gets, and the reads that are left when some leave.
 //!
 //! The ring is full when the reads begin, so that all of them wait for one place in it.
 
@@ -11,19 +11,19 @@ use ferrock_base::clock::ManualClock;
 use ferrock_base::thread::StdSpawner;
 
 pub(super) const RING: usize = 256;
-/// Requests that keep the ring full are of these bytes, and behind.
+/// The requests that keep the ring full read from this offset on.
 const BUSY_FROM: u64 = 1 << 30;
 const CLASS: ReadClass = ReadClass::Data;
 pub(super) const IO_ERROR: i32 = 5;
 
-/// A driver with as many requests in flight as there may be.
+/// A driver with the maximum of requests in flight.
 pub(super) struct Full {
     pub(super) kernel: Arc<Kernel>,
     pool: BufferPool,
     clock: Arc<ManualClock>,
     owned: OwnedDriver,
     file: Arc<dyn RandomAccessFile>,
-    busy: Vec<Watched>,
+    busy: Vec<DriverTicket>,
     before: IoSnapshot,
 }
 
@@ -48,35 +48,35 @@ impl Full {
         wait_until(|| self.kernel.submitted() == RING);
     }
 
-    fn asked(&self, start: u64, length: u64) -> Asked {
-        asked(&self.file, start, length)
+    fn spec(&self, start: u64, length: u64) -> ReadSpec {
+        spec(&self.file, start, length)
     }
 
-    fn start(&self, start: u64, length: u64) -> Watched {
-        self.owned.0.start(self.asked(start, length)).unwrap()
+    fn start(&self, start: u64, length: u64) -> DriverTicket {
+        self.owned.0.start(self.spec(start, length)).unwrap()
     }
 
-    pub(super) fn start_as(&self, start: u64, length: u64, change: impl FnOnce(&mut ReadContext)) -> Watched {
-        let mut asked = self.asked(start, length);
-        change(&mut asked.context);
-        self.owned.0.start(asked).unwrap()
+    pub(super) fn start_as(&self, start: u64, length: u64, change: impl FnOnce(&mut ReadContext)) -> DriverTicket {
+        let mut spec = self.spec(start, length);
+        change(&mut spec.context);
+        self.owned.0.start(spec).unwrap()
     }
 
-    /// Makes room for so many requests, and says what the ring has when they are made.
+    /// Completes so many requests, and returns those that the driver makes instead.
     fn make_room(&self, count: usize) -> Vec<(u64, usize)> {
         (0..count).for_each(|_| assert!(self.kernel.perform_at(0, Manner::Whole)));
         wait_until(|| self.kernel.submitted() == RING);
         self.requests()
     }
 
-    /// What the ring has beside what keeps it full.
+    /// The requests in the ring other than those that keep it full.
     fn requests(&self) -> Vec<(u64, usize)> {
         let queues = self.kernel.queues.lock();
         let requests = queues.submitted.iter().filter(|target| target.offset < BUSY_FROM);
         requests.map(|target| (target.offset, target.length)).collect()
     }
 
-    /// Performs the youngest requests, the oldest of them first, and lets nothing else happen.
+    /// Performs the youngest requests, the oldest of them first, and no others.
     fn perform(&self, manners: &[Manner]) {
         let first = self.kernel.submitted() - manners.len();
         manners.iter().for_each(|&manner| assert!(self.kernel.perform_at(first, manner)));
@@ -86,17 +86,17 @@ impl Full {
         self.kernel.queues.lock().cancelled.iter().filter(|&&target| target < RING as u64 * 2).count()
     }
 
-    /// What was counted since the ring became full.
+    /// The counts since the ring became full.
     pub(super) fn counted(&self) -> ClassSnapshot {
         self.owned.0.counters.snapshot().class(CLASS).since(self.before.class(CLASS))
     }
 
-    /// Ends everything, and sees that all memory is back.
+    /// Ends all reads, and checks that all memory was returned.
     pub(super) fn finish(self) {
         let Self { kernel, pool, owned, file, busy, .. } = self;
         drop(owned);
         while kernel.perform_at(0, Manner::Whole) {}
-        (0..).zip(&busy).for_each(|(n, read)| assert_landed(read, BUSY_FROM + n * 1000, 8));
+        (0..).zip(&busy).for_each(|(n, read)| assert_complete(read, BUSY_FROM + n * 1000, 8));
         drop(busy);
         wait_until(|| pool.usage().in_use_bytes == 0 && Arc::strong_count(&file) == 1);
     }
@@ -107,13 +107,13 @@ fn reads_of_one_block_are_one_request() {
     let full = Full::new();
     let in_use = full.pool.usage().in_use_bytes;
     let reads: Vec<_> = (0..10).map(|_| full.start(5000, 4000)).collect();
-    assert_eq!(full.pool.usage().in_use_bytes, in_use, "what waits has no memory");
+    assert_eq!(full.pool.usage().in_use_bytes, in_use, "waiting reads have no memory");
     assert_eq!(full.make_room(1), [(5000, 4000)]);
     let expected = ClassSnapshot { requests: 1, asked_bytes: 40_000, device_bytes: 4000 };
     assert_eq!(full.counted(), expected);
     let calls = full.owned.0.counters.snapshot().read_requests;
     full.perform(&[Manner::Whole]);
-    reads.iter().for_each(|read| assert_landed(read, 5000, 4000));
+    reads.iter().for_each(|read| assert_complete(read, 5000, 4000));
     assert_eq!(full.owned.0.counters.snapshot().read_requests - calls, 1);
     drop(reads);
     full.finish();
@@ -127,8 +127,8 @@ fn memory_is_free_with_the_last_view_of_it() {
     let in_use = full.pool.usage().in_use_bytes;
     full.perform(&[Manner::Whole]);
     let [first, second, third] = reads.map(|read| match outcome(&read) {
-        Outcome::Landed(came) => came,
-        _ => panic!("it did not land"),
+        Outcome::Complete(came) => came,
+        _ => panic!("it did not complete"),
     });
     assert!(first.is_shared() && second.is_shared() && third.is_shared());
     let view = second.slice(3500, 10).unwrap();
@@ -154,14 +154,14 @@ fn neighbours_are_one_request_and_others_are_not() {
         full.start(12_201, 1000),
         full.start(13_201, 99),
     ];
-    let of_other = full.owned.0.start(asked(&other, 10_000, 1000)).unwrap();
+    let of_other = full.owned.0.start(spec(&other, 10_000, 1000)).unwrap();
     assert_eq!(full.make_room(3), [(8900, 3200), (12_201, 1099), (10_000, 1000)]);
     let expected = ClassSnapshot { requests: 3, asked_bytes: 3000 + 1099 + 1000, device_bytes: 3200 + 1099 + 1000 };
     assert_eq!(full.counted(), expected);
     full.perform(&[Manner::Whole; 3]);
     let places = [(10_000, 1000), (11_100, 1000), (8900, 1000), (12_201, 1000), (13_201, 99)];
-    places.iter().zip(&reads).for_each(|(&(start, length), read)| assert_landed(read, start, length));
-    assert_landed(&of_other, 10_000, 1000);
+    places.iter().zip(&reads).for_each(|(&(start, length), read)| assert_complete(read, start, length));
+    assert_complete(&of_other, 10_000, 1000);
     drop((reads, of_other));
     full.finish();
 }
@@ -174,7 +174,10 @@ fn the_oldest_goes_first_and_says_how_long_a_request_is() {
     let expected = [(7000, 2000), (2000, 2000), (9000, 1000), (1000, 1000)];
     assert_eq!(full.make_room(4), expected, "in the order of their oldest, and not longer");
     full.perform(&[Manner::Whole; 4]);
-    [7000, 3000, 2000, 8000, 9000, 1000].iter().zip(&reads).for_each(|(&start, read)| assert_landed(read, start, 1000));
+    [7000, 3000, 2000, 8000, 9000, 1000]
+        .iter()
+        .zip(&reads)
+        .for_each(|(&start, read)| assert_complete(read, start, 1000));
     drop(reads);
     full.finish();
 }
@@ -183,17 +186,17 @@ fn the_oldest_goes_first_and_says_how_long_a_request_is() {
 fn one_that_is_dropped_takes_nothing_from_the_others() {
     let mut full = Full::new();
     let mut reads: Vec<_> = [(0, 100), (100, 100), (200, 100), (100, 100)].map(|(at, n)| full.start(at, n)).into();
-    // While it waits: nobody reads its bytes any more.
+    // Dropped while it waits: its bytes are not read.
     drop(reads.remove(2));
     assert_eq!(full.make_room(1), [(0, 200)]);
-    // In flight.
+    // Dropped in flight.
     drop(reads.remove(0));
     drop(reads.remove(0));
-    assert_eq!(full.cancelled(), 0, "somebody waits still");
+    assert_eq!(full.cancelled(), 0, "one read still waits");
     full.perform(&[Manner::Whole]);
-    assert_landed(&reads[0], 100, 100);
+    assert_complete(&reads[0], 100, 100);
     drop(reads);
-    // The last of them gives the request up.
+    // The last of them abandons the request.
     full.fill_up();
     let (first, second) = (full.start(0, 100), full.start(0, 100));
     full.make_room(1);
@@ -208,9 +211,9 @@ fn one_that_is_dropped_takes_nothing_from_the_others() {
 fn time_is_over_for_one_of_two() {
     let full = Full::new();
     let patient = full.start(0, 100);
-    let hasty = full.owned.0.start(Asked { end_us: 2_000_000, ..full.asked(0, 100) }).unwrap();
+    let hasty = full.owned.0.start(ReadSpec { end_us: 2_000_000, ..full.spec(0, 100) }).unwrap();
     let both_hasty =
-        [50, 60].map(|at| full.owned.0.start(Asked { end_us: 3_000_000, ..full.asked(at << 10, 100) }).unwrap());
+        [50, 60].map(|at| full.owned.0.start(ReadSpec { end_us: 3_000_000, ..full.spec(at << 10, 100) }).unwrap());
     full.make_room(3);
     full.clock.advance(Duration::from_secs(1));
     assert!(matches!(outcome(&hasty), Outcome::Late));
@@ -220,7 +223,7 @@ fn time_is_over_for_one_of_two() {
     wait_until(|| full.cancelled() == 2);
     assert!(patient.poll(&Context::from_waker(Waker::noop())).is_pending());
     full.perform(&[Manner::Whole; 3]);
-    assert_landed(&patient, 0, 100);
+    assert_complete(&patient, 0, 100);
     drop((patient, hasty, both_hasty));
     full.finish();
 }
@@ -231,14 +234,14 @@ fn an_error_is_told_to_those_whose_bytes_it_concerns() {
     let reads = [(0, 100), (100, 100), (200, 100)].map(|(start, length)| full.start(start, length));
     assert_eq!(full.make_room(1), [(0, 300)]);
     full.perform(&[Manner::Error(IO_ERROR)]);
-    // Each by itself; one that begins now is not joined by them.
+    // Each is read by a request of its own; a read that begins now does not join them.
     assert_eq!(full.make_room(2), [(0, 100), (100, 100), (200, 100)]);
     full.perform(&[Manner::Error(IO_ERROR), Manner::Whole, Manner::Error(IO_ERROR)]);
     assert!(matches!(outcome(&reads[0]), Outcome::WithoutRing));
-    assert_landed(&reads[1], 100, 100);
+    assert_complete(&reads[1], 100, 100);
     assert!(matches!(outcome(&reads[2]), Outcome::WithoutRing));
     assert_eq!(full.counted().requests, 4);
-    // All bytes are bad: all are told.
+    // All bytes are bad: all reads fail.
     full.fill_up();
     let same = [(0, 100), (0, 100)].map(|(start, length)| full.start(start, length));
     full.make_room(1);
@@ -256,8 +259,8 @@ fn what_a_short_read_brought_is_used() {
     let reads = [(0, 100), (100, 100), (200, 100)].map(|(start, length)| full.start(start, length));
     full.make_room(1);
     full.perform(&[Manner::Short(250)]);
-    assert_landed(&reads[0], 0, 100);
-    assert_landed(&reads[1], 100, 100);
+    assert_complete(&reads[0], 0, 100);
+    assert_complete(&reads[1], 100, 100);
     assert_eq!(full.make_room(0), [(200, 100)]);
     full.perform(&[Manner::Short(99)]);
     assert!(matches!(outcome(&reads[2]), Outcome::WithoutRing), "what is wrong with it is found out otherwise");
@@ -274,7 +277,7 @@ fn without_memory_for_all_there_may_be_some_for_one() {
     let reads = [0, 4096, 8192].map(|start| full.start(start, 4096));
     let Full { busy, .. } = &full;
     assert!(full.kernel.perform_at(0, Manner::Whole));
-    assert_landed(&busy[0], BUSY_FROM, 8);
+    assert_complete(&busy[0], BUSY_FROM, 8);
     // The thread looks again when something completes.
     assert!(full.kernel.perform_at(0, Manner::Whole));
     wait_until(|| full.requests() == [(0, 4096)]);
@@ -283,16 +286,16 @@ fn without_memory_for_all_there_may_be_some_for_one() {
     assert!(full.kernel.perform_at(0, Manner::Whole));
     wait_until(|| full.requests() == [(0, 4096), (4096, 8192)]);
     full.perform(&[Manner::Whole; 2]);
-    [0, 4096, 8192].iter().zip(&reads).for_each(|(&start, read)| assert_landed(read, start, 4096));
+    [0, 4096, 8192].iter().zip(&reads).for_each(|(&start, read)| assert_complete(read, start, 4096));
     drop(reads);
     let mut full = full;
     full.busy.clear();
     full.finish();
-    // Nothing is in use that others could give back: the read is refused.
+    // No memory is in use that could be returned: the read is refused.
     let (kernel, pool) = (Arc::new(Kernel::default()), BufferPool::default());
     pool.set_limits(PoolLimits { total_bytes: 4096, ..PoolLimits::default() });
     let owned = driver(&kernel, &pool, StdSpawner::shared());
-    let read = owned.0.start(asked(&file(), 0, 5000)).unwrap();
+    let read = owned.0.start(spec(&file(), 0, 5000)).unwrap();
     assert!(matches!(outcome(&read), Outcome::Refused(error) if error.kind() == ErrorKind::MemoryLimit));
 }
 
@@ -304,19 +307,19 @@ fn only_reads_of_final_bytes_join_what_is_in_flight() {
     assert_eq!(full.make_room(1), [(1000, 1000)]);
     let joined = [(1000, 1000), (1500, 10)].map(|(start, length)| full.start_as(start, length, is_final));
     let own = [full.start(1000, 1000), full.start_as(1999, 2, is_final)];
-    assert_eq!(full.make_room(1), [(1000, 1000), (1000, 1001)], "one that may not, and one that wants more");
+    assert_eq!(full.make_room(1), [(1000, 1000), (1000, 1001)], "one read that may not join, and one of more bytes");
     let expected = ClassSnapshot { requests: 2, asked_bytes: 2000 + 1010 + 2, device_bytes: 2001 };
     assert_eq!(full.counted(), expected);
-    // Whoever began it may go.
+    // The read that began it may be dropped.
     drop(first);
     assert_eq!(full.cancelled(), 0);
     full.perform(&[Manner::Whole; 2]);
-    assert_landed(&joined[0], 1000, 1000);
-    assert_landed(&joined[1], 1500, 10);
-    assert_landed(&own[0], 1000, 1000);
-    assert_landed(&own[1], 1999, 2);
+    assert_complete(&joined[0], 1000, 1000);
+    assert_complete(&joined[1], 1500, 10);
+    assert_complete(&own[0], 1000, 1000);
+    assert_complete(&own[1], 1999, 2);
     drop((joined, own));
-    // A request that was given up brings nothing.
+    // An abandoned request serves no read.
     full.fill_up();
     let given_up = full.start(1000, 1000);
     full.make_room(1);
@@ -324,7 +327,7 @@ fn only_reads_of_final_bytes_join_what_is_in_flight() {
     let read = full.start_as(1000, 1000, is_final);
     assert_eq!(full.make_room(1), [(1000, 1000); 2]);
     full.perform(&[Manner::Error(125), Manner::Whole]);
-    assert_landed(&read, 1000, 1000);
+    assert_complete(&read, 1000, 1000);
     drop(read);
     full.finish();
 }

@@ -1,8 +1,8 @@
-//! The driver over a ring whose kernel a test plays: what belongs to whom, and (`cargo xtask models ferrock-vfs`) its
-//! hand-overs under a model checker.
+//! The driver over a ring whose kernel a test plays: which reads share which requests, and (`cargo xtask models
+//! ferrock-vfs`) its concurrency under a model checker.
 //!
 //! ```text
-//! mod.rs       the kernel, a file, and who waits
+//! mod.rs       the kernel, a file, and a task that waits
 //! alone.rs     reads that share nothing: memory, broken rings, threads, wakers
 //! joining.rs   reads that share requests
 //! random.rs    the same, in any order
@@ -33,21 +33,21 @@ use ferrock_base::Result;
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::thread::Spawner;
 
-use super::{Asked, Driver, Outcome, OwnedDriver, Watched};
+use super::{Driver, DriverTicket, Outcome, OwnedDriver, ReadSpec};
 use crate::counters::IoCounters;
 use crate::file_system::RandomAccessFile;
 use crate::ranges::context::{ReadClass, ReadContext};
-use crate::ranges::plan::{Stretch, Wanted};
+use crate::ranges::plan::{ReadSpan, Wanted};
 use crate::ranges::pool::BufferPool;
 use crate::ranges::reactor::{CANCEL_USER_DATA, Entry, RingDevice};
 use crate::sync::{Condvar, Mutex};
 
-/// What the file has at an offset.
+/// The byte of the file at an offset.
 fn byte_at(offset: u64) -> u8 {
     (offset.wrapping_mul(0x9E37_79B9) >> 11) as u8
 }
 
-/// A request, on its way to the kernel.
+/// A request in the kernel's queue.
 struct Target {
     user_data: u64,
     offset: u64,
@@ -55,7 +55,7 @@ struct Target {
     length: usize,
 }
 
-// SAFETY: the driver promises that nobody touches the memory until the completion was taken.
+// SAFETY: the driver promises that no thread accesses the memory until the completion is taken.
 unsafe impl Send for Target {}
 
 #[derive(Default)]
@@ -70,7 +70,7 @@ struct Queues {
 #[derive(Clone, Copy, Debug)]
 enum Manner {
     Whole,
-    /// So many bytes of it.
+    /// Only so many bytes of it.
     #[cfg(not(shuttle))]
     Short(usize),
     Error(i32),
@@ -85,12 +85,12 @@ struct Kernel {
 }
 
 impl Kernel {
-    /// Performs the oldest request. False when the kernel is told to end.
+    /// Performs the oldest request. False if the test has ended the kernel.
     fn perform(&self) -> bool {
         self.await_request() && self.perform_at(0, Manner::Whole)
     }
 
-    /// Waits until there is a request. False when the kernel is told to end, and there is none.
+    /// Waits until there is a request. False if the test has ended the kernel and there is none.
     fn await_request(&self) -> bool {
         let mut queues = self.queues.lock();
         while queues.submitted.is_empty() && !queues.is_over {
@@ -142,7 +142,7 @@ impl RingDevice for Device {
             Entry::Read { user_data, memory, length, offset, .. } => {
                 queues.submitted.push_back(Target { user_data, offset, memory, length: length as usize });
             }
-            // It comes too late.
+            // The cancellation comes too late.
             Entry::Cancel { target } => {
                 queues.cancelled.push(target);
                 queues.completed.push_back((CANCEL_USER_DATA, -2));
@@ -198,16 +198,16 @@ impl RandomAccessFile for Descriptor {
     }
 }
 
-fn asked(file: &Arc<dyn RandomAccessFile>, start: u64, length: u64) -> Asked {
-    let stretch = Stretch::of(&Wanted { index: 0, start, end: start + length }, 1);
-    Asked { file: Arc::clone(file), stretch, context: ReadContext::for_class(ReadClass::Data), end_us: u64::MAX }
+fn spec(file: &Arc<dyn RandomAccessFile>, start: u64, length: u64) -> ReadSpec {
+    let span = ReadSpan::of(&Wanted { index: 0, start, end: start + length }, 1);
+    ReadSpec { file: Arc::clone(file), span, context: ReadContext::for_class(ReadClass::Data), end_us: u64::MAX }
 }
 
 fn file() -> Arc<dyn RandomAccessFile> {
     Arc::new(Descriptor)
 }
 
-/// Whoever waits for a read sleeps here.
+/// A thread that waits for a read sleeps here.
 #[derive(Default)]
 struct Sleeper {
     is_woken: Mutex<bool>,
@@ -236,13 +236,13 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-fn outcome(watched: &Watched) -> Outcome {
-    block_on(std::future::poll_fn(|context| watched.poll(context)))
+fn outcome(ticket: &DriverTicket) -> Outcome {
+    block_on(std::future::poll_fn(|context| ticket.poll(context)))
 }
 
-/// The read landed, and has the bytes of this range.
-fn assert_landed(watched: &Watched, start: u64, length: u64) {
-    let Outcome::Landed(came) = outcome(watched) else { panic!("it did not land") };
+/// The read completed, and has the bytes of this range.
+fn assert_complete(ticket: &DriverTicket, start: u64, length: u64) {
+    let Outcome::Complete(came) = outcome(ticket) else { panic!("it did not complete") };
     let view = came.slice(start, length as usize).unwrap();
     let expected: Vec<u8> = (start..start + length).map(byte_at).collect();
     assert_eq!(view.bytes(), expected);
@@ -270,5 +270,5 @@ fn wait_until(condition: impl Fn() -> bool) {
         }
         SystemClock::shared().sleep(Duration::from_millis(1));
     }
-    panic!("it does not come");
+    panic!("the condition does not become true");
 }

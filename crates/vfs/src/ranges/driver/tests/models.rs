@@ -1,4 +1,4 @@
-//! Hand-overs under the model checker.
+//! Concurrent reads under the model checker.
 
 use super::*;
 use ferrock_base::thread::{Job, Join};
@@ -29,7 +29,7 @@ fn played(kernel: &Arc<Kernel>, play: impl Fn(&Kernel) -> bool + Send + 'static)
     thread::spawn(move || while play(&kernel) {})
 }
 
-/// Lets go of the driver, and sees that nothing is left of it.
+/// Drops the driver, and checks that it left no memory and no file.
 fn finish(owned: OwnedDriver, kernel: &Kernel, played: thread::JoinHandle<()>, file: &Arc<dyn RandomAccessFile>) {
     let driver = Arc::clone(&owned.0);
     drop(owned);
@@ -41,8 +41,9 @@ fn finish(owned: OwnedDriver, kernel: &Kernel, played: thread::JoinHandle<()>, f
     assert_eq!((driver.pool.usage().in_use_bytes, Arc::strong_count(file)), (0, 1));
 }
 
-/// Whoever polls is woken, by whichever thread submitted; what is dropped meanwhile is freed once, after the kernel; the
-/// driver's thread ends with its owner, and none sleeps for ever. Sleeps have no end here: a lost wake-up is a deadlock.
+/// Every polling task is woken, whichever thread submitted its read; reads dropped meanwhile are freed once, after the
+/// kernel is done with them; the driver's thread exits with its owner, and no thread sleeps for ever. Sleeps have no
+/// timeout here: a lost wake-up is a deadlock.
 fn wakes_and_drops() {
     let kernel = Arc::new(Kernel::default());
     let owned = driver(&kernel, &BufferPool::default(), Arc::new(ModelSpawner));
@@ -51,31 +52,31 @@ fn wakes_and_drops() {
     let reader = {
         let (driver, file) = (Arc::clone(&owned.0), Arc::clone(&file));
         thread::spawn(move || {
-            let first = driver.start(asked(&file, 0, 8)).unwrap();
-            let second = driver.start(asked(&file, 100, 8)).unwrap();
-            assert_landed(&second, 100, 8);
-            assert_landed(&first, 0, 8);
+            let first = driver.start(spec(&file, 0, 8)).unwrap();
+            let second = driver.start(spec(&file, 100, 8)).unwrap();
+            assert_complete(&second, 100, 8);
+            assert_complete(&first, 0, 8);
         })
     };
-    let given_up = owned.0.start(asked(&file, 200, 8)).unwrap();
-    let read = owned.0.start(asked(&file, 300, 8)).unwrap();
+    let given_up = owned.0.start(spec(&file, 200, 8)).unwrap();
+    let read = owned.0.start(spec(&file, 300, 8)).unwrap();
     let _ = given_up.poll(&Context::from_waker(Waker::noop()));
     drop(given_up);
-    assert_landed(&read, 300, 8);
+    assert_complete(&read, 300, 8);
     drop(read);
     reader.join().unwrap();
     finish(owned, &kernel, played, &file);
 }
 
-/// The same with reads that may share requests, also ones in flight: one that is dropped takes nothing from the others.
+/// The same with reads that may share requests, also those in flight: dropping one read takes nothing from the others.
 fn joins_and_drops() {
     let kernel = Arc::new(Kernel::default());
     let owned = driver(&kernel, &BufferPool::default(), Arc::new(ModelSpawner));
     let played = played(&kernel, Kernel::perform);
     let file = file();
     let finals = |start, length| {
-        let asked = asked(&file, start, length);
-        Asked { context: ReadContext { is_final: true, ..asked.context }, ..asked }
+        let spec = spec(&file, start, length);
+        ReadSpec { context: ReadContext { is_final: true, ..spec.context }, ..spec }
     };
     let reader = {
         let (driver, first, second, third) = (Arc::clone(&owned.0), finals(0, 8), finals(8, 8), finals(0, 8));
@@ -84,21 +85,21 @@ fn joins_and_drops() {
             let second = driver.start(second).unwrap();
             let third = driver.start(third).unwrap();
             drop(first);
-            assert_landed(&second, 8, 8);
-            assert_landed(&third, 0, 8);
+            assert_complete(&second, 8, 8);
+            assert_complete(&third, 0, 8);
         })
     };
     let given_up = owned.0.start(finals(4, 8)).unwrap();
     let read = owned.0.start(finals(4, 2)).unwrap();
     let _ = given_up.poll(&Context::from_waker(Waker::noop()));
     drop(given_up);
-    assert_landed(&read, 4, 2);
+    assert_complete(&read, 4, 2);
     drop(read);
     reader.join().unwrap();
     finish(owned, &kernel, played, &file);
 }
 
-/// Requests that fail: who shared one is read alone, and is woken in the end.
+/// Requests that fail: each read that shared one is read alone, and its task is woken in the end.
 fn fails_and_drops() {
     const INTERRUPTED: i32 = 4;
     let kernel = Arc::new(Kernel::default());
@@ -110,20 +111,20 @@ fn fails_and_drops() {
         kernel.await_request() && kernel.perform_at(0, manner)
     });
     let file = file();
-    let check = |read: &Watched, start| match outcome(read) {
-        Outcome::Landed(came) => assert_eq!(came.slice(start, 1).unwrap().bytes(), [byte_at(start)]),
+    let check = |read: &DriverTicket, start| match outcome(read) {
+        Outcome::Complete(came) => assert_eq!(came.slice(start, 1).unwrap().bytes(), [byte_at(start)]),
         Outcome::WithoutRing => {}
-        _ => panic!("it is neither read nor left to others"),
+        _ => panic!("it is neither read nor left to be read without the ring"),
     };
     let reader = {
         let (driver, file) = (Arc::clone(&owned.0), Arc::clone(&file));
         thread::spawn(move || {
-            let reads = [0, 8, 16].map(|start| (start, driver.start(asked(&file, start, 8)).unwrap()));
+            let reads = [0, 8, 16].map(|start| (start, driver.start(spec(&file, start, 8)).unwrap()));
             reads.iter().for_each(|(start, read)| check(read, *start));
         })
     };
-    let given_up = owned.0.start(asked(&file, 8, 8)).unwrap();
-    let read = owned.0.start(asked(&file, 0, 24)).unwrap();
+    let given_up = owned.0.start(spec(&file, 8, 8)).unwrap();
+    let read = owned.0.start(spec(&file, 0, 24)).unwrap();
     let _ = given_up.poll(&Context::from_waker(Waker::noop()));
     drop(given_up);
     check(&read, 0);
@@ -133,12 +134,12 @@ fn fails_and_drops() {
 }
 
 #[test]
-fn shuttle_the_driver_wakes_who_polls() {
+fn shuttle_the_driver_wakes_polling_tasks() {
     shuttle::check_random(wakes_and_drops, ITERATIONS);
 }
 
 #[test]
-fn shuttle_the_driver_wakes_who_polls_with_few_preemptions() {
+fn shuttle_the_driver_wakes_polling_tasks_with_few_preemptions() {
     shuttle::check_pct(wakes_and_drops, ITERATIONS, 3);
 }
 

@@ -34,15 +34,16 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Reads that share one place in the ring, performed in any order and manner, polled and dropped at any moment: what
-    /// lands is right, nobody waits for ever, no request is made for nobody, and all memory comes back.
+    /// Reads that share one place in the ring, performed in any order and manner, polled and dropped at any moment:
+    /// completed reads have the right bytes, no read waits for ever, no request is made without a read, and all memory
+    /// is returned.
     #[test]
     fn reads_share_requests_in_any_order(steps in prop::collection::vec(step(), 1..120)) {
         let full = Full::new();
-        let mut reads: Vec<(u64, u64, Watched)> = Vec::new();
+        let mut reads: Vec<(u64, u64, DriverTicket)> = Vec::new();
         let (mut started, mut failed) = (0, 0);
-        let check = |(start, length, read): &(u64, u64, Watched), outcome: Outcome| match outcome {
-            Outcome::Landed(came) => {
+        let check = |(start, length, read): &(u64, u64, DriverTicket), outcome: Outcome| match outcome {
+            Outcome::Complete(came) => {
                 let view = came.slice(*start, *length as usize);
                 let expected: Vec<u8> = (*start..start + length).map(byte_at).collect();
                 prop_assert_eq!(view.as_ref().map(ReadBuffer::bytes), Some(&expected[..]), "{:?}", read);
