@@ -1,29 +1,29 @@
-//! What all shards charge: one sum for the whole cache, so that an entry may be as large as the cache and not only as large
-//! as a shard's share of it.
+//! The charges of all shards: one sum for the whole cache, so that an entry may be as large as the cache and not only
+//! as large as a shard's share of it.
 //!
 //! Under a strict limit a charge is taken with a compare-and-swap that refuses to pass the capacity *before* the entry
-//! exists, so the sum is never above the capacity (but after the capacity itself was lowered below what is in use).
+//! exists, so the sum is never above the capacity (except after the capacity was lowered below the bytes in use).
 
 use crate::role::{Pool, Priority};
 use crate::sync::{AtomicUsize, Ordering};
 
-/// Parts of the capacity in which a priority counts.
+/// The parts of the capacity that are set aside for priorities.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolRatios {
     pub(crate) high: f64,
     pub(crate) low: f64,
 }
 
-/// Capacity and what is used of it.
+/// The capacity, and how much of it is used.
 pub(crate) struct Budget {
     capacity: AtomicUsize,
-    /// Entries (also erased ones that somebody holds) and reservations.
+    /// Bytes of entries (also erased ones that are still referenced) and of reservations.
     used: AtomicUsize,
-    /// What entries of high priority, and of low priority, use of what is set aside for them.
+    /// Bytes that entries of high priority, and below of low priority, use of the parts set aside for them.
     high: AtomicUsize,
     low: AtomicUsize,
     ratios: PoolRatios,
-    /// Slots of all shards, in use or not: how long a pass of the clock hand is.
+    /// Slots of all shards, in use or not: the length of a pass of the clock hand.
     slots: AtomicUsize,
 }
 
@@ -51,7 +51,7 @@ impl Budget {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Takes `bytes` when the sum stays within the capacity. Otherwise says how many must be freed first.
+    /// Takes `bytes` if the sum stays within the capacity. Otherwise returns how many must be freed first.
     pub(crate) fn try_take(&self, bytes: usize) -> Result<(), usize> {
         let mut used = self.used();
         loop {
@@ -67,7 +67,7 @@ impl Budget {
         }
     }
 
-    /// Takes `bytes` whatever the capacity. False when the sum would not fit a number.
+    /// Takes `bytes` regardless of the capacity. False if the sum would overflow.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let grown = |used: usize| used.checked_add(bytes);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()
@@ -90,7 +90,7 @@ impl Budget {
     }
 
     fn enter(&self, pool: &AtomicUsize, ratio: f64, charge: usize) -> bool {
-        // The product is approximate, and so is a bound for what entries weigh.
+        // The product is approximate, which suffices for a bound on charges.
         let bound = if ratio >= 1.0 { usize::MAX } else { (self.capacity() as f64 * ratio) as usize };
         let grown = |used: usize| used.checked_add(charge).filter(|sum| *sum <= bound);
         bound > 0 && pool.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()

@@ -1,4 +1,4 @@
-//! The public face of the cache.
+//! The public interface of the cache.
 
 use crate::flight::Flights;
 use crate::handle::Handle;
@@ -12,30 +12,30 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// By default there is one shard for each of these: small caches gain nothing from many locks.
+/// By default there is one shard for each so many bytes: small caches gain nothing from many locks.
 const MIN_SHARD_BYTES: usize = 2 << 20;
 const MAX_DEFAULT_SHARD_BITS: u32 = 6;
 const MAX_SHARD_BITS: u32 = 10;
 
-/// What a cache is made with.
+/// The settings of a cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheOptions {
     /// Bytes the cache may hold.
     pub capacity_bytes: usize,
-    /// The cache is cut into `2^shard_bits` parts (at most 1024), each with a lock for inserting; `None` chooses by capacity.
-    /// All parts share the capacity: an entry may be as large as the cache.
+    /// The cache is cut into `2^shard_bits` parts (at most 1024), each with a lock for inserting; `None` chooses by
+    /// capacity. All parts share the capacity: an entry may be as large as the cache.
     pub shard_bits: Option<u32>,
-    /// Refuse what does not fit beside the entries in use, instead of going over the capacity for a while.
+    /// Refuse values that do not fit beside the entries in use, instead of exceeding the capacity for a while.
     pub strict_capacity_limit: bool,
-    /// With `strict_capacity_limit`: what is refused fails the [`lookup_or_load`](BlockCache::lookup_or_load) that wanted it
-    /// with [`ErrorKind::MemoryLimit`](ferrock_base::ErrorKind::MemoryLimit), as RocksDB's reads do. Otherwise the caller
-    /// gets the value in a handle outside the cache.
+    /// With `strict_capacity_limit`: a refused value fails the [`lookup_or_load`](BlockCache::lookup_or_load) that
+    /// wanted it with [`ErrorKind::MemoryLimit`](ferrock_base::ErrorKind::MemoryLimit), as RocksDB's reads do.
+    /// Otherwise the caller gets the value in a handle outside the cache.
     pub fail_when_full: bool,
-    /// The part of the capacity in which entries of high priority have it; what is inserted beyond counts as low. 0: none
-    /// has it; 1: all have it.
+    /// The part of the capacity in which entries keep high priority; entries inserted beyond it count as low. 0: no
+    /// entry keeps it; 1: all do.
     pub high_pri_pool_ratio: f64,
-    /// The part of the capacity in which entries of low priority (also those that found no room among the high ones) stay
-    /// longer than those of bottom priority.
+    /// The part of the capacity in which entries of low priority (also those that found no room among the high ones)
+    /// stay longer than those of bottom priority.
     pub low_pri_pool_ratio: f64,
     /// Charge each entry for the cache's own tables too.
     pub charge_metadata: bool,
@@ -65,7 +65,7 @@ impl CacheOptions {
     }
 }
 
-/// A value that was not let in: the caller goes on without caching it.
+/// A value that the cache refused: the caller continues without caching it.
 pub struct Rejected<V>(pub V);
 
 impl<V> fmt::Debug for Rejected<V> {
@@ -123,7 +123,7 @@ impl<V> BlockCache<V> {
         found
     }
 
-    /// The entry of `key`, pinned, for a caller that does without it when it is not there: nothing is counted then.
+    /// The entry of `key`, pinned, for a caller that does not load it: a miss is not counted.
     #[inline]
     #[must_use]
     pub fn lookup_present(&self, key: &CacheKey, role: EntryRole) -> Option<Handle<V>> {
@@ -132,7 +132,7 @@ impl<V> BlockCache<V> {
         Some(found)
     }
 
-    /// The entry of `key`, pinned, for a caller that only wants to know what is there: nothing is counted.
+    /// The entry of `key`, pinned, for a caller that only inspects the cache: nothing is counted.
     #[inline]
     #[must_use]
     pub fn peek(&self, key: &CacheKey) -> Option<Handle<V>> {
@@ -146,9 +146,9 @@ impl<V> BlockCache<V> {
         self.shared.shard(hash).lookup(hash, key).map(|slot| unsafe { Handle::from_slot(slot) })
     }
 
-    /// Adds a value, in place of an entry of the same key (whose holders keep it). Evicts to make room. When it does not
-    /// fit beside what is in use, a cache without a strict limit takes it all the same; one with a strict limit gives it
-    /// back. What is larger than the whole capacity (less the reservations) comes back always.
+    /// Adds a value, in place of an entry of the same key (whose holders keep it). Evicts to make room. If the value
+    /// does not fit beside the entries in use, a cache without a strict limit takes it nevertheless; one with a strict
+    /// limit returns it. A value larger than the whole capacity (less the reservations) is always returned.
     pub fn insert(
         &self,
         key: &CacheKey,
@@ -164,7 +164,7 @@ impl<V> BlockCache<V> {
         }
     }
 
-    /// Adds a value, or hands it back in a handle outside the cache when it is not let in.
+    /// Adds a value; if it is refused, returns it in a handle outside the cache.
     pub fn insert_or_standalone(
         &self,
         key: &CacheKey,
@@ -176,7 +176,7 @@ impl<V> BlockCache<V> {
         self.insert(key, value, charge, role, priority).unwrap_or_else(|Rejected(value)| Handle::standalone(value))
     }
 
-    /// Adds a value; when it is not let in, hands it back in a handle outside the cache, or fails, as the options say.
+    /// Adds a value; if it is refused, returns it in a handle outside the cache, or fails, as the options say.
     pub fn insert_or_fail(
         &self,
         key: &CacheKey,
@@ -203,12 +203,12 @@ impl<V> BlockCache<V> {
         Error::new(ErrorKind::MemoryLimit, message)
     }
 
-    /// The entry of `key`; when it is missing, `load` makes it (value and charge). Of many threads that miss at once one
-    /// loads and the others wait for its result or its error; nothing is remembered of an error. When that thread panics,
-    /// another one loads. `load` must not ask for the same key again.
+    /// The entry of `key`; if it is missing, `load` makes it (value and charge). If many threads miss at once, one
+    /// loads and the others wait for its result or its error; errors are not cached. If that thread panics, another one
+    /// loads. `load` must not look up the same key again.
     ///
-    /// # Errors
-    /// Those of `load`; and [`ErrorKind::MemoryLimit`] when the value is not let in and the options say `fail_when_full`.
+    /// # Errors Those of `load`; and [`ErrorKind::MemoryLimit`] if the value is refused and the options say
+    /// `fail_when_full`.
     pub fn lookup_or_load(
         &self,
         key: &CacheKey,
@@ -221,9 +221,9 @@ impl<V> BlockCache<V> {
         })
     }
 
-    /// As [`lookup_or_load`](Self::lookup_or_load), for a caller who goes on without the cache whatever its options say. It
-    /// may have waited for one who does not: when the full cache failed that one, the value is loaded again, for this
-    /// caller alone.
+    /// As [`lookup_or_load`](Self::lookup_or_load), but never fails because the cache is full, whatever the options
+    /// say. If this call waited for the load of another thread, and the full cache failed that one, it loads the value
+    /// again for itself alone.
     pub fn lookup_or_load_past(
         &self,
         key: &CacheKey,
@@ -259,7 +259,7 @@ impl<V> BlockCache<V> {
         self.shared.shard(hash).erase(hash, key, &mut garbage)
     }
 
-    /// Removes every entry that nobody holds.
+    /// Removes every entry without references.
     pub fn erase_unreferenced(&self) {
         for shard in self.shared.shards() {
             let mut garbage = Garbage::new();
@@ -273,24 +273,24 @@ impl<V> BlockCache<V> {
         self.shared.capacity_bytes()
     }
 
-    /// Changes the capacity, evicting at once what no longer fits.
+    /// Changes the capacity, and evicts entries that no longer fit at once.
     pub fn set_capacity(&self, bytes: usize) {
         self.shared.set_capacity(bytes);
     }
 
-    /// True when what does not fit is refused.
+    /// True if values that do not fit are refused.
     #[must_use]
     pub fn has_strict_capacity_limit(&self) -> bool {
         self.shared.is_strict()
     }
 
-    /// Bytes charged: entries (also erased ones that somebody still holds) and reservations.
+    /// Bytes charged: entries (also erased ones that are still referenced) and reservations.
     #[must_use]
     pub fn usage(&self) -> usize {
         self.shared.usage_bytes()
     }
 
-    /// Bytes charged for entries that somebody holds and for reservations. Walks over all entries.
+    /// Bytes charged for referenced entries and for reservations. Walks over all entries.
     #[must_use]
     pub fn pinned_usage(&self) -> usize {
         self.shared.shards().iter().map(|shard| shard.pinned_usage()).sum::<usize>() + self.shared.reserved_bytes()
@@ -302,7 +302,7 @@ impl<V> BlockCache<V> {
         self.shared.shards().iter().map(|shard| shard.table_bytes()).sum()
     }
 
-    /// Places of the tables that keys are looked up in.
+    /// Total words of the index tables.
     #[must_use]
     pub fn table_address_count(&self) -> usize {
         self.shared.shards().iter().map(|shard| shard.index_length()).sum()
@@ -330,7 +330,7 @@ impl<V> BlockCache<V> {
         stats
     }
 
-    /// A number that this cache gives out once: the key base of a file without an id of its own.
+    /// A number that is unique in this cache: the key base of a file without an id of its own.
     #[must_use]
     pub fn new_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
@@ -338,8 +338,8 @@ impl<V> BlockCache<V> {
 }
 
 impl<V: Send + Sync + 'static> BlockCache<V> {
-    /// Takes a part of the capacity for memory elsewhere. Evicts to make room; fails when that is not enough and the limit
-    /// is strict.
+    /// Reserves a part of the capacity for memory elsewhere. Evicts to make room; fails if that is not enough and the
+    /// limit is strict.
     pub fn reserve(&self, bytes: usize, role: EntryRole) -> Result<Reservation> {
         let mut reservation = Reservation::new(self.shared.clone(), role);
         reservation.resize(bytes)?;

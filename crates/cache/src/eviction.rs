@@ -1,23 +1,24 @@
-//! Making room. One clock hand goes around the whole cache: a few slots of one shard, then a few of the next.
+//! Eviction. One clock hand goes around the whole cache: a few slots of one shard, then a few of the next.
 //!
-//! Going around, instead of evicting from the shard that is inserted into, is what lets an entry be larger than a shard's
-//! share of the capacity: the other shards give way, and small entries beside the large one age no faster than elsewhere.
-//! Keys are spread by a hash, so shards have about as many entries each, and equal turns are equal ages.
+//! Because the hand goes around, instead of evicting from the shard that is inserted into, an entry may be larger than
+//! a shard's share of the capacity: the other shards make room, and small entries beside the large one age no faster
+//! than elsewhere. Keys are spread by a hash, so shards have about as many entries each, and equal turns are equal
+//! ages.
 
 use crate::shared::{Garbage, Shared};
 use crate::slot::MOST_PASSES;
 use crate::stats::Event;
 use crate::sync::Ordering;
 
-/// Slots passed in a shard before the hand goes on to the next one.
+/// Slots passed in a shard before the hand moves to the next one.
 const TURN: usize = 64;
-/// Without a strict limit the hand gives up after this many entries in use for each entry it evicted or aged: a cache full
-/// of pinned entries must not make every insert a walk over all of them.
+/// Without a strict limit the hand gives up after this many entries in use for each entry it evicted or aged: a cache
+/// full of pinned entries must not make every insert a walk over all of them.
 const EFFORT_CAP: usize = 64;
-/// Times the hand may go around: hits meanwhile add passes to what it has aged.
+/// How often the hand may go around: hits meanwhile add passes to entries that it has aged.
 const MOST_ROUNDS: usize = MOST_PASSES + 2;
 
-/// How hard to try.
+/// How hard an eviction tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// Until there is nothing left to evict.
@@ -36,14 +37,15 @@ pub(crate) enum Extent {
 }
 
 impl<V> Shared<V> {
-    /// Evicts what is not in use until `wanted` bytes were freed. Returns how many were.
+    /// Evicts entries that are not in use until `wanted` bytes are freed. Returns how many were.
     pub(crate) fn evict(&self, wanted: usize, effort: Effort) -> usize {
         let mut freed = 0;
-        // Slots since something was evicted or aged. A quiet pass over all of them means that everything is in use.
+        // `quiet`: slots passed since an entry was evicted or aged. A quiet pass over all slots means that every entry
+        // is in use.
         let (mut quiet, mut steps, mut referenced, mut moved) = (0usize, 0usize, 0usize, 0usize);
         let mut turns = 0;
-        // Once set, the walk is of whole shards, one after the other. It does not share the hand: two that take turns with
-        // it could each see every other shard only, and find nothing where the other one looks.
+        // Once set, the walk visits whole shards, one after the other, without the shared hand: of two threads that
+        // take turns with it, each could see only every other shard and miss the entries of the rest.
         let mut next_whole = None;
         while freed < wanted {
             let (number, extent) = match &mut next_whole {

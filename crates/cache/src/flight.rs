@@ -1,7 +1,7 @@
-//! Loading a missing entry once, however many threads want it.
+//! Loads a missing entry once, however many threads miss it.
 //!
-//! The first to miss leads: it loads, and the others wait for its result or its error. When the leader panics, the others
-//! start over and one of them leads.
+//! The first thread that misses is the leader: it loads, and the others wait for its result or its error. If the leader
+//! panics, the others start over and one of them becomes the leader.
 
 use crate::handle::Handle;
 use crate::key::CacheKey;
@@ -11,10 +11,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-/// Loads in the air are kept in this many tables.
+/// The loads in flight are spread over so many tables.
 const TABLES: usize = 16;
 
-enum State<V> {
+enum LoadState<V> {
     Loading,
     Done(Handle<V>),
     Failed(Error),
@@ -23,20 +23,20 @@ enum State<V> {
 }
 
 struct Flight<V> {
-    state: Mutex<State<V>>,
+    state: Mutex<LoadState<V>>,
     changed: Condvar,
 }
 
 impl<V> Flight<V> {
-    /// The result, or `None` when there will be none.
+    /// Waits for the result; `None` if the leader panicked.
     fn wait(&self) -> Option<Result<Handle<V>>> {
         let mut state = self.state.lock();
         loop {
             match &*state {
-                State::Loading => self.changed.wait(&mut state),
-                State::Done(handle) => return Some(Ok(handle.clone())),
-                State::Failed(error) => return Some(Err(error.clone())),
-                State::Abandoned => return None,
+                LoadState::Loading => self.changed.wait(&mut state),
+                LoadState::Done(handle) => return Some(Ok(handle.clone())),
+                LoadState::Failed(error) => return Some(Err(error.clone())),
+                LoadState::Abandoned => return None,
             }
         }
     }
@@ -44,12 +44,12 @@ impl<V> Flight<V> {
 
 type Table<V> = Mutex<HashMap<CacheKey, Arc<Flight<V>>>>;
 
-/// All loads in the air.
+/// All loads in flight.
 pub(crate) struct Flights<V> {
     tables: [Table<V>; TABLES],
 }
 
-/// The duty of the one that loads. Dropped without a result it tells the waiters to try again.
+/// Held by the loading thread. Dropping it without a result makes the waiting threads try again.
 struct Lead<'a, V> {
     table: &'a Table<V>,
     key: CacheKey,
@@ -57,11 +57,11 @@ struct Lead<'a, V> {
 }
 
 impl<V> Lead<'_, V> {
-    fn finish(&self, state: State<V>) {
-        // Removed first: who comes later looks into the cache again instead of getting an old error.
+    fn finish(&self, state: LoadState<V>) {
+        // Removed first, so that later lookups search the cache again instead of getting an old error.
         self.table.lock().remove(&self.key);
         let mut current = self.flight.state.lock();
-        if matches!(*current, State::Loading) {
+        if matches!(*current, LoadState::Loading) {
             *current = state;
             self.flight.changed.notify_all();
         }
@@ -70,8 +70,8 @@ impl<V> Lead<'_, V> {
 
 impl<V> Drop for Lead<'_, V> {
     fn drop(&mut self) {
-        if matches!(*self.flight.state.lock(), State::Loading) {
-            self.finish(State::Abandoned);
+        if matches!(*self.flight.state.lock(), LoadState::Loading) {
+            self.finish(LoadState::Abandoned);
         }
     }
 }
@@ -81,8 +81,8 @@ impl<V> Flights<V> {
         Self { tables: std::array::from_fn(|_| Mutex::new(HashMap::new())) }
     }
 
-    /// The result of `load`, run by this thread or by another one at the same time. `recheck` looks whether a load ended
-    /// between the caller's miss and now.
+    /// Returns the result of `load`, run by this thread or by another one at the same time. `recheck` looks up the
+    /// entry again, in case a load ended between the caller's miss and now.
     pub(crate) fn load(
         &self,
         key: &CacheKey,
@@ -94,7 +94,8 @@ impl<V> Flights<V> {
             let waiting_for = match table.lock().entry(*key) {
                 Entry::Occupied(flight) => flight.get().clone(),
                 Entry::Vacant(place) => {
-                    let flight = Arc::new(Flight { state: Mutex::new(State::Loading), changed: Condvar::default() });
+                    let flight =
+                        Arc::new(Flight { state: Mutex::new(LoadState::Loading), changed: Condvar::default() });
                     place.insert(flight.clone());
                     break Lead { table, key: *key, flight };
                 }
@@ -105,8 +106,8 @@ impl<V> Flights<V> {
         };
         let result = recheck().map_or_else(load, Ok);
         lead.finish(match &result {
-            Ok(handle) => State::Done(handle.clone()),
-            Err(error) => State::Failed(error.clone()),
+            Ok(handle) => LoadState::Done(handle.clone()),
+            Err(error) => LoadState::Failed(error.clone()),
         });
         result
     }

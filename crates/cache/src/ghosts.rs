@@ -1,11 +1,11 @@
-//! Hashes of what was evicted before anybody used it twice.
+//! Hashes of entries that were evicted before a second use.
 //!
 //! ```text
 //! word    [ number of the eviction: 16 bits | tag: 16 bits ]        at the low bits of the hash; 0 = never written
 //! ```
 //!
-//! A key that comes back soon was evicted too early. The table is direct-mapped and forgets by being overwritten, and by
-//! the age of a word; a wrong answer costs nothing but the place that an entry begins in.
+//! A key that is inserted again soon was evicted too early. The table is direct-mapped; a word is forgotten when it is
+//! overwritten or too old. A wrong answer only puts an entry into the wrong queue at first.
 
 /// The table.
 pub(crate) struct Ghosts {
@@ -24,7 +24,7 @@ impl Ghosts {
         hash as usize & (self.words.len() - 1)
     }
 
-    /// Bits that neither the place nor the shard goes by. Never 0.
+    /// Bits of the hash that choose neither the word nor the shard. Never 0.
     fn tag(hash: u64) -> u32 {
         (hash >> 36) as u32 & 0xffff | 1
     }
@@ -35,7 +35,7 @@ impl Ghosts {
         self.words[place] = u32::from(self.evictions) << 16 | Self::tag(hash);
     }
 
-    /// True when the hash was added, no more than `most` evictions ago; then it is forgotten.
+    /// True if the hash was added at most `most` evictions ago; it is then removed.
     pub(crate) fn take(&mut self, hash: u64, most: usize) -> bool {
         let place = self.place(hash);
         let word = self.words[place];
@@ -60,7 +60,7 @@ mod tests {
         let mut ghosts = Ghosts::new(64);
         let hash = |number: u64| number << 40 | number;
         (0..20).for_each(|number| ghosts.add(hash(number)));
-        assert!(ghosts.take(hash(19), 5) && !ghosts.take(hash(19), 5), "it is forgotten when it was asked for");
+        assert!(ghosts.take(hash(19), 5) && !ghosts.take(hash(19), 5), "it is forgotten once it was taken");
         assert!(!ghosts.take(hash(3), 10), "too long ago");
         assert!(!ghosts.take(hash(50), 100) && !ghosts.take(hash(3), 100));
         (0..64).for_each(|number| ghosts.add(hash(number) ^ 1 << 44));

@@ -8,8 +8,8 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A value that stays as long as the handle: in the cache, where it is not evicted meanwhile, or (when it was never let in)
-/// on its own. Keeps what it needs alive, also after the cache was dropped. A clone is one atomic addition.
+/// A value that lives at least as long as the handle: in the cache, where it is not evicted meanwhile, or, if the cache
+/// refused it, on its own. The handle stays usable after the cache was dropped. A clone is one atomic addition.
 pub struct Handle<V>(Repr<V>);
 
 enum Repr<V> {
@@ -38,7 +38,7 @@ impl<V> Handle<V> {
         Self(Repr::Standalone(Arc::new(value)))
     }
 
-    /// False when the value was never let into the cache.
+    /// False if the cache refused the value.
     #[must_use]
     pub fn is_cached(&self) -> bool {
         matches!(self.0, Repr::Cached(_))
@@ -47,8 +47,8 @@ impl<V> Handle<V> {
     #[inline]
     fn cached_entry(&self) -> Option<&Entry<Payload<V>>> {
         match &self.0 {
-            // SAFETY: the handle holds a reference, so the slot is alive (its entry owns the cache's memory) and the entry
-            // stays in it.
+            // SAFETY: the handle holds a reference, so the slot is alive (its entry owns the cache's memory) and the
+            // entry stays in it.
             Repr::Cached(slot) => Some(unsafe { slot.as_ref().entry() }),
             Repr::Standalone(_) => None,
         }
@@ -66,7 +66,7 @@ impl<V> Handle<V> {
         self.cached_entry().map(|entry| entry.role)
     }
 
-    /// Drops the handle and, if it was the only one, its entry: for blocks that will not be wanted again.
+    /// Drops the handle and, if it was the only one, its entry: for blocks that will not be used again.
     pub fn release_and_erase(self) {
         if let Repr::Cached(slot) = &self.0
             && let Some(entry) = self.cached_entry()
@@ -109,7 +109,8 @@ impl<V> Drop for Handle<V> {
     #[inline]
     fn drop(&mut self) {
         if let Repr::Cached(slot) = self.0 {
-            // SAFETY: the handle holds a reference, so the slot is alive until it is given back, and not touched after.
+            // SAFETY: the handle holds a reference, so the slot is alive until that is released, and not accessed
+            // afterwards.
             if unsafe { slot.as_ref() }.release() {
                 free(slot);
             }
@@ -117,7 +118,7 @@ impl<V> Drop for Handle<V> {
     }
 }
 
-/// The last reference to an entry that is no longer in the cache is gone.
+/// Frees an entry that is no longer in the cache, after its last reference was released.
 #[cold]
 fn free<V>(slot: NonNull<Slot<Payload<V>>>) {
     // SAFETY: `release` returned true: this thread owns the entry, whose `owner` keeps the slot and the shard alive.

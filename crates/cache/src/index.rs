@@ -1,13 +1,15 @@
-//! From the hash of a key to the number of its slot: an open-addressed table that one writer changes while readers probe.
+//! From the hash of a key to the number of its slot: an open-addressed table that one writer changes while readers
+//! probe.
 //!
 //! ```text
 //! word    [ slot number + 1: 32 bits | tag: 16 bits | displacements: 16 bits ]     slot field 0 = free
 //! ```
 //!
-//! Linear probing from the hash's home. The displacement count of a word says how many keys in the table were probed past
-//! it; a probe ends at the first word with count 0. Counts go up before a key is placed and down after it is removed, so a
-//! reader never misses a key that is there throughout; and removing leaves no tombstones, so probes stay short however
-//! long the table lives. A count that reached its maximum stays there, which makes probes longer, never wrong.
+//! Linear probing from the hash's home. The displacement count of a word says how many keys in the table were probed
+//! past it; a probe ends at the first word with count 0. Counts go up before a key is placed and down after it is
+//! removed, so a reader never misses a key that is there throughout; and removing leaves no tombstones, so probes stay
+//! short however long the table lives. A count that reached its maximum stays there, which makes probes longer, never
+//! wrong.
 
 use crate::sync::{AtomicU64, Ordering};
 
@@ -40,13 +42,13 @@ impl Index {
         hash as usize & self.mask
     }
 
-    /// Bits of the hash that neither the home (low) nor the shard (high) goes by.
+    /// Bits of the hash that choose neither the home (low bits) nor the shard (high bits).
     #[inline]
     fn tag(hash: u64) -> u64 {
         ((hash >> 36) << TAG_SHIFT) & TAG
     }
 
-    /// The first slot with this hash that `accept` says yes to. May show slots of other keys.
+    /// Returns the first value that `accept` returns for a slot with this hash. `accept` may get slots of other keys.
     #[inline]
     pub(crate) fn find<T>(&self, hash: u64, mut accept: impl FnMut(u32) -> Option<T>) -> Option<T> {
         let tag = Self::tag(hash);

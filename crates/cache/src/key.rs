@@ -7,8 +7,8 @@ pub struct CacheKey([u8; 16]);
 impl CacheKey {
     /// The key of the block at `offset` of the file with the unique id `base`.
     ///
-    /// The offset is combined with the second half by exclusive or: two blocks of one file never meet, and two files meet
-    /// only when their ids differ by less than a file's length in that half and by nothing in the first.
+    /// The offset is combined with the second half by exclusive or: two blocks of one file never meet, and two files
+    /// meet only when their ids differ by less than a file's length in that half and by nothing in the first.
     #[inline]
     #[must_use]
     pub fn new(base: (u64, u64), offset: u64) -> Self {

@@ -2,17 +2,17 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `slot` | one entry and the atomic word that is its whole life |
+//! | `slot` | one entry and the atomic word that is its whole state |
 //! | `index` | hash of a key -> slot, read without locks |
 //! | `shard` | slots, index, clock hand and lock of a part of the cache |
-//! | `ghosts` | what was evicted unused, for a while |
+//! | `ghosts` | hashes of entries evicted unused, remembered for a while |
 //! | `budget` | capacity and usage of the whole cache |
-//! | `eviction` | making room: the clock hand goes around all shards |
+//! | `eviction` | eviction: the clock hand goes around all shards |
 //! | `shared` | all shards and the capacity; kept alive by entries |
 //! | `handle` | pinned values |
 //! | `flight` | a missing entry is loaded once |
 //! | `reservation` | capacity taken by memory elsewhere |
-//! | `cache` | the public face |
+//! | `cache` | the public interface |
 #![warn(missing_docs)]
 
 mod budget;

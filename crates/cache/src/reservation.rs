@@ -1,4 +1,4 @@
-//! Capacity taken for memory that is not in the cache: memtables, open tables, builders.
+//! Capacity reserved for memory outside the cache: memtables, open tables, builders.
 
 use crate::role::EntryRole;
 use crate::shared::Capacity;
@@ -6,9 +6,10 @@ use ferrock_base::error::Result;
 use std::fmt;
 use std::sync::Arc;
 
-/// A part of a cache's capacity. Given back on drop.
+/// A reserved part of a cache's capacity, released on drop.
 ///
-/// Growing one may evict entries and, over a strict limit, fail; so grow in steps of some ten kilobytes, not per entry.
+/// Growing a reservation may evict entries and, over a strict limit, fail; so grow it in steps of some ten kilobytes,
+/// not per entry.
 pub struct Reservation {
     cache: Arc<dyn Capacity>,
     role: EntryRole,

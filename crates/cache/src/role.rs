@@ -1,6 +1,6 @@
-//! What a cache entry is and how long it should stay.
+//! What a cache entry holds, and how long it should stay.
 
-/// What an entry or a reservation holds, for accounting. The names are RocksDB's, but for two finer ones.
+/// What an entry or a reservation holds, for accounting. The names are RocksDB's, except for two finer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum EntryRole {
@@ -30,7 +30,7 @@ pub enum EntryRole {
     FileMetadata,
     /// A value from a blob file.
     BlobValue,
-    /// Whatever has no role of its own.
+    /// Anything without a role of its own.
     Other,
 }
 
@@ -78,18 +78,18 @@ impl EntryRole {
     }
 }
 
-/// How long an entry that nobody asks for survives: the passes of the clock hand it starts with. Each use adds one, up to
-/// three. What starts with none has to prove itself first.
+/// How long an unused entry survives: the passes of the clock hand that it starts with. Each use adds one, up to three.
+/// Entries that start with none begin in a queue of their own, and move to the main one once they are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Priority {
-    /// First to go.
+    /// Evicted first.
     Bottom,
     /// Data blocks.
     #[default]
     Low,
     /// Index and filter blocks.
     High,
-    /// What is to outlast other index and filter blocks, as index partitions are: each pass counts half.
+    /// Blocks that should outlast other index and filter blocks, such as index partitions: each pass counts half.
     Highest,
 }
 
@@ -105,7 +105,7 @@ impl Priority {
     }
 }
 
-/// How an entry meets the clock hand.
+/// How an entry ages under the clock hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tenacity {
     pub(crate) clock: u64,
@@ -113,7 +113,8 @@ pub(crate) struct Tenacity {
     pub(crate) is_slow: bool,
 }
 
-/// The parts of the capacity that are set aside for a priority: what does not fit counts as the priority below.
+/// The parts of the capacity that are set aside for a priority: an entry that does not fit counts as the priority
+/// below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pool {
     /// Nothing is set aside.

@@ -1,4 +1,4 @@
-//! A part of the cache with its own lock and clock hand. The capacity is the whole cache's ([`Budget`]).
+//! A part of the cache with its own lock and clock hand. All shards share one capacity ([`Budget`]).
 //!
 //! ```text
 //! lookup   index (atomic pointer) -> slot -> compare-and-swap on its meta word            no lock
@@ -9,9 +9,10 @@
 //! Invariants, under the lock: the index names exactly the VISIBLE slots; a slot is on the free list exactly when it is
 //! EMPTY; the budget holds the charges of all slots that are not EMPTY.
 //!
-//! Slots are in chunks that double and never move; the index is replaced by one twice as large when it is half full. Old
-//! indexes stay allocated until the shard goes (together smaller than the current one), so that a lookup that runs while
-//! the table grows needs no protection: what it reads there is old, and the slot itself says whether it still holds the key.
+//! Slots are in chunks that double and never move; the index is replaced by one twice as large when it is half full.
+//! Old indexes stay allocated until the shard is dropped (together they are smaller than the current one), so a lookup
+//! that runs while the table grows needs no protection: it may read an outdated index, but the slot itself tells
+//! whether it still holds the key.
 
 use crate::budget::Budget;
 use crate::eviction::Extent;
@@ -19,7 +20,7 @@ use crate::ghosts::Ghosts;
 use crate::index::Index;
 use crate::key::CacheKey;
 use crate::role::{Pool, Priority, ROLES};
-use crate::slot::{Acquired, Entry, Hidden, Queue, Slot, Sweep};
+use crate::slot::{Acquired, Entry, HideOutcome, Queue, Slot, SweepOutcome};
 use crate::sync::{AtomicPtr, Mutex, Ordering};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -28,18 +29,18 @@ use std::sync::Arc;
 /// Slots of the first chunk; chunk `n` has this many times `2^n`.
 const FIRST_CHUNK: usize = 32;
 const FIRST_CHUNK_BITS: u32 = FIRST_CHUNK.trailing_zeros();
-/// Chunks: together more slots than slot numbers.
+/// Number of chunks: together they have more slots than there are slot numbers.
 const CHUNKS: usize = 27;
 const FIRST_INDEX: usize = 2 * FIRST_CHUNK;
-/// One part in ten of the bytes of low priority is for entries on probation.
+/// Entries on probation may take one part in so many of the bytes of low priority.
 const PROBATION_SHARE: usize = 10;
-/// Steps in the probation queue for each of the clock hand in the main one.
+/// Steps in the probation queue for each step of the clock hand in the main queue.
 const TURNS_BETWEEN: usize = 64;
-/// Slots that a step in the main queue looks at for one that is in it.
+/// A step of the clock hand looks at so many slots at most to find one of the main queue.
 const SLOTS_A_STEP: usize = 16;
-/// What a walk of the clock hand through a part of a shard did.
+/// The counts of a walk of the clock hand through a part of a shard.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Swept {
+pub(crate) struct SweepCounts {
     /// Slots passed.
     pub(crate) steps: usize,
     /// Bytes freed.
@@ -57,18 +58,19 @@ pub(crate) struct RoleUsage {
     pub(crate) count: [usize; ROLES],
 }
 
-struct State {
-    /// Every index ever made; the last one is current.
+struct ShardState {
+    /// Every index allocated so far; the last one is current.
     indexes: Vec<NonNull<Index>>,
     free: Vec<u32>,
     slot_count: u32,
     visible: usize,
     hand: u32,
     by_role: RoleUsage,
-    /// Slots and the numbers of their entries, oldest first. Some are gone, or in the main queue by now.
+    /// Slots and the numbers of their entries, oldest first. Some of the entries may have been removed or moved to the
+    /// main queue.
     probation: VecDeque<(u32, u32)>,
     bottom: VecDeque<(u32, u32)>,
-    /// Charges of entries that are not of high priority, and of those of them that are beside the main queue.
+    /// Charges of the entries without high priority, and below, of the entries outside the main queue.
     low_bytes: usize,
     probation_bytes: usize,
     ghosts: Ghosts,
@@ -76,8 +78,9 @@ struct State {
     turns: usize,
 }
 
-impl State {
-    /// Puts a new entry where its priority wants it, or the main queue when it was evicted too early.
+impl ShardState {
+    /// Puts a new entry into the queue of its priority, or into the main queue if an earlier entry of its key was
+    /// evicted too early.
     fn enqueue<P>(&mut self, slot: &Slot<P>, hash: u64, priority: Priority, entry: &Entry<P>) {
         let queue = match priority {
             Priority::High | Priority::Highest => Queue::Main,
@@ -85,7 +88,7 @@ impl State {
             Priority::Low => Queue::Probation,
             Priority::Bottom => Queue::Bottom,
         };
-        let number = slot.begin_in(queue);
+        let number = slot.enter_queue(queue);
         if entry.pool != Pool::High {
             self.low_bytes += entry.charge;
         }
@@ -97,8 +100,9 @@ impl State {
         self.probation_bytes += entry.charge;
     }
 
-    /// The next of the queues beside the main one, when it is their turn: the bottom always, probation while it is larger
-    /// than its share, but for a turn of the main queue now and then: what nobody uses there must go, too.
+    /// The next entry to sweep outside the main queue, if it is the turn of those queues: the bottom queue always, the
+    /// probation queue while it is larger than its share, except that the main queue gets a turn after every
+    /// [`TURNS_BETWEEN`] entries, because unused entries there must be evicted, too.
     fn next_unproven(&mut self) -> Option<(Queue, u32, u32)> {
         if let Some((slot, entry)) = self.bottom.pop_front() {
             return Some((Queue::Bottom, slot, entry));
@@ -118,11 +122,11 @@ pub(crate) struct Shard<P> {
     index: AtomicPtr<Index>,
     chunks: [AtomicPtr<Slot<P>>; CHUNKS],
     budget: Arc<Budget>,
-    state: Mutex<State>,
+    state: Mutex<ShardState>,
 }
 
-// SAFETY: the raw pointers own the indexes and chunks. Entries move between threads (`P: Send`) and are shared by holders of
-// references (`P: Sync`); the protocol in `slot` and the lock order every access.
+// SAFETY: the raw pointers own the indexes and chunks. Entries move between threads (`P: Send`) and are shared by
+// holders of references (`P: Sync`); the protocol in `slot` and the lock order every access.
 unsafe impl<P: Send + Sync> Send for Shard<P> {}
 // SAFETY: as above.
 unsafe impl<P: Send + Sync> Sync for Shard<P> {}
@@ -134,7 +138,7 @@ impl<P> Shard<P> {
             index: AtomicPtr::new(index.as_ptr()),
             chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
             budget,
-            state: Mutex::new(State {
+            state: Mutex::new(ShardState {
                 indexes: vec![index],
                 free: Vec::new(),
                 slot_count: 0,
@@ -163,12 +167,12 @@ impl<P> Shard<P> {
         let chunk = position.ilog2() - FIRST_CHUNK_BITS;
         let offset = position - (FIRST_CHUNK << chunk);
         let slots = self.chunks[chunk as usize].load(Ordering::Acquire);
-        // SAFETY: slot numbers come from the index or the free list, where they are put after their chunk was stored; the
-        // chunk has `FIRST_CHUNK << chunk` slots and lives as long as the shard.
+        // SAFETY: slot numbers come from the index or the free list, where they are put after their chunk was stored;
+        // the chunk has `FIRST_CHUNK << chunk` slots and lives as long as the shard.
         unsafe { &*slots.add(offset) }
     }
 
-    /// A reference to the entry of `key`.
+    /// Takes a reference to the entry of `key`.
     #[inline]
     pub(crate) fn lookup(&self, hash: u64, key: &CacheKey) -> Option<NonNull<Slot<P>>> {
         self.index().find(hash, |number| {
@@ -186,9 +190,9 @@ impl<P> Shard<P> {
         })
     }
 
-    /// Adds an entry with one reference, in place of an entry of the same key. Its charge was taken from the budget before.
-    /// What it replaces goes to `garbage`, for the caller to drop outside the lock. With four billion entries in the shard
-    /// it comes back, its charge still taken.
+    /// Adds an entry with one reference, in place of an entry of the same key. Its charge was taken from the budget
+    /// before. A replaced entry goes to `garbage`, for the caller to drop outside the lock. If the shard has four
+    /// billion entries, the new one is returned, its charge still taken.
     pub(crate) fn insert(
         &self,
         hash: u64,
@@ -216,11 +220,11 @@ impl<P> Shard<P> {
         Ok(NonNull::from(slot))
     }
 
-    /// Moves the clock hand over a part of the slots or all of them, until `wanted` bytes are free.
-    pub(crate) fn sweep(&self, extent: Extent, wanted: usize, garbage: &mut Vec<Entry<P>>) -> Swept {
+    /// Moves the clock hand over a part of the slots or all of them, until `wanted` bytes are freed.
+    pub(crate) fn sweep(&self, extent: Extent, wanted: usize, garbage: &mut Vec<Entry<P>>) -> SweepCounts {
         let mut state = self.state.lock();
         let state = &mut *state;
-        let mut swept = Swept::default();
+        let mut swept = SweepCounts::default();
         let slot_count = state.slot_count as usize;
         let (takes_all, steps) = match extent {
             Extent::Turn(slots) => (false, slots.min(slot_count)),
@@ -237,7 +241,7 @@ impl<P> Shard<P> {
                 }
                 Some((queue, number, entry)) => {
                     let slot = self.slot(number);
-                    // Otherwise its entry is another one by now.
+                    // Otherwise the slot holds another entry by now, or the entry has left the queue.
                     if slot.is_in(queue, entry) {
                         self.sweep_unproven(state, slot, queue, &mut swept, garbage);
                     }
@@ -247,8 +251,8 @@ impl<P> Shard<P> {
         swept
     }
 
-    /// The next slot, or the next that is in the main queue if there is one near.
-    fn advance_hand(&self, state: &mut State, takes_all: bool) -> &Slot<P> {
+    /// Moves the hand to the next slot, or to the next one of the main queue if it is near.
+    fn advance_hand(&self, state: &mut ShardState, takes_all: bool) -> &Slot<P> {
         let mut slot = self.slot(state.hand);
         for _ in 0..SLOTS_A_STEP {
             slot = self.slot(state.hand);
@@ -260,13 +264,19 @@ impl<P> Shard<P> {
         slot
     }
 
-    fn sweep_slot(&self, state: &mut State, slot: &Slot<P>, swept: &mut Swept, garbage: &mut Vec<Entry<P>>) -> Sweep {
+    fn sweep_slot(
+        &self,
+        state: &mut ShardState,
+        slot: &Slot<P>,
+        swept: &mut SweepCounts,
+        garbage: &mut Vec<Entry<P>>,
+    ) -> SweepOutcome {
         let outcome = slot.sweep();
         match outcome {
-            Sweep::Nothing => {}
-            Sweep::Aged => swept.aged += 1,
-            Sweep::Referenced => swept.referenced += 1,
-            Sweep::Claimed => {
+            SweepOutcome::Nothing => {}
+            SweepOutcome::Aged => swept.aged += 1,
+            SweepOutcome::Referenced => swept.referenced += 1,
+            SweepOutcome::Claimed => {
                 // SAFETY: claimed just now, under the lock.
                 let entry = unsafe { slot.take() };
                 swept.freed += entry.charge;
@@ -278,23 +288,24 @@ impl<P> Shard<P> {
         outcome
     }
 
-    /// The oldest entry of a queue beside the main one: evicted if nobody has used it, else it has proved itself.
+    /// Sweeps the oldest entry of a queue other than the main one: evicts it if it was not used, else moves it to the
+    /// main queue.
     fn sweep_unproven(
         &self,
-        state: &mut State,
+        state: &mut ShardState,
         slot: &Slot<P>,
         queue: Queue,
-        swept: &mut Swept,
+        swept: &mut SweepCounts,
         garbage: &mut Vec<Entry<P>>,
     ) {
         match self.sweep_slot(state, slot, swept, garbage) {
-            Sweep::Nothing => {}
-            Sweep::Aged | Sweep::Referenced => {
+            SweepOutcome::Nothing => {}
+            SweepOutcome::Aged | SweepOutcome::Referenced => {
                 slot.move_to_main();
                 // SAFETY: the lock is held, and the slot was visible a moment ago.
                 state.probation_bytes -= unsafe { slot.charge() };
             }
-            Sweep::Claimed => {
+            SweepOutcome::Claimed => {
                 if queue == Queue::Probation
                     && let Some(entry) = garbage.last()
                 {
@@ -314,7 +325,7 @@ impl<P> Shard<P> {
     /// Removes the entry in `slot`, to which the caller holds a reference, when there is no other reference.
     pub(crate) fn hide_if_last(&self, hash: u64, slot: &Slot<P>) {
         let mut state = self.state.lock();
-        if slot.hide_if_last() == Hidden::Held {
+        if slot.hide_if_last() == HideOutcome::Held {
             self.index().remove(hash, slot.number);
             state.visible -= 1;
         }
@@ -327,15 +338,15 @@ impl<P> Shard<P> {
             let slot = self.slot(number);
             let outcome = if also_referenced { slot.hide() } else { slot.hide_if_unreferenced() };
             match outcome {
-                Hidden::NotVisible => {}
-                Hidden::Claimed => {
+                HideOutcome::NotVisible => {}
+                HideOutcome::Claimed => {
                     // SAFETY: claimed just now, under the lock.
                     let entry = unsafe { slot.take() };
                     self.unindex(&mut state, entry.key.hash(), slot);
                     self.account_free(&mut state, slot, &entry);
                     garbage.push(entry);
                 }
-                Hidden::Held => {
+                HideOutcome::Held => {
                     // SAFETY: the lock is held, so the slot is at most INVISIBLE.
                     let hash = unsafe { slot.key() }.hash();
                     self.unindex(&mut state, hash, slot);
@@ -347,7 +358,7 @@ impl<P> Shard<P> {
     /// Takes the entry out of a slot whose last reference was released after it became invisible.
     #[cold]
     pub(crate) fn take_released(&self, slot: &Slot<P>) -> Entry<P> {
-        // SAFETY: `release` returned true to the caller, who thereby owns the entry.
+        // SAFETY: `release` returned true to the caller, which thereby owns the entry.
         let entry = unsafe { slot.take() };
         self.free_released(slot, &entry);
         entry
@@ -365,13 +376,13 @@ impl<P> Shard<P> {
         self.state.lock().by_role
     }
 
-    /// Bytes of the entries that somebody holds.
+    /// Bytes of the entries that have references.
     pub(crate) fn pinned_usage(&self) -> usize {
         let state = self.state.lock();
         (0..state.slot_count).map(|number| self.slot(number).pinned_charge()).sum()
     }
 
-    /// Places of the index.
+    /// Words of the index.
     pub(crate) fn index_length(&self) -> usize {
         self.index().length()
     }
@@ -395,14 +406,14 @@ impl<P> Shard<P> {
         })
     }
 
-    /// Makes a slot invisible and frees it when nobody holds it.
-    fn hide(&self, state: &mut State, hash: u64, slot: &Slot<P>, garbage: &mut Vec<Entry<P>>) -> bool {
+    /// Makes a slot invisible, and frees it if it has no references.
+    fn hide(&self, state: &mut ShardState, hash: u64, slot: &Slot<P>, garbage: &mut Vec<Entry<P>>) -> bool {
         let outcome = slot.hide();
-        if outcome == Hidden::NotVisible {
+        if outcome == HideOutcome::NotVisible {
             return false;
         }
         self.unindex(state, hash, slot);
-        if outcome == Hidden::Claimed {
+        if outcome == HideOutcome::Claimed {
             // SAFETY: claimed just now, under the lock.
             let entry = unsafe { slot.take() };
             self.account_free(state, slot, &entry);
@@ -411,13 +422,13 @@ impl<P> Shard<P> {
         true
     }
 
-    fn unindex(&self, state: &mut State, hash: u64, slot: &Slot<P>) {
+    fn unindex(&self, state: &mut ShardState, hash: u64, slot: &Slot<P>) {
         self.index().remove(hash, slot.number);
         state.visible -= 1;
     }
 
-    /// After an entry was taken out and its slot is EMPTY.
-    fn account_free(&self, state: &mut State, slot: &Slot<P>, entry: &Entry<P>) {
+    /// Updates the counts after an entry was taken and its slot is EMPTY.
+    fn account_free(&self, state: &mut ShardState, slot: &Slot<P>, entry: &Entry<P>) {
         state.by_role.charge[entry.role as usize] -= entry.charge;
         state.by_role.count[entry.role as usize] -= 1;
         if entry.pool != Pool::High {
@@ -431,8 +442,8 @@ impl<P> Shard<P> {
         state.free.push(slot.number);
     }
 
-    /// Drops the records of entries that left the queues beside the main one by another way, when they are many.
-    fn forget_stale(&self, state: &mut State) {
+    /// Drops the queue records of entries that have been removed or moved otherwise, once there are many.
+    fn forget_stale(&self, state: &mut ShardState) {
         let most = 2 * state.slot_count as usize;
         let is_there = |queue| move |&(slot, entry): &(u32, u32)| self.slot(slot).is_in(queue, entry);
         if state.probation.len() >= most {
@@ -443,8 +454,8 @@ impl<P> Shard<P> {
         }
     }
 
-    /// The number of an EMPTY slot. `None` when there are four billion entries.
-    fn free_slot(&self, state: &mut State) -> Option<u32> {
+    /// The number of an EMPTY slot; `None` if there are four billion entries.
+    fn free_slot(&self, state: &mut ShardState) -> Option<u32> {
         if state.free.is_empty() {
             let chunk = (state.slot_count as usize + FIRST_CHUNK).ilog2() - FIRST_CHUNK_BITS;
             let count = (FIRST_CHUNK << chunk) as u32;
@@ -459,7 +470,7 @@ impl<P> Shard<P> {
         state.free.pop()
     }
 
-    fn grow_index(&self, state: &mut State) {
+    fn grow_index(&self, state: &mut ShardState) {
         let grown = Index::new(self.index().length() * 2);
         for number in 0..state.slot_count {
             let slot = self.slot(number);
@@ -479,7 +490,7 @@ impl<P> Drop for Shard<P> {
     fn drop(&mut self) {
         let state = self.state.lock();
         for index in &state.indexes {
-            // SAFETY: made by `Box::leak`, in the list once; nobody looks anything up any more.
+            // SAFETY: made by `Box::leak`, in the list once; no lookup runs any more.
             drop(unsafe { Box::from_raw(index.as_ptr()) });
         }
         for (chunk, place) in self.chunks.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! What the cache and its handles share: the shards and the capacity.
+//! The part that the cache and its handles share: the shards and the capacity.
 //!
-//! Every entry owns a count of this structure, so that it lives until the last handle is dropped, and a handle needs no
-//! count of its own: taking and dropping one touches the entry's word and nothing else.
+//! Every entry owns an `Arc` of this structure, so that it lives until the last handle is dropped, and a handle needs
+//! no `Arc` of its own: taking and dropping a handle accesses only the entry's word.
 
 use crate::CacheOptions;
 use crate::budget::{Budget, PoolRatios};
@@ -16,13 +16,13 @@ use ferrock_base::error::{Error, ErrorKind, Result};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A value with what keeps its slot alive. The owner is dropped last.
+/// A value, and the owner that keeps its slot alive. The owner is dropped last.
 pub(crate) struct Payload<V> {
     pub(crate) value: V,
     pub(crate) owner: Arc<Shared<V>>,
 }
 
-/// Entries that left the cache, to be dropped outside its locks.
+/// Entries removed from the cache, to be dropped outside its locks.
 pub(crate) type Garbage<V> = Vec<Entry<Payload<V>>>;
 
 /// The shared part.
@@ -31,7 +31,7 @@ pub(crate) struct Shared<V> {
     pub(crate) budget: Arc<Budget>,
     reserved_bytes: AtomicUsize,
     reserved_by_role: [AtomicUsize; ROLES],
-    /// Number of the shard where the clock hand goes on, modulo their count.
+    /// Number of the shard where the clock hand continues, modulo their count.
     pub(crate) hand: AtomicUsize,
     strict: bool,
     charge_metadata: bool,
@@ -58,7 +58,7 @@ impl<V> Shared<V> {
         &self.shards
     }
 
-    /// The shard of a hash: by its high bits, since the index goes by the low ones.
+    /// The shard of a hash: by its high bits, since the index uses the low ones.
     #[inline]
     pub(crate) fn shard(&self, hash: u64) -> &Shard<Payload<V>> {
         &self.shards[(hash >> 52) as usize & (self.shards.len() - 1)]
@@ -90,7 +90,7 @@ impl<V> Shared<V> {
         self.evict_surplus(Effort::Thorough);
     }
 
-    /// Evicts what is above the capacity.
+    /// Evicts until the usage is within the capacity.
     fn evict_surplus(&self, effort: Effort) {
         let surplus = self.usage_bytes().saturating_sub(self.capacity_bytes());
         if surplus > 0 {
@@ -98,11 +98,11 @@ impl<V> Shared<V> {
         }
     }
 
-    /// Takes `bytes` of the capacity, evicting to make room. False when that is refused: over a strict limit, or beyond
-    /// what can be counted.
+    /// Takes `bytes` of the capacity, evicting to make room. False if that is refused: over a strict limit, or because
+    /// the sum would overflow.
     fn take(&self, bytes: usize, effort: Effort) -> bool {
         if !self.strict {
-            // Evicted first: the hand must not come upon the entry that the room is for.
+            // Evicts before the insert, so that the hand cannot evict the new entry.
             if let Err(missing) = self.budget.try_take(bytes) {
                 self.evict(missing, effort);
                 return self.budget.take(bytes);
@@ -111,7 +111,7 @@ impl<V> Shared<V> {
         }
         loop {
             let Err(missing) = self.budget.try_take(bytes) else { return true };
-            // Even everything together would not make room: then nothing is pushed out for it.
+            // Evicting every entry would not make enough room, so none is evicted.
             if bytes > self.capacity_bytes().saturating_sub(self.reserved_bytes()) {
                 return false;
             }
@@ -121,14 +121,14 @@ impl<V> Shared<V> {
         }
     }
 
-    /// What an entry is charged.
+    /// The full charge of an entry.
     fn full_charge(&self, charge: usize) -> usize {
         // The slot, its number and two words of index at half load.
         let metadata = size_of::<Slot<Payload<V>>>() + size_of::<u32>() + 2 * size_of::<u64>();
         charge.saturating_add(if self.charge_metadata { metadata } else { 0 })
     }
 
-    /// Adds an entry; over a strict limit the value comes back.
+    /// Adds an entry; over a strict limit the value is returned.
     pub(crate) fn insert(
         self: &Arc<Self>,
         key: &CacheKey,
@@ -139,7 +139,7 @@ impl<V> Shared<V> {
     ) -> std::result::Result<NonNull<Slot<Payload<V>>>, V> {
         let hash = key.hash();
         let charge = self.full_charge(charge);
-        // What is larger than the cache would push out everything, and then be pushed out itself.
+        // A value larger than the cache would evict all entries, and then be evicted itself.
         let has_room = charge <= self.capacity_bytes().saturating_sub(self.reserved_bytes());
         let mut garbage = Garbage::new();
         if !has_room || !self.take(charge, Effort::Bounded) {
@@ -160,7 +160,7 @@ impl<V> Shared<V> {
     }
 }
 
-/// A cache seen by a reservation, which does not care for values.
+/// A cache as a reservation uses it, independent of the type of values.
 pub(crate) trait Capacity: Send + Sync {
     fn reserve(&self, bytes: usize, role: EntryRole) -> Result<()>;
     fn release(&self, bytes: usize, role: EntryRole);

@@ -14,7 +14,7 @@ fn check(model: impl Fn() + Send + Sync + Clone + 'static) {
     shuttle::check_pct(model, ITERATIONS, 3);
 }
 
-/// A value that notices being dropped twice or used after.
+/// A value that detects a second drop and a use after a drop.
 struct Counted {
     number: u64,
     alive: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! A slot holds one entry. Its whole life is one atomic word.
+//! A slot holds one entry. One atomic word is its whole state.
 //!
 //! ```text
 //! meta    [ half: 37 | slow: 36 | state: bits 34..36 | clock: bits 32..34 | references: bits 0..32 ]
@@ -11,15 +11,17 @@
 //!                             +-------------------> INVISIBLE -----------------------> EMPTY
 //! ```
 //!
-//! - A *slow* entry ages at every second pass of the clock hand; *half* says that the first of the two was. Lookups do not
-//!   look at either.
+//! - A *slow* entry ages at every second pass of the clock hand; *half* is set between the first pass and the second.
+//!   Lookups ignore both bits.
 //! - References are only added to a VISIBLE slot, by compare-and-swap. (A blind `fetch_add` would be cheaper when many
 //!   threads hit one entry, but it also lands on slots that are being freed, and then "the last reference" is no longer
-//!   one well-defined thread that may touch the slot safely after everybody else is gone.)
-//! - Whoever takes the last reference of an INVISIBLE slot, or changes VISIBLE without references to EMPTY, owns the entry
-//!   and frees it. There is exactly one such thread, because no state is entered twice without an owner between.
+//!   one well-defined thread that may access the slot safely after all other holders have released it.)
+//! - The thread that drops the last reference of an INVISIBLE slot, or changes VISIBLE without references to EMPTY,
+//!   owns the entry and frees it. There is exactly one such thread, because no state is entered twice without an owner
+//!   between.
 //! - Key and entry are written by the shard (under its lock) while the slot is EMPTY and read only by holders of a
-//!   reference. Slots are never moved or given back before the cache is, so a late reader finds a slot, if another entry's.
+//!   reference. Slots are neither moved nor freed before the cache is dropped, so a late reader still finds a slot,
+//!   maybe with another entry.
 
 use crate::key::CacheKey;
 use crate::role::{EntryRole, Pool, Tenacity};
@@ -28,12 +30,12 @@ use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
 const REFERENCES: u64 = (1 << 32) - 1;
-/// Far below what the field holds, so that racing threads cannot run it over.
+/// Far below the maximum of the field, so that racing threads cannot overflow it.
 const MAX_REFERENCES: u64 = 1 << 31;
 const CLOCK_SHIFT: u32 = 32;
 /// Highest clock value: passes of the hand that an entry survives.
 const MAX_CLOCK: u64 = 3;
-/// Most times the hand passes an entry until it takes it, when nobody uses it.
+/// Most passes of the hand until an unused entry is evicted.
 pub(crate) const MOST_PASSES: usize = 2 * (MAX_CLOCK as usize + 1);
 const CLOCK: u64 = MAX_CLOCK << CLOCK_SHIFT;
 const STATE_SHIFT: u32 = 34;
@@ -45,20 +47,20 @@ const ONE_CLOCK: u64 = 1 << CLOCK_SHIFT;
 const SLOW: u64 = 1 << 36;
 const HALF: u64 = 1 << 37;
 
-/// Where an entry waits for its end.
+/// The queue in which an entry waits for eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Queue {
-    /// The slots themselves, around which the clock hand goes.
+    /// All slots; the clock hand passes over them.
     Main,
-    /// New, and not worth a place in the main queue before it was used again.
+    /// New entries, which move to the main queue once they are used again.
     Probation,
-    /// First to go.
+    /// Evicted first.
     Bottom,
 }
 
 const QUEUE_BITS: u32 = 2;
 
-/// What a slot holds. What a lookup compares comes first.
+/// The contents of a slot. The key, which a lookup compares, comes first.
 #[repr(C)]
 pub(crate) struct Entry<P> {
     pub(crate) key: CacheKey,
@@ -68,18 +70,18 @@ pub(crate) struct Entry<P> {
     pub(crate) payload: P,
 }
 
-/// A place for an entry. A lookup reads one cache line of it.
+/// Storage for one entry. A lookup reads one cache line of it.
 #[repr(C, align(64))]
 pub(crate) struct Slot<P> {
     meta: AtomicU64,
     /// Its number in the shard.
     pub(crate) number: u32,
-    /// Where the entry waits for the clock hand, and a number that changes with each entry. Used under the shard's lock.
-    place: std::sync::atomic::AtomicU32,
+    /// The queue of the entry, and a number that changes with each entry. Used under the shard's lock.
+    queue_tag: std::sync::atomic::AtomicU32,
     entry: UnsafeCell<MaybeUninit<Entry<P>>>,
 }
 
-/// What a lookup got of a slot.
+/// What a lookup gets from a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acquired {
     /// No reference: the slot is not visible.
@@ -90,25 +92,25 @@ pub(crate) enum Acquired {
     OtherKey,
 }
 
-/// What the clock hand met.
+/// What the clock hand found in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sweep {
-    /// Nothing here, or an entry that is on its way out.
+pub(crate) enum SweepOutcome {
+    /// No entry, or one that is already invisible.
     Nothing,
     /// In use.
     Referenced,
-    /// Had passes left, now one fewer.
+    /// The entry had passes left, now one fewer.
     Aged,
     /// The slot is EMPTY now and the caller owns the entry.
     Claimed,
 }
 
-/// What became of a slot that was made invisible.
+/// The result of hiding a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hidden {
-    /// It was not visible.
+pub(crate) enum HideOutcome {
+    /// The slot was not visible, or its references did not meet the condition.
     NotVisible,
-    /// Its holders free it.
+    /// There are references; the last holder frees the entry.
     Held,
     /// The slot is EMPTY now and the caller owns the entry.
     Claimed,
@@ -119,7 +121,7 @@ impl<P> Slot<P> {
         Self {
             meta: AtomicU64::new(EMPTY),
             number,
-            place: Default::default(),
+            queue_tag: Default::default(),
             entry: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
@@ -130,14 +132,14 @@ impl<P> Slot<P> {
     /// The caller must own the EMPTY slot: taken from the shard's free list under its lock.
     pub(crate) unsafe fn publish(&self, entry: Entry<P>, tenacity: Tenacity) {
         debug_assert_eq!(self.meta.load(Ordering::Relaxed), EMPTY);
-        // SAFETY: nobody reads the entry of an EMPTY slot, and the caller is its only owner.
+        // SAFETY: no thread reads the entry of an EMPTY slot, and the caller is its only owner.
         unsafe { (*self.entry.get()).write(entry) };
-        // Release: who acquires the VISIBLE state sees the entry.
+        // Release: a thread that acquires the VISIBLE state sees the entry.
         let slow = if tenacity.is_slow { SLOW } else { 0 };
         self.meta.store(VISIBLE | slow | (tenacity.clock << CLOCK_SHIFT) | 1, Ordering::Release);
     }
 
-    /// Takes a reference when the slot is visible and holds `key`; that counts as a use.
+    /// Takes a reference if the slot is visible and holds `key`; that counts as a use.
     #[inline]
     pub(crate) fn acquire(&self, key: &CacheKey) -> Acquired {
         let mut meta = self.meta.load(Ordering::Relaxed);
@@ -155,20 +157,21 @@ impl<P> Slot<P> {
         if unsafe { self.entry() }.key == *key { Acquired::Entry } else { Acquired::OtherKey }
     }
 
-    /// One more reference for a holder of one.
+    /// Adds a reference, for a thread that already holds one.
     #[inline]
     pub(crate) fn add_reference(&self) {
         // Relaxed: the caller's reference keeps the entry.
         if self.meta.fetch_add(1, Ordering::Relaxed) & REFERENCES >= MAX_REFERENCES {
-            // Two billion handles that are never dropped: as with `Arc`, nothing sound is left to do.
+            // Two billion handles that were never dropped: as with `Arc`, the only sound reaction is to abort.
             std::process::abort();
         }
     }
 
-    /// Gives a reference back. True: it was the last one of an invisible slot; the caller owns the entry, must take it with
-    /// [`take`](Self::take), and the slot is not reused before the caller has called [`mark_empty`](Self::mark_empty).
+    /// Releases a reference. True: it was the last one of an invisible slot; the caller owns the entry, must take it
+    /// with [`take`](Self::take), and the slot is not reused before the caller has called
+    /// [`mark_empty`](Self::mark_empty).
     ///
-    /// After `false` the slot must not be touched: the cache may be gone.
+    /// After `false` the slot must not be accessed: the cache may be freed.
     #[inline]
     #[must_use]
     pub(crate) fn release(&self) -> bool {
@@ -178,25 +181,25 @@ impl<P> Slot<P> {
     }
 
     /// Puts a new entry into a queue; returns the entry's number. Under the shard's lock.
-    pub(crate) fn begin_in(&self, queue: Queue) -> u32 {
-        let number = (self.place.load(Ordering::Relaxed) >> QUEUE_BITS).wrapping_add(1) << QUEUE_BITS >> QUEUE_BITS;
-        self.place.store(number << QUEUE_BITS | queue as u32, Ordering::Relaxed);
+    pub(crate) fn enter_queue(&self, queue: Queue) -> u32 {
+        let number = (self.queue_tag.load(Ordering::Relaxed) >> QUEUE_BITS).wrapping_add(1) << QUEUE_BITS >> QUEUE_BITS;
+        self.queue_tag.store(number << QUEUE_BITS | queue as u32, Ordering::Relaxed);
         number
     }
 
     /// Moves the entry to the main queue. Under the shard's lock.
     pub(crate) fn move_to_main(&self) {
-        self.place.fetch_and(!((1 << QUEUE_BITS) - 1), Ordering::Relaxed);
+        self.queue_tag.fetch_and(!((1 << QUEUE_BITS) - 1), Ordering::Relaxed);
     }
 
     /// Whether entry `number` is in the slot, in `queue`. Under the shard's lock.
     pub(crate) fn is_in(&self, queue: Queue, number: u32) -> bool {
-        self.place.load(Ordering::Relaxed) == number << QUEUE_BITS | queue as u32
+        self.queue_tag.load(Ordering::Relaxed) == number << QUEUE_BITS | queue as u32
     }
 
     /// Whether the entry is in the main queue. Under the shard's lock.
     pub(crate) fn is_in_main(&self) -> bool {
-        self.place.load(Ordering::Relaxed) & ((1 << QUEUE_BITS) - 1) == Queue::Main as u32
+        self.queue_tag.load(Ordering::Relaxed) & ((1 << QUEUE_BITS) - 1) == Queue::Main as u32
     }
 
     /// Charge of the entry.
@@ -214,7 +217,7 @@ impl<P> Slot<P> {
     /// The caller must hold a reference, or own the entry.
     #[inline]
     pub(crate) unsafe fn entry(&self) -> &Entry<P> {
-        // SAFETY: written before the slot became visible; not changed or taken while anybody holds a reference.
+        // SAFETY: written before the slot became visible; not changed or taken while there is a reference.
         unsafe { (*self.entry.get()).assume_init_ref() }
     }
 
@@ -225,7 +228,7 @@ impl<P> Slot<P> {
     /// an INVISIBLE slot may be taken meanwhile, but its key is plain bytes, which stay until the slot is reused, and that
     /// takes the lock.)
     pub(crate) unsafe fn key(&self) -> CacheKey {
-        // SAFETY: the bytes are initialised and nobody writes them now; only the key field is read.
+        // SAFETY: the bytes are initialised and no thread writes them now; only the key field is read.
         unsafe { (&raw const (*(*self.entry.get()).as_ptr()).key).read() }
     }
 
@@ -240,64 +243,64 @@ impl<P> Slot<P> {
     /// The caller must own the entry (a `Claimed`, or `release` returned true), take it only once, and do so before the slot
     /// can be reused.
     pub(crate) unsafe fn take(&self) -> Entry<P> {
-        // SAFETY: initialised since `publish`; the owner is alone.
+        // SAFETY: initialised since `publish`; no other thread accesses an owned entry.
         unsafe { (*self.entry.get()).assume_init_read() }
     }
 
-    /// After the last reference of an invisible slot was released and its entry taken.
+    /// Makes the slot EMPTY, after its last reference was released and its entry taken.
     pub(crate) fn mark_empty(&self) {
         self.meta.store(EMPTY, Ordering::Release);
     }
 
-    /// The clock hand passes.
-    pub(crate) fn sweep(&self) -> Sweep {
+    /// Passes the clock hand over the slot.
+    pub(crate) fn sweep(&self) -> SweepOutcome {
         let meta = self.meta.load(Ordering::Relaxed);
         if meta & STATE != VISIBLE {
-            return Sweep::Nothing;
+            return SweepOutcome::Nothing;
         }
         if meta & REFERENCES != 0 {
-            return Sweep::Referenced;
+            return SweepOutcome::Referenced;
         }
         let (next, outcome) = if meta & (SLOW | HALF) == SLOW {
-            (meta | HALF, Sweep::Aged)
+            (meta | HALF, SweepOutcome::Aged)
         } else if meta & CLOCK == 0 {
-            (EMPTY, Sweep::Claimed)
+            (EMPTY, SweepOutcome::Claimed)
         } else {
-            ((meta & !HALF) - ONE_CLOCK, Sweep::Aged)
+            ((meta & !HALF) - ONE_CLOCK, SweepOutcome::Aged)
         };
         match self.meta.compare_exchange(meta, next, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => outcome,
-            // Somebody has just used it.
-            Err(_) => Sweep::Referenced,
+            // Another thread has just used the entry.
+            Err(_) => SweepOutcome::Referenced,
         }
     }
 
     /// Hides the entry from lookups.
-    pub(crate) fn hide(&self) -> Hidden {
+    pub(crate) fn hide(&self) -> HideOutcome {
         self.hide_if(|_| true)
     }
 
-    /// Hides the entry when the caller's reference is the only one; the caller keeps it.
-    pub(crate) fn hide_if_last(&self) -> Hidden {
+    /// Hides the entry if the caller's reference is the only one; the caller keeps that.
+    pub(crate) fn hide_if_last(&self) -> HideOutcome {
         self.hide_if(|references| references == 1)
     }
 
-    /// Hides the entry when nobody holds it.
-    pub(crate) fn hide_if_unreferenced(&self) -> Hidden {
+    /// Hides the entry if there are no references.
+    pub(crate) fn hide_if_unreferenced(&self) -> HideOutcome {
         self.hide_if(|references| references == 0)
     }
 
-    fn hide_if(&self, condition: impl Fn(u64) -> bool) -> Hidden {
+    fn hide_if(&self, condition: impl Fn(u64) -> bool) -> HideOutcome {
         let mut meta = self.meta.load(Ordering::Relaxed);
         loop {
             let references = meta & REFERENCES;
             if meta & STATE != VISIBLE || !condition(references) {
-                return Hidden::NotVisible;
+                return HideOutcome::NotVisible;
             }
             let next = if references == 0 { EMPTY } else { INVISIBLE | references };
             match self.meta.compare_exchange_weak(meta, next, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) if references == 0 => return Hidden::Claimed,
-                Ok(_) => return Hidden::Held,
+                Ok(_) if references == 0 => return HideOutcome::Claimed,
+                Ok(_) => return HideOutcome::Held,
                 Err(now) => meta = now,
             }
         }
@@ -309,7 +312,7 @@ impl<P> Slot<P> {
         if meta & STATE == EMPTY || meta & REFERENCES == 0 {
             return 0;
         }
-        // SAFETY: the lock is held and the slot was not EMPTY: nobody writes to it before the lock is free.
+        // SAFETY: the lock is held and the slot was not EMPTY: no thread writes to it before the lock is released.
         unsafe { self.charge() }
     }
 }

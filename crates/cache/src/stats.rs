@@ -1,11 +1,11 @@
-//! Hit, miss and insert counters that threads do not fight over.
+//! Hit, miss and insert counters without contention between threads.
 
 use crate::role::{EntryRole, ROLES};
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters are kept this many times. Most threads have a set for themselves, which they count in without locked instructions.
+/// Number of counter sets. Most threads have a set of their own, in which they count without locked instructions.
 const STRIPES: usize = 32;
 
 /// One role's counters.
@@ -59,7 +59,7 @@ impl CacheStats {
     }
 }
 
-/// What is counted.
+/// An event that is counted.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
     Hit,
@@ -84,14 +84,14 @@ pub(crate) struct Counters {
     stripes: [Stripe; STRIPES],
 }
 
-/// The last set is that of threads without one of their own.
+/// The last set is shared by the threads without one of their own.
 const SHARED: usize = STRIPES - 1;
 const UNASSIGNED: usize = usize::MAX;
 
-/// A bit for each set that a living thread has for itself.
+/// A bit for each set that is leased to a living thread.
 static LEASED: Mutex<u32> = Mutex::new(0);
 
-/// Gives a thread's set back when the thread ends; the lock hands what it counted on to the next one.
+/// Returns a thread's set when the thread ends; the lock makes its counts visible to the next owner.
 struct Lease;
 
 impl Drop for Lease {
@@ -111,7 +111,7 @@ thread_local! {
 /// Finds a set for a thread that counts for the first time.
 #[cold]
 fn assign_stripe() -> usize {
-    // A thread that is being torn down can no longer give a set back.
+    // A thread that is being torn down can no longer return a set.
     if LEASE.try_with(|_| ()).is_err() {
         return SHARED;
     }
@@ -135,7 +135,7 @@ impl Counters {
         if stripe == SHARED {
             counter.fetch_add(1, Ordering::Relaxed);
         } else {
-            // Nobody else writes to it.
+            // No other thread writes to this counter.
             counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
     }

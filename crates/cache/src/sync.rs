@@ -1,7 +1,7 @@
-//! The synchronisation types of this crate: real ones, or the model checker's under `--cfg shuttle`.
+//! The synchronisation types of this crate: the standard ones, or the model checker's under `--cfg shuttle`.
 //!
-//! Whatever two threads race on goes through here, so that a shuttle test can order every step of it. Counters that decide
-//! nothing (statistics) stay outside.
+//! Everything that threads race on uses these types, so that a shuttle test can order each step. Statistics, which
+//! decide nothing, do not.
 
 pub(crate) use ferrock_base::sync::{Condvar, Mutex};
 #[cfg(not(shuttle))]

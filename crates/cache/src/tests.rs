@@ -76,7 +76,7 @@ fn steps() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What is known about every value that was let in, by its number.
+/// The model's record of every cached value, by its number.
 #[derive(Clone, Copy)]
 struct Known {
     key: u64,
@@ -230,7 +230,7 @@ fn keys_of_one_file_spread_over_shards() {
 }
 
 #[test]
-fn priorities_and_use_decide_who_stays() {
+fn priorities_and_use_decide_which_entries_stay() {
     let cache = BlockCache::<u64>::new(options(30_000, false));
     let insert = |number: u64, priority| {
         drop(cache.insert(&key(number), number, 100, EntryRole::DataBlock, priority).unwrap());
@@ -251,7 +251,7 @@ fn priorities_and_use_decide_who_stays() {
         insert(number);
         (0..50).for_each(|hot| drop(cache.lookup(&key(hot))));
     }
-    assert!((0..50).all(|hot| cache.lookup(&key(hot)).is_some()), "a scan pushed out what is used");
+    assert!((0..50).all(|hot| cache.lookup(&key(hot)).is_some()), "a scan evicted entries in use");
     let stats = cache.stats();
     assert!(stats.role(EntryRole::DataBlock).hits >= 95_000 && stats.total().inserts == 2_000);
     assert_eq!(stats.total().evictions, 1_800);
@@ -284,7 +284,7 @@ fn each_priority_outlasts_the_one_below() {
         assert!(left[0][0] < 100 && left[0][1..] == [100; 3], "{left:?}");
         assert!(left[1][0] == 0 && left[1][1] < 100 && left[2] == [0, 0, 100, 100], "{left:?}");
         assert!(left[3][2] < 20 && left[3][3] == 100, "{left:?}");
-        assert_eq!(left[4], [0; 4], "nothing stays for ever");
+        assert_eq!(left[4], [0; 4], "no entry stays for ever");
     }
 }
 
@@ -302,10 +302,10 @@ fn a_small_cache_knows_its_queues() {
 
     (1_000..1_200).for_each(|number| insert(number, Priority::Low));
     let left = there(0..26);
-    assert!(left >= 14, "a scan pushed out more than a tenth, and what its length is worth: {left} of 20");
+    assert!(left >= 14, "a scan evicted more than its share: {left} of 20");
 }
 
-/// Others that make room move the same hand: wherever it is, what is not in use must be found.
+/// Other threads that evict move the same hand: wherever it is, an unused entry must be found.
 #[test]
 fn one_entry_to_evict_is_found_while_others_move_the_hand() {
     let cache = BlockCache::<u64>::new(CacheOptions { shard_bits: Some(1), ..options(1_000, true) });
@@ -328,14 +328,15 @@ fn one_entry_to_evict_is_found_while_others_move_the_hand() {
     assert_eq!((refused, held.len(), cache.usage()), (0, 9, 1_000));
 }
 
-/// A skewed load beside a scan of twice as many blocks: what is used again must not give way to what never is.
+/// A skewed load beside a scan of twice as many blocks: blocks that are used again must not be evicted for blocks that
+/// never are.
 #[test]
 fn a_scan_does_not_push_out_what_is_used() {
     let cache = BlockCache::<u64>::new(CacheOptions { shard_bits: Some(3), ..options(1_000_000, false) });
     let mut random = Random::new(1);
     let mut hits = 0;
     for step in 0..60_000u64 {
-        // A thousand blocks of which the first tenth is asked for nine times in ten.
+        // A thousand blocks; nine of ten lookups are for the first tenth.
         let number = if random.below(10) < 9 { random.below(500) } else { 500 + random.below(4_500) };
         let ask = |number: u64| {
             let found = cache.lookup(&key(number)).is_some();
@@ -381,7 +382,7 @@ fn pools_bound_what_a_priority_is_worth() {
     assert_eq!((high, highest), (50, 50));
     let [bottom, low, high, _] = scan(1.0, 0.0);
     assert!(bottom == low && high == 100, "without a low pool: {bottom} {low}");
-    // What leaves makes room in its pool.
+    // An erased entry makes room in its pool.
     let cache = BlockCache::<u64>::new(CacheOptions { high_pri_pool_ratio: 0.01, ..options });
     for number in 0..100 {
         let insert = |number| cache.insert(&key(number), number, 800, EntryRole::IndexBlock, Priority::High).is_ok();
@@ -448,7 +449,7 @@ fn a_full_cache_fails_where_that_is_wanted() {
 }
 
 #[test]
-fn who_goes_past_a_full_cache_does_not_fail_with_one_who_does_not() {
+fn a_load_past_a_full_cache_does_not_fail_with_one_that_does() {
     let cache = BlockCache::<u64>::new(CacheOptions { fail_when_full: true, ..options(100, true) });
     let _held = cache.insert(&key(1), 1, 100, EntryRole::DataBlock, Priority::Low).unwrap();
     let (started, ended) = (Barrier::new(2), AtomicBool::new(false));
@@ -456,7 +457,7 @@ fn who_goes_past_a_full_cache_does_not_fail_with_one_who_does_not() {
         let leader = scope.spawn(|| {
             let found = cache.lookup_or_load(&key(2), EntryRole::DataBlock, Priority::Low, || {
                 started.wait();
-                // Until the other one has missed, and a while after it, so that it waits.
+                // Loads until the other thread has missed, and a while longer, so that it waits.
                 while cache.stats().total().misses < 2 {
                     std::thread::yield_now();
                 }
@@ -523,14 +524,14 @@ fn one_of_many_loads() {
             });
         }
     });
-    // Every good block once; a bad one at least once and at most once a thread.
+    // Every good block is loaded once; a bad one at least once and at most once by each thread.
     let loads = loads.load(Ordering::Relaxed);
     assert!((200..=180 + 20 * 8).contains(&loads), "{loads}");
     assert_eq!(cache.stats().total().inserts, 180);
 }
 
 #[test]
-fn a_panicking_load_harms_nobody() {
+fn a_panicking_load_harms_no_other_thread() {
     let cache = BlockCache::new(options(1 << 20, false));
     let load = |panics: bool| {
         cache.lookup_or_load(&key(1), EntryRole::DataBlock, Priority::Low, || {
@@ -574,7 +575,7 @@ fn threads_look_up_insert_erase_and_resize() {
                     let mut random = Random::new(thread);
                     let mut kept: Vec<Handle<Counted>> = Vec::new();
                     let mut step = 0;
-                    // A scheduler that leaves the cache small for long makes them work longer.
+                    // If the scheduler leaves the cache small for long, the threads work longer.
                     while step < 30_000 || cache.stats().total().inserts < 10_000 {
                         step += 1;
                         let number = random.below(600);
@@ -636,7 +637,7 @@ fn handles_outlive_the_cache() {
     assert_eq!(alive.load(Ordering::Relaxed), 0);
 }
 
-/// One entry that is a good part of the cache, used again and again while small ones come and go.
+/// One entry that fills a large part of the cache, used again and again while small ones are inserted and evicted.
 fn large_entry_beside_churn(shard_bits: u32, strict: bool, large: usize) -> ferrock_base::Result<()> {
     const CAPACITY: usize = 1 << 20;
     let cache = BlockCache::new(CacheOptions { shard_bits: Some(shard_bits), ..options(CAPACITY, strict) });
@@ -649,7 +650,7 @@ fn large_entry_beside_churn(shard_bits: u32, strict: bool, large: usize) -> ferr
             Ok((1, large))
         })?;
         assert_eq!(*handle, 1);
-        // What is asked for twice in a row is there the second time, whatever shard it is in.
+        // The second of two lookups in a row hits, whichever shard the entry is in.
         for number in [round + 10, round + 10 - round.min(1), 1_000_000 + round % 4] {
             small_hits += u64::from(cache.lookup(&key(number)).is_some());
             let load = || Ok((number, 1000));
