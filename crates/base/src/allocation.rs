@@ -1,11 +1,11 @@
-//! How often a thread asks for memory: an allocator for binaries that report it.
+//! Counts the allocations of a thread: an allocator for binaries that report them.
 //!
 //! ```text
 //! binary      #[global_allocator] static ALLOCATOR: CountingAllocator = CountingAllocator;
 //! anywhere    allocations_of_this_thread()      None in a binary without it
 //! ```
 //!
-//! The count is a plain thread-local: an allocation costs one addition more, and threads share nothing.
+//! The count is a plain thread-local: each allocation costs one more addition, and threads share nothing.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -14,12 +14,12 @@ thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counted.
+/// The system's allocator, with its calls counted.
 #[derive(Debug)]
 pub struct CountingAllocator;
 
 fn count() {
-    // A thread that is being torn down is not counted any more.
+    // Allocations of a thread that is being torn down are not counted.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 
@@ -28,7 +28,7 @@ fn count() {
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promise about `layout` is the one that is asked for here.
+        // SAFETY: the caller's promise about `layout` is the one that `System` requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -50,7 +50,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Allocations and reallocations of the calling thread so far; `None` when nobody counts them.
+/// Allocations and reallocations of the calling thread so far; `None` if the binary uses another allocator.
 #[must_use]
 pub fn allocations_of_this_thread() -> Option<u64> {
     let before = COUNT.get();
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_counts_in_a_binary_with_another_allocator() {
+    fn nothing_is_counted_in_a_binary_with_another_allocator() {
         assert_eq!(allocations_of_this_thread(), None);
     }
 

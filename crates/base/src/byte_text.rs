@@ -1,17 +1,18 @@
-//! Names that are bytes, as text.
+//! Names of arbitrary bytes, as text.
 //!
-//! RocksDB's names of column families are strings of any bytes, which files and C callers hand over as they are. Inside,
-//! a name is a `String`, and this is the exact way over the border and back:
+//! RocksDB's names of column families are strings of arbitrary bytes, in files and in the C interface. Inside the
+//! engine a name is a `String`; this module converts exactly in both directions:
 //!
 //! ```text
 //! bytes that are UTF-8                          the same text
-//! a byte that is not part of any (80..FF)       U+10FF80..U+10FFFF: 0x10FF00 + the byte
+//! a byte that is not UTF-8 (80..FF)             U+10FF80..U+10FFFF: 0x10FF00 + the byte
 //! UTF-8 of U+10FF80..U+10FFFF themselves        each of its four bytes as above
 //! ```
 //!
-//! The last line makes it exact both ways: `to_bytes(from_bytes(b)) == b` for all bytes. The range is at the end of a
-//! private plane, where no assigned character is, so ordinary names look the same on both sides. (The other choice, names
-//! as `Vec<u8>` everywhere, would make every message, option and interface that only shows a name convert it.)
+//! The last line makes the conversion exact in both directions: `to_bytes(from_bytes(b)) == b` for all bytes. The range
+//! is at the end of a private plane, where no assigned character is, so ordinary names look the same on both sides.
+//! (The alternative, names as `Vec<u8>` everywhere, would make every message, option and interface that only shows a
+//! name convert it.)
 
 use std::borrow::Cow;
 

@@ -12,8 +12,8 @@
 //!           context_modifier(base, offset) = base ^ (low32(offset) + high32(offset)), 0 when base is 0
 //! ```
 //!
-//! The type byte stands apart from the payload in every call here, so that nobody copies a block to append one byte.
-//! The XXH algorithms are the released ones, always with seed 0.
+//! Every function here takes the type byte apart from the payload, so that no caller has to copy a block to append one
+//! byte. The XXH algorithms are the released ones, always with seed 0.
 //!
 //! CRC32C comes from `crc-fast`, which was faster than `crc32c` 0.6 at every size a log record or block has (best of
 //! seven, one core of an EPYC with AVX-512):
@@ -78,7 +78,7 @@ pub fn unmask_crc(masked: u32) -> u32 {
     masked.wrapping_sub(MASK_DELTA).rotate_left(15)
 }
 
-/// What is added to the checksum of the block at file offset `offset`; `base` is the file's random number from its
+/// The value added to the checksum of the block at file offset `offset`; `base` is the file's random number from its
 /// footer, 0 in files before format_version 6. A block moved within its file or between files no longer verifies.
 #[inline]
 #[must_use]
@@ -147,7 +147,8 @@ impl ChecksumType {
         }
     }
 
-    /// Checksum of a whole buffer, as used for the footer. For XXH3 the buffer's own last byte is the one kept out.
+    /// Checksum of a whole buffer, as used for the footer. For XXH3 the buffer's own last byte is treated as the type
+    /// byte.
     #[must_use]
     pub fn checksum(self, data: &[u8]) -> u32 {
         match self {

@@ -1,4 +1,4 @@
-//! Time, as something a test can own.
+//! Clocks that tests can control.
 
 use parking_lot::{Condvar, Mutex};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Tells time and waits.
+/// Tells the time, and waits.
 pub trait Clock: Send + Sync + fmt::Debug {
     /// Microseconds since an arbitrary start; never goes back.
     fn monotonic_us(&self) -> u64;
@@ -18,7 +18,7 @@ pub trait Clock: Send + Sync + fmt::Debug {
     }
     /// Blocks the thread for `duration`.
     fn sleep(&self, duration: Duration);
-    /// Blocks the thread for `duration`, or until `alarm` rings. A ring since it was armed counts.
+    /// Blocks the thread for `duration`, or until `alarm` rings. Returns at once if it rang since it was armed.
     fn sleep_unless(&self, alarm: &Arc<Alarm>, duration: Duration) {
         if !*alarm.is_rung.lock() {
             self.sleep(duration);
@@ -26,9 +26,10 @@ pub trait Clock: Send + Sync + fmt::Debug {
     }
 }
 
-/// Wakes a thread that sleeps by a clock before its time.
+/// Wakes a thread before its sleep by a clock is over.
 ///
-/// The sleeper arms it, looks whether there is a reason to sleep, and sleeps: a reason that ends in between rings.
+/// A thread arms the alarm, checks whether it has to sleep, and sleeps. Another thread that ends the reason to sleep in
+/// between rings the alarm, and the sleep returns at once.
 #[derive(Debug, Default)]
 pub struct Alarm {
     is_rung: Mutex<bool>,
@@ -36,12 +37,12 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// Forgets the rings so far.
+    /// Clears earlier rings.
     pub fn arm(&self) {
         *self.is_rung.lock() = false;
     }
 
-    /// Wakes the sleeper, also one that is only about to sleep.
+    /// Wakes the sleeping thread, also one that is only about to sleep.
     pub fn ring(&self) {
         *self.is_rung.lock() = true;
         self.changed.notify_all();
@@ -90,12 +91,12 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that moves only when told; sleepers wake when it passes their time.
+/// A clock that only [`advance`](Self::advance) moves; sleeping threads wake when it passes their time.
 #[derive(Debug, Default)]
 pub struct ManualClock {
     now_us: Mutex<u64>,
     moved: Condvar,
-    /// Of threads that sleep until one rings or time has come.
+    /// The alarms of threads that sleep until one rings or their time has come.
     alarms: Mutex<Vec<Arc<Alarm>>>,
     sleepers: AtomicUsize,
 }
@@ -112,14 +113,14 @@ impl ManualClock {
         *self.now_us.lock() += u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         self.moved.notify_all();
         for alarm in self.alarms.lock().iter() {
-            // A thread that holds this lock has looked at the time and does not wait yet.
+            // A thread that holds this lock has read the time and does not wait yet.
             let guard = alarm.is_rung.lock();
             alarm.changed.notify_all();
             drop(guard);
         }
     }
 
-    /// Threads that sleep by this clock now.
+    /// How many threads sleep by this clock now.
     #[must_use]
     pub fn sleepers(&self) -> usize {
         self.sleepers.load(Ordering::Acquire)

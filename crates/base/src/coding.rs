@@ -7,8 +7,8 @@
 //! zigzag          (n << 1) ^ (n >> 63), as varint64
 //! ```
 //!
-//! Decoders take bytes that may be wrong: they return `None` and never panic or
-//! read past the slice. [`Cursor`] walks a buffer and names the offset in its errors.
+//! Decoders accept malformed bytes: they return `None`, and never panic or read past the slice. [`Cursor`] walks a
+//! buffer and names the offset in its errors.
 
 use crate::error::{Error, Result};
 
@@ -90,7 +90,8 @@ pub fn get_varint64(input: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
-/// The varint that begins a word, unless it goes on behind it. All groups of seven bits are moved together at once.
+/// The varint at the start of a word; `None` if it is longer than the word. All groups of seven bits are moved together
+/// at once.
 #[inline]
 fn varint_of_word(word: u64) -> Option<(u64, usize)> {
     let stops = !word & 0x8080_8080_8080_8080;
@@ -192,7 +193,7 @@ impl<'a> Cursor<'a> {
         self.position
     }
 
-    /// What is left.
+    /// The bytes not consumed yet.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
         &self.input[self.position..]

@@ -1,10 +1,10 @@
-//! Compaction filters: a caller's say over what compaction, and flush if it wants, keeps.
+//! Compaction filters: a caller's decision over which entries compaction, and flush if the filter wants it, keeps.
 
 use crate::types::ValueType;
 use std::fmt;
 use std::sync::Arc;
 
-/// What to do with an entry.
+/// What happens to an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FilterDecision {
     /// Leave it.
@@ -19,46 +19,46 @@ pub enum FilterDecision {
     RemoveAndSkipUntil(Vec<u8>),
 }
 
-/// Where a filter runs.
+/// The compaction or flush in which a filter runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilterContext {
-    /// The output holds everything that is left of its key range.
+    /// The output holds all remaining entries of its key range: no older entries of these keys lie below it.
     pub is_bottommost: bool,
-    /// Somebody called `compact_range`.
+    /// The compaction was started by `compact_range`.
     pub is_manual: bool,
     /// The column family.
     pub column_family_id: u32,
-    /// The level that a compaction relieves; 0 for a flush.
+    /// The first input level of a compaction; 0 for a flush.
     pub input_level: usize,
     /// Level the output goes to; 0 for a flush.
     pub output_level: usize,
 }
 
-/// What a table is written for.
+/// Why a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TableFileCreationReason {
-    /// A memtable is full, or somebody called `flush`.
+    /// A memtable is full, or `flush` was called.
     Flush,
-    /// A compaction, whoever asked for it.
+    /// A compaction, automatic or manual.
     Compaction,
-    /// The database opens, and its log holds what no table has.
+    /// The database is opened, and its log holds entries that no table has.
     Recovery,
 }
 
 /// Decides, entry by entry, what compaction keeps.
 ///
-/// Asked about the newest value of a key, whether a snapshot sees it or not: what is removed is gone for snapshots too.
-/// Merge operands are asked about one by one, but only those that are newer than every snapshot. Not asked about
-/// tombstones, older versions and wide-column entities, nor when an automatic compaction only moves a table to another
-/// level. An entry that stays may be asked about again by every later compaction.
+/// [`filter`](Self::filter) is called for the newest value of a key, whether a snapshot sees it or not: an entry that
+/// it removes is gone for snapshots, too. It is called for each merge operand that is newer than every snapshot. It is
+/// not called for tombstones, older versions and wide-column entities, nor when an automatic compaction only moves a
+/// table to another level. For an entry that stays, every later compaction may call it again.
 pub trait CompactionFilter: Send + Sync {
-    /// For the LOG and OPTIONS.
+    /// The name in the LOG and in OPTIONS files.
     fn name(&self) -> &str;
-    /// Whether tables written for this reason are filtered: by default those of compactions alone.
+    /// Whether tables written for this reason are filtered: by default only those of compactions.
     fn should_filter_table_file_creation(&self, reason: TableFileCreationReason) -> bool {
         reason == TableFileCreationReason::Compaction
     }
-    /// Decides about one entry; `value_type` is `Value` or `Merge`.
+    /// Decides on one entry; `value_type` is `Value` or `Merge`.
     fn filter(&self, context: &FilterContext, key: &[u8], value_type: ValueType, value: &[u8]) -> FilterDecision;
 }
 

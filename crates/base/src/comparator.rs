@@ -30,9 +30,10 @@ pub trait CustomComparator: Send + Sync {
     fn find_short_successor(&self, key: &mut Vec<u8>) {
         let _ = key;
     }
-    /// True, as it is by default in RocksDB, when two keys of different bytes may compare equal. What hashes bytes is then
-    /// off: filters of whole keys and of prefixes, in tables and memtables, and the hash indexes of data blocks. They are
-    /// neither written nor, in tables that have them, asked. A comparator that says `false` gets them.
+    /// True, as by default in RocksDB, if two keys of different bytes may compare equal. Everything that hashes bytes
+    /// is then off: filters of whole keys and of prefixes, in tables and memtables, and the hash indexes of data
+    /// blocks. They are not written, and not used in tables that have them. A comparator that returns `false` gets
+    /// them.
     fn can_keys_with_different_bytes_be_equal(&self) -> bool {
         true
     }
@@ -88,7 +89,7 @@ impl Comparator {
         match self {
             Self::Bytewise => a.cmp(b),
             Self::ReverseBytewise => b.cmp(a),
-            // Keys of the same bytes are the same key whatever the order: one of the caller's is not asked.
+            // Keys of the same bytes are the same key in any order, so a custom comparator is not called.
             Self::Custom(_) if a == b => Ordering::Equal,
             Self::Custom(custom) => custom.compare(a, b),
         }
@@ -111,7 +112,7 @@ impl Comparator {
         matches!(self, Self::Bytewise)
     }
 
-    /// True when keys of different bytes may be equal.
+    /// True if keys of different bytes may be equal.
     #[inline]
     #[must_use]
     pub fn can_keys_with_different_bytes_be_equal(&self) -> bool {
@@ -159,7 +160,8 @@ fn bytewise_separator(start: &mut Vec<u8>, limit: &[u8]) {
         start.truncate(index + 1);
         return;
     }
-    // The bytes are neighbours and `limit` ends here: the first byte behind them that can grow makes the separator.
+    // The differing bytes are consecutive values and `limit` ends here: the separator increments the first later byte
+    // below 0xff.
     if let Some(offset) = start[index + 1..].iter().position(|&byte| byte != 0xff) {
         let position = index + 1 + offset;
         start[position] += 1;
@@ -208,8 +210,8 @@ impl InternalComparator {
         self.user.compare(user_key(a), user_key(b))
     }
 
-    /// Shortens internal key `start` to a separator in `[start, limit)`. A shortened key carries the largest trailer, so
-    /// that it sorts before every real entry of its user key.
+    /// Shortens internal key `start` to a separator in `[start, limit)`. A shortened key carries the largest trailer,
+    /// so that it sorts before every real entry of its user key.
     pub fn find_shortest_separator(&self, start: &mut Vec<u8>, limit: &[u8]) {
         let mut short = user_key(start).to_vec();
         self.user.find_shortest_separator(&mut short, user_key(limit));
@@ -232,7 +234,8 @@ impl InternalComparator {
     }
 }
 
-/// The largest possible internal key of `user_key` in the internal order is the one with trailer 0; the smallest has this.
+/// The largest possible internal key of `user_key` in the internal order is the one with trailer 0; the smallest has
+/// this.
 #[must_use]
 pub const fn smallest_trailer() -> u64 {
     pack_trailer(MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK)

@@ -1,21 +1,21 @@
-//! Keys that are made of components: where each of them ends, told by their bytes alone.
+//! Keys made of components, and where each component ends, which its bytes alone determine.
 //!
 //! ```text
 //! fixed       N bytes
 //! ascending   the bytes, 00 as 00 ff, then 00 01
-//! descending  the same with every bit turned over: ff as ff 00, then ff fe
+//! descending  the same with every bit inverted: ff as ff 00, then ff fe
 //! ```
 //!
-//! A component says by itself where it ends, so no sequence of components is a prefix of another one of the same shapes, and
+//! A component determines its own end, so no sequence of components is a prefix of another one of the same shapes, and
 //! all keys between two that begin with one sequence begin with it, too.
 //!
-//! The values inside are the business of `ferrock_format::wide_key`; the page is docs/format/wide-keys.md.
+//! `ferrock_format::wide_key` encodes the values inside; docs/format/wide-keys.md describes the format.
 
 use crate::error::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 
-/// Opens an escape, or the end of a component. Turned over in a descending one, as the others are.
+/// Starts an escape, or the end of a component. Inverted in a descending component, as are the bytes below.
 pub const ESCAPE: u8 = 0x00;
 /// Behind [`ESCAPE`]: a byte 00 of the value.
 pub const ESCAPED_ZERO: u8 = 0xff;
@@ -25,17 +25,17 @@ pub const END: u8 = 0x01;
 /// Where a component ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ComponentShape {
-    /// Behind so many bytes.
+    /// After so many bytes.
     Fixed(usize),
-    /// Behind its end mark.
+    /// After its end mark.
     Escaped {
-        /// Every bit is turned over.
+        /// Every bit is inverted.
         is_descending: bool,
     },
 }
 
 impl ComponentShape {
-    /// The bytes that a component at the start of `key` takes; `None` when it does not end there, or is no component.
+    /// The length of the component at the start of `key`; `None` if it does not end within `key`, or is malformed.
     #[inline]
     #[must_use]
     pub fn length_in(self, key: &[u8]) -> Option<usize> {
@@ -62,15 +62,15 @@ fn escaped_length(key: &[u8], mask: u8) -> Option<usize> {
 /// The first components of a key, taken as its prefix.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct LeadingComponents {
-    /// No two fixed ones beside each other.
+    /// No two adjacent shapes are fixed.
     shapes: Arc<[ComponentShape]>,
 }
 
-/// Longest fixed component that a name may give.
+/// Longest fixed component that a name may have.
 const MAX_FIXED_BYTES: usize = 1 << 16;
 
 impl LeadingComponents {
-    /// Of these shapes; fixed ones that follow each other count as one.
+    /// Components of these shapes; adjacent fixed ones are joined.
     #[must_use]
     pub fn new(shapes: impl IntoIterator<Item = ComponentShape>) -> Self {
         let mut joined: Vec<ComponentShape> = Vec::new();
@@ -83,7 +83,7 @@ impl LeadingComponents {
         Self { shapes: joined.into() }
     }
 
-    /// From the text that [`Display`](fmt::Display) gives.
+    /// Parses the text that [`Display`](fmt::Display) writes.
     ///
     /// # Errors
     /// `Invalid argument` for a part that is neither a length nor `a` nor `d`.
@@ -101,7 +101,7 @@ impl LeadingComponents {
         Ok(Self::new(shapes.collect::<Result<Vec<_>>>()?))
     }
 
-    /// The length, where all keys have the same.
+    /// The length of the components, if it is the same for all keys.
     #[must_use]
     pub fn fixed_length(&self) -> Option<usize> {
         match self.shapes[..] {
@@ -110,7 +110,7 @@ impl LeadingComponents {
         }
     }
 
-    /// The bytes that the components take of `key`; `None` when it does not have them all.
+    /// The length of the components in `key`; `None` if `key` does not have all of them.
     #[inline]
     #[must_use]
     pub fn length_in(&self, key: &[u8]) -> Option<usize> {

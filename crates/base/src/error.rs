@@ -1,8 +1,7 @@
-//! Errors: few kinds for the caller to act on, rich context inside.
+//! Errors: a few kinds that a caller can act on, with rich context inside.
 //!
-//! A kind says what the caller can do; the message says what happened, to which
-//! file, at which offset, and what to do about it. Errors are cheap to clone
-//! because one background failure is reported to every later writer.
+//! The kind tells what the caller can do; the message tells what happened, to which file, at which offset, and the
+//! remedy. Errors are cheap to clone because one background failure is reported to every later writer.
 //!
 //! The `Display` form starts with RocksDB's status prefix (`Corruption: `,
 //! `IO error: `, ...), which bindings and log scrapers parse.
@@ -18,19 +17,20 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The thing asked for does not exist.
+    /// The requested object does not exist.
     NotFound,
-    /// Bytes on disk are not what was written. Restore or repair.
+    /// Bytes on disk differ from those that were written. Restore or repair.
     Corruption,
     /// The value or file uses a feature this build does not have.
     NotSupported,
     /// The caller's argument or option is wrong.
     InvalidArgument,
-    /// The file system refused. The source tells why.
+    /// A file operation failed. The source tells why.
     Io,
-    /// The device is full (an [`Io`](Self::Io) error with its own remedy: free space; a database then goes on by itself).
+    /// The device is full (an [`Io`](Self::Io) error with its own remedy: free space; a database then resumes by
+    /// itself).
     NoSpace,
-    /// A merge met operands that the operator could not combine.
+    /// The merge operator could not combine its operands.
     MergeInProgress,
     /// The work could not be done without waiting (`no_slowdown`, `read_tier`).
     Incomplete,
@@ -40,12 +40,12 @@ pub enum ErrorKind {
     TimedOut,
     /// The work was cancelled.
     Aborted,
-    /// A memory budget with a strict limit is full of what is in use (an [`Aborted`](Self::Aborted) of RocksDB's with its
-    /// own remedy: raise the capacity, then try again).
+    /// A memory budget with a strict limit is full of memory in use (in RocksDB an [`Aborted`](Self::Aborted) error,
+    /// with its own remedy: raise the capacity, then try again).
     MemoryLimit,
-    /// Somebody else holds what is needed (the LOCK file, a column family).
+    /// Another owner holds the resource (the LOCK file, a column family).
     Busy,
-    /// The result was overtaken by another change; the same call may succeed now.
+    /// Another change invalidated the result; the same call may succeed now.
     TryAgain,
     /// The column family was dropped.
     ColumnFamilyDropped,
@@ -137,7 +137,7 @@ impl Error {
         Self::new(ErrorKind::InvalidArgument, what)
     }
 
-    /// A feature that is not there.
+    /// A feature that this build does not have.
     #[cold]
     #[must_use]
     pub fn not_supported(what: impl Into<String>) -> Self {
@@ -190,7 +190,7 @@ impl Error {
         self
     }
 
-    /// Puts words in front of the message: what was being attempted.
+    /// Prefixes the message with what was attempted.
     #[must_use]
     pub fn context(mut self, what: &str) -> Self {
         let inner = Arc::make_mut(&mut self.0);
@@ -222,7 +222,7 @@ impl Error {
         &self.0.message
     }
 
-    /// The operating system's error kind, where the file system refused.
+    /// The operating system's error kind, if a file operation failed.
     #[must_use]
     pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
         self.0.source.as_ref().map(|source| source.kind())
@@ -234,7 +234,7 @@ impl Error {
         self.kind() == ErrorKind::Corruption
     }
 
-    /// True when the process, or the system, has as many files open as it may have.
+    /// True if the process or the system has reached its limit of open files.
     #[must_use]
     pub fn is_out_of_descriptors(&self) -> bool {
         // ENFILE and EMFILE; the standard library has no kind for them.
@@ -242,7 +242,7 @@ impl Error {
         cfg!(unix) && matches!(code, Some(23 | 24))
     }
 
-    /// True when a file or directory was not there.
+    /// True if a file or directory did not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.kind() == ErrorKind::NotFound || self.io_kind() == Some(std::io::ErrorKind::NotFound)

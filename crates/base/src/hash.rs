@@ -1,15 +1,14 @@
 //! Hash functions whose values are persisted: filters, data-block hash indexes and unique ids depend on them.
 //!
-//! | function | what it is | who stores its value |
+//! | function | what it is | stored in |
 //! |---|---|---|
 //! | [`hash32`] | Murmur-like, 32 bits | legacy Bloom filters, data-block hash index, PlainTable |
 //! | [`hash64`] | the frozen *preview* of XXH3 (xxHash 0.7.2) | FastLocalBloom and Ribbon filters |
 //! | [`hash128`] | released XXH3, 128 bits | unique ids of table files |
 //! | [`bijective_hash`] | a one-to-one 128-bit mix | public unique ids |
 //!
-//! Nothing here may ever change a value: a changed hash makes a filter hide keys that exist.
-//! [`hash64`] differs from the released XXH3 at every length, so it is written out in `hash/preview.rs` and no library
-//! can replace it.
+//! The values must never change: with a changed hash, a filter hides existing keys. [`hash64`] differs from the
+//! released XXH3 at every length, so it is written out in `hash/preview.rs` and no library can replace it.
 
 mod bijective;
 mod murmur;

@@ -1,4 +1,4 @@
-//! Internal keys: what tables and memtables are sorted by.
+//! Internal keys: the sort keys of tables and memtables.
 //!
 //! ```text
 //! internal key = user key || trailer
@@ -41,7 +41,7 @@ pub fn make_internal_key(user_key: &[u8], sequence: SequenceNumber, value_type: 
     out
 }
 
-/// The user key of an internal key. Of fewer than eight bytes (which no decoder lets through) it is empty.
+/// The user key of an internal key; empty for an internal key of fewer than eight bytes (which decoders refuse).
 #[inline]
 #[must_use]
 pub fn user_key(internal_key: &[u8]) -> &[u8] {
@@ -70,14 +70,14 @@ pub fn sequence(internal_key: &[u8]) -> SequenceNumber {
 pub struct ParsedInternalKey<'a> {
     /// The caller's key.
     pub user_key: &'a [u8],
-    /// When it was written.
+    /// The sequence number of the write.
     pub sequence: SequenceNumber,
-    /// What was written.
+    /// The type of the entry.
     pub value_type: ValueType,
 }
 
 impl<'a> ParsedInternalKey<'a> {
-    /// Splits an internal key. Too short or of an unknown type is corruption.
+    /// Splits an internal key. One that is too short or of an unknown type is a corruption.
     #[inline]
     pub fn parse(internal_key: &'a [u8]) -> Result<Self> {
         if internal_key.len() < TRAILER_SIZE {

@@ -36,14 +36,14 @@ pub trait InternalIterator {
     fn status(&self) -> Result<()>;
 }
 
-/// An iterator over nothing, or over nothing but an error.
+/// An iterator without entries, with or without an error.
 #[derive(Clone, Debug, Default)]
 pub struct EmptyIterator {
     error: Option<crate::error::Error>,
 }
 
 impl EmptyIterator {
-    /// Has no entries and reports `error`.
+    /// An iterator without entries that reports `error`.
     #[must_use]
     pub fn with_error(error: crate::error::Error) -> Self {
         Self { error: Some(error) }

@@ -1,6 +1,6 @@
-//! Vocabulary of the Ferrock engine: keys, sequence numbers, errors, comparators,
-//! merge operators, the iterator contract, checksums and hashes, clocks, threads
-//! and the option table. Nothing here does I/O; every other crate stands on it.
+//! Vocabulary of the Ferrock engine: keys, sequence numbers, errors, comparators, merge operators, the iterator
+//! contract, checksums and hashes, clocks, threads and the option table. This crate does no I/O; every other crate
+//! builds on it.
 #![warn(missing_docs)]
 
 pub mod allocation;

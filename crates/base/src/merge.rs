@@ -1,4 +1,4 @@
-//! Merge operators: how operands written by `merge` combine with what is there.
+//! Merge operators: how operands written by `merge` combine with the existing value.
 //!
 //! RocksDB's built-in operators are here under their names, because OPTIONS files
 //! and table properties refer to them by name.
@@ -7,13 +7,13 @@ use crate::error::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 
-/// Combines merge operands. Results must depend on nothing but the arguments, since
-/// reads, flushes and compactions fold the same operands at different times.
+/// Combines merge operands. Results must depend only on the arguments, since reads, flushes and compactions fold the
+/// same operands at different times.
 pub trait MergeOperator: Send + Sync {
     /// Stored in OPTIONS and table properties.
     fn name(&self) -> &str;
 
-    /// The form in an OPTIONS file, with the properties that make the operator what it is.
+    /// The form in an OPTIONS file, with the properties of the operator.
     fn options_id(&self) -> String {
         self.name().to_owned()
     }
@@ -28,7 +28,7 @@ pub trait MergeOperator: Send + Sync {
         false
     }
 
-    /// True when [`partial_merge`](Self::partial_merge) also wants to see single operands.
+    /// True if [`partial_merge`](Self::partial_merge) is also called with single operands.
     fn allow_single_operand(&self) -> bool {
         false
     }
@@ -145,7 +145,7 @@ impl MergeOperator for Put {
 /// (`stringappend`, `{id=StringAppendOperator;delimiter=|;}`). `nullptr` and the empty string are no operator.
 pub fn built_in(text: &str) -> Result<Option<Arc<dyn MergeOperator>>> {
     let text = text.trim();
-    // A text inside another one comes here without its braces.
+    // A text nested in another one arrives here without its braces.
     let body = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     let (id, properties) = match body.or_else(|| text.starts_with("id=").then_some(text)) {
         None => (text, None),

@@ -1,9 +1,8 @@
 //! Options, declared once.
 //!
-//! [`option_table!`](crate::option_table!) turns one table into the settings struct,
-//! its defaults, its range checks, its names in an OPTIONS file, its mutability and
-//! its documentation. Each layer declares its own table; the engine puts them
-//! together and the C setters are made from the same lists.
+//! [`option_table!`](crate::option_table!) turns one table into the settings struct, its defaults, its range checks,
+//! its names in an OPTIONS file, its mutability and its documentation. Each layer declares its own table; the engine
+//! combines them, and the C setters are generated from the same lists.
 //!
 //! ```
 //! use ferrock_base::option_table;
@@ -28,9 +27,8 @@
 //! ```
 //!
 //! A row is `mutability name [as "file name"]: type = default [, range [=> instead]];`. A value out of its range is
-//! brought to the nearer end of it, or to `instead`. Mutability is
-//! `fixed` (set at open) or `mutable` (also by `set_options`); `own_fixed` and
-//! `own_mutable` are options that RocksDB does not have: they are written as comment
+//! replaced by the nearer end of the range, or by `instead`. Mutability is `fixed` (set at open) or `mutable` (also by
+//! `set_options`); `own_fixed` and `own_mutable` are options that RocksDB does not have: they are written as comment
 //! lines, which RocksDB skips.
 
 use std::fmt;
@@ -116,12 +114,12 @@ impl<T: OptionValue> OptionValue for Vec<T> {
     }
 }
 
-/// When an option may change and whose it is.
+/// When an option may change, and whether RocksDB has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionFlags {
     /// `set_options` may change it while the database is open.
     pub is_mutable: bool,
-    /// RocksDB does not know it.
+    /// RocksDB does not have it.
     pub is_own: bool,
 }
 
@@ -147,11 +145,11 @@ pub struct OptionInfo {
     pub name: &'static str,
     /// Rust type of the field.
     pub type_name: &'static str,
-    /// When it may change, and whose it is.
+    /// When it may change, and whether RocksDB has it.
     pub flags: OptionFlags,
-    /// The bounds as written in the table; empty when every value of the type is good.
+    /// The bounds as written in the table; empty if every value of the type is valid.
     pub bounds: &'static str,
-    /// What it does.
+    /// The documentation of the option.
     pub doc: &'static str,
     /// The default in its text form.
     pub default_text: fn() -> String,
@@ -177,14 +175,14 @@ impl fmt::Display for Violation {
 /// A value that was out of its bounds, and the one that is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adjustment {
-    /// What was wrong.
+    /// The value that was out of its bounds.
     pub violation: Violation,
     /// The value now.
     pub used: String,
 }
 
 impl Adjustment {
-    /// An option whose value was `value` and is `used` now.
+    /// An option whose value was `value`; `used` replaces it.
     #[must_use]
     pub fn new(name: &str, value: impl fmt::Display, bound: String, used: impl fmt::Display) -> Self {
         let violation = Violation { name: name.to_owned(), value: value.to_string(), bound };
@@ -198,7 +196,7 @@ impl fmt::Display for Adjustment {
     }
 }
 
-/// The end of `range` nearer to a value that is out of it; `None` for a value within, and for one that has no order.
+/// The end of `range` nearer to a value outside of it; `None` for a value within, and for one that is unordered (NaN).
 #[must_use]
 pub fn nearer_end<T: PartialOrd + Clone>(value: &T, range: &RangeInclusive<T>) -> Option<T> {
     if value < range.start() {
@@ -210,7 +208,7 @@ pub fn nearer_end<T: PartialOrd + Clone>(value: &T, range: &RangeInclusive<T>) -
     }
 }
 
-/// Makes a settings struct out of a table. See the [module](self) for the form of a row.
+/// Generates a settings struct from a table. See the [module](self) for the form of a row.
 #[macro_export]
 macro_rules! option_table {
     (
@@ -251,7 +249,8 @@ macro_rules! option_table {
                 }, )*
             ];
 
-            /// Sets an option from its text. `Ok(false)`: no option has that name. `Err`: the text is not a value of it.
+            /// Sets an option from its text. `Ok(false)`: no option has that name. `Err`: the text is not a valid
+            /// value.
             pub fn set(&mut self, name: &str, text: &str) -> $crate::Result<bool> {
                 match name {
                     $( $crate::option_table!(@name $field $($file_name)?) => {
@@ -297,8 +296,8 @@ macro_rules! option_table {
                 violations
             }
 
-            /// Brings every value that is out of its bounds to the nearest good one, and tells which. What has no order
-            /// (a number that is none) stays, and stays a violation.
+            /// Replaces every value that is out of its bounds by the nearest valid one, and lists those. An unordered
+            /// value (NaN) stays, and stays a violation.
             pub fn bring_into_bounds(&mut self) -> Vec<$crate::option_table::Adjustment> {
                 #[allow(unused_mut)]
                 let mut adjusted = Vec::new();
@@ -383,11 +382,11 @@ mod tests {
             mutable count: u32 = 4, 1..=10;
             /// A list.
             fixed levels: Vec<u64> = vec![1, 2];
-            /// Ours alone.
+            /// An option that RocksDB does not have.
             own_mutable depth: f64 = 0.5, 0.0..=1.0;
             /// A percentage.
             fixed percent: i32 = 10, 0..=100 => 7;
-            /// Named otherwise in the file.
+            /// An option with another name in the file.
             fixed wal_limit as "WAL_size_limit_MB": u64 = 0;
         }
     }

@@ -1,5 +1,4 @@
-//! Prefix extractors (RocksDB's slice transforms): which part of a key filters and
-//! prefix seeks go by.
+//! Prefix extractors (RocksDB's slice transforms): which part of a key filters and prefix seeks use.
 
 use crate::components::LeadingComponents;
 use crate::error::{Error, Result};
@@ -25,8 +24,8 @@ pub enum PrefixExtractor {
     Capped(usize),
     /// The whole key.
     Noop,
-    /// Ferrock's own: the first components of a key, which say themselves where they end; keys without all of them have no
-    /// prefix.
+    /// Ferrock's own extractor: the first components of a key, whose bytes determine where they end; keys without all
+    /// of them have no prefix.
     Components(LeadingComponents),
     /// The caller's own.
     Custom(Arc<dyn CustomPrefixExtractor>),
@@ -99,22 +98,22 @@ impl PrefixExtractor {
         }
     }
 
-    /// True when the prefix is a first piece of the key, and that piece's own prefix: then all keys between two of one prefix
-    /// have it, too, in the order of bytes forwards or backwards.
+    /// True if the prefix is the start of the key, and is its own prefix: then, in forward and reverse byte order, all
+    /// keys between two of one prefix have it, too.
     #[must_use]
     pub fn is_piece(&self) -> bool {
         matches!(self, Self::Fixed(_) | Self::Capped(_) | Self::Components(_))
     }
 
-    /// True when moreover every key that begins with a prefix has it. (Not so with capped ones: the whole of a short key is a
-    /// prefix, that of longer keys which begin with it is another.)
+    /// True if, in addition, every key that begins with a prefix has it. (False for capped prefixes: a short key is its
+    /// own prefix, and longer keys that begin with it have another.)
     #[must_use]
     pub fn covers_what_begins_with_it(&self) -> bool {
         matches!(self, Self::Fixed(_) | Self::Components(_))
     }
 }
 
-/// Begins the name of [`PrefixExtractor::Components`].
+/// The start of the name of [`PrefixExtractor::Components`].
 const COMPONENTS: &str = "ferrock.Components.";
 
 #[cfg(test)]

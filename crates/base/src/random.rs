@@ -2,14 +2,14 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-/// SplitMix64: one multiply-mix per number, any seed is good.
+/// SplitMix64: one multiply-mix per number; any seed is valid.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
 }
 
 impl Random {
-    /// A generator that always gives the same numbers for the same seed.
+    /// A generator that produces the same numbers for the same seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { state: seed }

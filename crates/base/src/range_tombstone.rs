@@ -79,8 +79,8 @@ impl FragmentedRangeTombstones {
 
         let mut pieces = Vec::new();
         let mut sequences = Vec::new();
-        // Tombstones over the current piece: sequence number -> (how many, the furthest end among them is not needed,
-        // since each leaves the map at its own end).
+        // Tombstones over the current piece: sequence number -> how many. (Their ends are not needed: each tombstone
+        // leaves the map at its own end.)
         let mut active: BTreeMap<SequenceNumber, usize> = BTreeMap::new();
         let mut ends: Vec<(&[u8], SequenceNumber)> =
             tombstones.iter().map(|tombstone| (&tombstone.end[..], tombstone.sequence)).collect();
@@ -116,7 +116,7 @@ impl FragmentedRangeTombstones {
         Self { comparator, pieces, sequences, tombstone_count }
     }
 
-    /// True when nothing is deleted.
+    /// True if no key is deleted.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -129,7 +129,7 @@ impl FragmentedRangeTombstones {
         self.pieces.len()
     }
 
-    /// Number of tombstones that went in.
+    /// Number of tombstones that were fragmented.
     #[must_use]
     pub fn tombstone_count(&self) -> usize {
         self.tombstone_count

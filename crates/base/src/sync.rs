@@ -1,4 +1,4 @@
-//! The locks of hand-overs between threads: real ones, or the model checker's under `--cfg shuttle`.
+//! Locks for code that is checked under `--cfg shuttle`: `parking_lot`'s, or the model checker's.
 
 #[cfg(not(shuttle))]
 pub use parking_lot::{Condvar, Mutex};
@@ -20,7 +20,7 @@ mod model {
     pub struct MutexGuard<'a, T>(Option<shuttle::sync::MutexGuard<'a, T>>);
 
     impl<T> Mutex<T> {
-        /// An unlocked one.
+        /// An unlocked mutex.
         pub fn new(value: T) -> Self {
             Self(shuttle::sync::Mutex::new(value))
         }
@@ -44,11 +44,11 @@ mod model {
         }
     }
 
-    /// Whether a wait ran out of time, which it never does in a model.
+    /// Whether a wait timed out, which it never does in a model.
     pub struct WaitTimeoutResult;
 
     impl WaitTimeoutResult {
-        /// It did not.
+        /// False.
         pub fn timed_out(&self) -> bool {
             false
         }
@@ -59,24 +59,24 @@ mod model {
     pub struct Condvar(shuttle::sync::Condvar);
 
     impl Condvar {
-        /// Waits to be notified.
+        /// Waits for a notification.
         pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
             let taken = guard.0.take().expect("not waiting");
             guard.0 = Some(self.0.wait(taken).unwrap_or_else(PoisonError::into_inner));
         }
 
-        /// The same: time is never over.
+        /// As [`wait`](Self::wait): a model has no timeouts.
         pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _time: Duration) -> WaitTimeoutResult {
             self.wait(guard);
             WaitTimeoutResult
         }
 
-        /// Wakes one who waits.
+        /// Wakes one waiting thread.
         pub fn notify_one(&self) {
             self.0.notify_one();
         }
 
-        /// Wakes all who wait.
+        /// Wakes all waiting threads.
         pub fn notify_all(&self) {
             self.0.notify_all();
         }

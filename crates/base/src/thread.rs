@@ -1,4 +1,5 @@
-//! Threads behind a trait, so that a test can run background work by hand; and pools of them for work that comes in bursts.
+//! Threads behind a trait, so that a test can run background work by hand; and pools of them for work that comes in
+//! bursts.
 
 mod pool;
 

@@ -1,9 +1,9 @@
-//! Numbers that must not be mixed up, each with its own type.
+//! Numbers of different meanings, each with its own type.
 
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// Position of a write in the total order of all writes: 56 bits, 0 = visible to everybody.
+/// Position of a write in the total order of all writes: 56 bits, 0 = visible to every reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct SequenceNumber(pub u64);

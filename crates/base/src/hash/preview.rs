@@ -1,8 +1,8 @@
 //! The 64-bit XXH3 as it was in xxHash 0.7.2, with its own value for empty input.
 //!
-//! Filters of format_version 5 and later depend on these exact values. The released XXH3 differs at every length: another
-//! last multiplier everywhere; other mixes up to 16 bytes; above 240 bytes no swap of neighbouring lanes, exact multiples
-//! of 1024 counted as whole blocks, and no extra stripe when the length is a multiple of 64.
+//! Filters of format_version 5 and later depend on these exact values. The released XXH3 differs at every length:
+//! another last multiplier everywhere; other mixes up to 16 bytes; above 240 bytes no swap of neighbouring lanes, exact
+//! multiples of 1024 counted as whole blocks, and no extra stripe when the length is a multiple of 64.
 //!
 //! ```text
 //! length   0      1-3    4-8    9-16   17-128                 129-240                241 and more

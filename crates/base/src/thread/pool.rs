@@ -1,13 +1,13 @@
-//! A few threads for work that comes in bursts: started when there is some, and gone two seconds after the last.
+//! A few threads for work that comes in bursts: started when there is work, and exiting two seconds after the last.
 //!
 //! ```text
-//! add ---> queue ---> a thread that is idle, else a new one, as long as there are not too many
+//! add ---> queue ---> an idle thread, else a new one, up to `max_threads`
 //!            |
-//!            +------> whoever brought the work, or waits for it, where no thread could be started
+//!            +------> the thread that added the work, or waits for it, if no pool thread could be started
 //! ```
 //!
-//! A thread that ends is counted off under the lock under which it found nothing to do: whoever brings work behind that
-//! starts another. Work that panics ends neither its thread nor the work behind it.
+//! A pool thread that exits decrements the count under the lock under which it found the queue empty, so work that is
+//! added later starts another thread. Work that panics ends neither its thread nor the work behind it.
 
 use super::{Job, Spawner};
 use crate::sync::{Condvar, Mutex};
@@ -17,12 +17,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A thread without work ends after so long.
+/// A thread exits after so long without work.
 const IDLE_TIME: Duration = Duration::from_secs(2);
 
-/// Something to be done once.
+/// A piece of work that is performed once.
 pub trait Work: Send + 'static {
-    /// Does it.
+    /// Performs the work.
     fn perform(self);
 }
 
@@ -41,24 +41,25 @@ struct Queue<W> {
 
 struct Shared<W> {
     queue: Mutex<Queue<W>>,
-    came: Condvar,
+    work_added: Condvar,
 }
 
 impl<W: Work> Shared<W> {
-    /// What a thread does.
+    /// The loop of a pool thread.
     fn serve(&self) {
         while let Some(work) = self.next() {
-            // Who panics has told whoever waits for the work; the others are still to be done.
+            // Work that panics has told the threads that wait for it (a drop guard of its own does that); the rest of
+            // the queue is still performed.
             let _ = catch_unwind(AssertUnwindSafe(|| work.perform()));
         }
     }
 
-    /// The next work; with `None` the thread is counted off.
+    /// Waits for the next work; `None` if the thread must exit, and then it is no longer counted.
     fn next(&self) -> Option<W> {
         let mut queue = self.queue.lock();
         while queue.waiting.is_empty() && !queue.is_closed {
             queue.idle += 1;
-            let waited = self.came.wait_for(&mut queue, IDLE_TIME);
+            let waited = self.work_added.wait_for(&mut queue, IDLE_TIME);
             queue.idle -= 1;
             if waited.timed_out() {
                 break;
@@ -70,7 +71,7 @@ impl<W: Work> Shared<W> {
     }
 }
 
-/// The threads. When it is dropped they end with their last work; nobody waits for them.
+/// A pool of threads. After it is dropped they perform the queued work and exit; the drop does not wait for them.
 pub struct ThreadPool<W: Work> {
     shared: Arc<Shared<W>>,
     spawner: Arc<dyn Spawner>,
@@ -85,38 +86,39 @@ impl<W: Work> fmt::Debug for ThreadPool<W> {
 }
 
 impl<W: Work> ThreadPool<W> {
-    /// No threads yet; at most `max_threads`, all called `name`.
+    /// A pool of at most `max_threads` threads, all called `name`; starts none yet.
     #[must_use]
     pub fn new(spawner: Arc<dyn Spawner>, name: &'static str, max_threads: usize) -> Self {
         let queue = Queue { waiting: VecDeque::new(), threads: 0, idle: 0, is_closed: false };
         Self {
-            shared: Arc::new(Shared { queue: Mutex::new(queue), came: Condvar::default() }),
+            shared: Arc::new(Shared { queue: Mutex::new(queue), work_added: Condvar::default() }),
             spawner,
             name,
             max_threads,
         }
     }
 
-    /// Threads there are now.
+    /// How many threads there are now.
     #[must_use]
     pub fn count(&self) -> usize {
         self.shared.queue.lock().threads
     }
 
-    /// The work that no thread has begun, for whoever waits for some of it.
+    /// The work that no thread has begun, for a thread that waits for some of it.
     #[must_use]
     pub fn queue(&self) -> PoolQueue<W> {
         PoolQueue { shared: Arc::clone(&self.shared) }
     }
 
-    /// Adds work to the queue. False when there is no thread for it: then it is in the queue until somebody takes it.
+    /// Adds work to the queue. False if there is no thread for it: then it stays in the queue until it is
+    /// [taken](PoolQueue::take).
     pub fn add(&self, work: W) -> bool {
         let mut queue = self.shared.queue.lock();
         queue.waiting.push_back(work);
         let wants_thread = queue.idle < queue.waiting.len() && queue.threads < self.max_threads;
         queue.threads += usize::from(wants_thread);
         drop(queue);
-        self.shared.came.notify_one();
+        self.shared.work_added.notify_one();
         if !wants_thread {
             return true;
         }
@@ -129,7 +131,7 @@ impl<W: Work> ThreadPool<W> {
         queue.threads > 0
     }
 
-    /// Has work done by a thread; where there is none, by the caller.
+    /// Has work performed by a pool thread, or, if there is none, by the calling thread.
     pub fn run(&self, work: W) {
         if self.add(work) {
             return;
@@ -145,7 +147,7 @@ impl<W: Work> Drop for ThreadPool<W> {
     fn drop(&mut self) {
         // Not joined: the last owner may be one of the threads.
         self.shared.queue.lock().is_closed = true;
-        self.shared.came.notify_all();
+        self.shared.work_added.notify_all();
     }
 }
 
@@ -161,13 +163,13 @@ impl<W: Work> fmt::Debug for PoolQueue<W> {
 }
 
 impl<W: Work> PoolQueue<W> {
-    /// How much there is.
+    /// Number of pieces of work.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shared.queue.lock().waiting.len()
     }
 
-    /// True when there is none.
+    /// True if there is no work.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -179,15 +181,15 @@ impl<W: Work> PoolQueue<W> {
         self.shared.queue.lock().threads > 0
     }
 
-    /// The oldest, if there is no thread for it.
+    /// Takes the oldest work, if there is no thread for it.
     #[must_use]
     pub fn take(&self) -> Option<W> {
         let mut queue = self.shared.queue.lock();
         if queue.threads > 0 { None } else { queue.waiting.pop_front() }
     }
 
-    /// Forgets what `keeps` is false of. It is dropped under the lock of the queue, so it must not be the last owner of
-    /// anything that has to do with the pool.
+    /// Removes the work for which `keeps` is false. It is dropped under the lock of the queue, so it must not be the
+    /// last owner of anything whose `drop` uses the pool.
     pub fn retain(&self, keeps: impl FnMut(&W) -> bool) {
         self.shared.queue.lock().waiting.retain(keeps);
     }
@@ -229,7 +231,7 @@ mod tests {
         let pool = ThreadPool::<Job>::new(StdSpawner::shared(), "test", MAX_THREADS);
         assert_eq!(pool.count(), 0);
         for _ in 0..10 {
-            let panics: Job = Box::new(|| panic!("as it was told"));
+            let panics: Job = Box::new(|| panic!("requested by the test"));
             pool.run(panics);
             let done = count_to(&pool, 100);
             assert!((1..=MAX_THREADS).contains(&pool.count()));
@@ -237,7 +239,7 @@ mod tests {
         }
     }
 
-    /// Starts so many threads and no more.
+    /// A spawner that starts so many threads and no more.
     #[derive(Debug)]
     struct FewThreads(AtomicUsize);
 
