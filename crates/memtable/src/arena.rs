@@ -1,18 +1,18 @@
-//! Memory that is handed out in pieces and given back all at once.
+//! An arena: memory that is allocated in pieces and freed all at once.
 //!
 //! ```text
 //! chunk   [ piece | piece | piece | ... free ... ]     pieces are 8-byte aligned and never move
 //!                                   ^ used (atomic bump)
 //! ```
 //!
-//! Many threads may allocate at once: a piece is one `fetch_add` on the current chunk; only the thread that finds the
-//! chunk full takes the lock and makes the next one. A piece larger than a quarter of a chunk gets a chunk of its own, so
-//! that it does not throw away the rest of the current one. Chunks have the size that was asked for (`arena_block_size`, 4
-//! KiB to 1 GiB) but for the first, which is 4 KiB whatever was asked: an idle column family costs no more. RocksDB's arena
-//! likewise begins in a small block (of 2 KiB) before it takes the first of the size asked for.
+//! Many threads may allocate at once: a piece is one `fetch_add` on the current chunk; only a thread that finds the
+//! chunk full takes the lock and allocates the next one. A piece larger than a quarter of a chunk gets a chunk of its
+//! own, so that the rest of the current one is not wasted. Chunks have the configured size (`arena_block_size`, 4 KiB
+//! to 1 GiB), except for the first, which is always 4 KiB: an idle column family costs no more. RocksDB's arena
+//! likewise begins in a small block (of 2 KiB) before it allocates the first of the configured size.
 //!
-//! Invariants: a piece belongs to one caller; chunks live until the arena is dropped; `allocated_bytes` is the exact sum
-//! of the chunk sizes.
+//! Invariants: a piece belongs to one caller; chunks live until the arena is dropped; `allocated_bytes` is the exact
+//! sum of the chunk sizes.
 
 use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -22,7 +22,7 @@ use std::ptr::NonNull;
 pub(crate) const ALIGNMENT: usize = 8;
 /// Size of the first chunk.
 const FIRST_CHUNK_BYTES: usize = 4096;
-/// Smallest size of the later ones.
+/// Smallest size of the later chunks.
 const MIN_CHUNK_BYTES: usize = 4096;
 /// Largest size of a chunk that pieces share.
 const MAX_CHUNK_BYTES: usize = 1 << 30;
@@ -30,13 +30,14 @@ const MAX_CHUNK_BYTES: usize = 1 << 30;
 struct Chunk {
     base: NonNull<u8>,
     layout: Layout,
-    /// Bytes asked of the chunk so far; runs past the capacity when the chunk is full.
+    /// Bytes requested of the chunk so far; exceeds the capacity once the chunk is full.
     used: AtomicUsize,
 }
 
 impl Chunk {
     fn new(bytes: usize) -> Box<Self> {
-        // A size that no address space has cannot be had either; `handle_alloc_error` is what a `Vec` of it would do.
+        // A size beyond every address space cannot be allocated; `handle_alloc_error` is what a `Vec` of that size
+        // would call.
         let layout = match Layout::from_size_align(bytes, ALIGNMENT) {
             Ok(layout) if bytes > 0 => layout,
             _ => handle_alloc_error(Layout::new::<u64>()),
@@ -47,15 +48,15 @@ impl Chunk {
         Box::new(Self { base, layout, used: AtomicUsize::new(0) })
     }
 
-    /// A piece of `bytes` (a multiple of the alignment), or `None` when the chunk is full.
+    /// Allocates a piece of `bytes` (a multiple of the alignment); `None` if the chunk is full.
     #[inline]
     fn take(&self, bytes: usize) -> Option<NonNull<u8>> {
         let offset = self.used.fetch_add(bytes, Ordering::Relaxed);
         if offset.checked_add(bytes)? > self.layout.size() {
             return None;
         }
-        // SAFETY: offset + bytes <= size of the allocation, checked just above. `used` cannot wrap: a failed attempt adds
-        // at most a quarter chunk and its thread then replaces the chunk.
+        // SAFETY: offset + bytes <= size of the allocation, checked just above. `used` cannot wrap: a failed attempt
+        // adds at most a quarter chunk and its thread then replaces the chunk.
         Some(unsafe { self.base.add(offset) })
     }
 }
@@ -73,13 +74,13 @@ pub(crate) struct Arena {
     current: AtomicPtr<Chunk>,
     chunks: Mutex<Vec<NonNull<Chunk>>>,
     allocated_bytes: AtomicUsize,
-    /// Sizes of all chunks but the current one: they count as used to the last byte.
+    /// Sizes of all chunks except the current one; they count as fully used.
     sealed_bytes: AtomicUsize,
     chunk_bytes: usize,
 }
 
-// SAFETY: the raw pointers own the chunks, which are memory plus an atomic counter; every access to them is atomic or under
-// the lock, and they are freed only in `drop`, when there is a single owner.
+// SAFETY: the raw pointers own the chunks, which are memory plus an atomic counter; every access to them is atomic or
+// under the lock, and they are freed only in `drop`, when there is a single owner.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
@@ -100,7 +101,7 @@ impl Arena {
         self.allocated_bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes handed out, including what was left over in full chunks.
+    /// Bytes allocated, including the unused rest of full chunks.
     pub(crate) fn used_bytes(&self) -> usize {
         // SAFETY: `current` is null or one of `chunks`, which live as long as `self`.
         let current = unsafe { self.current.load(Ordering::Acquire).as_ref() };
@@ -162,7 +163,7 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         for chunk in std::mem::take(self.chunks.get_mut()) {
-            // SAFETY: made by `Box::leak` in `add_chunk`, in the list once, and nobody else is left.
+            // SAFETY: made by `Box::leak` in `add_chunk`, in the list once, and no other user is left.
             drop(unsafe { Box::from_raw(chunk.as_ptr()) });
         }
     }
@@ -189,7 +190,7 @@ mod tests {
             }
             let sizes = chunk_sizes(&arena);
             assert!(sizes.len() >= 3 && sizes[1..].iter().all(|&size| size == asked), "{asked}: {sizes:?}");
-            // A quarter still shares; more has a chunk of its own, of exactly its size.
+            // A piece of a quarter still shares a chunk; a larger one has a chunk of its own, of exactly its size.
             let before = sizes.len();
             arena.allocate(asked / 4 + 8);
             assert_eq!(chunk_sizes(&arena)[before..], [asked / 4 + 8], "{asked}");

@@ -1,5 +1,5 @@
-//! A Bloom filter that threads set bits in while others probe it. It lives and dies with one memtable, so its layout is
-//! nobody's business: 512-bit blocks (one cache line), six bits of one block per key.
+//! A Bloom filter in which threads set bits while others probe it. It exists only in the memory of one memtable, so its
+//! layout is not persisted: 512-bit blocks (one cache line), six bits of one block per key.
 
 use crate::sync::{AtomicU64, Ordering};
 use ferrock_base::hash::{fast_range64, hash64};
@@ -28,7 +28,7 @@ impl ConcurrentBloom {
     fn probes(&self, key: &[u8]) -> impl Iterator<Item = (&AtomicU64, u64)> {
         let hash = hash64(key);
         let block = fast_range64(hash, (self.words.len() / WORDS_PER_BLOCK) as u64) as usize * WORDS_PER_BLOCK;
-        // The block took the high bits; nine fresh bits a probe come from the remixed hash.
+        // The high bits choose the block; each probe takes nine other bits of the remixed hash.
         let bits = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (0..PROBES).map(move |probe| {
             let bit = (bits >> (9 * probe)) & 511;

@@ -6,10 +6,11 @@ use ferrock_base::error::Result;
 use ferrock_base::iterator::InternalIterator;
 use std::sync::Arc;
 
-/// Moves over the point entries of a memtable, which it keeps alive. Going back costs a search, going forward does not.
+/// An iterator over the point entries of a memtable, which it keeps alive. A step back costs a search, a step forward
+/// does not.
 #[derive(Clone)]
 pub struct MemTableIter {
-    // Made by `table`, which lives as long as the iterator.
+    // A position in `table`, which lives as long as the iterator.
     position: Position,
     table: Arc<MemTable>,
 }

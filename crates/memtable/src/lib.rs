@@ -2,12 +2,12 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `arena` | memory in chunks, given back all at once |
+//! | `arena` | memory in chunks, freed all at once |
 //! | `skiplist` | the sorted entries: lock-free readers, one or many writers |
 //! | `range_tombstones` | the `DeleteRange`s and their lazily built index |
 //! | `bloom` | skips lookups of absent keys |
-//! | `tracker` | telling somebody how much memory there is |
-//! | `memtable`, `iter` | the public face |
+//! | `tracker` | reports how much memory a memtable holds |
+//! | `memtable`, `iter` | the public interface |
 #![warn(missing_docs)]
 
 mod arena;

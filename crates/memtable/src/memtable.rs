@@ -1,14 +1,14 @@
-//! The memtable: everything written since the last flush, sorted.
+//! The memtable: all entries written since the last flush, sorted.
 //!
-//! Point entries are in a [`MemTableRep`], range tombstones beside it. The bytes of an entry are in the arena and do not
-//! move, so keys and values are borrowed, never copied, as long as the memtable is alive.
+//! Point entries are in a [`MemTableRep`], range tombstones beside it. The bytes of an entry are in the arena and do
+//! not move, so keys and values are borrowed, never copied, as long as the memtable is alive.
 
 use crate::bloom::ConcurrentBloom;
 use crate::iter::MemTableIter;
 use crate::range_tombstones::RangeTombstones;
 use crate::skiplist::{Position, SkipList};
 use crate::sync::{AtomicU64, Ordering};
-use crate::tracker::{MemoryTracker, Tracked};
+use crate::tracker::{MemoryTracker, TrackedMemory};
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::error::{Error, ErrorKind, Result};
 use ferrock_base::internal_key::{LookupKey, TRAILER_SIZE, pack_trailer, trailer, user_key as user_key_of};
@@ -17,20 +17,20 @@ use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use std::sync::Arc;
 
-/// What a memtable is made with.
+/// The settings of a memtable.
 #[derive(Clone, Debug)]
 pub struct MemTableOptions {
     /// The order of keys.
     pub comparator: InternalComparator,
-    /// Size of the blocks that memory is taken from the system in (4 KiB to 1 GiB). The first is always 4 KiB.
+    /// Size of the blocks in which memory is allocated (4 KiB to 1 GiB). The first block is always 4 KiB.
     pub arena_block_bytes: usize,
     /// Takes the prefixes that go into the Bloom filter.
     pub prefix_extractor: Option<PrefixExtractor>,
-    /// Size of the Bloom filter in bits; 0 is no filter.
+    /// Size of the Bloom filter in bits; 0: no filter.
     pub prefix_bloom_bits: usize,
     /// Puts whole keys into the Bloom filter, so that [`MemTable::get`] of an absent key mostly skips the search.
     pub whole_key_filtering: bool,
-    /// Told of the memory, at each [`MemTable::report_memory`], and when the memtable goes.
+    /// Receives the memory usage, at each [`MemTable::report_memory`] and when the memtable is dropped.
     pub tracker: Option<Arc<dyn MemoryTracker>>,
 }
 
@@ -47,9 +47,9 @@ impl Default for MemTableOptions {
     }
 }
 
-/// What holds the point entries. The only place that chooses between representations; a new one is a variant.
+/// The structure that holds the point entries. Only this enum chooses between representations; a new one is a variant.
 pub(crate) enum MemTableRep {
-    /// Sorted at all times, readable while written.
+    /// Always sorted, and readable during writes.
     SkipList(SkipList),
 }
 
@@ -60,9 +60,9 @@ struct Filter {
 }
 
 impl Filter {
-    /// The filter that `options` ask for, if it could ever say no.
+    /// The filter of these options; `None` if it could exclude no key.
     fn new(options: &MemTableOptions) -> Option<Self> {
-        // Equal keys of different bytes have different hashes, and so may their prefixes.
+        // Equal keys of different bytes have different hashes, as may their prefixes.
         let by_bytes = !options.comparator.user().can_keys_with_different_bytes_be_equal();
         let whole_key = options.whole_key_filtering;
         let wanted = by_bytes && options.prefix_bloom_bits > 0 && (whole_key || options.prefix_extractor.is_some());
@@ -94,7 +94,7 @@ impl Filter {
     }
 }
 
-/// Counts of what was added. Exact as long as [`MemTable::add`] has one caller at a time.
+/// Counts of the added entries. Exact as long as [`MemTable::add`] has one caller at a time.
 struct Counters {
     entries: AtomicU64,
     deletes: AtomicU64,
@@ -123,7 +123,7 @@ impl Counters {
 
     #[inline]
     fn record(&self, sequence: SequenceNumber, is_delete: bool, bytes: usize, writers: Writers) {
-        // With one writer a load and a store do what a locked instruction would.
+        // With one writer a load and a store suffice instead of a locked instruction.
         let add = |counter: &AtomicU64, amount: u64| match writers {
             Writers::One => counter.store(counter.load(Ordering::Relaxed) + amount, Ordering::Relaxed),
             Writers::Many => {
@@ -169,7 +169,7 @@ pub struct MemTable {
     range_tombstones: RangeTombstones,
     filter: Option<Filter>,
     counters: Counters,
-    tracked: Tracked,
+    tracked: TrackedMemory,
 }
 
 impl std::fmt::Debug for MemTable {
@@ -188,7 +188,7 @@ impl MemTable {
     pub fn new(options: MemTableOptions) -> Self {
         Self {
             filter: Filter::new(&options),
-            tracked: Tracked::new(options.tracker),
+            tracked: TrackedMemory::new(options.tracker),
             range_tombstones: RangeTombstones::new(options.comparator.user().clone()),
             rep: MemTableRep::SkipList(SkipList::new(options.comparator, options.arena_block_bytes)),
             counters: Counters::new(),
@@ -207,13 +207,13 @@ impl MemTable {
         self.list().comparator()
     }
 
-    /// Adds an entry; for one writer at a time. It keeps a hint, so keys in ascending order cost next to nothing to place.
-    /// A [`RangeDeletion`](ValueType::RangeDeletion) has its start as key and its exclusive end as value.
+    /// Adds an entry; for one writer at a time. The list keeps a hint, so keys in ascending order are placed without a
+    /// search. A [`RangeDeletion`](ValueType::RangeDeletion) has its start as key and its exclusive end as value.
     ///
-    /// Overlapping calls are safe, but then the counts may come out short.
+    /// Overlapping calls are safe, but then the counts may be too low.
     ///
-    /// Errors: `TryAgain` when exactly this key, sequence number and type was added before; `InvalidArgument` for a type
-    /// that a memtable does not hold and for keys and values of 4 GiB and more. Nothing is added then.
+    /// Errors: `TryAgain` if exactly this key, sequence number and type was added before; `InvalidArgument` for a type
+    /// that a memtable does not hold and for keys and values of 4 GiB and more. The memtable is unchanged then.
     #[inline]
     pub fn add(&self, sequence: SequenceNumber, value_type: ValueType, user_key: &[u8], value: &[u8]) -> Result<()> {
         self.add_as(Writers::One, sequence, value_type, user_key, value)
@@ -244,7 +244,7 @@ impl MemTable {
         if !value_type.is_point_entry() {
             return self.add_other(writers, sequence, value_type, user_key, value);
         }
-        // Set before the key is linked: who finds the key in the list also passes the filter.
+        // Set before the key is linked: a reader that could find the key in the list also passes the filter.
         if let Some(filter) = &self.filter {
             filter.add(user_key);
         }
@@ -279,8 +279,9 @@ impl MemTable {
         Ok(())
     }
 
-    /// Shows `visit` the entries of exactly this user key that the lookup may see, newest first, until it returns false.
-    /// Does not allocate. Range tombstones are asked for separately: [`max_covering_tombstone`](Self::max_covering_tombstone).
+    /// Calls `visit` with the entries of exactly this user key that the lookup may see, newest first, until it returns
+    /// false. Does not allocate. Range tombstones are looked up separately:
+    /// [`max_covering_tombstone`](Self::max_covering_tombstone).
     #[inline]
     pub fn get(&self, key: &LookupKey, mut visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
         let user_key = key.user_key();
@@ -294,7 +295,7 @@ impl MemTable {
                 return;
             }
             let packed = trailer(found);
-            // Only known types are ever added.
+            // Only known types are added.
             let Some(value_type) = ValueType::from_u8(packed as u8) else { return };
             if !visit(SequenceNumber(packed >> 8), value_type, value) {
                 return;
@@ -310,26 +311,27 @@ impl MemTable {
         self.range_tombstones.max_covering(user_key, upper)
     }
 
-    /// All range tombstones, fragmented; the work is kept until the next tombstone is added.
+    /// All range tombstones, fragmented; the result is cached until the next tombstone is added.
     #[must_use]
     pub fn range_tombstones(&self) -> Option<Arc<FragmentedRangeTombstones>> {
         self.range_tombstones.fragments()
     }
 
-    /// An iterator over the point entries; it keeps the memtable alive and sees entries that are added behind it.
+    /// An iterator over the point entries; it keeps the memtable alive, and sees entries that are added at later
+    /// positions.
     #[must_use]
     pub fn iter(self: &Arc<Self>) -> MemTableIter {
         MemTableIter::new(self.clone())
     }
 
-    /// False when `user_key` is certainly not there (range tombstones aside).
+    /// False if the memtable certainly has no entry of `user_key` (range tombstones aside).
     #[inline]
     #[must_use]
     pub fn may_contain(&self, user_key: &[u8]) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(user_key))
     }
 
-    /// False when no key with the prefix of `user_key` is there (range tombstones aside).
+    /// False if the memtable certainly has no key with the prefix of `user_key` (range tombstones aside).
     #[must_use]
     pub fn prefix_may_match(&self, user_key: &[u8]) -> bool {
         let Some(filter) = &self.filter else { return true };
@@ -337,27 +339,27 @@ impl MemTable {
     }
 
     /// Bytes in use: entries, towers, leftovers of full arena blocks, range tombstones, Bloom filter. Grows with every
-    /// entry; what a flush threshold is compared with.
+    /// entry; flush thresholds are compared with it.
     #[must_use]
     pub fn approximate_memory_bytes(&self) -> usize {
         self.list().arena().used_bytes() + self.beside_arena_bytes()
     }
 
-    /// Bytes taken from the system: as [`approximate_memory_bytes`](Self::approximate_memory_bytes), with the free part of
-    /// the current arena block.
+    /// Bytes taken from the system: as [`approximate_memory_bytes`](Self::approximate_memory_bytes), with the free part
+    /// of the current arena block.
     #[must_use]
     pub fn allocated_memory_bytes(&self) -> usize {
         self.list().arena().allocated_bytes() + self.beside_arena_bytes()
     }
 
-    /// Tells the tracker, if there is one, what was allocated since it was last told.
+    /// Reports to the tracker, if there is one, the memory allocated since the last report.
     pub fn report_memory(&self) {
         if self.tracked.is_wanted() {
             self.tracked.report(self.allocated_memory_bytes());
         }
     }
 
-    /// Tells the tracker, if there is one, that nothing is added any more.
+    /// Tells the tracker, if there is one, that no more entries will be added.
     pub fn retire(&self) {
         self.report_memory();
         self.tracked.retire();
@@ -392,7 +394,7 @@ impl MemTable {
         self.counters.data_size_bytes.load(Ordering::Relaxed)
     }
 
-    /// True when nothing was added.
+    /// True if no entry was added.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.num_entries() == 0
@@ -410,7 +412,7 @@ impl MemTable {
         (!self.is_empty()).then(|| SequenceNumber(self.counters.largest_sequence.load(Ordering::Relaxed)))
     }
 
-    /// About how many point entries are in `[start, end)` (internal keys).
+    /// The approximate number of point entries in `[start, end)` (internal keys).
     #[must_use]
     pub fn approximate_entries_between(&self, start: &[u8], end: &[u8]) -> u64 {
         let list = self.list();
@@ -418,7 +420,7 @@ impl MemTable {
         between.min(self.num_entries().saturating_sub(self.num_range_deletes()))
     }
 
-    /// The first point entry, for callers that only look at the bounds.
+    /// The first point entry's internal key.
     #[must_use]
     pub fn smallest_key(&self) -> Option<&[u8]> {
         self.list().key(self.list().first())

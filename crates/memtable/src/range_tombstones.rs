@@ -1,18 +1,18 @@
-//! The range tombstones of a memtable: a list that writers append to, and a fragmented index that readers build when they
-//! need it.
+//! The range tombstones of a memtable: a list that writers append to, and a fragmented index that readers build when
+//! they need it.
 //!
 //! ```text
 //! list   t0 t1 t2 t3 t4 t5 t6 | t7 t8        written since the last read
 //! runs   [ t0 .. t3 ][t4 t5][t6]             each fragmented; lengths more than halve from run to run
 //! ```
 //!
-//! - Without tombstones a reader pays one load.
-//! - Writing appends, nothing more: many `DeleteRange`s between two reads are indexed together.
+//! - Without tombstones a read costs one load.
+//! - A write only appends: many `DeleteRange`s between two reads are indexed together.
 //! - The first read after a write fragments only the new tombstones, together with the last runs that are not more than
 //!   twice as long. So when reads and writes alternate, a tombstone is fragmented O(log n) times in all, not n times.
 //!
-//! A reader at sequence number `s` sees every tombstone added before `s` was published: `count` is raised before the writer
-//! publishes `s`, and the reader loads `count` after it has read `s`.
+//! A reader at sequence number `s` sees every tombstone added before `s` was published: `count` is raised before the
+//! writer publishes `s`, and the reader loads `count` after it has read `s`.
 
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 use arc_swap::ArcSwap;
@@ -35,7 +35,7 @@ struct Index {
     covered: usize,
 }
 
-/// The structure.
+/// The range tombstones of a memtable, and their index.
 pub(crate) struct RangeTombstones {
     comparator: Comparator,
     count: AtomicUsize,
@@ -108,7 +108,7 @@ impl RangeTombstones {
         single(&self.index.load()).or_else(|| single(&self.refresh(true)))
     }
 
-    /// Brings the index up to date with the list; into a single run when `merge_all`.
+    /// Brings the index up to date with the list; merges it into a single run if `merge_all`.
     #[cold]
     fn refresh(&self, merge_all: bool) -> Arc<Index> {
         let list = self.list.lock();

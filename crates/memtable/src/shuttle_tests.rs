@@ -1,4 +1,5 @@
-//! The lock-free parts under a model checker: `RUSTFLAGS="--cfg shuttle" cargo test -p ferrock-memtable --release --lib`.
+//! The lock-free parts under a model checker: `RUSTFLAGS="--cfg shuttle" cargo test -p ferrock-memtable --release
+//! --lib`.
 
 use crate::arena::Arena;
 use crate::skiplist::SkipList;
@@ -43,7 +44,7 @@ fn insert_while_reading(hinted: fn(usize) -> bool) {
                         list.insert_concurrent(&key, trailer, &key)
                     };
                     assert!(inserted);
-                    // What was inserted is found at once.
+                    // An inserted key is found at once.
                     let target = make_internal_key(&key, SequenceNumber(1), ValueType::Value);
                     assert_eq!(list.entry(list.seek(&target)), Some((&target[..], &key[..])));
                 }

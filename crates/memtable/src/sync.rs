@@ -1,6 +1,6 @@
-//! The synchronisation types of this crate: real ones, or the model checker's under `--cfg shuttle`.
+//! The synchronisation types of this crate: the standard ones, or the model checker's under `--cfg shuttle`.
 //!
-//! Whatever two threads race on goes through here, so that a shuttle test can order every step of it.
+//! Everything that threads race on uses these types, so that a shuttle test can order each step.
 
 #[cfg(not(shuttle))]
 pub(crate) use parking_lot::Mutex;

@@ -1,28 +1,28 @@
-//! Telling somebody how much memory memtables hold.
+//! Reports how much memory memtables hold.
 
 use crate::sync::{AtomicUsize, Ordering};
 use std::fmt;
 use std::sync::Arc;
 
-/// Hears of the memory of memtables. Called by whoever writes or drops one.
+/// Receives the memory usage of memtables. Called by the threads that write to a memtable or drop it.
 pub trait MemoryTracker: fmt::Debug + Send + Sync {
-    /// A memtable that is written to holds this much more.
+    /// A memtable that is being written holds so many bytes more.
     fn grow(&self, bytes: usize);
-    /// A memtable that holds this much is no longer written to.
+    /// A memtable of so many bytes is no longer written to.
     fn retire(&self, bytes: usize);
-    /// A memtable that held this much is gone.
+    /// A memtable of so many bytes was dropped.
     fn free(&self, bytes: usize, was_retired: bool);
 }
 
-/// What one memtable has reported.
-pub(crate) struct Tracked {
+/// The memory that one memtable has reported.
+pub(crate) struct TrackedMemory {
     tracker: Option<Arc<dyn MemoryTracker>>,
     bytes: AtomicUsize,
-    /// 1 when it is no longer written to.
+    /// 1 if the memtable is no longer written to.
     retired: AtomicUsize,
 }
 
-impl Tracked {
+impl TrackedMemory {
     pub(crate) fn new(tracker: Option<Arc<dyn MemoryTracker>>) -> Self {
         Self { tracker, bytes: AtomicUsize::new(0), retired: AtomicUsize::new(0) }
     }
@@ -31,7 +31,8 @@ impl Tracked {
         self.tracker.is_some()
     }
 
-    /// Of threads that report at the same time each reports what it adds to the largest report before.
+    /// Reports the difference to the largest earlier report, so that threads that report at the same time count no byte
+    /// twice.
     pub(crate) fn report(&self, bytes: usize) {
         let Some(tracker) = &self.tracker else { return };
         let before = self.bytes.fetch_max(bytes, Ordering::Relaxed);
@@ -49,7 +50,7 @@ impl Tracked {
     }
 }
 
-impl Drop for Tracked {
+impl Drop for TrackedMemory {
     fn drop(&mut self) {
         if let Some(tracker) = &self.tracker {
             tracker.free(self.bytes.load(Ordering::Relaxed), self.retired.load(Ordering::Relaxed) != 0);

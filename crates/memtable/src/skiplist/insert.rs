@@ -1,15 +1,15 @@
 //! Inserting: find the node before and the node after on every level (the *splice*), then link.
 //!
-//! `insert` keeps the splice of the last insert as a hint. When the new key falls between the same two neighbours on level
-//! 0, which is every time when keys arrive in order, nothing is searched: one comparison and one link.
+//! `insert` keeps the splice of the last insert as a hint. If the new key falls between the same two neighbours on
+//! level 0, as always when keys arrive in order, the insert needs no search: one comparison and one link.
 //!
-//! Why a kept splice may be trusted. After an insert there is a key X (the one inserted) with `before[l] <= X < after[l]`
-//! on every level. Let level `r` be tight (`before[r].next == after[r]`) and around the new key Y. For a higher level `l`,
-//! `after[l] > X >= before[r]` is also a node of level `r`, so `after[l] >= after[r] >= Y`; likewise `before[l] <=
-//! before[r] < Y`. So all levels from `r` up bracket Y, and the levels below are searched inside the bracket. A bracket
-//! that has become loose makes the compare-and-swap fail, and that level is searched again.
+//! Why a kept splice may be used: after an insert there is a key X (the one inserted) with `before[l] <= X < after[l]`
+//! on every level. Let level `r` be tight (`before[r].next == after[r]`) and around the new key Y. For a higher level
+//! `l`, `after[l] > X >= before[r]` is also a node of level `r`, so `after[l] >= after[r] >= Y`; likewise `before[l] <=
+//! before[r] < Y`. So all levels from `r` up bracket Y, and the levels below are searched inside the bracket. If a
+//! bracket is no longer tight, the compare-and-swap fails, and that level is searched again.
 //!
-//! Every link is made by compare-and-swap also by `insert`: an uncontended one costs some nanoseconds, and any mixture of
+//! `insert` also sets every link by compare-and-swap: an uncontended one costs some nanoseconds, and any mixture of
 //! `insert` and `insert_concurrent` stays correct.
 
 use super::node::{EntryLayout, LINK_BYTES, Link, NodeRef, write_node};
@@ -35,7 +35,7 @@ impl Splice {
     }
 }
 
-/// The splice of the last insert, used by one thread at a time; who finds it taken does without.
+/// The splice of the last insert, used by one thread at a time; a thread that finds it taken searches without it.
 pub(super) struct InsertHint {
     taken: AtomicBool,
     splice: UnsafeCell<Splice>,
@@ -47,7 +47,7 @@ impl InsertHint {
     }
 }
 
-/// Gives the hint back, also when a custom comparator panics.
+/// Releases the hint, also if a custom comparator panics.
 struct TakenHint<'a>(&'a InsertHint);
 
 impl<'a> TakenHint<'a> {
@@ -71,7 +71,7 @@ impl Drop for TakenHint<'_> {
 }
 
 impl SkipList {
-    /// Inserts with the kept hint; fastest from one thread at a time. False when the internal key is already there.
+    /// Inserts with the kept hint; fastest from one thread at a time. False if the internal key already exists.
     /// `user_key.len() + 8` and `value.len()` must fit 32 bits.
     pub(crate) fn insert(&self, user_key: &[u8], trailer: u64, value: &[u8]) -> bool {
         let (node, height) = self.make_node(user_key, trailer, value);
@@ -81,7 +81,7 @@ impl SkipList {
         }
     }
 
-    /// Inserts from many threads at once. False when the internal key is already there. Lengths as in `insert`.
+    /// Inserts from many threads at once. False if the internal key already exists. Lengths as in `insert`.
     pub(crate) fn insert_concurrent(&self, user_key: &[u8], trailer: u64, value: &[u8]) -> bool {
         let (node, height) = self.make_node(user_key, trailer, value);
         self.link(node, height, &mut Splice::new())
@@ -108,7 +108,8 @@ impl SkipList {
         neighbour.map(|link| unsafe { NodeRef::from_raw(link) })
     }
 
-    /// Links a finished node that nobody else knows. False (and nothing linked) when its key is already there.
+    /// Links a complete node that no other thread can reach yet. False (and the list is unchanged) if its key already
+    /// exists.
     fn link(&self, node: NodeRef<'_>, height: usize, splice: &mut Splice) -> bool {
         let key = SearchKey::new(node.internal_key());
         let max_height = self.raise_max_height(height);
@@ -157,7 +158,7 @@ impl SkipList {
         current
     }
 
-    /// The lowest level of a kept splice that is tight and around `key`; its height when the hint is of no use.
+    /// The lowest level of a kept splice that is tight and around `key`; the splice's height if the hint does not help.
     fn first_valid_level(&self, key: &SearchKey<'_>, splice: &Splice) -> usize {
         for level in 0..splice.height {
             let (before, after) = (self.before(splice.before[level]), self.after(splice.after[level]));
@@ -167,7 +168,8 @@ impl SkipList {
             }
             let is_after = splice.before[level].is_none() || key.compare_node(&self.comparator, before).is_lt();
             let is_before = is_after && after.is_none_or(|after| key.compare_node(&self.comparator, after).is_ge());
-            // A tight level that misses the key says that the keys do not come in order: search from the top.
+            // A tight level that does not contain the key shows that the keys do not arrive in order: search from the
+            // top.
             return if is_before { level } else { splice.height };
         }
         splice.height

@@ -1,10 +1,9 @@
 //! A skip list that many threads read without locks while one or many insert.
 //!
-//! - Nodes are never removed and never move; they die with the arena. So a reader needs no protection beyond keeping the
-//!   list alive.
-//! - A node is linked from level 0 upwards, each level by one compare-and-swap. A reader sees a node on a level only after
-//!   all its lower levels are linked; a missing upper link costs time, never a key.
-//! - The order on level 0 is the truth; equal internal keys are refused there, before anything is linked.
+//! - Nodes are never removed or moved; they are freed with the arena. So a reader only has to keep the list alive.
+//! - A node is linked from level 0 upwards, each level by one compare-and-swap. A reader sees a node on a level only
+//!   after all its lower levels are linked; a missing upper link costs time, never a key.
+//! - Level 0 defines the order; equal internal keys are refused there, before any level is linked.
 //!
 //! Towers have height `h` with probability `(1/4)^(h-1) * 3/4`, at most [`MAX_HEIGHT`].
 
@@ -21,10 +20,10 @@ use search_key::SearchKey;
 use std::cmp::Ordering as Order;
 use std::ptr::NonNull;
 
-/// Most levels: enough for 4^12 = 16 million entries at full speed, and no limit beyond.
+/// Most levels: searches stay logarithmic up to 4^12 = 16 million entries; more entries are possible.
 pub(crate) const MAX_HEIGHT: usize = 12;
 
-/// The list with the arena it lives in.
+/// The list and its arena.
 pub(crate) struct SkipList {
     comparator: InternalComparator,
     arena: Arena,
@@ -34,8 +33,8 @@ pub(crate) struct SkipList {
     hint: InsertHint,
 }
 
-// SAFETY: `head` points into `arena`, which is owned; nodes are immutable once linked except for their atomic links; the
-// insert hint guards itself.
+// SAFETY: `head` points into `arena`, which is owned; nodes are immutable once linked except for their atomic links;
+// the insert hint guards itself.
 unsafe impl Send for SkipList {}
 // SAFETY: as above.
 unsafe impl Sync for SkipList {}
@@ -60,7 +59,8 @@ impl SkipList {
     pub(crate) fn new(comparator: InternalComparator, arena_block_bytes: usize) -> Self {
         let arena = Arena::new(arena_block_bytes);
         let memory = arena.allocate(MAX_HEIGHT * LINK_BYTES);
-        // SAFETY: freshly allocated, aligned, of that size; it lives as long as the arena, which lives as long as the list.
+        // SAFETY: freshly allocated, aligned, of that size; it lives as long as the arena, which lives as long as the
+        // list.
         let head = unsafe { write_tower(memory, MAX_HEIGHT) }.as_raw();
         Self {
             comparator,
@@ -141,7 +141,8 @@ impl SkipList {
     /// The node at `position`.
     #[inline]
     fn node(&self, position: Position) -> Option<NodeRef<'_>> {
-        // SAFETY: a position was made by this list (contract of `Position`) from a linked node; nodes live as long as it.
+        // SAFETY: a position was made by this list (contract of `Position`) from a linked node; nodes live as long as
+        // it.
         position.0.map(|link| unsafe { NodeRef::from_raw(link) })
     }
 
@@ -185,13 +186,13 @@ impl SkipList {
         position(self.node(from).and_then(NodeRef::next_in_order))
     }
 
-    /// Links go forward only: going back is a search.
+    /// Links only lead forward: a step back is a search.
     pub(crate) fn prev(&self, from: Position) -> Position {
         let key = self.node(from).map(|node| SearchKey::new(node.internal_key()));
         position(key.and_then(|key| self.find_before(Some(&key))))
     }
 
-    /// About how many entries are before `internal_key`, from the steps a search takes on each level.
+    /// The approximate number of entries before `internal_key`, estimated from the steps of a search on each level.
     pub(crate) fn estimate_rank(&self, internal_key: &[u8]) -> u64 {
         let key = SearchKey::new(internal_key);
         let mut level = self.max_height.load(Ordering::Relaxed) - 1;

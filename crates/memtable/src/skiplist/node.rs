@@ -1,4 +1,4 @@
-//! A node: its tower grows downwards from where the pointer points, its entry follows upwards.
+//! A node: its tower lies below the address that the pointer holds, its entry above.
 //!
 //! ```text
 //!            pointer to the node
@@ -6,8 +6,8 @@
 //! [next h-1] ... [next 1] [next 0] | varint32 internal key length | user key | trailer (8) | varint32 value length | value
 //! ```
 //!
-//! Tower and entry in one piece: following a link and comparing the key it leads to touches one cache line, not two. No
-//! height is stored; whoever came to a node along level `l` knows that its tower has more than `l` links.
+//! Tower and entry are one piece: following a link and comparing the key there accesses one cache line, not two. No
+//! height is stored; a search that reached a node on level `l` knows that its tower has more than `l` links.
 
 use crate::sync::{AtomicPtr, Ordering};
 use ferrock_base::coding::{get_varint32, varint_len, write_varint64};
@@ -24,8 +24,8 @@ const _: () = assert!(align_of::<Link>() <= crate::arena::ALIGNMENT);
 
 /// A node of a living list.
 ///
-/// Invariant: `link0` is the level-0 link of a node whose tower and entry are completely written (an entry is absent only
-/// from the head), in an arena that lives for `'a`.
+/// Invariant: `link0` is the level-0 link of a node whose tower and entry are completely written (an entry is absent
+/// only from the head), in an arena that lives for `'a`.
 #[derive(Clone, Copy)]
 pub(super) struct NodeRef<'a> {
     link0: NonNull<Link>,
@@ -100,7 +100,7 @@ impl<'a> NodeRef<'a> {
         unsafe { self.next(0) }
     }
 
-    /// Points the link of a node that is not yet reachable on `level`.
+    /// Sets the link of a node that is not yet reachable on `level`.
     ///
     /// # Safety
     /// `level` must be below the height of the node's tower.
@@ -126,20 +126,20 @@ impl<'a> NodeRef<'a> {
     /// The first byte of the entry.
     #[inline]
     fn entry(self) -> *const u8 {
-        // SAFETY: the entry starts right behind the level-0 link, in the same allocation. (For the head this is one past
-        // its end, which may be formed.)
+        // SAFETY: the entry starts right behind the level-0 link, in the same allocation. (For the head this is one
+        // past its end, which may be formed.)
         unsafe { self.link0.as_ptr().add(1).cast::<u8>() }
     }
 
-    /// The internal key: at least [`TRAILER_SIZE`] bytes. Must not be asked of the head.
+    /// The internal key: at least [`TRAILER_SIZE`] bytes. Must not be called on the head.
     #[inline]
     pub(super) fn internal_key(self) -> &'a [u8] {
         // SAFETY: `entry` points to a varint32 that `write` made, then that many bytes of key.
         unsafe { read_length_prefixed(self.entry()) }
     }
 
-    /// The first eight bytes of the user key, most significant first, when the key has eight and its length one byte: the
-    /// fast path of a comparison. Must not be asked of the head.
+    /// The first eight bytes of the user key, most significant first, when the key has eight and its length one byte:
+    /// the fast path of a comparison. Must not be called on the head.
     #[inline]
     pub(super) fn long_key_head(self) -> Option<u64> {
         let entry = self.entry();
@@ -149,7 +149,7 @@ impl<'a> NodeRef<'a> {
         (16..0x80).contains(&first).then(|| u64::from_be_bytes(unsafe { entry.add(1).cast::<[u8; 8]>().read() }))
     }
 
-    /// The value. Must not be asked of the head.
+    /// The value. Must not be called on the head.
     #[inline]
     pub(super) fn value(self) -> &'a [u8] {
         let key = self.internal_key();
@@ -201,8 +201,8 @@ pub(super) unsafe fn write_node<'a>(
     value: &[u8],
 ) -> NodeRef<'a> {
     debug_assert!(entry.internal_key_length as usize == user_key.len() + TRAILER_SIZE);
-    // SAFETY: the links take the first `height * LINK_BYTES` bytes; the entry takes `entry.bytes()` behind them, and the
-    // pieces written below sum up to exactly that.
+    // SAFETY: the links take the first `height * LINK_BYTES` bytes; the entry takes `entry.bytes()` behind them, and
+    // the pieces written below sum up to exactly that.
     unsafe {
         let node = write_tower(memory, height);
         let mut at = node.link0.as_ptr().add(1).cast::<u8>();

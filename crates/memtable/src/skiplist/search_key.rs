@@ -1,7 +1,8 @@
-//! Comparing a node's key with the key that is looked for.
+//! Comparing a node's key with the search key.
 //!
-//! Under the bytewise order user keys are compared eight bytes at a time as big-endian integers: for the short keys that
-//! most databases have this is fewer instructions than a call of `memcmp`, and a node needs no copy of its key's head.
+//! Under the bytewise order user keys are compared eight bytes at a time as big-endian integers: for the short keys
+//! that most databases have this is fewer instructions than a call of `memcmp`, and a node needs no copy of its key's
+//! head.
 
 use super::node::NodeRef;
 use ferrock_base::comparator::{Comparator, InternalComparator};
@@ -13,11 +14,11 @@ use std::cmp::Ordering;
 pub(super) struct SearchKey<'a> {
     internal_key: &'a [u8],
     trailer: u64,
-    /// First eight bytes of the user key, most significant first, filled up with zeros.
+    /// First eight bytes of the user key, most significant first, padded with zeros.
     head: u64,
 }
 
-/// What a malformed (too short) target stands for: the first entry of the empty user key.
+/// Replaces a malformed (too short) target: the first entry of the empty user key.
 const SHORT: &[u8] = &[0xff; TRAILER_SIZE];
 
 impl<'a> SearchKey<'a> {
@@ -30,7 +31,8 @@ impl<'a> SearchKey<'a> {
     /// How a node's key sorts relative to this key. The node must not be the head of the list.
     #[inline(always)]
     pub(super) fn compare_node(&self, comparator: &InternalComparator, node: NodeRef<'_>) -> Ordering {
-        // Two different heads decide: where one key ended and was filled up, it is the shorter and the smaller one.
+        // Two different heads decide: if one key ended and was padded with zeros, it is the shorter and the smaller
+        // one.
         if comparator.user().is_bytewise() {
             let node_head = node.long_key_head().unwrap_or_else(|| head(node.internal_key()));
             if node_head != self.head {
