@@ -2,7 +2,7 @@
 //! many memtables they want to merge.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
-use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions, WriteOptions};
+use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteOptions};
 use ferrock_base::random::Random;
 use ferrock_vfs::{FileSystem, MemoryFileSystem};
 use std::path::Path;
@@ -90,5 +90,30 @@ fn a_memory_limit_holds_for_memtables_that_would_wait_for_others() {
             families.iter().map(|family| db.int_property_cf(family, "rocksdb.cur-size-all-mem-tables").unwrap());
         let bytes: u64 = sizes.sum();
         assert!(bytes <= MEMORY_LIMIT * 3 / 2, "seed {seed}: {bytes} bytes of memtables");
+    }
+}
+
+/// With `avoid_flush_during_recovery` logs stay, and each opening begins another one.
+#[test]
+fn openings_without_writes_do_not_pile_up_logs() {
+    for has_data in [false, true] {
+        let files = MemoryFileSystem::new();
+        let mut most = 0;
+        for round in 0..150 {
+            let (db, families) =
+                open(&files, &mut Random::new(1), |options| options.avoid_flush_during_recovery = true);
+            if round == 0 {
+                families.iter().for_each(|family| put(&db, family, 0, 10));
+                if !has_data {
+                    families.iter().for_each(|family| db.flush_cf(family, &FlushOptions::default()).unwrap());
+                }
+            }
+            for family in &families {
+                assert!(db.get_cf(family, &ReadOptions::default(), b"key00000000").unwrap().is_some());
+            }
+            drop(db);
+            most = most.max(log_bytes(&files).0);
+        }
+        assert!(most <= if has_data { 65 } else { 2 }, "{most} logs, data in them: {has_data}");
     }
 }

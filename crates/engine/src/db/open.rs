@@ -15,6 +15,7 @@ use super::log_blobs::LogBlobs;
 use super::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
 use super::openings::{Openings, helper_threads};
 use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
+use super::room::MAX_LIVE_LOGS;
 use super::{Db, DbCore, ExclusiveManual, FamilyState, State};
 use crate::background_error::BackgroundError;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
@@ -675,9 +676,12 @@ impl DbCore {
         let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
         let mut blobs = self.find_log_blobs()?;
         let recovered = self.read_logs(|data| self.flush_recovered(data, &mut edits, &mut blobs))?;
-        // Damaged logs are not kept: see recovery.rs.
+        // Damaged logs are not kept: see recovery.rs. Nor are logs without an entry that is not in a table, or as many as
+        // make the next open slow: each open adds one, and only a flush lets them go.
+        let has_entries = self.families.load().iter().any(|data| !data.memtable.load().is_empty());
         let keeps_memtables = edits.is_empty()
-            && !recovered.logs.is_empty()
+            && has_entries
+            && recovered.logs.len() < MAX_LIVE_LOGS
             && !recovered.is_damaged
             && self.options.load().avoid_flush_during_recovery
             && !blobs.is_any_closed();

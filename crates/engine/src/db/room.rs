@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// More logs than this are not kept either: thousands of tiny ones exhaust inodes and make the next open slow.
-const MAX_LIVE_LOGS: usize = 64;
+pub(super) const MAX_LIVE_LOGS: usize = 64;
 
 impl DbCore {
     /// Bytes that all logs together may have.
