@@ -7,6 +7,7 @@
 
 use crate::history::{Batch, Change, Fate, Found, History, Life, mark};
 use crate::rig::{DIRECTORY, family_options};
+use ferrock::options::DbPath;
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch,
     WriteOptions,
@@ -106,6 +107,16 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     options.avoid_flush_during_recovery = seed % 4 == 1;
     options.manual_wal_flush = seed % 7 == 3;
     options.allow_fallocate = seed % 5 != 2;
+    // Logs, or tables, beside the other files.
+    if seed % 11 < 4 {
+        options.wal_dir = "/logs/db".to_owned();
+    }
+    if seed % 13 < 4 {
+        options.db_paths = vec![DbPath::new("/data/tables", 60_000), DbPath::new("/data/more-tables", 0)];
+    }
+    if seed % 6 == 5 {
+        options.max_total_wal_size = 60_000;
+    }
     options.components.file_system = Some(file_system);
     options
 }
