@@ -101,7 +101,7 @@ impl DbCore {
         let live = self.versions.live_files();
         self.has_zombies.store(!live.zombie_tables.is_empty(), Ordering::Release);
         let oldest_log = self.wal.lock().oldest();
-        let min_log = self.versions.min_log_number_to_keep().max(self.versions.min_log_number_of_families());
+        let min_log = self.versions.oldest_needed_log();
         NeededFiles {
             live_tables: live.tables,
             live_blob_files: live.blob_files,

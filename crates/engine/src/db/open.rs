@@ -10,6 +10,8 @@
 //! tree makes the open fail, instead of an empty family whose tables then count as
 //! obsolete.
 
+mod read_only;
+
 use super::auto_resume::AutoResume;
 use super::log_blobs::LogBlobs;
 use super::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
@@ -166,6 +168,7 @@ fn latest_options(path: &Path, base: DbOptions) -> Result<(DbOptions, Vec<Column
 }
 
 /// An open on its way.
+#[derive(Clone)]
 struct Opener {
     path: PathBuf,
     options: DbOptions,
@@ -200,23 +203,6 @@ impl Opener {
             );
         }
         Ok(Self { path: path.to_path_buf(), options, families, notes, wal_dir_from, file_system })
-    }
-
-    fn open_read_only(mut self) -> Result<(Db, Vec<ColumnFamily>)> {
-        let info_log = InfoLog::none(Arc::clone(&self.file_system), self.options.components.clock());
-        let versions = self.recover_versions(&self.families_to_open(), RecoverMode::ReadOnly)?;
-        let logs = self.find_logs(&versions, &info_log)?;
-        if !self.file_system.exists(&logs)? {
-            return Err(Error::invalid_argument("wal_dir not found").in_file(logs));
-        }
-        let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
-        let core = self.assemble(versions, logs, info_log, None, true);
-        core.open_tables()?;
-        let recovered = core.read_logs(|_| Ok(()))?;
-        if let Some(last) = recovered.last_sequence {
-            core.raise_visible(last);
-        }
-        core.handles(names)
     }
 
     fn open(mut self) -> Result<(Db, Vec<ColumnFamily>)> {
@@ -354,7 +340,7 @@ impl Opener {
             database: &self.path,
             wal_dir: &self.options.wal_dir,
             wal_dir_from: self.wal_dir_from,
-            min_log_number: versions.min_log_number_to_keep().max(versions.min_log_number_of_families()),
+            min_log_number: versions.oldest_needed_log(),
             mode: self.options.wal_recovery_mode,
         };
         let LogDirectory { path, notes } = request.choose()?;
@@ -664,7 +650,7 @@ impl DbCore {
             directory: self.places.log_directory(),
             mode: options.wal_recovery_mode,
             paranoid: options.paranoid_checks,
-            min_log_number: self.versions.min_log_number_to_keep().max(self.versions.min_log_number_of_families()),
+            min_log_number: self.versions.oldest_needed_log(),
             min_log_number_to_keep: self.versions.min_log_number_to_keep(),
             info_log: &self.info_log,
         };
@@ -771,7 +757,7 @@ impl DbCore {
     /// The number below that of the log just begun, where a database that exists had no log to read. Its logs may be empty
     /// ones in another directory, and must not count there as needed for ever.
     fn newest_log_elsewhere(&self) -> Option<FileNumber> {
-        let needed = self.versions.min_log_number_to_keep().max(self.versions.min_log_number_of_families());
+        let needed = self.versions.oldest_needed_log();
         (needed > FileNumber(0)).then(|| FileNumber(self.wal.lock().current_number().0.saturating_sub(1)))
     }
 

@@ -37,8 +37,10 @@ impl VersionSet {
 
     /// WALs with smaller numbers are needed by no family.
     #[must_use]
-    pub fn min_log_number_of_families(&self) -> FileNumber {
-        self.state.lock().families.values().map(|family| family.log_number).min().unwrap_or_default()
+    pub fn oldest_needed_log(&self) -> FileNumber {
+        let state = self.state.lock();
+        let of_families = state.families.values().map(|family| family.log_number).min().unwrap_or_default();
+        state.min_log_number_to_keep.max(of_families)
     }
 
     /// Puts changed options in force. The family's version is made anew from the same files, because the targets of

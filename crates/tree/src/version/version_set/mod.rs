@@ -47,7 +47,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-pub use current::exists;
+pub use current::{exists, read_current};
 pub use remains::check_holds_no_database;
 
 /// Name of the family that always exists.

@@ -1,0 +1,67 @@
+//! Read-only opens beside a writer that flushes and compacts all the time.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions};
+use ferrock_vfs::MemoryFileSystem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const PATH: &str = "/db";
+const OPENS: u64 = 150;
+/// Keys that are written during one open, and after how many of them comes a flush.
+const KEYS: u64 = 12;
+const KEYS_OF_FLUSH: u64 = 3;
+
+fn options(files: &MemoryFileSystem) -> DbOptions {
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.components.file_system = Some(Arc::new(files.clone()));
+    options
+}
+
+fn count(db: &Db) -> ferrock::Result<u64> {
+    let mut iter = db.iter(&ReadOptions::default());
+    iter.seek_to_first();
+    let mut count = 0;
+    while iter.valid() {
+        count += 1;
+        iter.next();
+    }
+    iter.status().map(|()| count)
+}
+
+#[test]
+fn what_was_written_before_is_seen() {
+    let files = MemoryFileSystem::new();
+    let mut family = ColumnFamilyOptions::default();
+    family.level0_file_num_compaction_trigger = 2;
+    let (db, _) = Db::open_cf(PATH, options(&files), vec![("default".to_owned(), family.clone())]).unwrap();
+    let (written, wanted) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for key in 0..OPENS * KEYS {
+                while key >= wanted.load(Ordering::Acquire) {
+                    std::thread::yield_now();
+                }
+                db.put(format!("key{key:08}").as_bytes(), b"value").unwrap();
+                written.store(key + 1, Ordering::Release);
+                if key % KEYS_OF_FLUSH == 0 {
+                    db.flush().unwrap();
+                }
+            }
+        });
+        let mut seen = Vec::new();
+        for open in 1..=OPENS {
+            let least = written.load(Ordering::Acquire);
+            wanted.store(open * KEYS, Ordering::Release);
+            let families = vec![("default".to_owned(), family.clone())];
+            let opened = Db::open_read_only(PATH, options(&files), Some(families));
+            seen.push((least, opened.and_then(|(db, _)| count(&db))));
+        }
+        // Not before the writer has all that it waits for.
+        for (least, count) in seen {
+            let count = count.unwrap();
+            assert!(count >= least, "{count} keys are seen, {least} had been written");
+        }
+    });
+}
