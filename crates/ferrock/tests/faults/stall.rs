@@ -10,7 +10,7 @@ use ferrock_vfs::{Fault, FaultRule, OperationKind};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_delayed_writer_goes_on_when_the_stall_ends() {
@@ -92,6 +92,8 @@ impl Stalled {
         db.pause_background_work().unwrap();
         (0..this.families.len()).for_each(|family| this.set(&db, family, Stall::None));
         for family in &this.families {
+            // None becomes full by itself: another one that waits would turn a delay into a stop.
+            db.set_options_cf(family, &[("write_buffer_size", "67108864")]).unwrap();
             for number in 0..WAITING {
                 db.put_cf(family, b"key", &number.to_le_bytes(), &WriteOptions::default()).unwrap();
                 db.flush_cf(family, &FlushOptions { wait: false }).unwrap();
@@ -134,7 +136,9 @@ impl Stalled {
 
     /// Waits until the writer sleeps, or returned.
     fn settle(&mut self) {
+        let until = Instant::now() + PATIENCE;
         while let Some(writer) = &self.writer {
+            assert!(Instant::now() < until, "{}: the writer neither sleeps nor returns", self.what);
             match writer.try_recv() {
                 Ok(result) => {
                     result.unwrap_or_else(|error| panic!("{}: {error}", self.what));
