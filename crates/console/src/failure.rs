@@ -1,12 +1,12 @@
-//! Why a command did not come to its end, and the exit code that says so.
+//! Failures of a command, and their exit codes.
 
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Why a command did not come to its end.
+/// The reason for which a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The command line is wrong, or asks for what is not here.
+    /// The command line is wrong, or requests an unsupported feature.
     Usage(String),
     /// There is no such key, or the data is damaged.
     Data(String),
@@ -30,10 +30,10 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// What a command gives back.
+/// The result of a command.
 pub type Result<T> = std::result::Result<T, Failure>;
 
-/// Exit code of data that is not what it must be.
+/// Exit code for wrong data.
 pub const BAD_DATA: u8 = 1;
 /// Exit code of work that could not be done.
 pub const NOT_DONE: u8 = 2;

@@ -1,7 +1,7 @@
-//! What the command-line tools share.
+//! Code shared by the command-line tools.
 //!
 //! ```text
-//! failure.rs     why a command did not come to its end, and the exit code that says so (ldb, sst_dump, fast-forward)
+//! failure.rs     failures of a command, and their exit codes (ldb, sst_dump, fast-forward)
 //! histogram.rs   counts of values in RocksDB's buckets, printed as RocksDB prints them (db_bench, ldb dump)
 //! text.rs        bytes as RocksDB's tools print them (ldb, sst_dump), and the words of a command line (db_bench, too)
 //! ```

@@ -44,7 +44,7 @@ pub fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
-/// What a blob index refers to.
+/// The target of a blob index, as text.
 pub fn blob_reference(index: &[u8]) -> Result<String> {
     Ok(match BlobIndex::decode(index)? {
         BlobIndex::Inlined { expiration_secs, value } => {

@@ -5,8 +5,8 @@
 //! valgrind --tool=callgrind --toggle-collect='*find_all*' target/release/examples/block_seek 20 0.75
 //! ```
 //!
-//! Every key of one 16-KiB block is looked up, in scattered order. Without a ratio all forms are timed; with one (0 is no
-//! hash index) only that form runs, for an instruction counter.
+//! Every key of one 16-KiB block is looked up, in scattered order. Without a ratio all forms are timed; with one (0 is
+//! no hash index) only that form runs, for an instruction counter.
 #![allow(clippy::disallowed_methods, reason = "a measuring tool reads its arguments and the clock")]
 #![allow(clippy::print_stdout, reason = "its result")]
 

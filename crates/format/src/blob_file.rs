@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Integers are little-endian, checksums masked crc32c. The header crc of a record covers the 24 bytes before it, the
-//! blob crc covers key and stored value, the footer crc the 28 bytes before it. The header of the file has none: what it
-//! says is compared with what references and the MANIFEST say.
+//! blob crc covers key and stored value, the footer crc the 28 bytes before it. The header of the file has none: its
+//! fields are compared with references and the MANIFEST.
 //!
 //! Invariants: all values of a file have the compression type of its header, also where they grew by it; a compressed
 //! value has the form of a block of table format version 2, without dictionary; expirations are 0 (the stacked BlobDB
@@ -63,7 +63,7 @@ pub struct BlobFileFooter {
     pub expiration_range: ExpirationRange,
 }
 
-/// What precedes the key of a record.
+/// The fields of a record before its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlobRecordHeader {
     /// Bytes of the user key.

@@ -1,4 +1,4 @@
-//! Blob references: what an entry of type `BlobIndex` has for a value.
+//! Blob references: the value of an entry of type `BlobIndex`.
 //!
 //! ```text
 //! u8 kind
@@ -64,7 +64,7 @@ impl BlobReference {
         out
     }
 
-    /// Decodes a blob index that must be a plain reference (kind 1), which is all a table of ours holds.
+    /// Decodes a blob index that must be a plain reference (kind 1), the only kind that Ferrock's tables hold.
     ///
     /// # Errors
     /// `Corruption` when the bytes are not a blob index, `NotSupported` when it has an expiration.

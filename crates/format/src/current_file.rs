@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! CURRENT    MANIFEST-%06d \n       the newline is required, nothing else is allowed
-//! IDENTITY   36 bytes, a UUID       no newline written; white space around it is taken away on reading
+//! IDENTITY   36 bytes, a UUID       no newline written; white space around it is trimmed on reading
 //! ```
 //!
 //! CURRENT is never written in place: its successor is written beside it, synced, and renamed over it.

@@ -1,4 +1,4 @@
-//! Names of the files of a database. A file's name is all that says what it is: kind and number.
+//! Names of the files of a database. Only its name tells a file's kind and number.
 //!
 //! ```text
 //! CURRENT  IDENTITY  LOCK                  one each
@@ -7,7 +7,7 @@
 //! %06d.sst  %06d.ldb                       table; the second is what LevelDB wrote and is only read
 //! %06d.blob                                blob file
 //! MANIFEST-%06d  OPTIONS-%06d              version edits; options
-//! %06d.dbtmp  OPTIONS-%06d.dbtmp           files in the making
+//! %06d.dbtmp  OPTIONS-%06d.dbtmp           unfinished files, to be renamed
 //! COMPACTION_PROGRESS-<time>[.dbtmp]       state of a resumable remote compaction
 //! METADB-<n>                               retired
 //! ```
@@ -30,7 +30,7 @@ pub const ARCHIVE_DIRECTORY: &str = "archive";
 /// Largest file number: RocksDB packs a path id into the two bits above.
 pub const MAX_FILE_NUMBER: u64 = (1 << 62) - 1;
 
-/// What a file in a database directory is.
+/// The kind of a file in a database directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
     /// WAL.
@@ -51,13 +51,13 @@ pub enum FileKind {
     InfoLog,
     /// Options.
     Options,
-    /// An OPTIONS file in the making.
+    /// An unfinished OPTIONS file, to be renamed.
     OptionsTemp,
-    /// Any other file in the making.
+    /// Any other unfinished file, to be renamed.
     Temp,
     /// State of a resumable remote compaction. The number is a time.
     CompactionProgress,
-    /// The same in the making.
+    /// The same, unfinished.
     CompactionProgressTemp,
     /// Retired.
     MetaDb,
@@ -74,16 +74,16 @@ impl FileKind {
     }
 }
 
-/// A file name taken apart.
+/// A parsed file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileName {
-    /// What the file is.
+    /// The kind of the file.
     pub kind: FileKind,
     /// Its number, 0 for kinds without.
     pub number: FileNumber,
 }
 
-/// Takes a file name (without directory) apart; `None` when it is not one of a database.
+/// Parses a file name (without directory); `None` when it is not one of a database.
 ///
 /// ```
 /// use ferrock_base::FileNumber;
@@ -142,7 +142,7 @@ fn file_number(text: &str) -> Option<u64> {
 }
 
 fn digits(text: &str) -> Option<u64> {
-    // `parse` alone would take a sign.
+    // `parse` alone would accept a sign.
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
@@ -182,13 +182,13 @@ pub fn options(number: FileNumber) -> String {
     format!("OPTIONS-{:06}", number.0)
 }
 
-/// Name of an OPTIONS file in the making.
+/// Name of an unfinished OPTIONS file.
 #[must_use]
 pub fn options_temp(number: FileNumber) -> String {
     format!("OPTIONS-{:06}.dbtmp", number.0)
 }
 
-/// Name of a file in the making. The next CURRENT has the number of its MANIFEST, the next IDENTITY has 0.
+/// Name of an unfinished file. The next CURRENT has the number of its MANIFEST, the next IDENTITY has 0.
 #[must_use]
 pub fn temp(number: FileNumber) -> String {
     format!("{:06}.dbtmp", number.0)

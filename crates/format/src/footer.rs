@@ -1,4 +1,4 @@
-//! The last bytes of a table file: what kind of table it is and where its directory lies.
+//! The last bytes of a table file: the kind of table and the handle of its metaindex.
 //!
 //! ```text
 //! version 0, 48 bytes   | metaindex handle, index handle, zero padding: 40 | legacy magic 8 |         crc32c implied
@@ -16,8 +16,8 @@
 //!                      45 | magic 8
 //! ```
 //!
-//! From version 6 on the index handle is in the metaindex. The footer's own checksum is taken over its 53 bytes with the
-//! checksum field zeroed, plus the context modifier for the footer's offset.
+//! From version 6 on the index handle is in the metaindex. The footer's own checksum is taken over its 53 bytes with
+//! the checksum field zeroed, plus the context modifier for the footer's offset.
 //!
 //! [`Footer::decode`] returns only handles that lie before the footer, so a caller may trust them for sizes of reads.
 
@@ -145,7 +145,7 @@ impl Footer {
             return Self::decode_with_context(kind, version, checksum_type, footer, footer_offset);
         }
         if footer[1..CHECKSUM_AT] == EXTENDED_MAGIC {
-            // As handles these bytes would mean empty blocks, which no writer makes.
+            // Decoded as handles these bytes would mean empty blocks, which no writer makes.
             let message = format!("footer: format_version {version} with the extended magic number of later versions");
             return Err(Error::corruption(message).at_offset(footer_offset + VERSION_AT as u64));
         }
@@ -208,8 +208,8 @@ impl Footer {
 
     /// Encodes the footer of a block-based table for the file offset at which it will be written.
     ///
-    /// Versions 2 to 5 need [`index`](Self::index); versions 6 and 7 need a base context checksum that is not zero and a
-    /// metaindex that ends, with its trailer, at `footer_offset`.
+    /// Versions 2 to 5 need [`index`](Self::index); versions 6 and 7 need a base context checksum that is not zero and
+    /// a metaindex that ends, with its trailer, at `footer_offset`.
     pub fn encode(&self, footer_offset: u64) -> Result<[u8; MAX_FOOTER_SIZE]> {
         let version = self.format_version;
         if self.kind != TableKind::BlockBased {

@@ -13,8 +13,8 @@ pub const MAX_ENCODED_LEN: usize = 20;
 
 /// Offset and payload size of a block.
 ///
-/// A decoded handle is only a claim: check it against the file with [`end_with_trailer`](Self::end_with_trailer)
-/// before reading.
+/// A decoded handle is unchecked: check it against the file with [`end_with_trailer`](Self::end_with_trailer) before
+/// reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockHandle {
     /// File offset of the first payload byte.

@@ -1,7 +1,7 @@
 //! Names in the metaindex block: the directory of a table's other blocks.
 //!
 //! The metaindex is a plain key/value block with restart interval 1 whose keys are sorted bytewise and whose values are
-//! block handles. Readers ignore names they do not know; [`ROW_BOUNDS`] is the one that this writer invents.
+//! block handles. Readers ignore names they do not know; [`ROW_BOUNDS`] is the only name that Ferrock adds.
 
 use crate::handle::BlockHandle;
 use ferrock_base::{Error, Result};
@@ -18,8 +18,9 @@ pub const RANGE_DELETION: &str = "rocksdb.range_del";
 pub const HASH_INDEX_PREFIXES: &str = "rocksdb.hashindex.prefixes";
 /// Block ranges of a hash-search index.
 pub const HASH_INDEX_METADATA: &str = "rocksdb.hashindex.metadata";
-/// Ferrock's own: the directory of the row bounds. It begins like an obsolete filter, because RocksDB skips any name that it
-/// does not know when it reads, but builds of it with assertions take only names of known kinds when they verify checksums.
+/// Ferrock's own: the directory of the row bounds. It begins like an obsolete filter, because RocksDB skips any name
+/// that it does not know when it reads, but builds of it with assertions take only names of known kinds when they
+/// verify checksums.
 pub const ROW_BOUNDS: &str = "filter.ferrock.row-bounds";
 /// Prefix of the names of user-defined index blocks, which are never needed: the ordinary index is complete.
 pub const USER_DEFINED_INDEX_PREFIX: &str = "rocksdb.user_defined_index.";
@@ -30,7 +31,7 @@ pub const PARTITIONED_FILTER_PREFIX: &str = "partitionedfilter.";
 /// Prefix of the long-obsolete block-based filter, which readers ignore.
 pub const OBSOLETE_FILTER_PREFIX: &str = "filter.";
 
-/// What a metaindex name points at.
+/// The kind of block that a metaindex name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetaBlock<'a> {
     /// The properties block.

@@ -5,8 +5,8 @@
 //! `------------ covered by the checksum -------------'
 //! ```
 //!
-//! From format_version 6 on the stored value also contains a modifier made from the block's offset and a random number of
-//! the file ([`context_modifier`]), so that a block at the wrong place does not verify. Checksum type *none* is
+//! From format_version 6 on the stored value also contains a modifier made from the block's offset and a random number
+//! of the file ([`context_modifier`]), so that a block at the wrong place does not verify. Checksum type *none* is
 //! compared like the others: its field must be 0, or exactly the modifier.
 
 use ferrock_base::checksum::{ChecksumType, context_modifier};

@@ -1,8 +1,9 @@
 //! Unique ids of table files.
 //!
 //! A file is identified by where it was made: database identity, session identity and file number, all three in its
-//! properties. The *internal* id is recorded in the MANIFEST, so that a file swapped for another is noticed; the *public*
-//! id is the internal one passed through a one-to-one mix, and is what users see and cache keys may be built from.
+//! properties. The *internal* id is recorded in the MANIFEST, so that a file swapped for another is noticed; the
+//! *public* id is the internal one passed through a one-to-one mix, and is what users see and cache keys may be built
+//! from.
 //!
 //! ```text
 //! session id  base 36, [ a: 1-12 digits | b: last 12 digits ]      upper = a >> 2, lower = (b mod 2^62) | (a << 62)

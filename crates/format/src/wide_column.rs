@@ -75,8 +75,8 @@ pub fn decode_entity(entity: &[u8]) -> Result<Vec<WideColumn<'_>>> {
     Ok(columns)
 }
 
-/// The default column of an entity, `None` when it has none. What a plain read asks for, so in version 1 nothing is
-/// allocated and the other columns are only skipped.
+/// The default column of an entity, `None` when it has none. Plain reads use it, so in version 1 nothing is allocated
+/// and the other columns are only skipped.
 ///
 /// # Errors
 /// `Corruption` when the bytes are not an entity.

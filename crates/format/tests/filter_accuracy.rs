@@ -1,7 +1,7 @@
 //! False positives against theory, within 10 %.
 //!
-//! *Blocked Bloom* (Putze, Sanders, Singler: "Cache-, Hash- and Space-Efficient Bloom Filters", 2007): of n keys
-//! over L lines of B bits, a line gets i with the Poisson probability of mean n / L, and then lets an absent key pass with
+//! *Blocked Bloom* (Putze, Sanders, Singler: "Cache-, Hash- and Space-Efficient Bloom Filters", 2007): of n keys over L
+//! lines of B bits, a line gets i with the Poisson probability of mean n / L, and then lets an absent key pass with
 //!
 //! ```text
 //! f(i) = (1 - (1 - 1/B)^(k i))^k          k: probes          rate = sum over i of Poisson(i; n/L) f(i)
@@ -11,11 +11,11 @@
 //! halves the rate, 2^-r; where some blocks have one column fewer (fractional bits per key), the mean of both by share.
 //! RocksDB chooses r so that the rate is that of a Bloom filter of the policy's bits per key, which is checked too.
 //!
-//! The legacy Bloom filter is left out: its probes step by one constant modulo 512, and repeat one another more often than
-//! independent ones, which is why it was replaced.
+//! The legacy Bloom filter is left out: its probes step by one constant modulo 512, and repeat one another more often
+//! than independent ones, which is why it was replaced.
 //!
-//! Keys and probes are fixed numbers, so the test gives the same result always; the counts are such that, were they random,
-//! 10 % would be five standard deviations or more, which the test computes and asserts.
+//! Keys and probes are fixed numbers, so the test gives the same result always; the counts are such that, were they
+//! random, 10 % would be five standard deviations or more, which the test computes and asserts.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

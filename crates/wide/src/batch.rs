@@ -1,4 +1,4 @@
-//! Writes that happen together.
+//! Batches of writes that are applied atomically.
 
 use super::row::ColumnKey;
 use super::table::{Core, Table};
@@ -7,7 +7,7 @@ use ferrock_base::Result;
 use ferrock_engine::WriteBatch;
 use ferrock_format::wide::{MAX_KEY_BYTES, ValueRef, begin_row, put_column};
 
-/// What rows are encoded into, again and again.
+/// The thread's reusable buffers into which rows are encoded.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     pub(super) key: Vec<u8>,
@@ -16,7 +16,7 @@ pub(super) struct Scratch {
     pub(super) row: Vec<u8>,
 }
 
-/// A thread does not keep more than this for its next row.
+/// Largest buffer, in bytes, that a thread keeps for its next row.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 
 impl Scratch {
@@ -44,7 +44,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// The same of columns that come in another order than that of their ids.
+    /// The same for columns that are not in the order of their ids.
     #[cold]
     fn encode_sorted<K: ColumnKey>(&mut self, core: &Core, columns: &[(K, ValueRef<'_>)]) -> Result<()> {
         self.row.clear();
@@ -106,7 +106,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty one.
+    /// An empty batch.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -159,13 +159,14 @@ impl Batch {
         self.delete_rows(table, partition, ..)
     }
 
-    /// Writes in it so far.
+    /// Number of writes so far.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.batch.count()
     }
 
-    /// What it becomes, to be written together with other keys by [`Db::write`](ferrock_engine::Db::write).
+    /// Converts it to a batch of the engine, to be written together with other keys by
+    /// [`Db::write`](ferrock_engine::Db::write).
     #[must_use]
     pub fn into_write_batch(self) -> WriteBatch {
         self.batch

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A [`Table`] is a way to use a column family, not a kind of storage: its rows are ordinary keys and values, which
-//! RocksDB and everything else here read as they are. What they are in bytes is fixed by docs/format/wide-keys.md; the
-//! guide is docs/wide.md.
+//! RocksDB and the rest of Ferrock can read. Their bytes are specified in docs/format/wide-keys.md; the guide is
+//! docs/wide.md.
 //!
 //! ```
 //! use ferrock::wide::{ColumnType, Schema, Table, Timestamp};
@@ -35,9 +35,9 @@
 //! # }
 //! ```
 //!
-//! What calls cost, in reads of files, is said at each of them. They are counted with the indexes of tables in memory
-//! and for one table that has the rows; each further table that the range may lie in, in level 0 or below, is asked in
-//! the same way.
+//! The documentation of each call gives its cost in reads of files. The cost is counted with the indexes of tables in
+//! memory and for one table that has the rows; each further table that the range may lie in, in level 0 or below, costs
+//! the same.
 
 mod batch;
 mod query;

@@ -1,4 +1,4 @@
-//! What is asked for: ranges of rows, forwards or backwards, page by page.
+//! Queries: ranges of rows, forwards or backwards, page by page.
 
 use super::rows::Rows;
 use super::table::Table;
@@ -56,7 +56,7 @@ impl KeyRange {
 #[must_use = "nothing is read before iter()"]
 pub struct Query<'t> {
     table: &'t Table,
-    /// What all keys begin with.
+    /// The common prefix of all keys.
     prefix: Vec<u8>,
     /// The components behind it.
     from: usize,
@@ -65,7 +65,7 @@ pub struct Query<'t> {
     limit: u64,
     limit_reads: LimitReads,
     token: Option<Vec<u8>>,
-    /// Of what was said so far.
+    /// The first error of the builder calls so far.
     error: Option<Error>,
 }
 
@@ -84,8 +84,8 @@ impl<'t> Query<'t> {
         }
     }
 
-    /// Only the rows of a range. Said more than once, the rows of each range, in the order in which they are said;
-    /// where ranges overlap rows come more than once.
+    /// Only the rows of a range. Called more than once, the rows of each range, in the order of the calls; rows of
+    /// overlapping ranges come more than once.
     ///
     /// Of a partition, a range is one of clustering components; of a scan, one of partition components and, if it goes
     /// that far, of clustering components behind them.
@@ -112,31 +112,31 @@ impl<'t> Query<'t> {
 
     /// So many rows at most, of all ranges together; 0: all.
     ///
-    /// **Cost:** no block is read that these rows do not need. Where all rows take about the same room, that is one
-    /// request, and mostly a second one for the last block; where they differ, or lie in several tables, there are
-    /// more, since none brings a block that may turn out not to be needed. [`fewest_requests`](Self::fewest_requests)
-    /// is the other way.
+    /// **Cost:** no block is read that these rows do not need. If all rows are of about the same size, that is one
+    /// request, and mostly a second one for the last block; if sizes differ, or rows lie in several tables, there are
+    /// more, since no request reads a block that may turn out not to be needed.
+    /// [`fewest_requests`](Self::fewest_requests) makes the opposite choice.
     pub fn limit(mut self, rows: u64) -> Self {
         self.limit = rows;
         self
     }
 
     /// With a limit: fewer requests, and mostly one, at the price of bytes that the rows may not need. The first
-    /// request brings as many blocks as so many rows take on average, and one more; of several ranges, that of each.
+    /// request reads as many blocks as so many rows take on average, and one more; with several ranges, that for each.
     /// For devices and networks on which a request takes longer than some blocks.
     pub fn fewest_requests(mut self) -> Self {
         self.limit_reads = LimitReads::FewestRequests;
         self
     }
 
-    /// Goes on behind the last row of another page, which [`Rows::page_token`] told. Everything but the limit must be
-    /// said as it was then; rows that were written since are seen if they lie ahead.
+    /// Continues behind the last row of another page, whose token is [`Rows::page_token`]. Everything but the limit
+    /// must be the same as in that query; rows that were written since are seen if they lie ahead.
     pub fn page(mut self, token: &[u8]) -> Self {
         self.token = Some(token.to_vec());
         self
     }
 
-    /// A hash of the table and of all that was said but limit and page.
+    /// A hash of the table and of all parameters but limit and page.
     fn fingerprint(&self, ranges: &[KeyRange]) -> u64 {
         let mut text = self.table.core().fingerprint.to_le_bytes().to_vec();
         text.push(u8::from(self.is_reverse));
@@ -149,7 +149,7 @@ impl<'t> Query<'t> {
         hash128(&text, 0).0
     }
 
-    /// Where a token says that the query goes on: the range, and what is left of it.
+    /// The position at which a token continues the query: the index of the range, and the rest of it.
     fn resume(&self, token: &[u8], query: u64, ranges: &mut [KeyRange]) -> Result<usize> {
         let wrong = |what: &str| self.table.core().wrong(&format!("page token: {what}"));
         let token = PageToken::decode(token)?;
@@ -169,12 +169,12 @@ impl<'t> Query<'t> {
     /// Begins to read.
     ///
     /// **Cost:** one read for each table that has rows of the range, as long as the range takes up to 256 KiB; none
-    /// where filter, index or row bounds say that there are none: for an absent partition, up to the filter's false
-    /// positives (1 %). With a limit, see [`limit`](Self::limit). Several ranges are read together, one batch for all;
-    /// with a limit one after the other, unless [`fewest_requests`](Self::fewest_requests) was said.
+    /// where filter, index or row bounds exclude all rows: for an absent partition, up to the filter's false positives
+    /// (1 %). With a limit, see [`limit`](Self::limit). Several ranges are read together, one batch for all; with a
+    /// limit one after the other, unless [`fewest_requests`](Self::fewest_requests) was called.
     ///
     /// # Errors
-    /// `Invalid argument` for what was said wrongly, and for a page token that is damaged or of another query.
+    /// `Invalid argument` for wrong parameters, and for a page token that is damaged or of another query.
     pub fn iter(self) -> Result<Rows> {
         if let Some(error) = self.error {
             return Err(error);

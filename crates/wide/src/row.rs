@@ -20,7 +20,7 @@ pub trait ColumnKey: Copy {
 impl ColumnKey for u32 {
     #[inline]
     fn find(self, columns: &[Column]) -> Result<&Column> {
-        // Mostly numbered from 1 on without gaps.
+        // Ids are mostly numbered from 1 without gaps.
         match columns.get((self as usize).wrapping_sub(1)) {
             Some(column) if column.id == self => Ok(column),
             _ => match columns.binary_search_by_key(&self, |column| column.id) {
@@ -43,7 +43,7 @@ fn no_column(key: &dyn fmt::Debug) -> Error {
     Error::invalid_argument(format!("the table has no column {key:?}"))
 }
 
-/// A row where it lies, until the rows move on.
+/// A row in place, borrowed until the rows move on.
 #[derive(Clone, Copy)]
 pub struct RowView<'a> {
     pub(super) core: &'a Core,
@@ -51,7 +51,7 @@ pub struct RowView<'a> {
     pub(super) value: &'a [u8],
 }
 
-/// A row that is kept. Its value stays where it is in a cached block, without a copy.
+/// An owned row. Its value stays in its cached block, without a copy.
 #[derive(Clone)]
 pub struct Row {
     pub(super) core: Arc<Core>,
@@ -68,7 +68,7 @@ impl<'a> RowView<'a> {
     /// The values of the partition components.
     ///
     /// # Errors
-    /// `Corruption` when the key is none of the table.
+    /// `Corruption` when the key is not one of the table.
     pub fn partition(self) -> Result<Vec<Value>> {
         self.decode(self.core.partition_components())
     }
@@ -101,7 +101,7 @@ impl<'a> RowView<'a> {
         Err(Error::invalid_argument(format!("the table has no component {name:?}")))
     }
 
-    /// The value of a column; `None` when the row has none. Columns behind it are not looked at.
+    /// The value of a column; `None` when the row has none. Columns behind it are not decoded.
     ///
     /// # Errors
     /// `Invalid argument` when the table has no such column, `Corruption` when the row is damaged.
@@ -138,7 +138,7 @@ impl<'a> RowView<'a> {
 }
 
 impl Row {
-    /// As it is seen while rows are passed.
+    /// The row as a [`RowView`].
     #[must_use]
     pub fn view(&self) -> RowView<'_> {
         RowView { core: &self.core, key: &self.key, value: &self.value }

@@ -1,4 +1,4 @@
-//! Rows as they are read.
+//! Iteration over the rows of a query.
 
 use super::query::KeyRange;
 use super::row::{Row, RowView};
@@ -12,19 +12,19 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-/// Where rows come from.
+/// The source of rows.
 #[expect(clippy::large_enum_variant, reason = "there is one for a query")]
 enum Source {
-    /// Range by range. A step stays on its row, so that nothing is read ahead of what is asked for.
+    /// Range by range. A step stays on its row, so that nothing is read ahead of the request.
     OneByOne { iter: Option<Iter>, range: usize },
     /// All ranges at once; `indexes` are those of the query.
     Together { scan: MultiScan, indexes: Vec<usize>, range: usize, key: Vec<u8>, value: Vec<u8> },
 }
 
-/// The rows of a [`Query`](super::Query), in its order. All as of one moment; owns what it needs, and may be moved
-/// between threads.
+/// The rows of a [`Query`](super::Query), in its order. All as of one snapshot; owns its data, and may be moved between
+/// threads.
 ///
-/// [`next_row`](Self::next_row) shows each row where it lies. As an iterator it gives rows to keep, at the cost of an
+/// [`next_row`](Self::next_row) returns each row in place. As an iterator it returns owned rows, at the cost of an
 /// allocation for the key.
 pub struct Rows {
     core: Arc<Core>,
@@ -39,13 +39,13 @@ pub struct Rows {
     is_on_row: bool,
     /// The iterator stands on a row that was not shown yet.
     is_placed: bool,
-    /// Its range is none of the query's.
+    /// True if the current range is not one of the query's.
     is_forwarded: bool,
     /// The last row of all was passed.
     is_at_end: bool,
-    /// Hash of what was asked.
+    /// Hash of the query.
     query: u64,
-    /// What all keys begin with, and the components behind it.
+    /// The common prefix of all keys, and the components behind it.
     prefix: Vec<u8>,
     from: usize,
 }
@@ -65,7 +65,7 @@ impl Rows {
         query: u64,
         (prefix, from): (Vec<u8>, usize),
     ) -> Self {
-        // With a limit no range but the first is sure to be needed.
+        // With a limit only the first range is needed for certain.
         let is_sure = rows_left == u64::MAX || options.limit_reads == LimitReads::FewestRequests;
         let source = if ranges.len() > 1 && is_sure {
             let limit = if rows_left == u64::MAX { 0 } else { rows_left };
@@ -101,7 +101,7 @@ impl Rows {
     /// The next row; `None` behind the last one, and when the limit is reached.
     ///
     /// # Errors
-    /// As reads of the database. The rows are at their end then.
+    /// As reads of the database. After an error the rows are at their end.
     pub fn next_row(&mut self) -> Result<Option<RowView<'_>>> {
         if self.rows_left == 0 || self.is_at_end {
             return Ok(None);
@@ -229,7 +229,7 @@ impl Rows {
         Some(RowView { core: &self.core, key, value })
     }
 
-    /// The row that was shown last, to keep.
+    /// The row that was shown last, as an owned row.
     fn keep(&self) -> Option<Row> {
         let row = self.current()?;
         let value: PinnedSlice = match &self.source {
@@ -239,8 +239,9 @@ impl Rows {
         Some(Row { core: Arc::clone(&self.core), key: row.key.to_vec(), value })
     }
 
-    /// Where the query goes on behind the row that was shown last, for [`Query::page`](super::Query::page). `None`
-    /// before the first row, and when all rows were shown: where the limit ended it the next page may be empty.
+    /// A token to continue the query behind the row that was shown last, for [`Query::page`](super::Query::page).
+    /// `None` before the first row, and when all rows were shown: if the limit ended the query, the next page may be
+    /// empty.
     ///
     /// Opaque bytes, of the key's length and some twenty more; see docs/format/wide-keys.md.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Schemas: what a table is made of, and the options that suit it.
+//! Schemas: the components and columns of a table, and the options that suit it.
 
 use ferrock_base::components::LeadingComponents;
 use ferrock_base::{Error, Result};
@@ -59,8 +59,8 @@ impl Schema {
         self
     }
 
-    /// A column. The id, from 1 on, is what stands in rows: it is never given to another column, also when this one is
-    /// used no more. Ids below 128 take one byte.
+    /// A column. Rows store the id, from 1 on: it must never be reused for another column, even if this one is no
+    /// longer used. Ids below 128 take one byte.
     #[must_use]
     pub fn column(mut self, id: u32, name: &str, column_type: ColumnType) -> Self {
         let at = self.record.columns.partition_point(|column| column.id <= id);
@@ -86,8 +86,8 @@ impl Schema {
         &self.record.columns
     }
 
-    /// Finds the prefix of a partition: `fixed:N` where all its components have a fixed length, else one that only
-    /// Ferrock knows (RocksDB then reads the tables without).
+    /// The extractor of the partition's prefix: `fixed:N` if all its components have a fixed length, else one that only
+    /// Ferrock has (RocksDB then reads the tables without it).
     #[must_use]
     pub fn prefix_extractor(&self) -> PrefixExtractor {
         let leading = LeadingComponents::new(self.partition().iter().map(|column| column.component.shape()));
@@ -130,10 +130,10 @@ impl Schema {
         Self { record }
     }
 
-    /// The schema that a table has once this one is added to what it had; the same when nothing is new.
+    /// The union of a table's schema and this one; the same when this one adds nothing.
     ///
     /// # Errors
-    /// `Invalid argument` where the two do not go together.
+    /// `Invalid argument` if the two conflict.
     pub(super) fn added_to(&self, stored: &SchemaRecord) -> Result<SchemaRecord> {
         for (own, stored, what) in [
             (&self.record.partition, &stored.partition, "partition"),

@@ -19,7 +19,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// What handles of a table share.
+/// The state that handles of a table share.
 pub(super) struct Core {
     pub(super) db: Db,
     pub(super) family: ColumnFamily,
@@ -27,7 +27,7 @@ pub(super) struct Core {
     /// Those of the partition, then those of the clustering.
     pub(super) components: Vec<Component>,
     pub(super) partition_count: usize,
-    /// Tells tokens of other tables apart.
+    /// Distinguishes tokens of other tables.
     pub(super) fingerprint: u64,
 }
 
@@ -35,7 +35,7 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
-/// Runs with buffers that the thread has for this.
+/// Runs with the thread's reusable buffers.
 #[inline]
 fn with_scratch<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
     SCRATCH.with(|scratch| match scratch.try_borrow_mut() {
@@ -44,7 +44,7 @@ fn with_scratch<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
             scratch.let_go_of_large();
             result
         }
-        // A caller's own `KeyTuple` that writes while it is asked for its values.
+        // A caller's own `KeyTuple` that writes while it is visited.
         Err(_) => work(&mut Scratch::default()),
     })
 }
@@ -133,8 +133,8 @@ impl Core {
         self.encode_whole(partition, 0, self.partition_count, out)
     }
 
-    /// The keys that begin with `prefix`, which is that of the components before `from`, and go on with a range of the
-    /// others: the first of them, and the first behind, if one can be.
+    /// The range of keys that begin with `prefix`, the encoding of the components before `from`, and continue with a
+    /// range of the others: its first key, and the first key behind it, if there can be one.
     pub(super) fn bounds_of(
         &self,
         prefix: &[u8],
@@ -172,12 +172,12 @@ impl Core {
         };
         match lower {
             Some(lower) => Ok((lower, upper)),
-            // Behind all that can be.
+            // Behind all possible keys.
             None => Ok((vec![0xff; MAX_KEY_BYTES + 1], Some(prefix.to_vec()))),
         }
     }
 
-    /// A value as its column has it.
+    /// A value converted to its column's type.
     #[inline]
     pub(super) fn checked<'v>(&self, column: &Column, value: ValueRef<'v>) -> Result<ValueRef<'v>> {
         if value.column_type() == column.column_type {
@@ -205,8 +205,8 @@ impl fmt::Debug for Table {
 }
 
 impl Table {
-    /// Opens the table in a column family. An empty family becomes one of this schema; columns that an existing one has
-    /// not yet are added.
+    /// Opens the table in a column family. An empty family becomes one of this schema; columns that an existing one
+    /// does not have yet are added.
     ///
     /// # Errors
     /// `Invalid argument` when the family's comparator is not `leveldb.BytewiseComparator`, its prefix extractor not
@@ -269,12 +269,12 @@ impl Table {
         Self::open(db, family, Schema::from_record(stored))
     }
 
-    /// Takes a family for a table of this schema without looking: no schema record is read or written, any prefix
-    /// extractor is taken. For families that another program fills with such keys; what does not fit the schema is
-    /// found out row by row.
+    /// Treats a family as a table of this schema without a check: no schema record is read or written, any prefix
+    /// extractor is accepted. For families that another program fills with such keys; rows that do not fit the schema
+    /// are errors when they are read.
     ///
     /// # Errors
-    /// `Invalid argument` for a schema that cannot be, and a comparator other than `leveldb.BytewiseComparator`.
+    /// `Invalid argument` for an invalid schema, and a comparator other than `leveldb.BytewiseComparator`.
     pub fn attach(db: &Db, family: &ColumnFamily, schema: Schema) -> Result<Self> {
         schema.record().check()?;
         if !matches!(family.comparator(), Comparator::Bytewise) {
@@ -306,7 +306,7 @@ impl Table {
         Self { write_options: options, ..self.clone() }
     }
 
-    /// A handle that reads with these options: at a snapshot, say. Bounds, limit hint and what that spares are those
+    /// A handle that reads with these options: at a snapshot, say. Bounds, limit hint and what that minimises are those
     /// of each query, not these.
     #[must_use]
     pub fn with_read_options(&self, options: ReadOptions) -> Self {
@@ -333,8 +333,8 @@ impl Table {
         &self.read_options
     }
 
-    /// Writes a row, whole: one that is there is replaced, with all its columns. Columns are given by id or by name; by
-    /// id and in the order of ids is fastest. What is not given has no value.
+    /// Writes a whole row: an existing one is replaced, with all its columns. Columns are given by id or by name; by id
+    /// and in the order of ids is fastest. Other columns have no value.
     ///
     /// **Cost:** no read; a `put` of key and row, and at most 0.15 times its instructions for encoding them.
     ///
@@ -419,10 +419,10 @@ impl Table {
 
     /// Many rows, in the order of `keys`: partition and clustering of each.
     ///
-    /// **Cost:** as [`get`](Self::get), and what they have to wait for is read together.
+    /// **Cost:** as [`get`](Self::get), and their reads are made together.
     ///
     /// # Errors
-    /// Each by itself, as [`get`](Self::get).
+    /// For each key, as [`get`](Self::get).
     #[must_use]
     pub fn get_many<P: KeyTuple, C: KeyTuple>(&self, keys: &[(P, C)]) -> Vec<Result<Option<Row>>> {
         let core = &self.core;

@@ -1,4 +1,4 @@
-//! What keys are given as: tuples of values, and ranges of tuples.
+//! Key arguments: tuples of values, and ranges of tuples.
 
 use ferrock_base::Result;
 use ferrock_format::wide::{Timestamp, Uuid, Value, ValueRef};
@@ -6,7 +6,7 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 
 /// Values of components, first one first: `()`, a value, a tuple of up to eight, or a slice of [`Value`]s.
 ///
-/// Numbers are those of the component's type where they fit: `7` is a `u64` as well as an `i32`.
+/// A number is converted to the component's type if it fits: `7` is a `u64` as well as an `i32`.
 pub trait KeyTuple {
     /// Shows each value.
     ///
@@ -103,7 +103,7 @@ tuples! {
 /// `(2024,)..` begins with the first row of 2024, `..=(2024,)` ends with its last one, `..(2024,)` before its first.
 /// With a descending component large values come first: `newest..oldest`.
 pub trait RowRange {
-    /// What its ends are given as.
+    /// The type of its ends.
     type Tuple: KeyTuple;
     /// Where it begins.
     fn start(&self) -> Bound<&Self::Tuple>;

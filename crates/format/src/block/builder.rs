@@ -10,11 +10,11 @@ use ferrock_base::internal_key::user_key;
 /// How a block is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockBuilderOptions {
-    /// Entries from one restart to the next, at least 1.
+    /// Number of entries from one restart to the next, at least 1.
     pub restart_interval: usize,
     /// Whether keys share bytes with their predecessor.
     pub use_delta_encoding: bool,
-    /// Whether values have no length and may be differences: index blocks.
+    /// True for index blocks, whose values have no length and may be differences.
     pub use_value_delta_encoding: bool,
 }
 
@@ -71,7 +71,8 @@ impl BlockBuilder {
     /// Gives every block that can have one a hash index of its user keys: keys must then be internal keys, and keys of
     /// different bytes must be different keys. `util_ratio` is keys per bucket; 0 stands for 0.75.
     ///
-    /// A block of more than 64 KiB goes without; one with more than 254 restarts does, and so do all that follow it.
+    /// A block of more than 64 KiB gets none; nor does one with more than 254 restarts, and none of the blocks that
+    /// follow it.
     #[must_use]
     pub fn with_hash_index(self, util_ratio: f64) -> Self {
         Self { hash_index: Some(HashIndexBuilder::new(util_ratio)), ..self }
@@ -83,8 +84,8 @@ impl BlockBuilder {
         Self { values: Some(Vec::new()), ..self }
     }
 
-    /// Marks index blocks whose restart keys are evenly spread: their gaps deviate by less than `threshold` times the mean.
-    /// The last `ignored_bytes` of a key (the trailer of internal keys) do not count.
+    /// Marks index blocks whose restart keys are evenly spread: their gaps deviate by less than `threshold` times the
+    /// mean. The last `ignored_bytes` of a key (the trailer of internal keys) do not count.
     #[must_use]
     pub fn with_uniform_hint(self, threshold: f64, ignored_bytes: usize) -> Self {
         Self { uniform_hint: Some((threshold, ignored_bytes)), ..self }
@@ -128,7 +129,7 @@ impl BlockBuilder {
             return self.add(key, full_value);
         }
         if delta_value.is_none() {
-            // A full value can only be told by nothing being shared.
+            // A reader recognises a full value by a shared length of 0.
             self.last_key.clear();
         }
         let shared = self.begin_entry(key);

@@ -27,7 +27,7 @@ impl DataBlock {
         &self.bytes
     }
 
-    /// Where its parts lie.
+    /// The regions of the block.
     #[inline]
     #[must_use]
     pub fn layout(&self) -> &BlockLayout {
@@ -40,7 +40,7 @@ impl DataBlock {
         self.layout.hash_index.map(|index| index.buckets(&self.bytes))
     }
 
-    /// True when the block has a hash index that knows nothing about a user key: its bucket is shared by several
+    /// True when the block has a hash index in which the bucket of a user key has a collision: it is shared by several
     /// restart intervals.
     #[must_use]
     pub fn hash_index_falls_back(&self, user_key: &[u8]) -> bool {

@@ -1,10 +1,11 @@
 //! A position in a data block.
 //!
 //! The cursor does not own its block, so that a table iterator can exchange the block under it and keep its buffers;
-//! every call must be given the block of the last seek (another one gives wrong entries or `Corruption`, nothing worse).
+//! every call must be given the block of the last seek (another block gives wrong entries or `Corruption`, but no
+//! undefined behaviour).
 //!
 //! A key that shares nothing with its predecessor is borrowed from the block; others are put together in a buffer.
-//! Going back costs one scan of a restart interval, whose entries are kept, so that the next steps back are free.
+//! Going back costs one scan of a restart interval, whose entries are kept, so that the next steps back decode nothing.
 
 use super::data::DataBlock;
 use super::entry::{EntryHeader, bad_entry, decode_header, range, shared_prefix};
@@ -24,7 +25,7 @@ struct Span {
     end: usize,
 }
 
-/// How far a scan goes.
+/// The end of a scan.
 #[derive(Clone, Copy, Debug)]
 enum Extent {
     /// To the next restart.
@@ -68,8 +69,8 @@ pub struct DataBlockCursor {
     error: Option<Error>,
 }
 
-/// Compares two internal keys of the bytewise order, each without the same leading bytes; also tells how many more bytes their
-/// user keys have in common. `None` when one has no trailer.
+/// Compares two internal keys of the bytewise order, each without the same leading bytes; also tells how many more
+/// bytes their user keys have in common. `None` when one has no trailer.
 #[inline]
 fn compare_to_target(suffix: &[u8], target: &[u8]) -> Option<(Ordering, usize)> {
     // A trailer follows every user key, so there are always eight bytes to load.
@@ -92,7 +93,7 @@ fn compare_to_target(suffix: &[u8], target: &[u8]) -> Option<(Ordering, usize)> 
 }
 
 impl DataBlockCursor {
-    /// A cursor that is nowhere yet. With a `global_sequence`, keys show that sequence number instead of their own.
+    /// A cursor without a position. With a `global_sequence`, keys show that sequence number instead of their own.
     #[inline]
     #[must_use]
     pub fn new(global_sequence: Option<SequenceNumber>) -> Self {
@@ -147,7 +148,7 @@ impl DataBlockCursor {
         self.value.start..self.value.end
     }
 
-    /// The damage that ended the iteration, with the offset in the block.
+    /// The corruption that ended the iteration, with the offset in the block.
     #[inline]
     pub fn status(&self) -> Result<()> {
         match &self.error {
@@ -156,7 +157,7 @@ impl DataBlockCursor {
         }
     }
 
-    /// Takes the cursor off the block.
+    /// Makes the cursor invalid.
     pub fn reset(&mut self) {
         self.valid = false;
         self.error = None;
@@ -189,9 +190,9 @@ impl DataBlockCursor {
         self.skip_smaller(block, comparator, target);
     }
 
-    /// Goes from a restart whose key is smaller (or the first one) to the first entry at or after `target` without putting
-    /// any key together. At the end of `extent` the cursor is there, and not valid. False when a scan is not possible here:
-    /// nothing is known then.
+    /// Goes from a restart whose key is smaller (or the first one) to the first entry at or after `target` without
+    /// putting any key together. At the end of `extent` the cursor is not valid. False when such a scan is not possible
+    /// here: the position is then undefined.
     ///
     /// `matched` counts the leading bytes that the user key before has in common with the target's. As that key is
     /// smaller, an entry that shares more than those bytes with it is smaller too; any other entry begins with the
@@ -288,8 +289,8 @@ impl DataBlockCursor {
     /// Goes to the first entry at or after `target` if the block has an entry of its user key at or after it. Otherwise
     /// to any entry of a larger user key, or behind the end, if the key may only be in the next block.
     ///
-    /// Asks the hash index where there is one; then only one restart interval is read. The index is of bytes: it says
-    /// nothing under a comparator for which keys of other bytes may be equal.
+    /// Uses the hash index if there is one; then only one restart interval is read. The index hashes bytes: it cannot
+    /// be used under a comparator for which keys that differ in bytes may be equal.
     pub fn seek_for_get(&mut self, block: &DataBlock, comparator: &InternalComparator, target: &[u8]) {
         let layout = block.layout();
         let by_bytes = !comparator.user().can_keys_with_different_bytes_be_equal();
@@ -308,7 +309,7 @@ impl DataBlockCursor {
         };
         if comparator.user().is_bytewise() && self.scan_bytewise(block, restart, Extent::Interval, target) {
             if !self.valid && self.error.is_none() && self.at < layout.entries_end {
-                // The bucket belongs to another key: nothing is known about this one.
+                // The bucket belongs to another key: it does not decide about this one.
                 self.seek(block, comparator, target);
             }
             return;
@@ -358,8 +359,8 @@ impl DataBlockCursor {
         self.next_restart_at = block.layout().restart(block.bytes(), self.restart_index + 1);
     }
 
-    /// Fills `passed` with the entries of the restart interval up to the current one. False when there is none before it
-    /// (or the block is damaged): the cursor is then off the block.
+    /// Fills `passed` with the entries of the restart interval up to the current one. False when there is none before
+    /// it (or the block is damaged): the cursor is then off the block.
     fn collect_passed(&mut self, block: &DataBlock) -> bool {
         let stop = self.at;
         let restart = if block.layout().restart(block.bytes(), self.restart_index) < stop {
@@ -429,7 +430,7 @@ impl DataBlockCursor {
         }
     }
 
-    /// The last restart whose key is smaller than `target`, or the first one. `None` after damage was found.
+    /// The last restart whose key is smaller than `target`, or the first one. `None` after corruption was found.
     fn find_restart(&mut self, block: &DataBlock, comparator: &InternalComparator, target: &[u8]) -> Option<usize> {
         let (mut low, mut high) = (0, block.layout().restart_count.saturating_sub(1));
         while low < high {

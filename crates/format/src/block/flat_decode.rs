@@ -1,4 +1,4 @@
-//! From an index block as it is stored to its flat form.
+//! Decodes a stored index block into its flat form.
 
 use super::entry::bad_entry;
 use super::index::{IndexFormat, IndexWalker};
@@ -15,19 +15,19 @@ pub(super) fn flat_budget(bytes: &[u8]) -> usize {
     bytes.len() + bytes.len() / 2 + 64
 }
 
-/// What came of decoding a block into the flat form in one pass.
+/// The result of decoding a block into the flat form in one pass.
 #[derive(Debug, PartialEq)]
 pub(super) enum Decoded {
     /// The index, and how many entries it has.
     Flat(FlatIndex, usize),
     TooLarge,
-    /// A key lacks what the first and the last have in common: no writer in its senses leaves this.
+    /// A key lacks the common prefix of the first and the last: no correct writer produces this.
     OutOfOrder,
 }
 
 impl FlatIndex {
-    /// In one pass: in a sorted block the first and the last key have the prefix that all share. Opening a table decodes
-    /// its whole index, so a pass saved is time that a user waits less for a database.
+    /// In one pass: in a sorted block the first and the last key have the prefix that all share. Opening a table
+    /// decodes its whole index, so a saved pass makes opening a database faster.
     pub(super) fn decode(bytes: &[u8], layout: &BlockLayout, format: IndexFormat) -> Result<Decoded> {
         let mut walker = IndexWalker::default();
         if !walker.step(bytes, layout, format)? {
@@ -69,9 +69,9 @@ impl FlatIndex {
         Ok(Decoded::Flat(flat.finish(), entry_count))
     }
 
-    /// The same for the ordinary index: every entry is a restart, with a whole key and a whole handle. It takes about 0.6 of the
-    /// time of the general way, for blocks that are read again whenever a small cache lost them, and for every table that is
-    /// opened. `None` when anything is out of the ordinary: the general way takes it, or says what is wrong.
+    /// The same for the ordinary index: every entry is a restart, with a whole key and a whole handle. It takes about
+    /// 0.6 of the time of the general path, for blocks that are read again after eviction from a small cache, and for
+    /// every table that is opened. `None` for anything else: the general path decodes it, or returns the error.
     fn decode_whole_keys(bytes: &[u8], layout: &BlockLayout, format: IndexFormat, prefix: &[u8]) -> Option<Decoded> {
         if format.has_first_key {
             return None;
@@ -80,7 +80,8 @@ impl FlatIndex {
         let budget = flat_budget(bytes);
         let mut flat = FlatIndexBuilder::new(budget);
         flat.begin(prefix, layout.restart_count, format);
-        // A tail is an entry without its header, the prefix, and the head, if the key is long enough; one byte is its length.
+        // A tail is an entry without its header, the prefix, and the head, if the key is long enough; one byte is its
+        // length.
         let spared = layout.restart_count.saturating_mul(1 + prefix.len() + size_of::<u64>());
         flat.reserve_tails(entries.len().saturating_sub(spared).min(budget) + 16);
         let prefix = PrefixCheck::new(prefix);
@@ -181,7 +182,7 @@ mod tests {
         builder.finish().to_vec()
     }
 
-    /// Whatever the quick way makes of a block, the general way makes the same of it.
+    /// The quick path gives the same result for a block as the general path.
     fn compare(bytes: &[u8], format: IndexFormat, prefix: &[u8]) -> bool {
         let Ok(layout) = BlockLayout::parse(bytes) else { return false };
         let Some(quick) = FlatIndex::decode_whole_keys(bytes, &layout, format, prefix) else { return false };
@@ -190,7 +191,7 @@ mod tests {
         true
     }
 
-    /// What an index says: a damaged number may be stored longer than it need be, and is kept so by the quick way.
+    /// The content of an index: a corrupt number may be stored longer than necessary, and is kept so by the quick path.
     fn contents(decoded: &Decoded) -> Option<String> {
         let Decoded::Flat(flat, count) = decoded else { return None };
         let entry = |index| {

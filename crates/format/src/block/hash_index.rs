@@ -16,18 +16,18 @@ pub const MAX_BLOCK_SIZE: usize = 65536;
 const MAX_INTERVAL: usize = 253;
 /// Restarts of a block beyond which a bucket cannot name the last one.
 pub const MAX_RESTARTS: usize = MAX_INTERVAL + 1;
-/// What a ratio of 0 stands for.
+/// The ratio that 0 stands for.
 const DEFAULT_UTIL_RATIO: f64 = 0.75;
 
 /// Collects the user keys of a block and makes its hash index.
 ///
-/// The number of buckets is a running sum of reciprocals, truncated, as RocksDB has it: another way of rounding would make
-/// other bytes.
+/// The number of buckets is a running sum of reciprocals, truncated, as RocksDB has it: another way of rounding would
+/// make other bytes.
 #[derive(Clone, Debug)]
 pub(super) struct HashIndexBuilder {
     buckets_per_key: f64,
     buckets: f64,
-    /// False once an interval beyond what a bucket can name was met: this block and all later ones go without.
+    /// False after an interval that a bucket cannot name: this block and all later ones get no index.
     is_valid: bool,
     entries: Vec<(u32, u8)>,
 }
@@ -56,14 +56,14 @@ impl HashIndexBuilder {
         (self.buckets as u64) as u16 | 1
     }
 
-    /// Bytes of the index as it stands; none if the block goes without.
+    /// Bytes of the index as it stands; 0 if the block gets none.
     #[inline]
     pub(super) fn size(&self) -> usize {
         if self.is_valid { usize::from(self.bucket_count()) + 2 } else { 0 }
     }
 
-    /// Appends the index to a block of `block_size` bytes, this index included, unless the block is too large for one or
-    /// has too many restarts. True if it did.
+    /// Appends the index to a block of `block_size` bytes, this index included, unless the block is too large for one
+    /// or has too many restarts. True if it did.
     pub(super) fn finish(&self, block: &mut Vec<u8>, block_size: usize) -> bool {
         if !self.is_valid || block_size > MAX_BLOCK_SIZE {
             return false;
@@ -83,8 +83,8 @@ impl HashIndexBuilder {
         true
     }
 
-    /// Begins the next block. After a block with too many restarts none has an index, as in RocksDB's tables: with the same
-    /// options the next ones would have as many.
+    /// Begins the next block. After a block with too many restarts none has an index, as in RocksDB's tables: with the
+    /// same options the next ones would have as many.
     pub(super) fn reset(&mut self) {
         self.buckets = 0.0;
         self.entries.clear();
@@ -106,12 +106,12 @@ pub struct HashIndexBuckets {
     pub collided: usize,
 }
 
-/// What the index knows about a user key.
+/// The index's answer for a user key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bucket {
     /// All entries of the key in this block, if it has any, are in this restart interval.
     Interval(usize),
-    /// Nothing is known.
+    /// The index does not decide.
     Collision,
     /// The block has no entry of the key.
     Empty,

@@ -1,7 +1,7 @@
 //! A first guess at where a head lies among many.
 //!
 //! Bisection of a large index looks at places far apart: each is a line of memory that was not touched lately, and none
-//! can be fetched before the one ahead of it was compared. A guide needs one look at itself and one at the heads.
+//! can be fetched before the one ahead of it was compared. A guide needs one access to itself and one to the heads.
 //!
 //! ```text
 //! ranks  u32 x (buckets + 1)    rank of the first head in a bucket, or behind it

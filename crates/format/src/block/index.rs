@@ -2,10 +2,11 @@
 //!
 //! One index block is searched thousands of times, so it is decoded when it is loaded. It takes one of two forms:
 //!
-//! - **flat**, for the bytewise order when it costs at most half as much again as the block (a byte or two per data block): common prefix once,
-//!   a contiguous eight-byte head per entry, the rest of key and value behind; the block's own bytes are dropped.
-//! - **restarts** otherwise (separators that share much under long restart intervals, other orders): the block as it is,
-//!   with a contiguous array of heads of the restart keys where that is affordable.
+//! - **flat**, for the bytewise order when it costs at most half as much again as the block (a byte or two per data
+//!   block): common prefix once, a contiguous eight-byte head per entry, the rest of key and value behind; the block's
+//!   own bytes are dropped.
+//! - **restarts** otherwise (separators that share much under long restart intervals, other orders): the block as it
+//!   is, with a contiguous array of heads of the restart keys where that is affordable.
 //!
 //! Loading walks every entry once, so a malformed one is found before the index is used.
 
@@ -21,7 +22,7 @@ use ferrock_base::coding::{get_varint32, get_varint64, unzigzag};
 use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
 use ferrock_base::{Error, InternalComparator, Result};
 
-/// What the table's properties say about its index blocks.
+/// The encoding of index blocks, from the table's properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexFormat {
     /// Keys are user keys; otherwise internal keys.
@@ -40,7 +41,7 @@ impl IndexFormat {
     }
 }
 
-/// How entries are found (`index_block_search_type`).
+/// The search among entries (`index_block_search_type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IndexSearch {
     /// Bisection.
@@ -82,7 +83,7 @@ pub struct IndexBlock {
     rows: Option<Box<RowsOfBlocks>>,
 }
 
-/// Row bounds, and how the entries are counted that they belong to.
+/// Row bounds, with the ordinals of the entries that they belong to.
 #[derive(Debug)]
 struct RowsOfBlocks {
     bounds: RowBounds,

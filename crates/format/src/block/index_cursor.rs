@@ -1,7 +1,7 @@
 //! A position in an index block.
 //!
-//! Targets are internal keys. Where the index holds user keys, only the user key of the target counts: one user key then
-//! never spans two blocks.
+//! Targets are internal keys. Where the index holds user keys, only the user key of the target counts: one user key
+//! then never spans two blocks.
 
 use super::entry::bad_entry;
 use super::index::{Form, IndexBlock, IndexEntry, IndexWalker};
@@ -23,7 +23,7 @@ pub struct IndexCursor {
 }
 
 impl IndexCursor {
-    /// A cursor that is nowhere yet.
+    /// A cursor without a position.
     #[inline]
     #[must_use]
     pub fn new() -> Self {
@@ -37,12 +37,12 @@ impl IndexCursor {
         self.valid
     }
 
-    /// The damage that ended the iteration.
+    /// The corruption that ended the iteration.
     pub fn status(&self) -> Result<()> {
         self.error.clone().map_or(Ok(()), Err)
     }
 
-    /// Takes the cursor off the block.
+    /// Makes the cursor invalid.
     pub fn reset(&mut self) {
         self.valid = false;
         self.error = None;
@@ -68,7 +68,7 @@ impl IndexCursor {
         IndexEntry { handle: BlockHandle::NULL, first_key: None }
     }
 
-    /// What the block's row bounds say about the data block of the entry; `None` without them.
+    /// The row bounds of the entry's data block; `None` without them.
     #[must_use]
     pub fn row_bound(&self, block: &IndexBlock) -> Option<RowBound> {
         let bounds = block.row_bounds().filter(|_| self.valid)?;

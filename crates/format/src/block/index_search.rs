@@ -121,8 +121,8 @@ impl FlatIndex {
         }
     }
 
-    /// Index of the first entry whose key is at or after the target; `len()` when there is none. The trailer counts only
-    /// where keys have one.
+    /// Index of the first entry whose key is at or after the target; `len()` when there is none. The trailer counts
+    /// only where keys have one.
     #[inline]
     pub(super) fn lower_bound(&self, user_key: &[u8], target_trailer: u64) -> usize {
         let rest = match strip_prefix(&self.prefix, user_key) {
@@ -149,7 +149,7 @@ impl FlatIndex {
         }
     }
 
-    /// Goes on among equal heads from the first head at or after that of the target.
+    /// Continues the search among equal heads, from the first head at or after that of the target.
     #[inline(always)]
     fn lower_bound_from(&self, mut low: usize, target: u64, rest: &[u8], target_trailer: u64) -> usize {
         if self.heads.get(low) != Some(&target) {
@@ -228,7 +228,7 @@ impl FlatIndexBuilder {
         let tail_start = length.min(HEAD_SIZE);
         let end = index.tails.len() + tail_length;
         match rest.get(tail_start..).and_then(|tail| tail.first_chunk::<16>()).filter(|_| tail_length <= 16) {
-            // Sixteen bytes at once are one instruction, whatever is wanted of them.
+            // Loading sixteen bytes is one instruction, however many of them are used.
             Some(chunk) => {
                 index.tails.extend_from_slice(chunk);
                 index.tails.truncate(end);

@@ -6,10 +6,10 @@
 //!  3   9  14  22  31    target 20: the guess is near 22; its neighbourhood becomes the range
 //! ```
 //!
-//! A guess that leaves more than half of the range is followed by a bisection, so uneven keys cost at most about twice the
-//! steps of bisection.
+//! A guess that leaves more than half of the range is followed by a bisection, so uneven keys cost at most about twice
+//! the steps of bisection.
 
-/// Index of the first number at or after `target`, as `partition_point` finds it, and how many numbers were looked at.
+/// Index of the first number at or after `target`, as `partition_point` finds it, and how many numbers were compared.
 pub(super) fn lower_bound(heads: &[u64], target: u64) -> (usize, usize) {
     let (Some(&first), Some(&last)) = (heads.first(), heads.last()) else { return (0, 0) };
     if target <= first {

@@ -12,8 +12,8 @@ const RESTART_COUNT: u32 = (1 << 28) - 1;
 
 /// Where the parts of a block lie.
 ///
-/// Invariants: `entries_end <= values_end <= block length`; restarts are strictly increasing from 0 and each lies before
-/// `entries_end` (one at 0 may stand in an empty block); the hash index lies inside the block.
+/// Invariants: `entries_end <= values_end <= block length`; restarts are strictly increasing from 0 and each lies
+/// before `entries_end` (one at 0 may stand in an empty block); the hash index lies inside the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockLayout {
     pub(super) entries_end: usize,

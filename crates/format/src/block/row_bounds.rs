@@ -9,15 +9,16 @@
 //! directory    version varint32 (1) | count varint32 | ( offset varint64 | size varint64 ) ...
 //! ```
 //!
-//! The bound `B` of a block is a user key with `last row of the block before < B <= first row of the block`; where one user
-//! key goes on from the block before, it is that key. So a key before `B` is not in the block. `exact` says that the
-//! separator of the block has the user key of its last row.
+//! The bound `B` of a block is a user key with `last row of the block before < B <= first row of the block`; where one
+//! user key goes on from the block before, it is that key. So a key before `B` is not in the block. `exact` says that
+//! the separator of the block has the user key of its last row.
 //!
-//! At each multiple of [`RESTART_INTERVAL`] nothing is shared. The directory has the handle of the side block of every index
-//! partition, in order; the block behind it may hold more in a later version, which readers of this one leave alone.
+//! At each multiple of [`RESTART_INTERVAL`] nothing is shared. The directory has the handle of the side block of every
+//! index partition, in order; the block behind it may hold more in a later version, which readers of this one leave
+//! alone.
 //!
-//! Invariants after decoding: every entry lies inside the block, shares no more than there is, and the last ends where the
-//! block ends. Nothing is allocated that the block does not hold bytes for.
+//! Invariants after decoding: every entry lies inside the block, shares no more than there is, and the last ends where
+//! the block ends. Nothing is allocated that the block does not hold bytes for.
 
 use super::entry::shared_prefix;
 use super::key_buffer::KeyBuffer;
@@ -47,8 +48,8 @@ fn kept_length(common: usize) -> usize {
     common.saturating_add(1 + SPARE_BYTES)
 }
 
-/// The byte strings `key[..=position]` with the byte at `position` one higher, for the last position in `positions` where
-/// that is possible.
+/// The byte strings `key[..=position]` with the byte at `position` one higher, for the last position in `positions`
+/// where that is possible.
 fn nudged(key: &[u8], positions: std::ops::Range<usize>) -> Option<Vec<u8>> {
     let position = positions.rev().find(|&position| key.get(position).is_some_and(|&byte| byte != 0xff))?;
     let mut longer = key[..=position].to_vec();
@@ -56,8 +57,9 @@ fn nudged(key: &[u8], positions: std::ops::Range<usize>) -> Option<Vec<u8>> {
     Some(longer)
 }
 
-/// The bound of a block that begins with user key `first`, behind a block that ends with `last`: the shortest key that is
-/// above `last` and not above `first`, and two bytes more. Whole for the first block, and for an order of the caller's own.
+/// The bound of a block that begins with user key `first`, behind a block that ends with `last`: the shortest key that
+/// is above `last` and not above `first`, and two bytes more. Whole for the first block, and for an order of the
+/// caller's own.
 #[must_use]
 pub fn bound_between(comparator: &Comparator, last: Option<&[u8]>, first: &[u8]) -> Vec<u8> {
     let Some(last) = last else { return first.to_vec() };
@@ -75,8 +77,9 @@ pub fn bound_between(comparator: &Comparator, last: Option<&[u8]>, first: &[u8])
     }
 }
 
-/// The separator between `last` and the larger `next` that row bounds go with: `last` itself, or where it is longer than what
-/// tells the two apart by more than two bytes, a shorter key just behind it. `None` leaves it to the comparator.
+/// The separator between `last` and the larger `next` that row bounds go with: `last` itself, or where it is longer
+/// than what tells the two apart by more than two bytes, a shorter key just behind it. `None` leaves it to the
+/// comparator.
 #[must_use]
 pub fn separator_between(comparator: &Comparator, last: &[u8], next: &[u8]) -> Option<Vec<u8>> {
     let common = shared_prefix(last, next);
@@ -122,7 +125,7 @@ pub fn encode_row_bounds<'a>(entries: impl Iterator<Item = (&'a [u8], bool)> + C
     block
 }
 
-/// What is known of the rows of one data block.
+/// The row bound of one data block.
 #[derive(Clone, Debug, Default)]
 pub struct RowBound {
     key: KeyBuffer,
@@ -211,7 +214,7 @@ impl RowBounds {
         self.count == 0
     }
 
-    /// What is known of the data block at `ordinal` of the index partition, `None` past the end.
+    /// The row bound of the data block at `ordinal` of the index partition, `None` past the end.
     #[must_use]
     pub fn bound(&self, ordinal: usize) -> Option<RowBound> {
         if ordinal >= self.count {

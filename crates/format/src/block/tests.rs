@@ -322,7 +322,8 @@ fn separated_values_by_example() {
     assert_eq!(build(&entries, 2, true), plain);
 }
 
-/// RocksDB 11.8.1 counts the place of the values where a restart stores one: `block_align` cut a block of 64 bytes here.
+/// RocksDB 11.8.1 counts the place of the values where a restart stores one: `block_align` cut a block of 64 bytes
+/// here.
 #[test]
 fn a_restart_of_separated_values_counts_their_place() {
     let options =

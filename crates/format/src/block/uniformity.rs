@@ -7,7 +7,7 @@
 
 use ferrock_base::coding::get_varint32;
 
-/// Fewer restarts say nothing.
+/// Fewer restarts are never called evenly spread.
 const MIN_RESTARTS: usize = 3;
 
 /// True when the deviation of the gaps is below `threshold` times their mean. `restarts` are offsets in `entries`.

@@ -38,7 +38,7 @@ pub(super) fn decompress(
 pub(super) enum Encoder {
     /// Acceleration 1 without dictionary: `lz4_flex`, the quickest.
     Plain(lz4_flex::block::CompressTable),
-    /// With an acceleration factor or a dictionary: ours.
+    /// With an acceleration factor or a dictionary: Ferrock's own.
     Tuned(Box<FastEncoder>),
 }
 

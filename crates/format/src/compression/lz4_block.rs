@@ -1,4 +1,4 @@
-//! What both of our LZ4 encoders share: the sequence writer and the match rules.
+//! Code shared by Ferrock's two LZ4 encoders: the sequence writer and the match rules.
 //!
 //! ```text
 //! sequence:  token | literal length bytes... | literals | offset (u16 LE) | match length bytes...

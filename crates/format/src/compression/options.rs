@@ -1,4 +1,4 @@
-//! `compression_opts`: how hard and with what help a block is compressed.
+//! `compression_opts`: level, strategy and dictionary of compression.
 
 /// The `level` that asks for each algorithm's own default.
 pub const DEFAULT_COMPRESSION_LEVEL: i32 = 32767;

@@ -1,7 +1,7 @@
 //! Building a filter: collects hashes, drops adjacent repeats, sizes the filter by what is left.
 //!
-//! Only adjacent repeats are dropped, and by hash: the number of entries decides the size, so another rule would make other
-//! bytes. Keys and prefixes share one filter with nothing to tell them apart.
+//! Only adjacent repeats are dropped, and by hash: the number of entries decides the size, so another rule would make
+//! other bytes. Keys and prefixes share one filter and are not distinguished.
 
 use super::{FilterKind, fast_local_bloom, legacy_bloom, ribbon_builder};
 use ferrock_base::hash::hash64;
@@ -29,7 +29,7 @@ pub struct FilterBuilder {
     sizing: Sizing,
     hashes: Vec<u64>,
     previous_alternative: Option<u64>,
-    /// All hashes added, exclusive-or, kept while that is asked for.
+    /// Exclusive-or of all hashes added, kept only with checks.
     checksum: Option<u64>,
 }
 
@@ -38,8 +38,8 @@ impl FilterBuilder {
         Self { sizing, hashes: Vec::new(), previous_alternative: None, checksum: None }
     }
 
-    /// Makes [`finish`](Self::finish) check that what was collected is what was added, and that the filter has all of it: a
-    /// filter that lacks a key hides it for good.
+    /// Makes [`finish`](Self::finish) check that the collected hashes are those that were added, and that the filter
+    /// has all of them: a filter that lacks a key makes that key unreadable.
     #[must_use]
     pub fn with_checks(self) -> Self {
         Self { checksum: Some(0), ..self }
@@ -140,7 +140,8 @@ impl FilterBuilder {
         }
     }
 
-    /// As [`finish`](Self::finish), but a Bloom filter where a Ribbon filter was asked for: larger, and made in less memory.
+    /// As [`finish`](Self::finish), but with a Bloom filter in place of a Ribbon filter: larger, and built in less
+    /// memory.
     pub fn finish_as_bloom(&mut self) -> Result<Vec<u8>> {
         let asked_for = self.sizing;
         if let Sizing::Ribbon { millibits_per_key } = asked_for {

@@ -1,7 +1,7 @@
 //! Filters: small structures that tell which keys a table certainly does not hold.
 //!
-//! A filter payload ends in five bytes that select the implementation, whatever policy wrote it; partitions of one table
-//! may differ.
+//! A filter payload ends in five bytes that select the implementation, whatever policy wrote it; partitions of one
+//! table may differ.
 //!
 //! ```text
 //! | filter bytes | m0 | m1 m2 m3 m4 |
@@ -14,9 +14,9 @@
 //! five bytes or fewer: nothing was added, always no
 //! ```
 //!
-//! Reading: [`FilterKind::parse`] validates the metadata once; the result holds no bytes and probes the same payload any
-//! number of times. Metadata that makes no sense means *maybe*, never *no*: a filter may only ever lose its use, not a key.
-//! A probe never panics, whatever the payload.
+//! Reading: [`FilterKind::parse`] validates the metadata once; the result holds no bytes and probes the same payload
+//! any number of times. Invalid metadata means *maybe*, never *no*: a filter may become useless, but must not hide a
+//! key. A probe never panics, whatever the payload.
 //!
 //! Writing: [`FilterPolicy`] chooses, [`FilterBuilder`] collects hashes and builds.
 
@@ -40,13 +40,13 @@ use ferrock_base::hash::hash64;
 /// The name under which every built-in filter appears in the metaindex, and the read-only policy in OPTIONS files.
 pub const COMPATIBILITY_NAME: &str = "rocksdb.BuiltinBloomFilter";
 
-/// Bytes behind the filter that say how to read it.
+/// Bytes behind the filter that select its implementation.
 pub const METADATA_SIZE: usize = 5;
 
 /// How to probe one filter payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterKind {
-    /// Malformed, unknown, or made to say so: every key may be there.
+    /// Malformed, unknown, or written to match always: every key may be there.
     AlwaysTrue,
     /// No key was added.
     AlwaysFalse,

@@ -35,7 +35,7 @@ pub enum FilterPolicy {
     },
 }
 
-/// The filters a table writer can be asked for.
+/// The filters that a table writer can build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterFormat {
     /// [`super::LegacyBloom`].

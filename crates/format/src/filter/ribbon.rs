@@ -1,5 +1,5 @@
-//! Standard128Ribbon: a linear system over GF(2) whose solution, combined with a key's row, reproduces bits of the key's
-//! hash. About 30 % smaller than a Bloom filter of the same accuracy, slower to build.
+//! Standard128Ribbon: a linear system over GF(2) whose solution, combined with a key's row, reproduces bits of the
+//! key's hash. About 30 % smaller than a Bloom filter of the same accuracy, slower to build.
 //!
 //! ```text
 //! | segments, 16 bytes each, little-endian | fe | seed | blocks u24 |

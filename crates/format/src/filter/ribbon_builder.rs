@@ -5,8 +5,8 @@
 //! back substitution  from the last slot to the first, one bit per column; 128 of them are a segment
 //! ```
 //!
-//! Some seeds give equations that contradict one another (about one in twenty); then the next seed is tried. Sizes, first
-//! seed and rounding are RocksDB's, so the same keys make the same bytes.
+//! Some seeds give equations that contradict one another (about one in twenty); then the next seed is tried. Sizes,
+//! first seed and rounding are RocksDB's, so the same keys make the same bytes.
 
 use super::METADATA_SIZE;
 use super::fast_local_bloom;
@@ -21,7 +21,7 @@ const CAPACITY: [f64; 18] = [
     0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 248.851, 499.532, 1001.26, 2003.97, 4005.59, 8000.39, 15966.6, 31828.1,
     63447.3, 126_506.0,
 ];
-/// What grows with the logarithm of the slots, behind the table.
+/// Growth with the logarithm of the slots, beyond the table.
 const FACTOR_PER_LOG2: f64 = 0.0038;
 #[allow(clippy::approx_constant, reason = "these digits, and no more, decide the sizes of RocksDB's filters")]
 const LOG2_E: f64 = 1.442_695_040_9;

@@ -48,7 +48,7 @@ pub const LEGACY_HEADER_SIZE_BYTES: usize = 7;
 /// Size of a recyclable header.
 pub const RECYCLABLE_HEADER_SIZE_BYTES: usize = 11;
 
-/// Bit of a type that says: a reader that does not know it may skip it.
+/// Bit of a record type that lets readers skip the record if they do not know the type.
 const IGNORABLE_TYPE_MASK: u8 = 0x80;
 /// The only compression a log can have.
 const ZSTD_COMPRESSION: u32 = 7;
@@ -71,17 +71,17 @@ mod record_type {
     pub const RECYCLABLE_PREDECESSOR: u8 = 131;
 }
 
-/// How much damage a WAL may have. Option `wal_recovery_mode`.
+/// How much corruption a WAL may have. Option `wal_recovery_mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WalRecoveryMode {
-    /// An incomplete end is fine (a crash while appending), anything else is not.
+    /// An incomplete end is accepted (a crash while appending), other corruption is an error.
     TolerateCorruptedTailRecords,
-    /// Nothing is fine.
+    /// All corruption is an error.
     AbsoluteConsistency,
-    /// Everything before the first damage counts, nothing after it.
+    /// Records before the first corruption are recovered, later ones are dropped.
     #[default]
     PointInTimeRecovery,
-    /// Whatever can be read counts.
+    /// All readable records are recovered.
     SkipAnyCorruptedRecords,
 }
 
@@ -116,7 +116,7 @@ impl WalRecoveryMode {
         }
     }
 
-    /// True for the modes in which a log that ends in the middle of a record is worth a report.
+    /// True for the modes in which a log that ends in the middle of a record is reported.
     fn reports_incomplete_end(self) -> bool {
         matches!(self, Self::AbsoluteConsistency | Self::PointInTimeRecovery)
     }
@@ -134,7 +134,7 @@ impl FromStr for WalRecoveryMode {
     }
 }
 
-/// What a WAL says about the one before it (option `track_and_verify_wals`).
+/// The record of a WAL about the WAL before it (option `track_and_verify_wals`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PredecessorWalInfo {
     /// Number of the earlier WAL.

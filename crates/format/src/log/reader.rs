@@ -1,4 +1,4 @@
-//! Putting records together again.
+//! Reassembles records from fragments.
 //!
 //! What is reported and what ends the log depends on the recovery mode:
 //!
@@ -13,10 +13,10 @@
 //! | the same inside a fragmented record, zeros to the end of the file | end | report | report | end |
 //! | the same, and something behind the zeros | report | report | report | report |
 //!
-//! The last but one is what a writer leaves that reserves space and is killed inside an append of several blocks: a torn
-//! end like any other. RocksDB, whose own torn ends are short files, reports it in every mode.
+//! The last but one is what a writer leaves that reserves space and is killed inside an append of several blocks: a
+//! torn end like any other. RocksDB, whose own torn ends are short files, reports it in every mode.
 //!
-//! After a report the reader can go on: the next call looks behind the damage. Whether to do so is the caller's
+//! After a report the reader can continue: the next call reads behind the corruption. Whether to do so is the caller's
 //! decision (recovery stops, except in mode SkipAny).
 
 use super::{
@@ -29,13 +29,13 @@ use ferrock_base::coding::get_fixed32;
 use ferrock_base::{FileNumber, Result};
 use std::borrow::Cow;
 
-/// Where a reader gets its blocks.
+/// The source of a reader's blocks.
 pub trait BlockSource {
-    /// Fills `buffer` from the next unread byte on and returns how many bytes it got. Fewer than asked for means the
-    /// end of the file.
+    /// Fills `buffer` from the next unread byte on and returns how many bytes it got. Fewer than the buffer holds means
+    /// the end of the file.
     ///
     /// # Errors
-    /// Whatever reading the file fails with; the reader hands it on.
+    /// The error of reading the file; the reader returns it.
     fn read_block(&mut self, buffer: &mut [u8]) -> Result<usize>;
 }
 
@@ -64,7 +64,7 @@ impl BlockSource for SliceSource<'_> {
     }
 }
 
-/// What a reader found.
+/// An event of a reader.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LogEvent<'a> {
     /// A record.
@@ -74,11 +74,11 @@ pub enum LogEvent<'a> {
         /// Its payload, decompressed.
         data: &'a [u8],
     },
-    /// Damage that the recovery mode wants reported.
+    /// Corruption that the recovery mode reports.
     Corruption {
         /// Offset in the file.
         offset: u64,
-        /// How much was passed over: the rest of a block, or the fragments gathered so far.
+        /// Bytes that were skipped: the rest of a block, or the fragments gathered so far.
         bytes_dropped: u64,
         /// What is wrong.
         what: Cow<'static, str>,
@@ -181,22 +181,23 @@ impl<S: BlockSource> LogReader<S> {
         }
     }
 
-    /// A reader of a MANIFEST: a torn end is no news, other damage is. Space is not reserved for it in a way that shows, so
-    /// zeros inside a record are damage: what was there may have been acknowledged.
+    /// A reader of a MANIFEST: a torn end is not reported, other corruption is. No space is preallocated that a reader
+    /// could see, so zeros inside a record are corruption: the record may have been acknowledged.
     pub fn manifest(source: S) -> Self {
         let reader = Self::new(source, FileNumber(0), WalRecoveryMode::TolerateCorruptedTailRecords);
         Self { has_reserved_tail: false, ..reader }
     }
 
-    /// Takes no record of more than `limit_bytes` from a compressed log. A frame of a few bytes can claim to hold
-    /// gigabytes, so there must be some limit; the default is 1 GiB.
+    /// Refuses records of more than `limit_bytes` in a compressed log. A frame of a few bytes can claim to hold
+    /// gigabytes, so there must be a limit; the default is 1 GiB.
     #[must_use]
     pub fn with_record_limit(mut self, limit_bytes: usize) -> Self {
         self.record_limit_bytes = limit_bytes;
         self
     }
 
-    /// The end of the last record handed out: where a writer goes on, and what a file can be truncated to.
+    /// The end of the last returned record: the offset at which a writer continues, or to which a file can be
+    /// truncated.
     #[must_use]
     pub fn last_record_end(&self) -> u64 {
         self.last_record_end
@@ -208,7 +209,7 @@ impl<S: BlockSource> LogReader<S> {
         &self.timestamp_sizes
     }
 
-    /// What the log says about the one before it. Known once the first data record was read.
+    /// The log's record about the log before it. Known after the first data record was read.
     #[must_use]
     pub fn predecessor(&self) -> Option<PredecessorWalInfo> {
         self.predecessor
@@ -220,22 +221,22 @@ impl<S: BlockSource> LogReader<S> {
         self.is_compressed
     }
 
-    /// True when the log has recyclable headers: its tail may be what an earlier log left in the file.
+    /// True when the log has recyclable headers: its tail may be the rest of an earlier log.
     #[must_use]
     pub fn is_recyclable(&self) -> bool {
         self.seen_recyclable
     }
 
-    /// True when the end was taken for one although a record was cut off there.
+    /// True when the log ended although a record was cut off there.
     #[must_use]
     pub fn has_torn_end(&self) -> bool {
         self.has_torn_end
     }
 
-    /// The next record, or what is there in its place. Records lie in `scratch` or in the reader.
+    /// The next record or event. Records lie in `scratch` or in the reader.
     ///
     /// # Errors
-    /// Whatever the source fails with. Damage is an event, not an error.
+    /// The error of the source. Corruption is an event, not an error.
     pub fn read_record<'a>(&'a mut self, scratch: &'a mut Vec<u8>) -> Result<LogEvent<'a>> {
         let found = loop {
             let physical = self.read_physical()?;
@@ -329,7 +330,7 @@ impl<S: BlockSource> LogReader<S> {
                 return Ok(Physical::Zeros { offset });
             }
             if get_fixed32(header, 0) != Some(mask_crc(crc32c(&header[6..header_size + length]))) {
-                // The length may be what is wrong, so nothing more of the block can be trusted.
+                // The length may be wrong, so the rest of the block cannot be trusted.
                 self.position = self.limit;
                 return Ok(Physical::BadChecksum { offset, size_bytes });
             }
@@ -360,7 +361,7 @@ impl<S: BlockSource> LogReader<S> {
         Ok(())
     }
 
-    /// Takes a physical record into account. `None` when there is nothing to tell yet.
+    /// Processes a physical record. `None` if it completes no event.
     fn assemble(&mut self, physical: Physical) -> Option<Found> {
         let strict = self.mode.reports_incomplete_end();
         match physical {
@@ -399,7 +400,7 @@ impl<S: BlockSource> LogReader<S> {
     fn bad_record(&mut self, offset: u64, size_bytes: u64, what: &'static str) -> Option<Found> {
         let dropped = self.drop_fragments().map_or(0, |(_, bytes)| bytes);
         if self.seen_recyclable && self.mode == WalRecoveryMode::TolerateCorruptedTailRecords {
-            // What an earlier log left behind the end need not start at a record, so this may be the end.
+            // The rest of an earlier log need not start at a record, so this may be the end.
             self.stop();
             return Some(self.torn_end());
         }
@@ -433,7 +434,7 @@ impl<S: BlockSource> LogReader<S> {
         self.at_end = true;
     }
 
-    /// Forgets the fragments gathered so far: where they start and how many bytes they are, if there were any.
+    /// Drops the fragments gathered so far; returns their offset and number of bytes, if there were any.
     fn drop_fragments(&mut self) -> Option<(u64, u64)> {
         let start = self.fragments_start.take()?;
         let size_bytes = self.fragments.len() as u64;

@@ -1,4 +1,4 @@
-//! Records that are about the log, not in it. Each handler says what is wrong with a record it does not take.
+//! Records that are about the log, not in it. Each handler returns the error of an invalid record.
 
 use super::{LogReader, PredecessorWalInfo, TimestampSize, ZSTD_COMPRESSION};
 use ferrock_base::coding::{Cursor, get_fixed32};

@@ -7,7 +7,7 @@ use super::{
 use ferrock_base::checksum::{crc32c, mask_crc};
 use ferrock_base::{Error, FileNumber, Result};
 
-/// Which header a log uses throughout.
+/// The kind of header that a log uses throughout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderFamily {
     /// Seven bytes. MANIFESTs always, WALs unless they are recycled.
@@ -111,7 +111,7 @@ impl LogWriter {
         }
     }
 
-    /// Appends the record that says: payloads from here on are ZSTD frames. Must be the first record of the file.
+    /// Appends the record after which payloads are ZSTD frames. Must be the first record of the file.
     pub fn encode_set_zstd_compression(&mut self, out: &mut Vec<u8>) {
         self.encode_special(record_type::SET_COMPRESSION, HeaderFamily::Legacy, &ZSTD_COMPRESSION.to_le_bytes(), out);
     }
@@ -142,7 +142,7 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Appends what is known of the WAL before this one. Comes before any data.
+    /// Appends the record about the WAL before this one. Comes before any data.
     pub fn encode_predecessor(&mut self, info: &PredecessorWalInfo, out: &mut Vec<u8>) {
         let mut payload = [0; 24];
         payload[..8].copy_from_slice(&info.log_number.0.to_le_bytes());

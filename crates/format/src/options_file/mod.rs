@@ -13,9 +13,9 @@
 //! Invariants: exactly one `DBOptions`; the first `CFOptions` is `default`; no family twice; the table options of a
 //! family come after its `CFOptions`. A name given twice in a section counts the first time.
 //!
-//! Nothing here knows what the options mean: names and values stay text, unknown ones included, in the order of the
-//! file. [`value`] has the encodings that values share. A line `# ferrock: name=value` is a comment to RocksDB and an
-//! option to us: settings of ours that RocksDB would refuse to load live there.
+//! Options are not interpreted here: names and values stay text, unknown ones included, in the order of the file.
+//! [`value`] has the encodings that values share. A line `# ferrock: name=value` is a comment to RocksDB and an option
+//! to Ferrock: it holds a setting that RocksDB would refuse to load.
 //!
 //! Opening a database never needs the file; tools and `load_latest_options` do.
 
@@ -32,7 +32,7 @@ use ferrock_base::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// Start of a comment line with an option of ours, after the `#`.
+/// Start of a comment line with a Ferrock option, after the `#`.
 const EXTENSION_MARK: &str = "ferrock:";
 
 /// A release of RocksDB.
@@ -67,7 +67,7 @@ impl FromStr for RocksDbVersion {
     }
 }
 
-/// Takes `a`, `a.b` or `a.b.c` apart.
+/// Parses `a`, `a.b` or `a.b.c`.
 fn version_numbers(text: &str) -> Result<Vec<u32>> {
     let numbers: Option<Vec<u32>> = text
         .split('.')
@@ -81,9 +81,9 @@ fn version_numbers(text: &str) -> Result<Vec<u32>> {
 /// The section `Version`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// The release that wrote the file, as far as it is told.
+    /// The release that wrote the file, if recorded.
     pub rocksdb_version: Option<RocksDbVersion>,
-    /// Version of the file format, major and minor, as far as it is told.
+    /// Version of the file format, major and minor, if recorded.
     pub options_file_version: Option<(u32, u32)>,
 }
 
@@ -103,7 +103,7 @@ pub struct Statement {
 pub struct Section {
     /// Options of RocksDB, in order.
     pub statements: Vec<Statement>,
-    /// Options of ours, in order (lines `# ferrock: name=value`).
+    /// Ferrock's options, in order (lines `# ferrock: name=value`).
     pub extensions: Vec<Statement>,
 }
 
@@ -119,7 +119,7 @@ impl Section {
         self.statements.push(Statement { name: name.into(), value: value.into(), line: 0 });
     }
 
-    /// Adds an option of ours.
+    /// Adds a Ferrock option.
     pub fn push_extension(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.extensions.push(Statement { name: name.into(), value: value.into(), line: 0 });
     }
@@ -130,7 +130,7 @@ impl Section {
         self.statements.iter().find(|statement| statement.name == name).map(|statement| statement.value.as_str())
     }
 
-    /// The value of an option of ours.
+    /// The value of a Ferrock option.
     #[must_use]
     pub fn get_extension(&self, name: &str) -> Option<&str> {
         self.extensions.iter().find(|statement| statement.name == name).map(|statement| statement.value.as_str())
@@ -146,7 +146,7 @@ pub struct TableSection {
     pub options: Section,
 }
 
-/// What the file says of a column family.
+/// The sections of a column family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnFamilySection {
     /// Name of the family.

@@ -1,4 +1,4 @@
-//! Option names that RocksDB once had. Files with them still load; the values mean nothing any more.
+//! Option names that RocksDB once had. Files with them still load; the values are ignored.
 
 /// Which part of an OPTIONS file a name is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

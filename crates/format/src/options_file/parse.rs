@@ -8,7 +8,7 @@ use super::{
 use ferrock_base::byte_text::{canonical, from_bytes};
 use ferrock_base::{Error, Result};
 
-/// Where the statements that follow belong.
+/// The section that the following statements belong to.
 #[derive(Clone, Copy)]
 enum CurrentSection {
     Nowhere,
@@ -154,7 +154,7 @@ impl Parser {
     }
 }
 
-/// The option in a comment line of ours.
+/// The option in a `# ferrock:` comment line.
 fn extension(line: &str) -> Option<&str> {
     line.trim().strip_prefix('#')?.trim_start().strip_prefix(EXTENSION_MARK)
 }

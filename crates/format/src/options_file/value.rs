@@ -12,10 +12,10 @@
 use ferrock_base::{Error, Result};
 use std::fmt;
 
-/// How an object that is not there is written.
+/// The text of an absent object.
 pub const NULL_OBJECT: &str = "nullptr";
 
-/// Puts a backslash before what would otherwise mean something.
+/// Puts a backslash before special characters.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -30,7 +30,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Takes the backslashes out again. A backslash at the very end stays.
+/// Removes the backslashes. A backslash at the very end stays.
 #[must_use]
 pub fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -62,8 +62,8 @@ pub fn parse_list(text: &str) -> impl Iterator<Item = &str> {
     text.split(':').map(str::trim).take(if text.is_empty() { 0 } else { usize::MAX })
 }
 
-/// Takes a struct apart into names and values, in order. The outer braces and the last `;` may be missing. Braces
-/// around a value are taken off, so that the value of a nested struct can be given to this function again.
+/// Parses a struct into names and values, in order. The outer braces and the last `;` may be missing. Braces around a
+/// value are taken off, so that the value of a nested struct can be given to this function again.
 ///
 /// # Errors
 /// `InvalidArgument` for a part without `=` and for braces that do not match.
@@ -97,7 +97,7 @@ pub fn parse_struct(text: &str) -> Result<Vec<(&str, &str)>> {
     Ok(fields)
 }
 
-/// Puts a struct together.
+/// Formats a struct.
 #[must_use]
 pub fn format_struct<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut out = String::from("{");

@@ -5,7 +5,7 @@ use super::{EXTENSION_MARK, OptionsFile, RocksDbVersion, Section, Statement};
 use ferrock_base::{Error, Result};
 use std::fmt::Write;
 
-/// First lines. Readers skip them; people look for them.
+/// The first lines: comments for users, which readers skip.
 const HEADER: &str = "# RocksDB option file, written by Ferrock.\n#\n# Comment lines with \"ferrock:\" are options that RocksDB does not have.\n#\n\n";
 
 pub(super) fn format(file: &OptionsFile) -> Result<String> {
@@ -48,7 +48,7 @@ fn section(out: &mut String, section: &Section) -> Result<()> {
     Ok(())
 }
 
-/// Refuses text that would come back as something else.
+/// Refuses text that would not be read back unchanged.
 fn check(text: &str) -> Result<()> {
     let bytes = text.as_bytes();
     let is_bad = |(index, &byte): (usize, &u8)| match byte {

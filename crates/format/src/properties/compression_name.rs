@@ -14,10 +14,10 @@ use ferrock_base::{Error, Result};
 
 const BUILTIN_MANAGER: &str = "BuiltinV2";
 
-/// What a table says about the compression of its blocks.
+/// The compression of a table's blocks, from its properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompressionName {
-    /// Nothing: every built-in type may occur.
+    /// Not recorded: every built-in type may occur.
     Absent,
     /// format_version up to 6: one type that was configured or used.
     Single(CompressionType),
@@ -77,7 +77,8 @@ impl CompressionName {
         }
     }
 
-    /// What a writer of `format_version` stores that was configured with `configured` and whose blocks use `used`.
+    /// The value that a writer of `format_version` stores, which was configured with `configured` and whose blocks use
+    /// `used`.
     ///
     /// Up to version 6 one name has to stand for all: `ZSTD` if it occurs (readers prepare for it by this name), else
     /// a type that occurs, else the configured one.

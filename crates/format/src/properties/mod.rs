@@ -1,4 +1,4 @@
-//! The properties block: what a table says about itself.
+//! The properties block: metadata of a table.
 //!
 //! A plain key/value block with one restart, keys strictly ascending, never compressed:
 //!
@@ -13,8 +13,8 @@
 //! or that only newer writers store, are `Option`s. Unknown names stay in
 //! [`user_collected`](TableProperties::user_collected), so that rewriting a table loses nothing.
 //!
-//! A malformed varint is skipped (readers have always done so); keys out of order, and malformed fixed-width values, are
-//! corruption.
+//! A malformed varint is skipped (readers have always done so); keys out of order, and malformed fixed-width values,
+//! are corruption.
 
 mod codec;
 mod compression_name;
@@ -97,7 +97,7 @@ pub struct TableProperties {
     pub slow_compression_estimated_data_size: u64,
     /// Sampled size under a fast compression; 0 if not sampled.
     pub fast_compression_estimated_data_size: u64,
-    /// End of the data blocks: what follows is worth one read at open.
+    /// End of the data blocks: the rest of the file is read at once at open.
     pub tail_start_offset: Option<u64>,
     /// False if user-defined timestamps were stripped from the keys.
     pub user_defined_timestamps_persisted: bool,
@@ -131,7 +131,7 @@ pub struct TableProperties {
     pub data_block_restart_interval: u64,
     /// Entries between restarts of index blocks; 0 unknown.
     pub index_block_restart_interval: u64,
-    /// Not 0: data blocks store keys and values apart. The block's own footer is what counts.
+    /// Not 0: data blocks store keys and values apart. Readers use the block's own footer instead.
     pub separate_key_value_in_data_block: u64,
     /// Present if the file holds embedded blobs, which a reader must understand or refuse.
     pub embedded_blob_stats: Option<Vec<u8>>,

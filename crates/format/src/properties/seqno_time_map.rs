@@ -23,7 +23,7 @@ pub fn decode_seqno_time_map(property: &[u8]) -> Result<Vec<SeqnoTimePair>> {
     }
     let mut cursor = Cursor::new(property);
     let count = cursor.varint64("pair count of the seqno-to-time map")?;
-    // Each pair takes two bytes or more, so a count that lies cannot make this allocate more than the input.
+    // Each pair takes two bytes or more, so a wrong count cannot make this allocate more than the input.
     let mut pairs = Vec::with_capacity(usize::try_from(count).unwrap_or(usize::MAX).min(cursor.rest().len() / 2));
     let (mut seqno, mut time) = (0u64, 0u64);
     for _ in 0..count {

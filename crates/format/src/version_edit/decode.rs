@@ -210,7 +210,7 @@ fn whole<T>(field: &[u8], decode: impl FnOnce(&mut Cursor<'_>) -> Result<T>) -> 
     Ok(value)
 }
 
-/// Decodes what is wrapped in a length-prefixed string.
+/// Decodes the content of a length-prefixed string.
 fn nested<T>(cursor: &mut Cursor<'_>, name: &str, decode: impl FnOnce(&mut Cursor<'_>) -> Result<T>) -> Result<T> {
     let field = cursor.length_prefixed(name)?;
     whole(field, decode).map_err(|error| error.offset_by((cursor.position() - field.len()) as u64))

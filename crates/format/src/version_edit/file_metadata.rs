@@ -1,4 +1,4 @@
-//! What a MANIFEST knows about a table file and about a blob file.
+//! The MANIFEST's metadata of a table file and of a blob file.
 
 use ferrock_base::{FileNumber, SequenceNumber};
 
@@ -164,7 +164,7 @@ impl NewFile {
         )
     }
 
-    /// Takes the timestamps out of boundaries that have them, for a file without timestamps.
+    /// Removes the timestamps from boundaries that have them, for a file without timestamps.
     pub fn strip_boundary_timestamps(&mut self, timestamp_size_bytes: usize) {
         for key in [&mut self.smallest, &mut self.largest] {
             if let Some(start) = key.len().checked_sub(8 + timestamp_size_bytes) {

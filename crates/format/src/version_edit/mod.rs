@@ -26,7 +26,7 @@
 //! A reader skips an unknown tag with bit 0x2000 (an lps follows) and an unknown custom tag without bit 0x40;
 //! others are corruption: the writer meant something that must not be ignored.
 //!
-//! Nothing here knows what an edit does to a version; the engine does.
+//! Edits are only encoded and decoded here; `ferrock-tree` applies them to versions.
 
 mod atomic_group;
 mod decode;
@@ -105,7 +105,7 @@ mod custom_tag {
 /// Largest path id: a file system path is chosen by two bits of a packed file descriptor in RocksDB.
 const MAX_PATH_ID: u32 = 3;
 
-/// What an edit does to its column family's existence.
+/// Whether an edit adds or drops its column family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnFamilyChange {
     /// The family comes into being, with this name.
@@ -133,7 +133,7 @@ pub struct VersionEdit {
     pub min_log_number_to_keep: Option<FileNumber>,
     /// The last sequence number used.
     pub last_sequence: Option<SequenceNumber>,
-    /// Where round-robin compaction of a level goes on: level and internal key.
+    /// Position at which round-robin compaction of a level continues: level and internal key.
     pub compact_cursors: Vec<(u32, Vec<u8>)>,
     /// Files that leave. Applied before `new_files`.
     pub deleted_files: Vec<DeletedFile>,

@@ -216,7 +216,7 @@ fn unescape(component: &[u8], mask: u8) -> Vec<u8> {
     bytes
 }
 
-/// Takes a key apart, component by component.
+/// Decodes a key, component by component.
 #[derive(Clone, Debug)]
 pub struct KeyDecoder<'a> {
     key: &'a [u8],
@@ -231,7 +231,7 @@ impl<'a> KeyDecoder<'a> {
         Self { key, at: 0, ordinal: 0 }
     }
 
-    /// Bytes taken so far.
+    /// Bytes decoded so far.
     #[must_use]
     pub fn position(&self) -> usize {
         self.at
@@ -266,7 +266,7 @@ impl<'a> KeyDecoder<'a> {
         }
     }
 
-    /// Says that the key has no more bytes.
+    /// Checks that the key has no more bytes.
     ///
     /// # Errors
     /// `Corruption` when it has.

@@ -1,4 +1,4 @@
-//! Tables of wide partitions: what their keys, rows, schema record and page tokens are in bytes.
+//! Tables of wide partitions: the bytes of their keys, rows, schema record and page tokens.
 //!
 //! ```text
 //! row           key    [partition components][clustering components]      each says itself where it ends
@@ -31,7 +31,8 @@ pub use value::{ColumnType, Timestamp, Uuid, Value, ValueRef};
 /// Longest key of a row. So a key of this many bytes `ff` is behind every row.
 pub const MAX_KEY_BYTES: usize = 0xffff;
 
-/// The first key behind all that begin with `prefix`; empty when there is none: all bytes are `ff`, or there is no byte.
+/// The first key behind all that begin with `prefix`; empty when there is none: all bytes are `ff`, or there is no
+/// byte.
 pub fn successor_into(prefix: &[u8], out: &mut Vec<u8>) {
     out.clear();
     if let Some(last) = prefix.iter().rposition(|&byte| byte != 0xff) {

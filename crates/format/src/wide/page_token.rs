@@ -1,12 +1,12 @@
-//! Page tokens: where a query goes on.
+//! Page tokens: the position at which a query continues.
 //!
 //! ```text
 //! 01 | fixed64 query | varint32 range | lps key | fixed32 checksum        the checksum is the masked CRC-32C of all before it
 //! ```
 //!
-//! `query` is a hash of what was asked, so that a token of another table or another query is told apart; `key` is the
-//! key of the last row shown, without what all keys of the query begin with. A token holds no secret and proves
-//! nothing: a user without access to a row must not be given a query that shows it.
+//! `query` is a hash of the query, by which a token of another table or another query is recognised; `key` is the key
+//! of the last row shown, without the common prefix of the query's keys. A token holds no secret and proves nothing: a
+//! user without access to a row must not be given a query that shows it.
 
 use ferrock_base::checksum::{crc32c, mask_crc};
 use ferrock_base::coding::{Cursor, put_fixed32, put_fixed64, put_length_prefixed, put_varint32, varint_len};
@@ -15,14 +15,14 @@ use ferrock_base::{Error, Result};
 const VERSION: u8 = 1;
 const CHECKSUM_BYTES: usize = 4;
 
-/// Where a query goes on.
+/// The position at which a query continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageToken {
     /// A hash of table and query.
     pub query: u64,
     /// The range of the last row.
     pub range: u32,
-    /// The key of the last row, without what all keys of the query begin with.
+    /// The key of the last row, without the common prefix of the query's keys.
     pub key: Vec<u8>,
 }
 

@@ -7,8 +7,8 @@
 //!           numbers are little endian, a bool is 00 or 01, floats are their bits
 //! ```
 //!
-//! A column that is not there has no value. One of an id that the reader does not know is stepped over, also when its type is
-//! not known either.
+//! A column that is not there has no value. One of an id that the reader does not know is stepped over, also when its
+//! type is not known either.
 
 use super::value::{ColumnType, Timestamp, Uuid, ValueRef};
 use ferrock_base::coding::{get_varint32, put_varint32, varint_len};
@@ -117,7 +117,7 @@ pub struct RowRef<'a> {
 }
 
 impl<'a> RowRef<'a> {
-    /// A row from its bytes. Columns are looked at when they are asked for.
+    /// A row from its bytes. Columns are decoded when they are accessed.
     ///
     /// # Errors
     /// `Corruption` for no bytes, `Not implemented` for a form that is not known here.
@@ -137,8 +137,8 @@ impl<'a> RowRef<'a> {
         Columns { bytes: self.bytes, at: 1, last: 0 }
     }
 
-    /// The value of a column; `None` when the row has none, or one of a type that is not known here. Reads the columns before
-    /// it, none behind it.
+    /// The value of a column; `None` when the row has none, or one of a type that is not known here. Reads the columns
+    /// before it, none behind it.
     ///
     /// # Errors
     /// `Corruption` when those are damaged.

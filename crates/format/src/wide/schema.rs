@@ -1,4 +1,4 @@
-//! The schema record: what the keys of a table are made of, and which columns its rows may have.
+//! The schema record: the components of a table's keys, and the columns of its rows.
 //!
 //! ```text
 //! "fwide" 01                                              form
@@ -34,7 +34,7 @@ pub struct KeyColumn {
 /// A column of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What it is called by in rows. Never given to another column.
+    /// The id that rows store. Never reused for another column.
     pub id: u32,
     /// Its name.
     pub name: String,
@@ -42,7 +42,7 @@ pub struct Column {
     pub column_type: ColumnType,
 }
 
-/// What a table is made of.
+/// The components and columns of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SchemaRecord {
     /// The components that name a partition.
@@ -54,7 +54,7 @@ pub struct SchemaRecord {
 }
 
 impl SchemaRecord {
-    /// Refuses what the record cannot hold.
+    /// Refuses schemas that the record cannot hold.
     ///
     /// # Errors
     /// `Invalid argument` naming what is wrong.

@@ -12,10 +12,10 @@ pub struct Uuid(pub [u8; 16]);
 
 macro_rules! column_types {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $text:literal;)*) => {
-        /// What a component of a key, or a column, can hold. The set is closed: data outlives programs.
+        /// The type of a key component or column. The set is closed: data outlives programs.
         ///
-        /// The upper half of a code says how many bytes follow in a row: 1 one, 2 four, 3 eight, 4 sixteen, 5 a length and so
-        /// many. So a reader steps over types that it does not know.
+        /// The upper half of a code says how many bytes follow in a row: 1 one, 2 four, 3 eight, 4 sixteen, 5 a length
+        /// and so many. So a reader steps over types that it does not know.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum ColumnType {
@@ -195,8 +195,8 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// The same number as another type, so that `7` is a value of every type of numbers. `None` when it is not one of that
-    /// type.
+    /// The same number as another type, so that `7` is a value of every type of numbers. `None` when it is not one of
+    /// that type.
     #[must_use]
     pub fn coerced(self, to: ColumnType) -> Option<ValueRef<'a>> {
         if self.column_type() == to {

@@ -104,7 +104,7 @@ impl WriteBatch {
         &self.rep
     }
 
-    /// The records without the header: what is appended to the first batch of a write group.
+    /// The records without the header, as they are appended to the first batch of a write group.
     #[inline]
     #[must_use]
     pub fn records(&self) -> &[u8] {
@@ -131,7 +131,7 @@ impl WriteBatch {
         self.view().count()
     }
 
-    /// True when nothing at all was added (log data counts as something).
+    /// True when the batch is empty (log data counts as content).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rep.len() == HEADER_SIZE_BYTES
@@ -184,8 +184,8 @@ impl WriteBatch {
         self.kinds.has(ValueType::RangeDeletion)
     }
 
-    /// True when the batch holds nothing but puts, deletions and log data for the default family: the records that need
-    /// no second look.
+    /// True when the batch holds only puts, deletions and log data for the default family: the records that need no
+    /// second look.
     #[must_use]
     pub fn is_simple(&self) -> bool {
         let simple = [ValueType::Value, ValueType::Deletion, ValueType::SingleDeletion, ValueType::LogData];
@@ -238,7 +238,7 @@ impl WriteBatch {
         self.save_points.push(SavePoint { size_bytes: self.rep.len(), count: self.count(), kinds: self.kinds });
     }
 
-    /// Takes back everything since the last save point, which is used up.
+    /// Removes all records since the last save point, and the save point.
     ///
     /// # Errors
     /// `NotFound` when there is none.

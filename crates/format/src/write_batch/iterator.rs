@@ -77,7 +77,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A counted record as a memtable takes it: family, type, key, value (empty for the tombstones of one key).
+    /// A counted record in the form that a memtable stores: family, type, key, value (empty for the tombstones of one
+    /// key).
     #[inline]
     #[must_use]
     pub fn as_entry(&self) -> Option<(u32, ValueType, &'a [u8], &'a [u8])> {
@@ -104,7 +105,7 @@ pub struct WriteBatchRef<'a> {
 }
 
 impl<'a> WriteBatchRef<'a> {
-    /// Takes `data` as a batch. Only the header is checked; records are checked as they are read, and
+    /// Interprets `data` as a batch. Only the header is checked; records are checked as they are read, and
     /// [`verify`](Self::verify) checks them all.
     ///
     /// # Errors

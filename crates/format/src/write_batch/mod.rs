@@ -19,8 +19,8 @@
 //!   suggests.
 //! - Column family 0 is always written in the short form; the long form with id 0 is accepted on reading.
 //!
-//! A batch knows nothing of comparators, so it cannot tell that a range ends before it begins. Such a batch must not
-//! reach the log (replaying it fails): the engine calls [`WriteBatch::check_ranges`] first.
+//! A batch has no comparator, so it cannot detect that a range ends before it begins. Such a batch must not reach the
+//! log (replaying it fails): the engine calls [`WriteBatch::check_ranges`] first.
 
 mod builder;
 mod iterator;

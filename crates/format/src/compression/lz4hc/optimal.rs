@@ -80,7 +80,7 @@ impl Parser {
                 continue;
             };
             if found.length >= finder.effort.sufficient_length {
-                // Priced at its full length only: what begins inside is not looked at.
+                // Priced at its full length only: matches that begin inside are not considered.
                 self.relax_match(index, node, found.length, found.distance);
                 index += found.length;
                 continue;

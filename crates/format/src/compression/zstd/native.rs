@@ -59,7 +59,7 @@ impl FrameEncoder {
         context.set_parameter(CParameter::CompressionLevel(level)).map_err(invalid)?;
         context.set_parameter(CParameter::ChecksumFlag(checksum)).map_err(invalid)?;
         if let Some(bytes) = dictionary {
-            // The library looks at a dictionary only when it is first used: find out now.
+            // The library parses a dictionary only at its first use: force that now, to return the error here.
             ReadDictionary::new(bytes)?;
             context.load_dictionary(bytes).map_err(invalid)?;
         }

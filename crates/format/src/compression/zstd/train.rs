@@ -18,7 +18,7 @@
 
 use zstd_rs::{CompressionConfig, Compressor, FrameHeader, xxh64};
 
-/// Below this many samples there is nothing to generalise from.
+/// With fewer samples no dictionary is trained.
 const MIN_SAMPLES: usize = 8;
 /// Tables take about 150 bytes; below this size nothing useful remains beside them.
 const MIN_DICTIONARY_SIZE: usize = 512;
@@ -151,7 +151,7 @@ fn best_segment(
     (from < to).then_some((from, to))
 }
 
-/// What parsing the samples against the content leaves to encode.
+/// Counts of the literals and codes that remain after parsing the samples against the content.
 struct Statistics {
     literals: Vec<u8>,
     literal_lengths: [u32; MAX_LITERAL_LENGTH_CODE + 1],
