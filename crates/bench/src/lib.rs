@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! fast_forward/  the benchmark of bounded reads (ferrock, and the rig that holds Ferrock against RocksDB)
-//! machine.rs     what a measurement ran on (db_bench, fast-forward)
+//! machine.rs     the machine of a measurement (db_bench, fast-forward)
 //! plot.rs        bars and lines as SVG (db_bench, fast-forward)
 //! ```
 #![warn(missing_docs)]

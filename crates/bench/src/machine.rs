@@ -1,4 +1,4 @@
-//! What a measurement ran on, as far as the system tells.
+//! The machine that a measurement ran on, as far as the system tells.
 
 use ferrock_vfs::{default_file_system, read_file};
 use std::path::Path;

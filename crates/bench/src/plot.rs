@@ -11,19 +11,19 @@ use std::io;
 /// A panel.
 #[derive(Clone, Debug)]
 pub struct Plot {
-    /// What stands above it.
+    /// The title above it.
     pub title: String,
-    /// What stands below the x axis.
+    /// The label of the x axis.
     pub x_label: String,
-    /// What stands beside the y axis.
+    /// The label of the y axis.
     pub y_label: String,
-    /// What is drawn.
+    /// The series.
     pub kind: Kind,
-    /// The y axis is logarithmic; what is not above 0 lies on its foot.
+    /// The y axis is logarithmic; values that are not above 0 are drawn at its foot.
     pub is_logarithmic: bool,
 }
 
-/// What is in it.
+/// The content of the panel.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// For each group a bar of each series.
@@ -43,7 +43,7 @@ pub enum Kind {
 const WIDTH: u32 = 900;
 const PANEL_HEIGHT: u32 = 360;
 const FONT: &str = "sans-serif";
-/// Told apart also without colours: they differ in lightness.
+/// Distinguishable without colours: they differ in lightness.
 const COLOURS: [RGBColor; 6] = [
     RGBColor(0x7a, 0x7a, 0x7a),
     RGBColor(0x1f, 0x4e, 0x9e),
@@ -62,7 +62,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// Draws the panels.
 ///
 /// # Errors
-/// What drawing fails with.
+/// The error of drawing.
 pub fn draw(plots: &[Plot]) -> io::Result<String> {
     let mut text = String::new();
     {
@@ -143,7 +143,7 @@ impl Plot {
     }
 }
 
-/// A number without digits that say nothing.
+/// A number without insignificant digits.
 fn axis_text(value: f64) -> String {
     let text = digits(value);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

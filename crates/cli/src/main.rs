@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! main.rs     arguments -> subcommand -> exit code        output.rs   tables, JSON, progress, units: shared by all
-//! demo/       load, kill -9, recover, verify, compact     digest/     what a database holds, as hashes
-//! fast-forward: what bounded reads cost; in the library, for another program measures another engine with it
+//! demo/       load, kill -9, recover, verify, compact     digest/     the content of a database, as hashes
+//! fast-forward: the cost of bounded reads; in the library, as another program measures another engine with it
 //! ```
 //!
 //! Exit codes are part of the interface: 0 all is well, 1 the data is not what it must
@@ -66,7 +66,7 @@ enum Command {
     DemoWriter(demo::WriterArgs),
 }
 
-/// How a command ended, when it ran to its end.
+/// The result of a completed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Good,
@@ -84,7 +84,7 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// Why a command did not run to its end.
+/// The reason for which a command failed.
 #[derive(Debug)]
 enum Failure {
     /// The command line is wrong.
@@ -138,7 +138,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // A closed pipe is the reader's choice.
+            // A pipe that the reader closed is no error.
             let _ = error.print();
             return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
         }

@@ -1,5 +1,4 @@
-//! What every command shows with: results as tables or JSON on standard output, progress and complaints on standard
-//! error.
+//! Output of all commands: results as tables or JSON on standard output, progress and errors on standard error.
 //!
 //! Progress bars appear on a terminal only; a log file or a program sees none of them.
 
@@ -22,13 +21,13 @@ pub(crate) fn say_json(value: &Value) -> Result<()> {
     say(&format!("{value:#}"))
 }
 
-/// Tells a person what is wrong.
+/// Prints an error for the user.
 pub(crate) fn complain(message: &str) {
     // An error here has no reader when standard error is closed.
     let _ = writeln!(std::io::stderr().lock(), "ferrock: {message}");
 }
 
-/// Tells a person what is going on.
+/// Prints progress for the user.
 pub(crate) fn note(message: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{message}");
 }
@@ -53,7 +52,7 @@ pub(crate) fn progress(what: &'static str, total: u64) -> ProgressBar {
     style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style.progress_chars("=> ")))
 }
 
-/// Bytes as a person reads them.
+/// A number of bytes with its unit.
 pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = count as f64;
@@ -78,7 +77,7 @@ pub(crate) fn number(value: u64) -> String {
     text
 }
 
-/// A time as a person reads it.
+/// A duration with its unit.
 pub(crate) fn seconds(time: Duration) -> String {
     format!("{:.2} s", time.as_secs_f64())
 }

@@ -1,14 +1,14 @@
-//! The benchmarks: one table, from which come `--benchmarks`, its `[Xn]` and `[Wn]`, and the help.
+//! The benchmarks: one table, used to parse `--benchmarks` with its `[Xn]` and `[Wn]`, and to print the help.
 
 use crate::flags::wrap;
 use std::fmt::Write as _;
 
-/// What runs when nothing is said.
+/// The default of `--benchmarks`.
 pub(crate) const DEFAULT_LIST: &str = "fillseq,fillsync,fillrandom,overwrite,readrandom,readmissing,readhot,readseq,\
     readreverse,seekrandom,multireadrandom,readwhilewriting,updaterandom,deleterandom,compact,readrandom,readseq,\
     stats,levelstats";
 
-/// In which order keys are written.
+/// The order in which keys are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Sequential,
@@ -17,7 +17,7 @@ pub(crate) enum Order {
     Permutation,
 }
 
-/// What a benchmark does.
+/// The work of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     Write {
@@ -50,7 +50,7 @@ pub(crate) enum Work {
     LinkLoad,
     /// LinkBench: its operations.
     LinkBench,
-    /// LinkBench: every row, and every count against the links that there are.
+    /// LinkBench: checks every row, and every count against the existing links.
     LinkCheck,
     Compact,
     Flush,

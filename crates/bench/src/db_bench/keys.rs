@@ -1,5 +1,5 @@
-//! From a number to a key, byte for byte as RocksDB's db_bench does it, so that either program reads what the other
-//! filled.
+//! Makes keys from numbers, byte for byte as RocksDB's db_bench does, so that each program can read a database filled
+//! by the other.
 //!
 //! ```text
 //! key    := [prefix] number zeros

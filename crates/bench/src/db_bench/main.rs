@@ -11,8 +11,8 @@
 //! experiments/  published experiments: arms side by side, table, page, plot
 //! ```
 //!
-//! Exit codes: 0 all is well, 1 a value was wrong, 2 the work could not be done, 64 the command line is wrong or asks
-//! for what is not here.
+//! Exit codes: 0 all is well, 1 a value was wrong, 2 the work could not be done, 64 the command line is wrong or
+//! requests an unsupported feature.
 #![warn(missing_docs)]
 
 mod benchmarks;
@@ -34,12 +34,12 @@ use output::Output;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Why a run did not come to its end.
+/// The reason for which a run failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The command line is wrong, or asks for what is not here.
+    /// The command line is wrong, or requests an unsupported feature.
     Usage(String),
-    /// The data is not what it must be.
+    /// The data is wrong.
     Wrong(String),
     /// The engine or a file refused.
     Engine(ferrock::Error),
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
 }
 
 fn print(text: &str) -> ExitCode {
-    // A closed pipe is the reader's choice.
+    // A pipe that the reader closed is no error.
     let _ = std::io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS
 }

@@ -1,7 +1,7 @@
 //! The flags that shape the engine, as its options.
 //!
 //! Order: the engine's defaults (with those of this program on top), or an OPTIONS file; then every flag of one option;
-//! then what follows from several flags. Without an OPTIONS file all of it applies, with one only what was given.
+//! then settings computed from several flags. Without an OPTIONS file all flags apply, with one only those given.
 
 use crate::flags::{Effect, Scope, Values};
 use ferrock::options::{
@@ -18,12 +18,12 @@ use ferrock_vfs::TokenBucket;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a database is opened with.
+/// The options with which a database is opened.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EngineOptions {
     pub(crate) db: DbOptions,
     pub(crate) family: ColumnFamilyOptions,
-    /// What is different from what was asked for, in words.
+    /// Differences from the requested settings, in words.
     pub(crate) notes: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ struct Builder<'a> {
 /// Makes options out of flags.
 ///
 /// # Errors
-/// A message for the user: a value that is out of its bounds, a feature that is not here.
+/// A message for the user: a value that is out of its bounds, an unsupported feature.
 pub(crate) fn build(values: &Values) -> Result<EngineOptions, String> {
     let file = values.text("options_file");
     let mut out = EngineOptions::default();
@@ -58,7 +58,7 @@ pub(crate) fn build(values: &Values) -> Result<EngineOptions, String> {
     builder.compaction()?;
     builder.components()?;
     let mut out = builder.out;
-    // Of a file, what is not built is replaced by its nearest form; what a flag asks for is refused.
+    // Unsupported values from a file are replaced by their nearest form; from a flag they are refused.
     if let Some((_, message)) = self::unsupported(&out.family).into_iter().find(|now| !unsupported.contains(now)) {
         return Err(format!("Not implemented: {message}"));
     }
@@ -99,7 +99,7 @@ fn set(out: &mut EngineOptions, scope: Scope, name: &str, text: &str) -> Result<
 }
 
 impl Builder<'_> {
-    /// True when one of the flags counts: given, or no OPTIONS file says otherwise.
+    /// True when one of the flags applies: it was given, or there is no OPTIONS file.
     fn counts(&self, names: &[&str]) -> bool {
         !self.has_file || names.iter().any(|name| self.values.is_given(name))
     }
@@ -276,7 +276,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// What counts against the cache beside blocks.
+    /// Memory beside blocks that is charged to the cache.
     fn charging(&mut self) -> Result<(), String> {
         let values = self.values;
         let usage = &mut self.out.family.cache_usage;
@@ -357,7 +357,7 @@ fn partition_size_bytes(entries: u64, key_size_bytes: u64) -> u64 {
     entries.saturating_mul(key_size_bytes.min(8).saturating_add(12)).clamp(1, 1 << 31)
 }
 
-/// Options with their values, for the print of what is in effect.
+/// Options with their values, for the print of values in effect.
 pub(crate) fn texts(options: &EngineOptions) -> Vec<(&'static str, Vec<(String, String)>)> {
     use ferrock::options::{BlockBasedTableOptions, ColumnFamilySettings, DbSettings};
     let pairs = |names: &mut dyn Iterator<Item = &'static str>, get: &dyn Fn(&str) -> Option<String>| {

@@ -40,7 +40,7 @@ impl Output {
         writeln!(std::io::stdout().lock(), "{document:#}").map_err(Failure::Output)
     }
 
-    /// What is measured, as RocksDB says it, and every option in effect.
+    /// The header with the measured settings, in RocksDB's form, and every option in effect.
     pub(crate) fn header(&self, settings: &Settings, engine: &EngineOptions) -> Result<()> {
         let entry = settings.key_size as f64 + settings.value_size as f64;
         let compressed = settings.key_size as f64 + settings.value_size as f64 * settings.compression_ratio;

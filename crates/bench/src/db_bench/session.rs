@@ -34,7 +34,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Gets ready; nothing is opened yet.
+    /// Prepares a run; nothing is opened yet.
     pub(crate) fn new(settings: Settings, engine: EngineOptions, output: Output) -> Self {
         let clock = SystemClock::shared();
         let seed = if settings.seed == 0 { clock.unix_us() } else { settings.seed };
@@ -67,7 +67,7 @@ impl Session {
         self.engine.db.components.file_system.as_deref()
     }
 
-    /// Closes the database; without, that is done when this goes.
+    /// Closes the database; otherwise its drop does.
     pub(crate) fn close(mut self) -> Result<()> {
         Ok(self.db.take().map_or(Ok(()), Db::close)?)
     }

@@ -1,4 +1,4 @@
-//! What a thread counts, and the lines that RocksDB prints of it.
+//! The counts of a thread, and the lines that RocksDB prints of them.
 //!
 //! ```text
 //! micros/op   the time that all threads spent, by their operations
@@ -105,7 +105,7 @@ impl Stats {
         self.clock.monotonic_us() - self.started_us
     }
 
-    /// Adds to what is printed behind the figures.
+    /// Adds text that is printed behind the figures.
     pub(crate) fn add_message(&mut self, message: &str) {
         if !message.is_empty() {
             if !self.messages.is_empty() {

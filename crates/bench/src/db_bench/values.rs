@@ -1,4 +1,4 @@
-//! Values that follow from their keys, so that a read can be checked with nothing kept of what was written.
+//! Values computed from their keys, so that a read can be checked without a record of the writes.
 //!
 //! ```text
 //! value  := tag text                       size bytes in all; a value shorter than 8 bytes is the start of its tag
@@ -18,7 +18,7 @@ const PIECE_SIZE_BYTES: usize = 100;
 const TAG_SIZE_BYTES: usize = 8;
 const SEED: u64 = 0x6665_7272_6f63_6b21;
 
-/// How merges change what a key holds.
+/// How merges change the value of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Merging {
     /// Not at all, or the operand replaces the value: all of a key's values are the same.
@@ -30,7 +30,7 @@ pub(crate) enum Merging {
 }
 
 impl Merging {
-    /// What the built-in operator of that name does.
+    /// The effect of the built-in operator of that name.
     pub(crate) fn of(operator: &str) -> Self {
         let operator = operator.to_ascii_lowercase();
         match &operator[..] {
@@ -96,7 +96,7 @@ impl ValuePool {
         value.extend_from_slice(&self.pool[place..place + size - tag.len()]);
     }
 
-    /// Puts what a merge adds to a key into `operand`.
+    /// Puts the operand of a merge of a key into `operand`.
     pub(crate) fn make_operand(&self, key: &[u8], operand: &mut Vec<u8>) {
         if self.merging == Merging::Count {
             operand.clear();
@@ -106,7 +106,7 @@ impl ValuePool {
         }
     }
 
-    /// True when the value may be what the benchmarks wrote for the key.
+    /// True when the benchmarks may have written the value for the key.
     #[inline]
     pub(crate) fn check(&self, key: &[u8], value: &[u8]) -> bool {
         self.is_made(key, value) || self.is_merged(key, value)
@@ -123,7 +123,7 @@ impl ValuePool {
     fn is_merged(&self, key: &[u8], value: &[u8]) -> bool {
         match self.merging {
             Merging::Replace => false,
-            // What a counter counts from is unknown: the value of a fill is a number like any other.
+            // The initial value of a counter is unknown: the value of a fill is read as a number, too.
             Merging::Count => value.len() == size_of::<u64>(),
             Merging::Append => {
                 let mut one = Vec::with_capacity(self.size);

@@ -1,4 +1,4 @@
-//! What checking the values cost, so that it can be taken off the figures.
+//! Measures the cost of checking values, so that it can be subtracted from the figures.
 //!
 //! A look at the clock takes longer than a check, so single checks cannot be timed. After a run its checks are done
 //! over again on values made beforehand, some thousand of them in turn, until that took long enough to be measured.
@@ -9,7 +9,7 @@ use crate::values::ValuePool;
 use ferrock_base::clock::Clock;
 use std::hint::black_box;
 
-/// What checking cost.
+/// The cost of checking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cost {
     pub(crate) checked: u64,

@@ -1,4 +1,4 @@
-//! A thread of a benchmark: what it shares with the others, and what it has of its own.
+//! A thread of a benchmark: its shared and its own state.
 
 use crate::benchmarks::Work;
 use crate::keys::Keys;
@@ -15,7 +15,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What the threads of a run share.
+/// State shared by the threads of a run.
 pub(crate) struct Shared<'a> {
     pub(crate) name: &'static str,
     pub(crate) db: &'a Db,
@@ -31,7 +31,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) stop: AtomicBool,
     /// Readers that still run, for the writer beside them.
     pub(crate) readers: AtomicUsize,
-    /// What LinkBench's threads know of the graph.
+    /// The graph of LinkBench's threads.
     pub(crate) graph: Option<Graph>,
     pub(crate) shows_progress: bool,
 }

@@ -1,9 +1,9 @@
-//! Holds what was read against what may be read.
+//! Compares measured reads with allowed reads.
 
 use super::cost::{Cost, Spans, is_within as fits};
 use super::engine::{ClassCounters, Counters};
 
-/// True when no class, nor all together, cost more than is allowed.
+/// True when neither a class of reads nor their sum exceeds its allowance.
 pub(super) fn is_within(measured: &Counters, allowed: &Cost, sector: u64) -> bool {
     let classes = [(measured.data, allowed.data), (measured.index, allowed.index), (measured.filter, allowed.filter)];
     let class_fits = |measured: ClassCounters, spans: Spans| {
@@ -13,7 +13,7 @@ pub(super) fn is_within(measured: &Counters, allowed: &Cost, sector: u64) -> boo
         && classes.into_iter().all(|(measured, spans)| measured.is_none_or(|measured| class_fits(measured, spans)))
 }
 
-/// What was read and what may be, for people.
+/// Measured and allowed reads, as text.
 pub(super) fn difference(measured: &Counters, allowed: &Cost) -> String {
     let classes = [
         ("", Some(measured.total), allowed.total()),

@@ -14,7 +14,7 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// What ranges that ascend cost: each is rounded to sectors, those with no more than `gap` bytes between them are
+    /// The cost of ascending ranges: each is rounded to sectors, those with no more than `gap` bytes between them are
     /// joined, and cut again where a request would become too long.
     pub(crate) fn of<'a>(ranges: impl Iterator<Item = &'a Range<u64>>, sector: u64, gap: u64) -> Self {
         let mut spans = Self::default();
@@ -53,7 +53,7 @@ pub(crate) struct Cost {
     pub(crate) data: Spans,
     pub(crate) index: Spans,
     pub(crate) filter: Spans,
-    /// Requests more, of whatever class, while the windows of a scan grow.
+    /// Additional requests, of any class, while the windows of a scan grow.
     pub(crate) ramp: u64,
 }
 

@@ -1,7 +1,7 @@
-//! What the driver asks of an engine, so that one driver measures every engine on the same files.
+//! The driver's interface to an engine, so that one driver measures every engine on the same files.
 //!
 //! ```text
-//! Engine      opens a directory                    Database   reads it, and tells what that cost
+//! Engine      opens a directory                    Database   reads it, and counts the cost
 //! Cursor      rows within bounds that move forward
 //! ```
 
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Opens databases.
 pub trait Engine {
-    /// What the results are called after.
+    /// The name of the engine in the results.
     fn name(&self) -> String;
     /// Opens a directory and every table in it.
     fn open(&self, directory: &Path, how: &Opening) -> Result<Box<dyn Database>>;
@@ -36,9 +36,9 @@ pub type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
 /// From a key on, and up to a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// The first key that is wanted; `None`: from the beginning.
+    /// The first key; `None`: from the beginning.
     pub lower: Option<Key>,
-    /// The first key that is not; `None`: to the end.
+    /// The exclusive end; `None`: to the end.
     pub upper: Option<Key>,
 }
 
@@ -51,7 +51,7 @@ pub trait Database {
     fn cursor(&self, bounds: &Bounds, limit: Option<u64>) -> Result<Box<dyn Cursor + '_>>;
     /// Shows the rows of many ranges that ascend and do not overlap, all of which have both bounds.
     fn ranges(&self, ranges: &mut dyn Iterator<Item = Bounds>, visit: Visit<'_>) -> Result<()>;
-    /// What this database has cost so far.
+    /// The costs of this database so far.
     fn counters(&self) -> Result<Counters>;
     /// Empties the block cache.
     fn clear_cache(&self) -> Result<()>;
@@ -88,7 +88,7 @@ pub struct ClassCounters {
     pub bytes: u64,
 }
 
-/// Uses of a cache. What an engine does not count is `None`.
+/// Uses of a cache. `None` for counts that an engine does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounters {
     /// Blocks found.
@@ -99,7 +99,7 @@ pub struct CacheCounters {
     pub inserts: Option<u64>,
 }
 
-/// What reads have cost so far.
+/// The costs of reads so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// All requests.
@@ -144,7 +144,7 @@ impl CacheCounters {
 }
 
 impl Counters {
-    /// What was added since.
+    /// The difference to earlier costs.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         let class = |now: Option<ClassCounters>, before: Option<ClassCounters>| Some(now?.since(before?));

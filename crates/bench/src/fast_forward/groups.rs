@@ -1,4 +1,4 @@
-//! The test groups: names, what they are about, and their cases.
+//! The test groups: names, subjects, and cases.
 
 use super::dataset::{DataSet, Kind};
 use super::plan::Plan;
@@ -28,9 +28,9 @@ pub(crate) struct Case {
     /// The values of the group's parameters.
     pub(crate) parameters: Vec<String>,
     pub(crate) plan: Plan,
-    /// It must be answered from what the cases before it left in the cache.
+    /// True if the case must be answered from blocks that earlier cases left in the cache.
     pub(crate) reads_nothing: bool,
-    /// Tables that the rows are spread over; `None`: as the run was asked for.
+    /// Tables that the rows are spread over; `None`: as the arguments say.
     pub(crate) tables: Option<u32>,
 }
 
@@ -97,7 +97,7 @@ impl Group {
         }
     }
 
-    /// What the parameters of its cases are called.
+    /// The names of its cases' parameters.
     pub(crate) fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::SingleKeySlice => &["seq", "range"],
@@ -116,7 +116,7 @@ impl Group {
         }
     }
 
-    /// It is about what the cache holds.
+    /// True for groups that test the content of the cache.
     pub(crate) fn needs_cache(self) -> bool {
         self == Self::SingleKeySlice
     }

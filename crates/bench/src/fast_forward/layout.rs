@@ -1,5 +1,5 @@
-//! Where everything lies in a table, found out without the reader: index and data blocks are decoded from the whole
-//! file, every key of every block is looked at.
+//! The layout of a table, determined without the reader: index and data blocks are decoded from the whole file, with
+//! every key of every block.
 
 use super::dataset::Key;
 use ferrock_base::internal_key::user_key;
@@ -25,7 +25,7 @@ pub(crate) struct Block {
     /// Its bytes in the file, with the trailer.
     pub(crate) bytes: Range<u64>,
     pub(crate) keys: Vec<Key>,
-    /// What the index says about it: no key of it is greater.
+    /// Its separator in the index: no key of the block is greater.
     pub(crate) separator: Vec<u8>,
     /// The index partition that names it.
     pub(crate) partition: usize,

@@ -1,4 +1,4 @@
-//! One run of a case: does what the plan says, holds every row against what must come, and takes the counters.
+//! One run of a case: carries out the plan, checks every row, and takes the counters.
 
 use super::dataset::DataSet;
 use super::engine::{Counters, Cursor, Database};
@@ -8,7 +8,7 @@ use ferrock_console::failure::{Failure, Result};
 use ferrock_console::text::hexadecimal;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// What a run cost.
+/// The cost of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Run {
     pub(crate) seconds: f64,
@@ -39,7 +39,7 @@ fn thread_time() -> f64 {
     seconds(clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// Holds rows against those that must come.
+/// Compares rows with those expected.
 struct Check<'a> {
     data: &'a DataSet,
     frags: u64,
@@ -67,7 +67,7 @@ impl Check<'_> {
 /// Runs a plan once.
 ///
 /// # Errors
-/// [`Failure::Data`] when other rows come than must.
+/// [`Failure::Data`] when unexpected rows come.
 pub(crate) fn run(database: &dyn Database, plan: &Plan, data: &DataSet) -> Result<Run> {
     let mut check = Check { data, frags: 0, scratch: Vec::new() };
     let expected = plan.expected(data);

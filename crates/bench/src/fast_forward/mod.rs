@@ -1,5 +1,5 @@
-//! `fast-forward`: what reads of large partitions cost, in requests and bytes. A port of ScyllaDB's perf-fast-forward
-//! to RocksDB's tables: its groups and columns, on keys of a partition and a row.
+//! `fast-forward`: measures the cost of reads of large partitions, in requests and bytes. A port of ScyllaDB's
+//! perf-fast-forward to RocksDB's tables: its groups and columns, on keys of a partition and a row.
 //!
 //! ```text
 //! arguments.rs   the command line                      session.rs    data sets, groups, cases, one after the other

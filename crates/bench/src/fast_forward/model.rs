@@ -1,4 +1,4 @@
-//! What the reads of a case must cost at least, and what they may cost, computed from the blocks that the tables have.
+//! The minimum and the allowed cost of a case's reads, computed from the blocks of the tables.
 //!
 //! ```text
 //! minimum    blocks that hold a key within the bounds -> runs of sectors -> requests of at most 256 KiB
@@ -6,8 +6,8 @@
 //!            windows that double where the end is not known
 //! ```
 //!
-//! The minimum knows everything, also what later steps want. What is allowed knows what a reader can: the bounds of its
-//! step, and what earlier steps left in the cache.
+//! The minimum is computed with full knowledge, including later steps. The allowance is computed with a reader's
+//! knowledge: the bounds of its step, and the blocks that earlier steps left in the cache.
 
 use super::cost::{Cost, Spans};
 use super::dataset::{DataSet, Key};
@@ -21,8 +21,7 @@ use std::ops::Range;
 const INDEX_EAGER_BYTES: u64 = 16 << 10;
 /// Later index partitions are read ahead in pieces of this.
 const INDEX_AHEAD_BYTES: u64 = 64 << 10;
-/// What is in the cache already may be read again if it lies between two pieces that are not, and is no longer than
-/// this.
+/// Cached bytes may be read again if they lie between two uncached pieces, and are no longer than this.
 const DATA_GAP_BYTES: u64 = 16 << 10;
 /// The same for partitions of the index.
 const INDEX_GAP_BYTES: u64 = 5 << 10;
@@ -32,7 +31,7 @@ const RAMP_REQUESTS: u64 = 8;
 /// How the tables were written and are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Features {
-    /// What reads are aligned to; 1: they are not.
+    /// Alignment of reads in bytes; 1: none.
     pub(crate) sector: u64,
     /// Bytes that may lie between two blocks.
     pub(crate) padding: u64,
@@ -44,7 +43,7 @@ pub(crate) struct Features {
     pub(crate) prefix_bytes: usize,
 }
 
-/// What is in the cache.
+/// The content of the cache.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Resident {
     index: BTreeSet<(usize, usize)>,
@@ -69,7 +68,7 @@ struct Walk {
 }
 
 impl Model {
-    /// What a run costs at least, and what it may cost; `resident` becomes what the run leaves behind.
+    /// The minimum and the allowed cost of a run; `resident` becomes the content of the cache after the run.
     pub(crate) fn run(&self, plan: &Plan, data: &DataSet, resident: &mut Resident) -> (Cost, Cost) {
         let least = self.least(plan, data, resident);
         let mut allowed = Cost::default();
@@ -196,7 +195,7 @@ impl Model {
         runs
     }
 
-    /// What a table of a run contributes: adds its cost, and returns how many rows its windows hold.
+    /// Adds the cost of one table of a run, and returns how many rows its windows hold.
     fn windows(&self, number: usize, walk: &Walk, wanted: u64, resident: &mut Resident, cost: &mut Cost) -> u64 {
         let table = &self.tables[number];
         let candidates = self.candidates(table, &walk.bounds);
@@ -222,7 +221,7 @@ impl Model {
             (at, window) = (end, window * 2);
         }
         if walk.limit.is_none() && spent.requests > 0 {
-            // No more may be read in vain than was of use, and a block.
+            // The bytes read in vain may not exceed the bytes used by more than a block.
             let needed = self.blocks_for(table, candidates.clone(), wanted, from) - 1;
             let used: Vec<&Range<u64>> = (candidates.start..needed).map(|at| &table.blocks[at].bytes).collect();
             let one = used.iter().map(|bytes| bytes.end - bytes.start).max().unwrap_or(0);

@@ -1,5 +1,4 @@
-//! What is printed, and where: results on standard output, what goes on meanwhile on standard error, if it is a
-//! terminal.
+//! Output: results on standard output, progress on standard error, if it is a terminal.
 
 use ferrock_console::failure::Result;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -35,7 +34,7 @@ impl Output {
         Ok(())
     }
 
-    /// Says what goes on; nothing, when the text is empty.
+    /// Shows progress; an empty text clears it.
     pub(super) fn working(&self, what: &str) {
         self.bar.set_message(what.to_owned());
     }
@@ -45,7 +44,7 @@ impl Output {
         &self.bar
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
     }

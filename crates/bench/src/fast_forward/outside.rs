@@ -1,4 +1,4 @@
-//! What the system counted of the same reads: requests and bytes as they left the process.
+//! The system's counters of the same reads: requests and bytes as they left the process.
 //!
 //! ```text
 //! /proc/self/io      syscr, read_bytes: requests made by system calls (pread)
@@ -73,7 +73,7 @@ impl Outside {
         }
     }
 
-    /// What was read between two calls of [`Self::counters`], the second of which was the `calls`th since the first.
+    /// The reads between two calls of [`Self::counters`], the second of which was the `calls`th since the first.
     pub(crate) fn between(&self, before: ClassCounters, after: ClassCounters, calls: u64) -> ClassCounters {
         let own = if let Self::Process { own_calls } = self { *own_calls * calls } else { 0 };
         ClassCounters {

@@ -1,4 +1,5 @@
-//! The page in docs/benchmarks: the reference's table beside ours, what another engine needs for the same, a plot.
+//! The page in docs/benchmarks: the reference's table beside Ferrock's, another engine's costs for the same cases, a
+//! plot.
 
 use crate::machine;
 use crate::plot::{Kind, Plot, digits, draw};
@@ -8,7 +9,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What the reference published for its own two runs of the first two cases.
+/// The reference's published results of its own two runs of the first two cases.
 const REFERENCE: [(&str, [&str; 6]); 4] = [
     ("ScyllaDB before its change, 500000", ["1", "102", "21", "196", "2", "568"]),
     ("ScyllaDB before its change, 500001", ["1", "3113", "2", "64", "1", "116"]),

@@ -1,4 +1,4 @@
-//! What one run of a case does, as steps that the driver carries out and the model computes the cost of.
+//! The plan of one run of a case, as steps that the driver carries out and whose cost the model computes.
 
 use super::dataset::{DataSet, Key};
 use super::engine::Bounds;
@@ -19,7 +19,7 @@ pub(crate) enum Step {
     Get { key: Key, row: Option<i64> },
 }
 
-/// What one run does.
+/// The access pattern of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
     /// Walks through everything: reads `read` rows, forwards over `skip`. Without a skip a plain scan.
@@ -208,7 +208,7 @@ impl Plan {
                 None
             }
             Step::Read { limit: u64::MAX, .. } | Step::ReadBack { .. } => Some(open),
-            // What lies behind the rows is not read.
+            // Bytes behind the rows are not read.
             Step::Read { rows, .. } => Some(Bounds { lower: open.lower, upper: Some(data.key(rows.end)) }),
             Step::Forward { bounds, .. } => Some(bounds),
             Step::Get { key, .. } => Some(bounds(key, key.successor())),

@@ -102,7 +102,7 @@ impl Writing {
     }
 }
 
-/// What reading needs to know of a family: nothing of it changes the tables.
+/// The options of a family that reads need; none of them changes the tables.
 pub(crate) fn read_options_of(prefix_bytes: usize) -> ColumnFamilyOptions {
     let mut family = ColumnFamilyOptions::default();
     family.prefix_extractor = Some(PrefixExtractor::Fixed(prefix_bytes));

@@ -47,13 +47,13 @@ const EXTRA_COLUMNS: [(&str, usize); 11] = [
 
 const PARAMETER_WIDTH: usize = 7;
 
-/// What is known about a case.
+/// The results of a case.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) parameters: Vec<String>,
     pub(crate) statistics: Statistics,
     pub(crate) runs: Vec<Run>,
-    /// The first run, and what it must and may cost.
+    /// The first run, with its minimum and allowed cost.
     pub(crate) first: Run,
     pub(crate) minimum: Option<Cost>,
     pub(crate) allowed: Option<Cost>,
@@ -104,7 +104,7 @@ fn wasted(measured: &Measured) -> Option<u64> {
     Some(data.bytes.saturating_sub(measured.minimum?.data.bytes))
 }
 
-/// Of the first run, whose minimum is known.
+/// Figures of the first run, whose minimum is known.
 fn extra_cells(measured: &Measured) -> [String; 11] {
     let counters = &measured.first.counters;
     let total = |cost: Option<Cost>, of: fn(Spans) -> u64| known(cost.map(|cost| of(cost.total())));

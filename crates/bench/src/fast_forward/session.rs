@@ -1,4 +1,4 @@
-//! The course of a run: data sets, groups, cases, and what is said about them.
+//! A run: data sets, groups, cases, and their output.
 
 use super::arguments::{Arguments, DataCache, Format, Io, Switch};
 use super::check;
@@ -35,7 +35,7 @@ pub(super) struct Session<'a> {
     /// The results for programs.
     pub(super) groups: Vec<Value>,
     pub(super) openings: Vec<Value>,
-    /// What must not be: a case that read too much, or whose counters are not those of the system.
+    /// Failures: a case that read too much, or whose counters differ from the system's.
     pub(super) objections: Vec<String>,
     /// Directories that this run has written already.
     written: Vec<PathBuf>,
@@ -57,7 +57,7 @@ impl<'a> Session<'a> {
         Self { arguments, engine, output, root, groups, openings, objections, written }
     }
 
-    /// Runs everything that was asked for.
+    /// Runs all selected cases.
     pub(super) fn run(&mut self) -> Result<()> {
         let wanted = |kind: &Kind| match self.arguments.datasets.is_empty() {
             true => kind.is_default(),
@@ -337,7 +337,7 @@ const LOOKS: u64 = 1000;
 /// The same where what differs may be what others read.
 const LOOKS_BESIDE_OTHERS: u64 = 20;
 
-/// What the system has counted, and what the engine has.
+/// The counts of the system, and those of the engine.
 fn both_counters(outside: &Outside, database: &dyn Database) -> Result<(ClassCounters, ClassCounters)> {
     Ok((outside.counters()?, database.counters()?.total))
 }
@@ -370,7 +370,7 @@ fn table_files(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(names.into_iter().rev().map(|name| directory.join(name)).collect())
 }
 
-/// What reads of a file are aligned to.
+/// The alignment of reads of a file.
 fn device_unit(file: &Path) -> Result<u64> {
     let options = RandomAccessOptions { direct: true, ..RandomAccessOptions::default() };
     let file = default_file_system().open_random_access(file, &options)?;

@@ -1,4 +1,4 @@
-//! Ferrock through `ferrock::wide`, on the same files: what the driver asks by keys is asked by tuples.
+//! Ferrock through `ferrock::wide`, on the same files: the driver's keys become tuples.
 //!
 //! ```text
 //! large-part-ds1      (i32), (i32)         key      -> (1), (3)          a row

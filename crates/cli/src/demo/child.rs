@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// What the killed child left behind, as far as it could tell.
+/// The last reports of the killed child.
 pub(super) struct Killed {
     /// Keys whose writes had returned.
     pub(super) acknowledged_keys: u64,
@@ -26,7 +26,7 @@ pub(super) fn load_and_kill(database: &Path, workload: &Workload) -> Result<Kill
     loop {
         line.clear();
         let read = lines.read_line(&mut line).map_err(|error| failure("pipe from the child", error))?;
-        // A line without its end was cut by the kill and says nothing.
+        // A line without its end was cut by the kill and is ignored.
         let Some(text) = line.strip_suffix('\n').filter(|_| read > 0) else { break };
         if let Some(keys) = text.strip_prefix("acknowledged ").and_then(|keys| keys.parse().ok()) {
             killed.acknowledged_keys = keys;
@@ -67,12 +67,12 @@ fn failure(what: &'static str, error: std::io::Error) -> Failure {
     Failure::Io(what, error)
 }
 
-/// A child that does not outlive the parent's interest.
+/// A child process that is killed when this is dropped.
 struct Reaped(Child);
 
 impl Drop for Reaped {
     fn drop(&mut self) {
-        // Both fail when it is gone already, which is what we want.
+        // Both fail if the child has ended already, which is no error.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

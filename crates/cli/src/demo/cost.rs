@@ -1,5 +1,5 @@
-//! What the demo cost: bytes written for what, and time spent on what. The child's share comes over the pipe, since
-//! its counters die with it.
+//! The costs of the demo: bytes written and time spent, by purpose. The child's share comes over the pipe, since its
+//! counters die with it.
 
 use ferrock::Db;
 use ferrock_base::Result;

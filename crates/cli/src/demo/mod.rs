@@ -1,18 +1,17 @@
-//! `ferrock demo`: the engine's promise, shown on the machine it is to run on.
+//! `ferrock demo`: shows the engine's crash safety on the user's machine.
 //!
 //! ```text
 //! load half (child) -> SIGKILL -> recover -> verify -> load the rest -> compact -> verify -> figures
 //! ```
 //!
-//! The child says over a pipe, outside the database, how many keys were acknowledged.
-//! The parent kills it without warning, opens the database again and holds it to that:
-//! every acknowledged key is there, every batch is there whole or not at all, and nothing
-//! is there that was never written.
+//! The child reports over a pipe, outside the database, how many keys were acknowledged. The parent kills it without
+//! warning, opens the database again and checks: every acknowledged key is there, every batch is there whole or not at
+//! all, and nothing is there that was never written.
 //!
 //! ```text
 //! mod.rs         arguments, the course of the demo       workload.rs   which keys and values, and loading them
 //! writer.rs      the child process                       child.rs      starting it, listening to it, killing it
-//! verify.rs      holding the database to its word        workspace.rs  the temporary directory
+//! verify.rs      checking the database        workspace.rs  the temporary directory
 //! cost.rs        levels, bytes and time                  report.rs     the figures as tables and JSON
 //! ```
 
@@ -153,7 +152,7 @@ impl Demo {
                 Ok(())
             });
             bar.finish_and_clear();
-            // What is still in memory would be missing from the figures of the levels.
+            // Entries still in memory would be missing from the figures of the levels.
             result.and_then(|()| Ok(db.flush()?))
         })?;
         phases.push(Phase::new("load the rest", time, workload.keys - present));

@@ -25,7 +25,7 @@ impl Phase {
     }
 }
 
-/// Everything the demo found out.
+/// All results of the demo.
 #[derive(Default)]
 pub(super) struct DemoReport {
     pub(super) workload: Workload,

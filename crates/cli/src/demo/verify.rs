@@ -1,11 +1,11 @@
-//! Holding the database to its word.
+//! Checks that the database has exactly the acknowledged keys.
 
 use super::workload::{KEYS_PER_BATCH, Workload};
 use crate::output;
 use ferrock::{Db, ReadOptions};
 use ferrock_base::random::Random;
 
-/// What a verification found. All but `looked_up`, `found` and `expected` must be zero.
+/// The result of a verification. All but `looked_up`, `found` and `expected` must be zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Verification {
     /// Keys that must be there, each looked up.
@@ -41,7 +41,7 @@ pub(super) fn complete(db: &Db, workload: &Workload) -> ferrock::Result<Verifica
     verify(db, workload, workload.keys, workload.keys)
 }
 
-/// Looks up `count` keys in random order; the values are not looked at.
+/// Looks up `count` keys in random order; the values are not checked.
 pub(super) fn random_gets(db: &Db, workload: &Workload, count: u64) -> ferrock::Result<()> {
     let mut random = Random::new(workload.seed);
     for _ in 0..count {

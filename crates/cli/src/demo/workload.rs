@@ -1,8 +1,8 @@
-//! Which keys and values the demo writes. Everything follows from an index and the seed, so that the parent knows
-//! what the child wrote without asking it.
+//! Which keys and values the demo writes. Everything follows from an index and the seed, so that the parent can compute
+//! what the child wrote.
 //!
 //! ```text
-//! key   := u64be(mix(index, seed)) u64be(index)        random order; says itself whether it is genuine
+//! key   := u64be(mix(index, seed)) u64be(index)        random order; its two halves authenticate each other
 //! value := random bytes, the second half repeating the first, so that it compresses to about a half
 //! batch := keys_per_batch keys of consecutive index
 //! ```
@@ -20,7 +20,7 @@ pub(super) const KEYS_PER_BATCH: u64 = 100;
 /// Every so many keys a batch is written with `sync`.
 const KEYS_PER_SYNC: u64 = 10_000;
 
-/// What to write.
+/// The parameters of the workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Workload {
     pub(super) keys: u64,

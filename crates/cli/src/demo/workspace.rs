@@ -43,7 +43,7 @@ impl Workspace {
         self.is_kept = true;
     }
 
-    /// Removes everything and says whether that worked.
+    /// Removes everything and returns whether that worked.
     pub(super) fn remove(mut self) -> Result<()> {
         self.is_kept = true;
         Ok(self.clear()?)
@@ -64,7 +64,7 @@ impl Workspace {
 impl Drop for Workspace {
     fn drop(&mut self) {
         if !self.is_kept {
-            // The error that brought us here is the one to report.
+            // An earlier error is the one to report.
             let _ = self.clear();
         }
     }

@@ -1,7 +1,7 @@
 //! The file of `--keys`: which keys to look up.
 //!
 //! ```text
-//! line := FAMILY TAB KEY-IN-HEX LF        an empty key is fine; so are empty lines, which ask for nothing
+//! line := FAMILY TAB KEY-IN-HEX LF        an empty key is valid; empty lines are skipped
 //! ```
 
 use crate::hex;
@@ -16,13 +16,13 @@ pub(super) struct KeyList {
     by_family: BTreeMap<String, Vec<Vec<u8>>>,
 }
 
-/// What a lookup found.
+/// The result of a lookup.
 pub(super) struct LookupResult {
     pub(super) key: Vec<u8>,
     pub(super) value: ferrock::Result<Option<Vec<u8>>>,
 }
 
-/// Why there is no list of keys.
+/// The error of reading the list of keys.
 #[derive(Debug)]
 pub(super) enum KeyListError {
     File(ferrock::Error),
@@ -58,7 +58,7 @@ impl KeyList {
         Ok(list)
     }
 
-    /// Fails when a key is asked of a family that the database does not have.
+    /// Fails when a key names a family that the database does not have.
     pub(super) fn check_families<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<(), KeyListError> {
         let known: Vec<&str> = known.collect();
         match self.by_family.keys().find(|name| !known.contains(&name.as_str())) {
@@ -70,7 +70,7 @@ impl KeyList {
         }
     }
 
-    /// The keys asked of a family.
+    /// The keys of a family.
     pub(super) fn of_family(&self, name: &str) -> impl Iterator<Item = &[u8]> {
         self.by_family.get(name).into_iter().flatten().map(Vec::as_slice)
     }

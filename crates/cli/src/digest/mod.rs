@@ -1,8 +1,8 @@
-//! `ferrock digest`: proof of what a database holds.
+//! `ferrock digest`: hashes the content of a database.
 //!
 //! ```text
 //! mod.rs      arguments, opening       scan.rs   the canonical dump of a column family, hashed
-//! report.rs   JSON and table           keys.rs   lookups that a file asks for
+//! report.rs   JSON and table           keys.rs   lookups listed in a file
 //! ```
 //!
 //! The database is opened read-only through the public API, with the options that its
@@ -110,8 +110,8 @@ pub(crate) fn run(args: &DigestArgs) -> Result<Outcome> {
 }
 
 fn open(args: &DigestArgs, file_system: &dyn FileSystem) -> ferrock::Result<(Db, Vec<ferrock::ColumnFamily>)> {
-    // Without families the engine takes the directory's own options, but for the recovery mode. An OPTIONS file that
-    // cannot be read is its affair: it goes on with the defaults and notes so.
+    // Without families the engine takes the directory's own options, but for the recovery mode. If the OPTIONS file
+    // cannot be read, the engine uses the defaults and logs that.
     let own = options::load_latest(file_system, &args.dir).ok().flatten();
     let mut db_options = DbOptions::default();
     match args.wal_recovery_mode {

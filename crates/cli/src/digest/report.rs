@@ -14,14 +14,14 @@ use sha2::{Digest, Sha256};
 /// Longer values are shown by their hash.
 const LONGEST_SHOWN_VALUE_BYTES: usize = 48;
 
-/// Everything `digest` found out.
+/// All results of `digest`.
 pub(super) struct DigestReport {
     pub(super) open: ferrock::Result<()>,
     pub(super) latest_sequence_number: Option<u64>,
     pub(super) families: Vec<FamilyReport>,
 }
 
-/// What it found out about one column family.
+/// The results for one column family.
 pub(super) struct FamilyReport {
     pub(super) name: String,
     pub(super) comparator: String,

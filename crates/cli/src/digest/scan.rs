@@ -8,14 +8,14 @@
 use ferrock::{ColumnFamily, Db, ReadOptions};
 use sha2::{Digest, Sha256};
 
-/// Which way a scan walks.
+/// The direction of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Forward,
     Backward,
 }
 
-/// What a scan saw. After an error the figures are those of the entries before it.
+/// The result of a scan. After an error the figures are those of the entries before it.
 #[derive(Debug)]
 pub(super) struct ScanResult {
     pub(super) status: ferrock::Result<()>,

@@ -9,7 +9,7 @@ use crate::{Failure, Result};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A command: its name, how many arguments it takes (least and most), what it takes, what it does, its own flags.
+/// A command: its name, how many arguments it takes (least and most), their names, its description, its own flags.
 pub(crate) struct CommandInfo {
     pub(crate) name: &'static str,
     arguments: (usize, usize),
@@ -96,7 +96,7 @@ enum Kind {
     /// Takes true or false, or stands alone for true.
     Bool,
     Value,
-    /// Known, and not here.
+    /// A known flag that is not supported.
     Refused,
 }
 
@@ -169,7 +169,7 @@ const FLAGS: &[(&str, Kind, bool, &str)] = &[
     ("json", Kind::Refused, true, "`ferrock digest --json` is for programs"),
 ];
 
-/// What the command line asks for.
+/// The request of the command line.
 pub(crate) enum Parsed {
     Help,
     Version,

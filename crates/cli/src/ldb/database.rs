@@ -68,7 +68,7 @@ pub(crate) fn open_for_writing(request: &Request) -> Result<Opened> {
 fn recovery_of(directory: &Path) -> DbOptions {
     let mut options = DbOptions::default();
     let file_system = ferrock_vfs::default_file_system();
-    // A file that cannot be read is the open's business.
+    // A file that cannot be read is reported by the open.
     if let Ok(Some(loaded)) = load_latest(&*file_system, directory) {
         options.wal_recovery_mode = loaded.db.wal_recovery_mode;
     }
@@ -104,7 +104,7 @@ fn has_own_options(request: &Request) -> bool {
     request.get("try_load_options") == Some("false") || SHAPING.iter().any(|name| request.get(name).is_some())
 }
 
-/// The directory's options, or the defaults, with what the command line says on top.
+/// The directory's options, or the defaults, overridden by the command line.
 fn options(request: &Request, directory: &Path) -> Result<(DbOptions, Vec<(String, ColumnFamilyOptions)>)> {
     let file_system = ferrock_vfs::default_file_system();
     let names =
@@ -126,7 +126,7 @@ fn options(request: &Request, directory: &Path) -> Result<(DbOptions, Vec<(Strin
     Ok((options, families))
 }
 
-/// Sets what the command line says.
+/// Applies the flags of the command line.
 fn shape(request: &Request, options: &mut DbOptions, family: &mut ColumnFamilyOptions) -> Result<()> {
     let is_size = |name: &str| -> Result<Option<u64>> {
         let Some(number) = request.number(name)? else { return Ok(None) };

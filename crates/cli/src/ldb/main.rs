@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Commands that read open the database read-only and write nothing. Exit codes: 0 all is well, 1 the key is not there
-//! or the data is damaged, 2 the work could not be done, 64 the command line is wrong or asks for what is not here.
+//! or the data is damaged, 2 the work could not be done, 64 the command line is wrong or requests an unsupported
+//! feature.
 #![warn(missing_docs)]
 
 mod arguments;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
         }
         arguments::Parsed::Request(request) => commands::run(&request, &mut out),
     });
-    // What was printed before a failure counts.
+    // Output before a failure is kept.
     let outcome = outcome.and(out.flush().map_err(Failure::Output));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

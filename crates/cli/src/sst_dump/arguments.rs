@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// What to do with each table.
+/// The command for each table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Check,
@@ -41,7 +41,7 @@ pub(crate) const COMMANDS: &[(&str, Command, &str)] = &[
 enum Kind {
     Switch,
     Value,
-    /// Known, and not here.
+    /// A known flag that is not supported.
     Refused,
 }
 
@@ -316,7 +316,7 @@ fn recompression(flags: &BTreeMap<&'static str, String>) -> Result<Recompression
     Ok(recompression)
 }
 
-/// The form of recompressed tables. What a flag of its own says counts more than `--block_based_table_options`.
+/// The form of recompressed tables. A flag of its own overrides `--block_based_table_options`.
 fn table_options(flags: &BTreeMap<&'static str, String>) -> Result<BlockBasedTableOptions> {
     let mut options = BlockBasedTableOptions { block_size: 16384, ..BlockBasedTableOptions::default() };
     let mut set = |flag: &str, name: &str, value: &str| match options.set(name, value) {

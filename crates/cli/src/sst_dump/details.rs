@@ -1,4 +1,4 @@
-//! What a table says about itself and what was counted in it, as text.
+//! Properties and statistics of a table, as text.
 
 use crate::{Failure, Result};
 use ferrock_base::internal_key::{sequence, trailer, user_key};
@@ -48,7 +48,7 @@ pub(crate) fn print_properties(reader: &TableReader, out: &mut dyn Write) -> Res
     Ok(())
 }
 
-/// The value of a property that RocksDB does not know, when it is text.
+/// The value of a property that RocksDB does not define, when it is text.
 pub(crate) fn readable<'a>(name: &[u8], value: &'a [u8]) -> Option<&'a str> {
     let is_rocksdbs = names::ALL.iter().any(|known| known.as_bytes() == name);
     let text = std::str::from_utf8(value).ok().filter(|text| !text.is_empty())?;

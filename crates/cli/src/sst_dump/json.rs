@@ -1,4 +1,4 @@
-//! What is printed as text otherwise, as JSON.
+//! The same output as JSON.
 
 use crate::Result;
 use crate::details::readable;
@@ -45,7 +45,7 @@ fn sizes(blocks: &BlockSizes) -> Value {
     })
 }
 
-/// What was counted.
+/// The statistics.
 pub(crate) fn statistics(statistics: &TableStatistics) -> Value {
     let (index, filter, hash) = (&statistics.index, &statistics.filter, &statistics.hash_index);
     json!({

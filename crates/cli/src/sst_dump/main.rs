@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Nothing is written but by `raw`, whose output goes beside the table. Exit codes: 0 all is well, 1 a table is
-//! damaged, 2 the work could not be done, 64 the command line is wrong or asks for what is not here.
+//! damaged, 2 the work could not be done, 64 the command line is wrong or requests an unsupported feature.
 #![warn(missing_docs)]
 
 mod arguments;
@@ -40,13 +40,13 @@ fn main() -> ExitCode {
         arguments::Parsed::InternalKey(key) => details::print_internal_key(&key, &mut out),
         arguments::Parsed::Request(request) => run::run(&request, &mut out),
     });
-    // What was printed before a failure counts.
+    // Output before a failure is kept.
     match outcome.and_then(|code| out.flush().map(|()| code).map_err(Failure::Output)) {
         Ok(code) => ExitCode::from(code),
         // `sst_dump ... | head` is not an error.
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
-            // The text before the complaint, where both go to one terminal.
+            // Flushes the text before the error, if both go to one terminal.
             let _ = out.flush();
             failure.complain("sst_dump")
         }

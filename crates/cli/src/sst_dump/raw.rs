@@ -19,7 +19,7 @@ use ferrock_vfs::{WritableFile, WritableOptions, default_file_system};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Text to gather before it is written.
+/// Bytes of text that are gathered before a write.
 const CHUNK_BYTES: usize = 1 << 20;
 const LINE: &str = "--------------------------------------\n";
 

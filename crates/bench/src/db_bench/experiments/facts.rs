@@ -1,4 +1,4 @@
-//! What an arm's tables are made of, counted by reading every block of them.
+//! The content of an arm's tables, counted by reading every block of them.
 
 use crate::Result;
 use ferrock::Db;
@@ -21,7 +21,7 @@ fn statistics(db: &Db) -> Result<TableStatistics> {
     Ok(all)
 }
 
-/// Bytes of the tables and of their parts, and what they hold. Nothing may be compacted meanwhile.
+/// Bytes of the tables and of their parts, and numbers of their entries. No compaction may run meanwhile.
 pub(super) fn of(db: &Db) -> Result<BTreeMap<&'static str, f64>> {
     db.wait_for_background_work()?;
     let all = statistics(db)?;

@@ -1,4 +1,4 @@
-//! The data block hash index where all data is cached: what it gains by its density, and what it costs in space.
+//! The data block hash index where all data is cached: its gain by density, and its cost in space.
 
 use super::measure::Figure;
 use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale, WarmUp, set};
@@ -39,7 +39,7 @@ by chance it is `1 - (1 - 1/b)^(k - 16)` with b buckets and k keys in a block, s
     plots,
 };
 
-/// What every arm of the hash index's experiments has.
+/// Flags of every arm of the hash index's experiments.
 pub(super) fn common(scale: Scale, num: u64) -> Vec<Setting> {
     vec![
         set("benchmarks", "filluniquerandom,compact"),

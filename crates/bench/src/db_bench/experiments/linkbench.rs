@@ -77,7 +77,7 @@ fn arm_name(layout: &str, percent: f64) -> String {
 }
 
 fn points(_scale: Scale) -> Vec<Point> {
-    // Each arm changes a database of its own, and all take turns.
+    // Each arm changes a database of its own; the arms alternate.
     let arm = |layout: &str, percent: f64| Arm {
         name: arm_name(layout, percent),
         data: format!("linkbench-{layout}-{percent}"),

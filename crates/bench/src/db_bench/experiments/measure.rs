@@ -1,4 +1,4 @@
-//! One measurement: the counters before and after a benchmark, and what follows from them.
+//! One measurement: the counters before and after a benchmark, and the figures computed from them.
 
 use crate::benchmarks::{Benchmark, Work};
 use crate::session::Session;
@@ -8,7 +8,7 @@ use ferrock_vfs::IoSnapshot;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
-/// Something that is known of a measurement.
+/// A figure of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {
     OpsPerSecond,
@@ -91,7 +91,7 @@ const DATA: &[EntryRole] = &[EntryRole::DataBlock];
 const METADATA: &[EntryRole] =
     &[EntryRole::FilterBlock, EntryRole::FilterMetaBlock, EntryRole::IndexBlock, EntryRole::IndexMetaBlock];
 
-/// What a benchmark did and cost.
+/// The results and costs of a benchmark.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sample {
     pub(crate) operations: u64,

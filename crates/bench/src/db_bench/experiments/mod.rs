@@ -5,7 +5,7 @@
 //! plan.rs      points, arms, cells, rows     scarce_memory.rs   partitions, with little memory
 //! runner.rs    loads, opens, goes round      hash_index.rs      the hash index, all cached
 //! measure.rs   one measurement               sweep.rs           the hash index, from all to little cached
-//! facts.rs     what tables are made of       linkbench.rs       partitions under LinkBench's operations
+//! facts.rs     contents of tables            linkbench.rs       partitions under LinkBench's operations
 //! report.rs    table, JSON, page
 //! ```
 
@@ -29,7 +29,7 @@ use runner::Runner;
 const DEFINITIONS: &[&Definition] =
     &[&scarce_memory::DEFINITION, &hash_index::DEFINITION, &sweep::DEFINITION, &linkbench::DEFINITION];
 
-/// Flags of this program that mean something beside `--experiment`: every option of the engine does, too.
+/// Flags of this program that have an effect together with `--experiment`; so has every option of the engine.
 const ACCEPTED: &[&str] = &[
     "bloom_bits",
     "cache_numshardbits",
@@ -53,7 +53,7 @@ const ACCEPTED: &[&str] = &[
     "verify_checksum",
 ];
 
-/// Flags that choose what the experiments study: given beside one, they would make all arms alike.
+/// Flags that select the subject of the experiments: given with one, they would make all arms alike.
 const STUDIED: &[&str] = &["data_block_index_type", "index_type", "partition_filters", "partition_from_level"];
 
 /// The flags that an experiment's arms set themselves.

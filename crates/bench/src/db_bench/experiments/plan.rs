@@ -1,13 +1,13 @@
-//! What an experiment is: points, at each of them arms side by side, and cells that every arm goes through.
+//! The plan of an experiment: points, at each of them arms side by side, and cells that every arm runs.
 //!
 //! ```text
 //! experiment -> points        a size of the cache, a size of the values, ...
-//! point      -> arms          databases that differ in what is studied; the first one is the reference
+//! point      -> arms          databases that differ in the studied option; the first one is the reference
 //!            -> cells         a benchmark with so many threads
 //! ```
 //!
-//! An arm is a db_bench command line: defaults of the experiment, above them what the user gave, above both what makes
-//! the arm. So every arm can be run by hand, and any flag of the engine can be tried on all arms.
+//! An arm is a db_bench command line: defaults of the experiment, overridden by the user's flags, overridden by the
+//! flags of the arm. So every arm can be run by hand, and any flag of the engine can be tried on all arms.
 
 use super::measure::{Figure, Sample};
 use crate::flags::Setting;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Definition {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// What is done and what was published, for the page.
+    /// Description of the experiment and of the published results, for the page.
     pub(crate) about: &'static str,
     /// Flags of every arm, unless the command line says otherwise.
     pub(crate) defaults: fn(Scale) -> Vec<Setting>,
@@ -30,12 +30,12 @@ pub(crate) struct Definition {
     /// Length of a cell at full scale.
     pub(crate) seconds: f64,
     pub(crate) rounds: u32,
-    /// Its cells write, so that a database of one run is not good for another, and every round begins with a
+    /// True if its cells write: then a database cannot be reused by another run, and every round begins with a
     /// compaction.
     pub(crate) changes_data: bool,
-    /// Benchmarks that every arm runs at the end, and that do not count.
+    /// Benchmarks that every arm runs at the end, and that are not measured.
     pub(crate) finally: &'static [&'static str],
-    /// What the rows say, in sentences.
+    /// The conclusions from the rows, in sentences.
     pub(crate) conclude: fn(&Outcome) -> Vec<String>,
     pub(crate) plots: fn(&Outcome) -> Vec<Plot>,
 }
@@ -60,11 +60,11 @@ pub(crate) fn set(name: &'static str, value: impl ToString) -> Setting {
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub(crate) name: String,
-    /// Where the point is on an axis.
+    /// The position of the point on an axis.
     pub(crate) x: f64,
     pub(crate) arms: Vec<Arm>,
     pub(crate) cells: Vec<Cell>,
-    /// What every arm does before it counts.
+    /// The warm-up of every arm, which is not measured.
     pub(crate) warm_up: Vec<WarmUp>,
 }
 
@@ -75,8 +75,8 @@ pub(crate) struct Arm {
     /// The database it reads; arms of several points may read the same one.
     pub(crate) data: String,
     pub(crate) flags: Vec<Setting>,
-    /// After the first warm-up everything is rewritten, then warmed up again: for what the engine learns from reads and
-    /// applies when it writes.
+    /// After the first warm-up everything is rewritten, then warmed up again: for choices that the engine learns from
+    /// reads and applies when it writes.
     pub(crate) is_rewritten: bool,
     /// Its cache, in percent of the uncompressed data blocks of the point's first arm.
     pub(crate) cache_percent: Option<f64>,
@@ -90,7 +90,7 @@ pub(crate) struct WarmUp {
     pub(crate) share: f64,
 }
 
-/// What is measured.
+/// A measurement that every arm runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) benchmark: &'static str,
@@ -125,7 +125,7 @@ pub(crate) struct Row {
     pub(crate) samples: Vec<Sample>,
     /// Round by round, operations a second over those of the point's first arm.
     pub(crate) ratios: Vec<f64>,
-    /// What is known of the arm's tables.
+    /// Figures of the arm's tables.
     pub(crate) facts: BTreeMap<&'static str, f64>,
 }
 
@@ -164,7 +164,7 @@ impl Outcome {
         self.rows.iter().find(|row| row.point == point && row.cell == cell && row.arm == arm)
     }
 
-    /// Values that were read and compared with what was written.
+    /// Number of values that were read and checked.
     pub(crate) fn values_checked(&self) -> u64 {
         self.rows.iter().flat_map(|row| &row.samples).map(|sample| sample.values_checked).sum()
     }

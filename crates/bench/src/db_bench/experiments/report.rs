@@ -1,5 +1,5 @@
-//! What comes out of an experiment: a table and sentences on standard output, one JSON object, and with `--out` a page,
-//! a plot and the JSON in files.
+//! The report of an experiment: a table and sentences on standard output, one JSON object, and with `--out` a page, a
+//! plot and the JSON in files.
 
 use super::measure::Figure;
 use super::plan::{Outcome, Row};
@@ -77,7 +77,7 @@ fn terminal_table(runner: &Runner<'_>, outcome: &Outcome) -> Table {
     table
 }
 
-/// The command that repeats it, whatever the directories are called here.
+/// The command that repeats the experiment, without this machine's directories.
 fn command(runner: &Runner<'_>) -> String {
     let given =
         runner.values.given().filter(|(flag, _)| !["db", "out", "json", "use_existing_db"].contains(&flag.name));

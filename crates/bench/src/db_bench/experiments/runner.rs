@@ -1,7 +1,7 @@
-//! Runs an experiment: loads the databases, opens the arms of a point together, and goes round among them.
+//! Runs an experiment: loads the databases, opens the arms of a point together, and runs them in rounds.
 //!
-//! All arms of a point are open at once, each with a cache of its own, and take turns; every second round goes
-//! backward. So what changes on the machine meanwhile changes all arms alike, and arms are compared round by round.
+//! All arms of a point are open at once, each with a cache of its own, and run alternately; every second round goes
+//! backward. So changes on the machine affect all arms alike, and arms are compared round by round.
 
 use super::measure::{Sample, measure};
 use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale, set};
@@ -103,7 +103,7 @@ impl<'a> Runner<'a> {
             }
             let directory = self.settings.directory.join(&arm.data);
             let (mut session, values) = self.session(arm)?;
-            // Beside the database: what it was loaded with, once that is complete.
+            // A file beside the database records the flags of the load, once that is complete.
             let marker = self.settings.directory.join(format!("{}.loaded", arm.data));
             let files = ferrock_vfs::default_file_system();
             let command = values.command_line();
@@ -168,7 +168,7 @@ impl<'a> Runner<'a> {
                     order.reverse();
                 }
                 for index in order {
-                    // What one arm left to do in the background is not for another to pay.
+                    // Background work of one arm must not slow another one.
                     for open in &mut arms {
                         open.session.database()?.wait_for_background_work()?;
                     }
@@ -180,8 +180,8 @@ impl<'a> Runner<'a> {
         self.collect(point, arms, &samples)
     }
 
-    /// Brings databases that a round changed back to where the first round began: compacted and warm. Else a round
-    /// would measure what the rounds before it left behind.
+    /// Brings databases that a round changed back to where the first round began: compacted and warm. Otherwise a round
+    /// would measure the effects of the rounds before it.
     fn begin_again(&self, point: &Point, arms: &mut [OpenArm<'_>]) -> Result<()> {
         for open in arms {
             rewrite(open.session.database()?)?;

@@ -1,4 +1,4 @@
-//! The data block hash index from all data cached to little of it: where it pays, and whether the engine finds out.
+//! The data block hash index from all data cached to little of it: where it pays, and whether the engine chooses right.
 
 use super::hash_index::{BINARY, common, gain, hash_flags};
 use super::measure::Figure;
@@ -42,7 +42,7 @@ fn defaults(scale: Scale) -> Vec<Setting> {
     defaults
 }
 
-/// True when the engine can choose by itself.
+/// True when the engine supports the automatic choice.
 fn has_auto() -> bool {
     BlockBasedTableOptions::default().set("data_block_index_type", "kDataBlockAuto").is_ok()
 }
@@ -83,14 +83,14 @@ fn gains(outcome: &Outcome, arm: &str) -> Vec<(f64, f64)> {
     points
 }
 
-/// Where a gain turns into a loss for good, between the points that were measured.
+/// The interpolated point from which on a gain stays a loss.
 fn crossing(points: &[(f64, f64)]) -> Option<f64> {
     let last_gain = points.iter().rposition(|(_, gain)| *gain > 0.0)?;
     let ((x, y), (next_x, next_y)) = (points[last_gain], *points.get(last_gain + 1)?);
     Some(x + (next_x - x) * y / (y - next_y))
 }
 
-/// Round by round, what `auto` does of the better fixed arm's operations, point by point.
+/// For each round and point, the operations of `auto` as a share of the better fixed arm's.
 fn against_better(outcome: &Outcome) -> Vec<(String, f64)> {
     let of = |auto: &Row| {
         let fixed = [BINARY, HASH].into_iter().filter_map(|arm| outcome.row(&auto.point, auto.cell, arm));

@@ -1,4 +1,4 @@
-//! Flags of RocksDB's db_bench whose feature is not here, and flags whose behaviour is nowhere any more.
+//! Flags of RocksDB's db_bench whose feature is not supported, and flags that no release implements any more.
 
 use super::{Effect, Kind, Row};
 use Kind::{Bool, Integer, Number, Text};

@@ -1,4 +1,4 @@
-//! The table as text: `--help`, and what is in effect.
+//! The table as text: `--help`, and the values in effect.
 
 use super::{Effect, Flag, Kind, table};
 use std::fmt::Write as _;
@@ -86,7 +86,7 @@ pub(crate) fn wrap(text: &mut String, words: &str, first: &str, later: &str) {
     let _ = writeln!(text, "{}", line.trim_end());
 }
 
-/// What is in effect, from `(title, [(name, value)])`.
+/// The values in effect, from `(title, [(name, value)])`.
 pub(crate) fn effective(groups: &[(&str, Vec<(String, String)>)]) -> String {
     let mut text = String::new();
     for (title, pairs) in groups {

@@ -1,14 +1,12 @@
-//! The flags: one table, from which come parsing, `--help`, the print of what is in effect, and the refusal of what is
-//! not known.
+//! The flags: one table, used for parsing, `--help`, the print of values in effect, and the refusal of unknown flags.
 //!
 //! ```text
-//! run.rs       what this program does              engine.rs    RocksDB's flag -> the engine's option of another name
-//! elsewhere.rs what is not here, or nowhere        + every option of the engine under its own name
+//! run.rs       flags of this program               engine.rs    RocksDB's flag -> the engine's option of another name
+//! elsewhere.rs unsupported or retired flags        + every option of the engine under its own name
 //! parse.rs     command line -> Values              help.rs      Values -> text
 //! ```
 //!
-//! Whatever a flag asks for happens, or the flag is refused; the flags that are ignored select what no release does any
-//! more, and that is said.
+//! A flag takes effect or is refused; only flags that no release implements any more are ignored, with a message.
 
 mod elsewhere;
 mod engine;
@@ -28,12 +26,12 @@ use ferrock::options::{
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-/// What a value looks like.
+/// The form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `--flag`, `--noflag`, `--flag=false`.
     Bool,
-    /// Digits, with `k`, `m`, `g` or `t` (times 1024) at the end where one likes.
+    /// Digits, optionally with `k`, `m`, `g` or `t` (powers of 1024) at the end.
     Integer,
     /// A decimal fraction.
     Number,
@@ -49,18 +47,18 @@ pub(crate) enum Scope {
     Table,
 }
 
-/// What becomes of a value.
+/// The effect of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// This program reads it.
     Run,
     /// Sets the engine's option of that name.
     Option(Scope, &'static str),
-    /// Belongs to an option of the engine that has no effect yet: the default is fine, anything else is refused.
+    /// Belongs to an option of the engine that has no effect yet: the default is accepted, other values are refused.
     Inert(Scope, &'static str),
-    /// Not here: the default is fine, anything else is refused for this reason.
+    /// Unsupported: the default is accepted, other values are refused for this reason.
     Refused(&'static str),
-    /// Nowhere any more, for this reason: reported and ignored.
+    /// Retired, for this reason: reported and ignored.
     Gone(&'static str),
 }
 
@@ -83,7 +81,7 @@ pub(crate) struct Flag {
     pub(crate) default: String,
     pub(crate) help: String,
     pub(crate) effect: Effect,
-    /// The default is this program's, not the engine's.
+    /// True if the default is this program's, not the engine's.
     pub(crate) has_own_default: bool,
 }
 

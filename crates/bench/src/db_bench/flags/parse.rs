@@ -1,7 +1,7 @@
-//! From a command line to values.
+//! Parses a command line into values.
 //!
 //! gflags' spelling, with one or two dashes: `--flag=v`, `--flag v`, `--flag` and `--noflag` for a Boolean. A Boolean
-//! takes the next word only when that is a truth value. The last mention of a flag counts.
+//! takes the next word only when that is a truth value. The last occurrence of a flag takes effect.
 
 use super::{Effect, Flag, Kind, find, nearest};
 use ferrock_base::option_table::{OptionValue, parse_integer};
@@ -9,7 +9,7 @@ use ferrock_base::option_table::{OptionValue, parse_integer};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// What a command line asks for.
+/// The request of a command line.
 #[derive(Debug)]
 pub(crate) enum Parsed {
     /// `--help`.
@@ -27,7 +27,7 @@ pub(crate) type Setting = (&'static str, String);
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     given: BTreeMap<&'static str, String>,
-    /// Names that were asked for: a test sees to it that none is forgotten.
+    /// Names that were read: a test checks that no flag is unused.
     #[cfg(test)]
     pub(super) asked: RefCell<std::collections::BTreeSet<String>>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Values {
 /// Reads a command line.
 ///
 /// # Errors
-/// A message for the user when something on it is not understood, or asks for what is not here.
+/// A message for the user when a flag is unknown, malformed or unsupported.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Parsed, String> {
     let mut values = Values::default();
     let mut arguments = arguments.into_iter().peekable();
@@ -95,7 +95,7 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// The value in the one spelling that the rest of the program knows.
+/// The value in its canonical spelling, which the rest of the program uses.
 fn normal(flag: &Flag, text: &str) -> Result<String, String> {
     let wrong = |wanted: &str| format!("--{}={text}: {wanted} is expected", flag.name);
     match flag.kind {
@@ -116,7 +116,7 @@ fn is_default(flag: &Flag, text: &str) -> bool {
 }
 
 impl Values {
-    /// Refuses what is not here.
+    /// Refuses unsupported values.
     fn check(&self) -> Result<(), String> {
         for (flag, text) in self.given() {
             match flag.effect {
@@ -135,12 +135,12 @@ impl Values {
         Ok(())
     }
 
-    /// What was given, in the order of the names.
+    /// The flags that were given, in the order of their names.
     pub(crate) fn given(&self) -> impl Iterator<Item = (&'static Flag, &str)> {
         self.given.iter().filter_map(|(name, text)| Some((find(name)?, &text[..])))
     }
 
-    /// What is said about flags that are ignored.
+    /// The messages about ignored flags.
     pub(crate) fn notes(&self) -> Vec<String> {
         let notes = self.given().filter_map(|(flag, _)| match flag.effect {
             Effect::Gone(reason) => Some(format!("--{} is ignored: {reason}", flag.name)),
@@ -149,10 +149,10 @@ impl Values {
         notes.collect()
     }
 
-    /// These values, where they say nothing `defaults`, and above both `overrides`.
+    /// These values, with `defaults` for flags that were not given, overridden by `overrides`.
     ///
     /// # Errors
-    /// A message when one of the values added is none.
+    /// A message when one of the added values is invalid.
     pub(crate) fn between(&self, defaults: &[Setting], overrides: &[Setting]) -> Result<Self, String> {
         let mut values = Self::default();
         values.given.clone_from(&self.given);
@@ -172,7 +172,7 @@ impl Values {
         Ok(values)
     }
 
-    /// The command line that says the same.
+    /// The equivalent command line.
     pub(crate) fn command_line(&self) -> String {
         let flags = self.given().map(|(flag, text)| match text {
             "true" if flag.kind == Kind::Bool => format!("--{}", flag.name),

@@ -1,4 +1,4 @@
-//! What the benchmarks do, thread by thread.
+//! The work of the benchmarks, thread by thread.
 
 mod linkbench;
 mod mixed;

@@ -1,4 +1,4 @@
-//! Look-ups and iterations. What is read is checked: values against their keys, keys against their order.
+//! Look-ups and iterations. Reads are checked: values against their keys, keys against their order.
 
 use crate::Result;
 use crate::stats::Operation;

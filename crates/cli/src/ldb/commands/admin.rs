@@ -31,7 +31,7 @@ pub(super) fn compact(request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// Opening checks the tree; here every file is looked at.
+/// Opening checks the tree; this reads every file.
 pub(super) fn check_consistency(request: &Request, out: &mut dyn Write) -> Result<()> {
     let directory = directory(request)?;
     let opened = open_for_reading(request)?;

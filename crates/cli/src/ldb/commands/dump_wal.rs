@@ -23,7 +23,7 @@ pub(super) fn run(request: &Request, out: &mut dyn Write) -> Result<()> {
     let name = path.file_name().and_then(|name| name.to_str()).and_then(file_name::parse);
     let number = match name {
         Some(name) if name.kind == FileKind::Log => name.number,
-        // Checked by recyclable records only; another name is as good as any.
+        // Checked by recyclable records only; any number will do for a file with another name.
         _ => ferrock::FileNumber(0),
     };
     let source = LogFile::open(path)?;

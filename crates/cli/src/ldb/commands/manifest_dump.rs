@@ -1,5 +1,5 @@
-//! `manifest_dump`: replays a MANIFEST and prints what it leads to, and with `--verbose` every edit too. No other file
-//! but CURRENT is read, so it works on a directory that does not open.
+//! `manifest_dump`: replays a MANIFEST and prints the resulting state, and with `--verbose` every edit too. No other
+//! file but CURRENT is read, so it works on a directory that does not open.
 
 use super::manifest_text::{blob_file, edit as edit_text, internal_key};
 use crate::arguments::Request;
@@ -26,7 +26,7 @@ struct BlobFile {
     garbage_bytes: u64,
 }
 
-/// A column family as the MANIFEST leaves it.
+/// The state of a column family after the MANIFEST.
 #[derive(Debug, Default)]
 struct Family {
     name: String,
@@ -37,7 +37,7 @@ struct Family {
     blob_files: BTreeMap<u64, BlobFile>,
 }
 
-/// Everything that a MANIFEST leads to.
+/// The state after a MANIFEST.
 #[derive(Debug, Default)]
 struct Replay {
     families: BTreeMap<u32, Family>,

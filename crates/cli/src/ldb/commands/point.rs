@@ -1,4 +1,4 @@
-//! Commands on keys that are named: get, put, delete and their kin.
+//! Commands on single keys: get, put, delete and similar ones.
 
 use crate::arguments::Request;
 use crate::database::{open_for_reading, open_for_writing};
@@ -27,7 +27,7 @@ pub(super) fn write(request: &Request, out: &mut dyn Write) -> Result<()> {
     if is_pairs && !arguments.len().is_multiple_of(2) {
         return Err(Failure::Usage("batchput takes keys and values: the last key has no value".to_owned()));
     }
-    // What is wrong with the words is found before anything is opened or created.
+    // Arguments are checked before anything is opened or created.
     let key = |index: usize| texts.key_from(&arguments[index]);
     let value = |index: usize| texts.value_from(&arguments[index]);
     let mut pairs = Vec::new();

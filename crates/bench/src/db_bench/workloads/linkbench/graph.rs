@@ -42,7 +42,7 @@ impl Access {
     }
 }
 
-/// What the threads know of the graph.
+/// The graph, as the threads share it.
 #[derive(Debug)]
 pub(crate) struct Graph {
     /// Nodes at the beginning.
@@ -133,7 +133,7 @@ impl Graph {
         self.next_node.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Locked while the row set of a node changes: link and count change together.
+    /// Locks the row set of a node for a change: link and count change together.
     pub(super) fn lock(&self, id: u64) -> MutexGuard<'_, ()> {
         let stripe = (hash128(&id.to_le_bytes(), 0).0 % STRIPES as u64) as usize;
         // It guards no data of its own.

@@ -65,7 +65,7 @@ impl Worker<'_> {
         Ok(self.shared.db.write(std::mem::take(batch), &self.shared.write_options)?)
     }
 
-    /// Reads everything: each row is what was written, and each count is that of the links that are there.
+    /// Reads everything: checks that each row has the written value, and that each count equals the number of links.
     pub(in crate::workloads) fn link_check(&mut self) -> Result<()> {
         let options = ReadOptions { fill_cache: false, ..self.shared.read_options.clone() };
         let (mut counts, mut links) = (self.shared.db.iter(&options), self.shared.db.iter(&options));

@@ -45,7 +45,7 @@ pub(super) fn count_key(id1: u64, link_type: u64, key: &mut Vec<u8>) {
     put_id(key, FIRST_LINK_TYPE + link_type);
 }
 
-/// What the keys of all links of one type of a node begin with.
+/// The common prefix of the keys of a node's links of one type.
 pub(super) fn list_key(id1: u64, link_type: u64, key: &mut Vec<u8>) {
     count_key(id1, link_type, key);
     key[0] = b'l';
@@ -111,7 +111,7 @@ pub(super) fn version_of(kind: Kind, value: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(*value.get(place..)?.first_chunk()?))
 }
 
-/// True when a value is what was written under the key, in whichever version. `scratch` is overwritten.
+/// True when a value was written under the key, in any version. `scratch` is overwritten.
 pub(super) fn is_right(key: &[u8], value: &[u8], values: &ValuePool, scratch: &mut Vec<u8>) -> bool {
     match kind_of(key) {
         Some(Kind::Count) => read_count(value).is_some(),
