@@ -7,7 +7,7 @@
 //!                                                  +--> goes on there, and so forth
 //! ```
 
-use super::async_search::{Halted, Moment, Step, Wait, step};
+use super::async_search::{ReadView, Step, SuspendedLookup, Wait, step};
 use super::multi_get::Search;
 use super::read::PinnedSlice;
 use super::{Db, DbCore};
@@ -36,10 +36,10 @@ impl DbCore {
                 let search = Search { data, pinned, options, table_options, sequence };
                 search.go_on(pinned.version.candidates(lookup), None, lookup, &mut context)
             };
-            let moment = || Arc::new(Moment::new(self, data, pinned, options, sequence));
-            match step(stop, lookup, context, moment) {
+            let view = || Arc::new(ReadView::new(self, data, pinned, options, sequence));
+            match step(stop, lookup, context, view) {
                 Step::Over(result) => GetAsync::ready(result),
-                Step::Waits(halted) => GetAsync::waiting(halted),
+                Step::Waits(suspended) => GetAsync::waiting(suspended),
             }
         })
     }
@@ -59,7 +59,7 @@ enum State {
 
 struct Waiting {
     wait: Wait,
-    halted: Option<Halted>,
+    suspended: Option<SuspendedLookup>,
 }
 
 impl fmt::Debug for GetAsync {
@@ -80,8 +80,8 @@ impl GetAsync {
     }
 
     #[cold]
-    fn waiting(halted: Halted) -> Self {
-        let waiting = Waiting { wait: halted.start(), halted: Some(halted) };
+    fn waiting(suspended: SuspendedLookup) -> Self {
+        let waiting = Waiting { wait: suspended.start(), suspended: Some(suspended) };
         Self { state: State::Waits(Box::new(waiting)) }
     }
 }
@@ -92,13 +92,13 @@ impl Future for GetAsync {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
             if let State::Waits(waiting) = &mut self.state {
-                let came = ready!(Pin::new(&mut waiting.wait).poll(context));
-                if let Some(halted) = waiting.halted.take() {
-                    match halted.resume(came) {
+                let completion = ready!(Pin::new(&mut waiting.wait).poll(context));
+                if let Some(suspended) = waiting.suspended.take() {
+                    match suspended.resume(completion) {
                         Step::Over(result) => self.state = State::Over(result),
-                        Step::Waits(halted) => {
-                            waiting.wait = halted.start();
-                            waiting.halted = Some(halted);
+                        Step::Waits(suspended) => {
+                            waiting.wait = suspended.start();
+                            waiting.suspended = Some(suspended);
                         }
                     }
                     continue;

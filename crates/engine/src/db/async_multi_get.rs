@@ -10,7 +10,7 @@
 //! They are waited for in their order: when the first has come, most have, and the waker is called once for it. Keys of
 //! several column families wait in one queue.
 
-use super::async_search::{Came, Halted, Identity, Moment, Step, Wait, step};
+use super::async_search::{Completion, Identity, ReadView, Step, SuspendedLookup, Wait, step};
 use super::multi_get::{Search, group_by_family};
 use super::read::{PinnedSlice, search_memtables};
 use super::{Db, DbCore};
@@ -30,10 +30,10 @@ use std::task::{Context, Poll, ready};
 
 type Results = Vec<Result<Option<PinnedSlice>>>;
 
-/// Something on its way, and the searches that wait for it, by the numbers of their lookups.
+/// A pending read or open, and the searches that wait for it, with the numbers of their lookups.
 struct SharedWait {
     wait: Wait,
-    waiters: Vec<(usize, Halted)>,
+    waiters: Vec<(usize, SuspendedLookup)>,
 }
 
 /// Keys being read: the future of [`Db::multi_get_async`]. `'static` and `Send`; dropping it gives the reads up.
@@ -103,7 +103,7 @@ impl MultiGetAsync {
         Self { results: vec![Err(error.clone()); keys], slots: (0..keys).collect(), ..Self::default() }
     }
 
-    /// Takes the keys of a family as far as they come in memory. Returns the numbers of their lookups.
+    /// Searches the keys of a family in memory. Returns the numbers of their lookups.
     fn search(
         &mut self,
         core: &Arc<DbCore>,
@@ -118,7 +118,7 @@ impl MultiGetAsync {
         let (lookups, contexts, mut slots) = batch.into_parts();
         let first = self.results.len();
         self.results.reserve(lookups.len());
-        let (mut moment, mut asking): (Option<Arc<Moment>>, u64) = (None, 0);
+        let (mut view, mut asking): (Option<Arc<ReadView>>, u64) = (None, 0);
         for (number, (lookup, mut context)) in lookups.into_iter().zip(contexts).enumerate() {
             let stop = if search_memtables(pinned, &lookup, sequence, &mut context) {
                 asking += 1;
@@ -126,15 +126,15 @@ impl MultiGetAsync {
             } else {
                 None
             };
-            let moment = || {
-                let make = || Arc::new(Moment::new(core, data, pinned, options, sequence));
-                Arc::clone(moment.get_or_insert_with(make))
+            let view = || {
+                let make = || Arc::new(ReadView::new(core, data, pinned, options, sequence));
+                Arc::clone(view.get_or_insert_with(make))
             };
-            match step(stop, &lookup, context, moment) {
+            match step(stop, &lookup, context, view) {
                 Step::Over(result) => self.results.push(result),
-                Step::Waits(halted) => {
+                Step::Waits(suspended) => {
                     self.results.push(Ok(None));
-                    self.wait(first + number, halted);
+                    self.wait(first + number, suspended);
                 }
             }
         }
@@ -143,24 +143,24 @@ impl MultiGetAsync {
         slots
     }
 
-    fn wait(&mut self, number: usize, halted: Halted) {
-        let identity = halted.identity();
+    fn wait(&mut self, number: usize, suspended: SuspendedLookup) {
+        let identity = suspended.identity();
         let shared = self.places.get(&identity).and_then(|place| place.checked_sub(self.taken));
         if let Some(shared) = shared.and_then(|index| self.waits.get_mut(index)) {
-            return shared.waiters.push((number, halted));
+            return shared.waiters.push((number, suspended));
         }
         self.places.insert(identity, self.taken + self.waits.len());
-        self.waits.push_back(SharedWait { wait: halted.start(), waiters: vec![(number, halted)] });
+        self.waits.push_back(SharedWait { wait: suspended.start(), waiters: vec![(number, suspended)] });
     }
 
-    /// Lets those go on who waited for what came first.
-    fn resume(&mut self, came: &Came) {
+    /// Resumes the searches that waited for the first completion.
+    fn resume(&mut self, completion: &Completion) {
         let waiters = self.waits.pop_front().map(|wait| wait.waiters).unwrap_or_default();
         self.taken += 1;
-        for (number, halted) in waiters {
-            match halted.resume(came.clone()) {
+        for (number, suspended) in waiters {
+            match suspended.resume(completion.clone()) {
                 Step::Over(result) => self.results[number] = result,
-                Step::Waits(halted) => self.wait(number, halted),
+                Step::Waits(suspended) => self.wait(number, suspended),
             }
         }
     }
@@ -171,8 +171,8 @@ impl Future for MultiGetAsync {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         while let Some(first) = self.waits.front_mut() {
-            let came = ready!(Pin::new(&mut first.wait).poll(context));
-            self.resume(&came);
+            let completion = ready!(Pin::new(&mut first.wait).poll(context));
+            self.resume(&completion);
         }
         let results = std::mem::take(&mut self.results);
         Poll::Ready(in_callers_order(results, &std::mem::take(&mut self.slots)))

@@ -1,4 +1,4 @@
-//! A key's search that stops where something is missing, and goes on when it came.
+//! A key's search that suspends where it needs a read or an open, and resumes with the result.
 //!
 //! ```text
 //! search --+--> over
@@ -8,8 +8,8 @@
 //!          +--> ... that is not open ------------------ Opening ----> BlobRead
 //! ```
 //!
-//! It is the search of [`multi_get`](super::multi_get). What a waiting one keeps is owned ([`Moment`], [`Halted`]); the files
-//! that it has been through are passed over again when it goes on.
+//! It is the search of [`multi_get`](super::multi_get). A suspended search owns its state ([`ReadView`],
+//! [`SuspendedLookup`]); the files that it has searched are skipped again when it resumes.
 
 use super::DbCore;
 use super::multi_get::{AtBlock, Place, Search, Stop};
@@ -21,7 +21,7 @@ use ferrock_base::{Error, ErrorKind, FileNumber, LookupKey, Result, SequenceNumb
 use ferrock_format::blob_index::BlobReference;
 use ferrock_table::{BlockPin, BlockRead, LoadedBlock, NeededBlock, TableLookup, TableReader};
 use ferrock_tree::blob::{BlobFileReader, BlobPlace, BlobRead, BlobView};
-use ferrock_tree::read::{Found, GetContext};
+use ferrock_tree::read::{GetContext, SuspendedGet};
 use ferrock_tree::table_cache::TableRef;
 use ferrock_tree::version::FileMetadata;
 use std::future::Future;
@@ -29,18 +29,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// What searches that wait keep of the moment they read at.
-pub(super) struct Moment {
+/// The state of the database that suspended searches read.
+pub(super) struct ReadView {
     core: Arc<DbCore>,
     data: Arc<ColumnFamilyData>,
     pinned: Arc<SuperVersion>,
     options: ReadOptions,
     sequence: SequenceNumber,
-    /// Behind `pinned`: dropped when the version is let go.
+    /// Declared behind `pinned`, so that it is dropped after the version.
     _release: Release,
 }
 
-/// Where a search stands while it waits.
+/// The point at which a search is suspended.
 enum At {
     Block(Arc<FileMetadata>, Arc<TableReader>, TableLookup, NeededBlock),
     Table(Arc<FileMetadata>),
@@ -48,22 +48,22 @@ enum At {
     Blob(Arc<BlobFileReader>, BlobReference),
 }
 
-/// A search that waits, with all that it needs to go on.
-pub(super) struct Halted {
-    moment: Arc<Moment>,
+/// A suspended search, with the state that it needs to resume.
+pub(super) struct SuspendedLookup {
+    view: Arc<ReadView>,
     lookup: LookupKey,
-    found: Found<BlockPin>,
+    found: SuspendedGet<BlockPin>,
     at: At,
 }
 
-/// How far a search came.
+/// The result of a step of a search.
 #[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub(super) enum Step {
     Over(Result<Option<PinnedSlice>>),
-    Waits(Halted),
+    Waits(SuspendedLookup),
 }
 
-/// What tells things that are waited for apart.
+/// Equal for two waits only if they are for the same thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Identity {
     Block(usize, u64),
@@ -72,7 +72,7 @@ pub(super) enum Identity {
     Blob(FileNumber, u64),
 }
 
-/// Something on its way to a search.
+/// The future that a suspended search waits for.
 pub(super) enum Wait {
     Block(BlockRead),
     Table(Opening<TableReader>),
@@ -80,9 +80,9 @@ pub(super) enum Wait {
     Blob(BlobRead),
 }
 
-/// Something that came.
+/// The output of a [`Wait`].
 #[derive(Clone)]
-pub(super) enum Came {
+pub(super) enum Completion {
     Block(Result<LoadedBlock>),
     Table(Result<Arc<TableReader>>),
     BlobFile(Result<Arc<BlobFileReader>>),
@@ -90,19 +90,19 @@ pub(super) enum Came {
 }
 
 impl Future for Wait {
-    type Output = Came;
+    type Output = Completion;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Came> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Completion> {
         match &mut *self {
-            Self::Block(read) => Pin::new(read).poll(context).map(Came::Block),
-            Self::Table(opening) => Pin::new(opening).poll(context).map(Came::Table),
-            Self::BlobFile(opening) => Pin::new(opening).poll(context).map(Came::BlobFile),
-            Self::Blob(read) => Pin::new(read).poll(context).map(Came::Blob),
+            Self::Block(read) => Pin::new(read).poll(context).map(Completion::Block),
+            Self::Table(opening) => Pin::new(opening).poll(context).map(Completion::Table),
+            Self::BlobFile(opening) => Pin::new(opening).poll(context).map(Completion::BlobFile),
+            Self::Blob(read) => Pin::new(read).poll(context).map(Completion::Blob),
         }
     }
 }
 
-impl Moment {
+impl ReadView {
     pub(super) fn new(
         core: &Arc<DbCore>,
         data: &Arc<ColumnFamilyData>,
@@ -124,7 +124,7 @@ impl Moment {
         self.core.blob_view(self.data.id, &self.pinned.version, &self.options)
     }
 
-    /// Where the value behind the index that a search ended at is to be had, unless that is over, too.
+    /// The read or open for the blob index that a search ended at; `None` if the value, or an error, was supplied.
     fn at_blob(&self, context: &mut GetContext<'_, BlockPin>) -> Option<At> {
         let blobs = self.blobs();
         match blobs.follow(context.user_key(), context.blob_index()?) {
@@ -144,39 +144,39 @@ impl Moment {
     }
 }
 
-/// What became of a search. `moment` is asked for when it waits.
+/// Finishes a search, or suspends it. `view` is called only to suspend it.
 #[inline]
 pub(super) fn step(
     stop: Option<Stop<'_>>,
     lookup: &LookupKey,
     mut context: GetContext<'_, BlockPin>,
-    moment: impl FnOnce() -> Arc<Moment>,
+    view: impl FnOnce() -> Arc<ReadView>,
 ) -> Step {
     if stop.is_none() && context.blob_index().is_none() {
         return Step::Over(context.finish());
     }
-    halt(stop, lookup, &mut context, moment()).map_or_else(|| Step::Over(context.finish()), Step::Waits)
+    suspend(stop, lookup, &mut context, view()).map_or_else(|| Step::Over(context.finish()), Step::Waits)
 }
 
 #[cold]
-fn halt(
+fn suspend(
     stop: Option<Stop<'_>>,
     lookup: &LookupKey,
     context: &mut GetContext<'_, BlockPin>,
-    moment: Arc<Moment>,
-) -> Option<Halted> {
+    view: Arc<ReadView>,
+) -> Option<SuspendedLookup> {
     let at = match stop {
-        None => moment.at_blob(context)?,
+        None => view.at_blob(context)?,
         Some(Stop::Table(_, file)) => At::Table(Arc::clone(file)),
         Some(Stop::Block(AtBlock { place, needed, .. })) => {
             At::Block(Arc::clone(place.file), Arc::clone(&place.table), place.lookup, needed)
         }
     };
-    Some(Halted { moment, lookup: lookup.clone(), found: context.suspend(), at })
+    Some(SuspendedLookup { view, lookup: lookup.clone(), found: context.suspend(), at })
 }
 
-impl Halted {
-    /// What tells what it waits for from other things.
+impl SuspendedLookup {
+    /// The identity of the thing it waits for.
     pub(super) fn identity(&self) -> Identity {
         match &self.at {
             At::Block(_, table, _, needed) => {
@@ -189,50 +189,50 @@ impl Halted {
         }
     }
 
-    /// Begins to read or open what it waits for.
+    /// Starts the read or open that it waits for.
     pub(super) fn start(&self) -> Wait {
-        let (moment, core) = (&self.moment, &self.moment.core);
+        let (view, core) = (&self.view, &self.view.core);
         match &self.at {
-            At::Block(_, table, _, needed) => Wait::Block(table.start_needed(&moment.options.for_table(), *needed)),
+            At::Block(_, table, _, needed) => Wait::Block(table.start_needed(&view.options.for_table(), *needed)),
             At::Table(file) => {
-                let (moment, file) = (Arc::clone(moment), Arc::clone(file));
-                let (number, open) = (file.number, move || moment.data.table_cache.get(&file));
+                let (view, file) = (Arc::clone(view), Arc::clone(file));
+                let (number, open) = (file.number, move || view.data.table_cache.get(&file));
                 Wait::Table(core.opening_tables.start(&core.helpers, number, open))
             }
             At::BlobFile(reference) => {
-                let (moment, reference) = (Arc::clone(moment), *reference);
-                let (number, open) = (reference.file_number, move || moment.blobs().file(&reference));
+                let (view, reference) = (Arc::clone(view), *reference);
+                let (number, open) = (reference.file_number, move || view.blobs().file(&reference));
                 Wait::BlobFile(core.opening_blob_files.start(&core.helpers, number, open))
             }
             At::Blob(file, reference) => {
-                Wait::Blob(moment.blobs().start(Arc::clone(file), self.lookup.user_key(), reference))
+                Wait::Blob(view.blobs().start(Arc::clone(file), self.lookup.user_key(), reference))
             }
         }
     }
 
-    /// Goes on with what came.
-    pub(super) fn resume(self, came: Came) -> Step {
-        let Self { moment, lookup, found, at } = self;
-        let operator = moment.pinned.options.merge_operator.as_deref();
+    /// Resumes with the result.
+    pub(super) fn resume(self, completion: Completion) -> Step {
+        let Self { view, lookup, found, at } = self;
+        let operator = view.pinned.options.merge_operator.as_deref();
         let mut context = GetContext::new(lookup.user_key(), operator).resume(found);
-        let place = match (at, came) {
-            (At::Block(file, table, mut in_table, _), Came::Block(block)) => {
+        let place = match (at, completion) {
+            (At::Block(file, table, mut in_table, _), Completion::Block(block)) => {
                 in_table.supply(block).map(|()| (file, table, Some(in_table)))
             }
-            (At::Table(file), Came::Table(table)) => table.map(|table| (file, table, None)),
-            (At::BlobFile(reference), Came::BlobFile(Ok(file))) => {
+            (At::Table(file), Completion::Table(table)) => table.map(|table| (file, table, None)),
+            (At::BlobFile(reference), Completion::BlobFile(Ok(file))) => {
                 let (found, at) = (context.suspend(), At::Blob(file, reference));
-                return Step::Waits(Self { moment: Arc::clone(&moment), lookup: lookup.clone(), found, at });
+                return Step::Waits(Self { view: Arc::clone(&view), lookup: lookup.clone(), found, at });
             }
-            (At::BlobFile(reference), Came::BlobFile(Err(error))) => Err(moment.blobs().explain(&reference, error)),
-            (At::Blob(..), Came::Blob(value)) => {
+            (At::BlobFile(reference), Completion::BlobFile(Err(error))) => Err(view.blobs().explain(&reference, error)),
+            (At::Blob(..), Completion::Blob(value)) => {
                 context.supply_blob(value);
                 return Step::Over(context.finish());
             }
             _ => Err(Error::new(ErrorKind::Aborted, "a search was given something else than it waits for")),
         };
         match place {
-            Ok((file, table, in_table)) => moment.go_on(&file, table, in_table, &lookup, context),
+            Ok((file, table, in_table)) => view.go_on(&file, table, in_table, &lookup, context),
             Err(error) => {
                 context.fail(error);
                 Step::Over(context.finish())
@@ -241,8 +241,8 @@ impl Halted {
     }
 }
 
-impl Moment {
-    /// Goes on in a table, from its beginning or where the search stopped in it, and then in the others.
+impl ReadView {
+    /// Continues in a table, from its beginning or where the search stopped in it, and then in the others.
     fn go_on(
         self: &Arc<Self>,
         file: &Arc<FileMetadata>,

@@ -59,7 +59,7 @@ pub struct GetContext<'a, P: Pin> {
 
 /// The state of an unfinished lookup, without borrows.
 #[derive(Debug)]
-pub struct Found<P: Pin> {
+pub struct SuspendedGet<P: Pin> {
     covering: Option<SequenceNumber>,
     operands: Vec<PinnedValue<P>>,
 }
@@ -81,16 +81,16 @@ impl<'a, P: Pin> GetContext<'a, P> {
     }
 
     /// Takes the state of a lookup that is to be resumed later. To be called while it is not done, or waits for a blob.
-    pub fn suspend(&mut self) -> Found<P> {
+    pub fn suspend(&mut self) -> SuspendedGet<P> {
         debug_assert!(!self.is_done() || self.state == LookupState::InBlob);
         self.state = LookupState::NotFound;
-        Found { covering: self.covering.take(), operands: std::mem::take(&mut self.operands) }
+        SuspendedGet { covering: self.covering.take(), operands: std::mem::take(&mut self.operands) }
     }
 
     /// Restores the state taken by [`suspend`](Self::suspend).
     #[must_use]
-    pub fn resume(self, found: Found<P>) -> Self {
-        let Found { covering, operands } = found;
+    pub fn resume(self, found: SuspendedGet<P>) -> Self {
+        let SuspendedGet { covering, operands } = found;
         let state = if operands.is_empty() { self.state } else { LookupState::Merging };
         Self { state, covering, operands, ..self }
     }

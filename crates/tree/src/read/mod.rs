@@ -5,6 +5,6 @@ pub mod merge;
 pub mod multi_get;
 pub mod pinned;
 
-pub use get::{Found, GetContext};
+pub use get::{GetContext, SuspendedGet};
 pub use multi_get::MultiGetBatch;
 pub use pinned::PinnedValue;
