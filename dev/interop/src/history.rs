@@ -49,6 +49,10 @@ pub enum Step {
     /// Reads everything as of a snapshot.
     CheckSnapshot(usize),
     Release(usize),
+    /// Remembers how many bytes the tables take.
+    Measure,
+    /// The tables take no more than so many bytes beyond a few times what they took then.
+    Bounded(u64),
     /// Some lookups and seeks.
     Probe,
     /// Everything.
@@ -73,6 +77,10 @@ pub struct History {
 }
 
 const TURNS: usize = 8;
+
+const OVERWRITINGS: usize = 40;
+const OVERWRITTEN_KEYS: usize = 40;
+const OVERWRITTEN_BYTES: usize = 500;
 
 /// Single deletion asks that a key was put once since: these keys are put and single-deleted in turn and nothing else is
 /// done to them, no range deletion covers them.
@@ -116,6 +124,10 @@ impl<'a> Writer<'a> {
 
     fn turn(&mut self, player: Player, settings: Settings, random: &mut Random) -> Turn {
         let mut steps = vec![Step::Check];
+        if player == Player::Ferrock && self.fixed.is_universal() && random.percent(60) {
+            // Before a snapshot keeps versions.
+            steps.extend(self.overwritings(&settings, random));
+        }
         let mut snapshots: Vec<usize> = Vec::new();
         let mut taken = 0;
         // In a short turn little heals what opening did.
@@ -179,6 +191,26 @@ impl<'a> Writer<'a> {
             });
         }
         batch
+    }
+
+    /// The same keys are written again and again, with a flush each time: a family of a style that Ferrock does not have
+    /// must not grow. None where a family is not to be compacted.
+    fn overwritings(&self, settings: &Settings, random: &mut Random) -> Vec<Step> {
+        let family = random.below(FAMILIES.len());
+        let is_off = |(name, value): &(String, String)| name == "disable_auto_compactions" && value == "true";
+        if settings.families.get(family).is_none_or(|settings| settings.family.iter().any(is_off)) {
+            return Vec::new();
+        }
+        let mut steps = vec![Step::Measure];
+        for _ in 0..OVERWRITINGS {
+            let put = |at| Record::Put(family, numbered("over", at), random.bytes(OVERWRITTEN_BYTES));
+            steps.push(Step::Write((0..OVERWRITTEN_KEYS).map(put).collect(), WriteHow::default()));
+            steps.push(Step::Flush(family));
+        }
+        // A few tables of level 0, and what is on its way through the levels.
+        let of_one = (OVERWRITTEN_KEYS * OVERWRITTEN_BYTES) as u64;
+        steps.push(Step::Bounded(10 * of_one));
+        steps
     }
 
     fn key(&self, random: &mut Random) -> Vec<u8> {

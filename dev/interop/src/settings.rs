@@ -126,10 +126,15 @@ impl Fixed {
         }
     }
 
+    /// Whether RocksDB compacts the database in the style that Ferrock does not have.
+    pub fn is_universal(&self) -> bool {
+        self.is_universal
+    }
+
     pub fn draw(release: Release, seed: u64, random: &mut Random) -> Self {
         let second_is_reverse = random.percent(40);
         let add_first = random.percent(50);
-        Self {
+        let mut drawn = Self {
             release,
             seed,
             orders: vec![Order::Bytewise, if second_is_reverse { Order::Reverse } else { Order::Bytewise }],
@@ -141,11 +146,15 @@ impl Fixed {
             shortest_key: if random.percent(50) { 4 } else { 0 },
             num_levels: random.between(3, 7),
             // Ferrock does not create such a database, but goes on with one.
-            is_universal: random.percent(30) && !seed.is_multiple_of(2),
+            is_universal: random.percent(50) && !seed.is_multiple_of(2),
             has_blobs: random.percent(15),
             // 7.8.3 recycles in one mode only, and crashes in it as soon as it flushes.
             recycles_logs: random.percent(20) && release == Release::Current,
+        };
+        if drawn.is_universal && random.percent(30) {
+            drawn.num_levels = 1;
         }
+        drawn
     }
 }
 

@@ -38,6 +38,39 @@ struct Worker {
     /// Settings that were made in earlier turns and must be in every OPTIONS file from then on.
     expected: BTreeMap<(String, String), String>,
     prefixes: Vec<Option<usize>>,
+    /// What tables took when a step measured them.
+    table_bytes: u64,
+}
+
+/// Bytes of the tables in a directory and those below it.
+fn table_bytes(directory: &Path) -> u64 {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let of = |path: PathBuf| match std::fs::metadata(&path) {
+        Ok(metadata) if metadata.is_dir() => table_bytes(&path),
+        Ok(metadata) if path.extension().is_some_and(|extension| extension == "sst") => metadata.len(),
+        _ => 0,
+    };
+    entries.map(|entry| of(entry.path())).sum()
+}
+
+/// Waits until no family has compactions to do.
+fn wait_for_compactions(db: &dyn Database) -> Outcome<()> {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    loop {
+        let mut is_busy = false;
+        for family in 0..FAMILIES.len() {
+            for name in ["rocksdb.compaction-pending", "rocksdb.num-running-compactions"] {
+                is_busy |= db.property(family, name)? != "0";
+            }
+        }
+        if !is_busy {
+            return Ok(());
+        }
+        if std::time::Instant::now() > deadline {
+            return Err("compactions do not come to an end".to_owned());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
 }
 
 fn say(line: &serde_json::Value) {
@@ -58,6 +91,7 @@ pub fn play(job: Job) -> Outcome<bool> {
         model,
         expected: BTreeMap::new(),
         prefixes: vec![None; FAMILIES.len()],
+        table_bytes: 0,
         history,
         job,
     };
@@ -199,6 +233,14 @@ impl Worker {
                 db.compact(*family, begin.as_deref(), end.as_deref(), *force)?;
             }
             Step::FlushWal => db.flush_wal()?,
+            Step::Measure => self.table_bytes = table_bytes(&self.job.directory),
+            Step::Bounded(beyond) => {
+                wait_for_compactions(db)?;
+                let (before, now) = (self.table_bytes, table_bytes(&self.job.directory));
+                if now > 3 * before + beyond {
+                    return Err(format!("tables of {before} bytes take {now} after the same keys were written again"));
+                }
+            }
             Step::Snapshot => {
                 db.snapshot()?;
                 snapshots.push(self.model.clone());
@@ -317,6 +359,8 @@ fn summary(step: &Step) -> String {
         Step::Snapshot => "snapshot".to_owned(),
         Step::CheckSnapshot(number) => format!("check snapshot {number}"),
         Step::Release(number) => format!("release snapshot {number}"),
+        Step::Measure => "measure tables".to_owned(),
+        Step::Bounded(_) => "tables stay bounded".to_owned(),
         Step::Probe => "probe".to_owned(),
         Step::Check => "check".to_owned(),
     }
