@@ -108,6 +108,8 @@ pub(crate) fn model_reads(arguments: &[String]) -> Outcome {
 }
 
 pub(crate) fn interop(arguments: &[String]) -> Outcome {
+    // The library whose answers are compared with RocksDB's.
+    run(cargo(&["build", "--locked", "-p", "ferrock-capi"]))?;
     let mut rig = cargo(&["run", "--locked", "-p", "ferrock-interop", "--"]);
     if arguments.is_empty() {
         rig.args(["all", "--seeds", "1..24", "--random"]);

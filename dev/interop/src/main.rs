@@ -5,6 +5,7 @@
     reason = "a tool for developers: it owns no database, and reads the clock, the tree and other processes as they are"
 )]
 
+mod answers;
 mod archive;
 mod c_engine;
 mod check;
@@ -80,8 +81,19 @@ enum Task {
         #[arg(long, default_value = "0..11", value_parser = parse_seeds)]
         seeds: RangeInclusive<u64>,
     },
-    /// Histories, tables, golden databases, rewritings and wide tables.
+    /// The same calls of the C interface to RocksDB 11.8.1 and to Ferrock's library, and their answers compared.
+    Answers(AnswersArguments),
+    /// Histories, answers, tables, golden databases, rewritings and wide tables.
     All(HistoriesArguments),
+    #[command(hide = true)]
+    AnswersCase {
+        #[arg(long)]
+        seed: u64,
+        #[arg(long)]
+        directory: PathBuf,
+        #[arg(long)]
+        library: PathBuf,
+    },
     #[command(hide = true)]
     TablesCase {
         #[arg(long)]
@@ -156,6 +168,16 @@ struct HistoriesArguments {
     ferrock_library: Option<PathBuf>,
 }
 
+#[derive(clap::Args)]
+struct AnswersArguments {
+    /// Seeds: one, or FIRST..LAST, both included.
+    #[arg(long, default_value = "1..80", value_parser = parse_seeds)]
+    seeds: RangeInclusive<u64>,
+    /// Ferrock's library, built from crates/capi [default: the one beside this program].
+    #[arg(long, value_name = "PATH")]
+    ferrock_library: Option<PathBuf>,
+}
+
 #[derive(clap::Args, Default)]
 struct TablesArguments {
     /// Databases of random values instead, of these seeds: one, or FIRST..LAST, both included.
@@ -210,10 +232,12 @@ fn run(arguments: Arguments) -> Result<bool, String> {
         Task::Golden { filter } => golden_databases(&directory, library, &filter, json),
         Task::All(arguments) => {
             let histories = histories(&directory, library, &arguments, json)?;
+            let asked = AnswersArguments { seeds: 1..=80, ferrock_library: arguments.ferrock_library.clone() };
+            let answers = answers_of_both(&directory, library, &asked, json)?;
             let tables = all_tables(&directory, library, &TablesArguments::default(), json)?;
             let rewritings = rewritings(&directory, library, "", json)?;
             let wide = wide_tables(&directory, library, 0..=11, json)?;
-            Ok(golden_databases(&directory, library, "", json)? && rewritings && tables && histories && wide)
+            Ok(golden_databases(&directory, library, "", json)? && rewritings && tables && answers && histories && wide)
         }
         Task::Worker { release, library, ferrock_library, seed, directory, from_turn } => {
             let release = settings::Release::parse(&release)?;
@@ -230,6 +254,11 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             let release = settings::Release::parse(&release)?;
             let rows = tables::rows_from_text(release, &rows)?;
             Ok(report::said(tables::case::play(tables::case::Job { release, library, rows, seed, directory })))
+        }
+        Task::Answers(arguments) => answers_of_both(&directory, library, &arguments, json),
+        Task::AnswersCase { seed, directory, library } => {
+            let outcome = answers::player::play(seed, &directory, &library);
+            Ok(report::said(outcome.map(|()| serde_json::json!({"done": true}))))
         }
         Task::Wide { seeds } => wide_tables(&directory, library, seeds, json),
         Task::WideCase { seed, directory, library } => Ok(report::said(wide::play(seed, &directory, &library))),
@@ -277,6 +306,28 @@ fn histories(
     let scratch = directory.join("histories");
     let results = runner::in_parallel("histories", &jobs, |job| runner::run_history(job, &scratch));
     Ok(report::histories(&results, &missing, start.elapsed(), json))
+}
+
+/// Ferrock's library beside this program.
+fn own_library() -> Result<PathBuf, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let library = program.with_file_name("libferrock_capi.so");
+    let is_there = library.exists().then_some(library.clone());
+    is_there.ok_or_else(|| format!("{} is missing: cargo build -p ferrock-capi", library.display()))
+}
+
+fn answers_of_both(
+    directory: &Path,
+    rocksdb_library: Option<&Path>,
+    arguments: &AnswersArguments,
+    json: bool,
+) -> Result<bool, String> {
+    let fetched = fetch::fetch(directory, rocksdb_library)?;
+    let ferrock = arguments.ferrock_library.clone().map_or_else(own_library, Ok)?;
+    let start = std::time::Instant::now();
+    let libraries = answers::Libraries { rocksdb: &fetched.current, ferrock: &ferrock };
+    let results = answers::run(&libraries, &directory.join("answers"), arguments.seeds.clone());
+    Ok(report::answers(&results, start.elapsed(), json))
 }
 
 fn wide_tables(

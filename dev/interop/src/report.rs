@@ -1,5 +1,6 @@
 //! What is printed.
 
+use crate::answers::{self, AnswersResult};
 use crate::engine::Outcome;
 use crate::fetch::Fetched;
 use crate::golden::{self, GoldenResult};
@@ -268,4 +269,35 @@ pub fn wide_tables(results: &[WideResult], took: Duration, json: bool) -> bool {
         took.as_secs_f64()
     );
     failed == 0
+}
+
+/// Answers of both libraries; true when none differs that is not known to.
+pub fn answers(results: &[AnswersResult], took: Duration, json: bool) -> bool {
+    let failed = results.iter().filter(|result| !result.differences.is_empty()).count();
+    let answers: u64 = results.iter().map(|result| result.answers).sum();
+    let not_seen = answers::not_seen(results);
+    if json {
+        let differing = results.iter().filter(|result| !result.differences.is_empty());
+        let differing = differing.map(|result| json!({"seed": result.seed, "differences": result.differences}));
+        println!(
+            "{}",
+            json!({"answers": answers, "differing": differing.collect::<Vec<_>>(), "not_seen": not_seen,
+                   "seconds": took.as_secs_f64()})
+        );
+        return failed == 0 && not_seen.is_empty();
+    }
+    for result in results {
+        for difference in &result.differences {
+            println!("answers of seed {}: {difference}", result.seed);
+        }
+    }
+    for about in &not_seen {
+        println!("a known difference was not seen: {about}");
+    }
+    println!(
+        "answers: {answers} compared, {failed} of {} seeds with differences; {:.1} s",
+        results.len(),
+        took.as_secs_f64()
+    );
+    failed == 0 && not_seen.is_empty()
 }

@@ -1,0 +1,128 @@
+//! Answers that are meant to be different. Each names the page of `docs` that says so.
+
+/// A difference that is meant.
+pub struct Known {
+    /// What it is about, and why.
+    pub about: &'static str,
+    /// The answer's label contains this.
+    pub label: &'static str,
+    /// RocksDB's answer contains this.
+    pub rocksdb: &'static str,
+    /// Ferrock's answer contains this.
+    pub ferrock: &'static str,
+    /// What `docs/c-api.md` or `docs/compatibility.md` says.
+    #[cfg_attr(not(test), allow(dead_code, reason = "a test compares it with the pages"))]
+    pub said: &'static str,
+}
+
+impl Known {
+    pub fn is(&self, label: &str, rocksdb: &str, ferrock: &str) -> bool {
+        label.contains(self.label) && rocksdb.contains(self.rocksdb) && ferrock.contains(self.ferrock)
+    }
+}
+
+const fn known(
+    about: &'static str,
+    label: &'static str,
+    rocksdb: &'static str,
+    ferrock: &'static str,
+    said: &'static str,
+) -> Known {
+    Known { about, label, rocksdb, ferrock, said }
+}
+
+const PARSING: &str =
+    "Of a text that is no value RocksDB names the C++ function that failed, Ferrock the value and its type";
+const NUMBERS: &str =
+    "A text of which RocksDB reads the first digits, or a negative number for one without sign, is refused";
+const NAMES: &str = "A name of an object that is not built in is refused when it is set; RocksDB may ignore it";
+const BOUNDS: &str = "the nearest good one is used, and LOG and `option_notes` name it";
+const NOT_BUILT: &str = "of a feature that is not built yet";
+const OPERATOR: &str =
+    "A batch with an operand for a family without a merge operator is refused before anything is written";
+const READ_ONLY: &str = "Options of a database that is open read-only do not change";
+const STATISTICS: &str = "properties have the counters that there are";
+const WAL_DIR: &str = "An OPTIONS file has `wal_dir`, empty too";
+
+/// All of them.
+pub const KNOWN: &[Known] = &[
+    known("texts that are no values", "", "Error parsing", "is not a", PARSING),
+    known("enums by number", "", "No mapping for enum", "is not a InfoLogLevel", PARSING),
+    known(
+        "texts of options that are none",
+        "options text",
+        "Unexpected char in key",
+        "Mismatched key value pair",
+        PARSING,
+    ),
+    known("an empty name", "options text", "Empty key found", "Mismatched key value pair", PARSING),
+    known(
+        "a struct with an unknown name",
+        "",
+        "Extra option not recognized: block_based_table_factory",
+        "nonsense",
+        PARSING,
+    ),
+    known("digits and more", "options text", "done", "is not a i32", NUMBERS),
+    known("signs and hexadecimals", "options text", "done", "is not a usize", NUMBERS),
+    known("a closing brace alone", "options text", "done", "Mismatched key value pair", NUMBERS),
+    known("filter policies of other names", "options text", "done", "filter policy", NAMES),
+    known("comparators of other names", "options text", "done", "comparator nonsense is not built in", NAMES),
+    known("merge operators of other names", "options text", "done", "merge operator nonsense is not built in", NAMES),
+    known(
+        "prefix extractors of other names",
+        "options text",
+        "done",
+        "prefix extractor nonsense is not built in",
+        NAMES,
+    ),
+    known("table factories of other names", "options text", "done", "is not built yet", NOT_BUILT),
+    known(
+        "an object that is not there",
+        "options text \"row_cache=nullptr\"",
+        "Extra option not recognized",
+        "done",
+        NAMES,
+    ),
+    known("values of what is not built", "open", "", "is not built yet", NOT_BUILT),
+    known(
+        "no compression as a text",
+        "open",
+        "kDisableCompressionOption not permitted",
+        "is not a CompressionType",
+        PARSING,
+    ),
+    known("hours that are none, as a text", "open", "", "option daily_offpeak_time_utc", PARSING),
+    known("arena blocks are whole pages", "arena_block_size", "1", "4096", BOUNDS),
+    known("levels do not shrink downwards", "max_bytes_for_level_multiplier", "0.500000", "1.000000", BOUNDS),
+    known(
+        "writers are never slowed down",
+        "level0_slowdown_writes_trigger",
+        "4",
+        "",
+        "A negative `level0_slowdown_writes_trigger` stays",
+    ),
+    known("at least one background job", "max_background_jobs", "-1", "1", BOUNDS),
+    known("at least one background job", "max_background_jobs", "0", "1", BOUNDS),
+    known("fewer open files", "max_open_files", "20", "0", "`max_open_files` from 0 to 19 stays"),
+    known("the directory of logs", "wal_dir", "no answer", "", WAL_DIR),
+    known("no merge operator", "batch", "Merge requires", "Provide a merge_operator", OPERATOR),
+    known("no merge operator", "batch bytes afterwards", "", "0000000000000000", OPERATOR),
+    known("options of a read-only database", "change", "", "Not supported operation in read only mode", READ_ONLY),
+    known(
+        "options that are fixed",
+        "change comparator",
+        "done",
+        "no column family option",
+        "An option that is fixed is refused",
+    ),
+    known("members of structs", "options text", "Unrecognized option: compression_opts", "is not a", PARSING),
+    known(
+        "formats that no release knows",
+        "open",
+        "Unsupported BlockBasedTable format_version",
+        "format_version",
+        "an argument or an option is wrong",
+    ),
+    known("statistics", "property rocksdb.options-statistics", "none", "there", STATISTICS),
+];

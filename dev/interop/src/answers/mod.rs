@@ -1,0 +1,229 @@
+//! Answers: the same calls of the C interface, made to RocksDB 11.8.1 and to Ferrock's library, in a directory and a
+//! process each, and what they answered compared.
+//!
+//! ```text
+//! script    a seed -> calls: opens, families, writes, reads, properties, texts of options, setters, files
+//! player    makes the calls to one library and prints every answer
+//! known     differences that are meant, with their reasons
+//! ```
+//!
+//! An error is the same when Ferrock's contains RocksDB's text, with the directories' names left out: Ferrock may say
+//! more. Everything else must be equal.
+
+mod known;
+mod library;
+pub mod player;
+mod script;
+
+use crate::engine::Outcome;
+use crate::runner::{in_parallel, run_self};
+use known::KNOWN;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+/// The two libraries.
+pub struct Libraries<'a> {
+    pub rocksdb: &'a Path,
+    pub ferrock: &'a Path,
+}
+
+/// What became of a seed.
+#[derive(Debug, Default)]
+pub struct AnswersResult {
+    pub seed: u64,
+    pub answers: u64,
+    /// Members of [`KNOWN`] that were seen.
+    pub known: BTreeSet<usize>,
+    pub differences: Vec<String>,
+}
+
+/// From so many seeds on every known difference must have been seen.
+const COVERING_SEEDS: usize = 80;
+
+/// Each seed in two processes.
+pub fn run(libraries: &Libraries<'_>, scratch: &Path, seeds: RangeInclusive<u64>) -> Vec<AnswersResult> {
+    let seeds: Vec<u64> = seeds.collect();
+    in_parallel("answers", &seeds, |&seed| {
+        let mut result = AnswersResult { seed, ..AnswersResult::default() };
+        if let Err(failure) = compare(libraries, scratch, &mut result) {
+            result.differences.push(failure);
+        }
+        result
+    })
+}
+
+/// Known differences that none of many seeds showed.
+pub fn not_seen(results: &[AnswersResult]) -> Vec<&'static str> {
+    if results.len() < COVERING_SEEDS {
+        return Vec::new();
+    }
+    let seen: BTreeSet<usize> = results.iter().flat_map(|result| result.known.iter().copied()).collect();
+    let unseen = KNOWN.iter().enumerate().filter(|(at, _)| !seen.contains(at));
+    unseen.map(|(_, known)| known.about).collect()
+}
+
+/// A call and its answers: labels and texts.
+type Answered = (String, Vec<(String, String)>);
+
+fn ask(seed: u64, directory: &Path, library: &Path) -> Outcome<Vec<Answered>> {
+    let _ = std::fs::remove_dir_all(directory);
+    let empty = directory.join("empty");
+    std::fs::create_dir_all(&empty).map_err(|error| format!("{}: {error}", empty.display()))?;
+    let arguments = ["answers-case", "--seed", &seed.to_string(), "--directory"].map(str::to_owned);
+    let places = [directory.display().to_string(), "--library".to_owned(), library.display().to_string()];
+    let ended = run_self(&[&arguments[..], &places].concat())?;
+    if !ended.status.success() {
+        let last = ended.lines.iter().rev().find_map(|line| line["begins"].as_str()).unwrap_or("nothing");
+        let failure = ended.lines.iter().find_map(|line| line["failure"].as_str()).unwrap_or(&ended.errors);
+        return Err(format!("{}: ended by itself ({}) in {last}: {failure}", library.display(), ended.status));
+    }
+    // Directories have different names.
+    let own = directory.display().to_string();
+    let text = |value: &Value| value.as_str().unwrap_or_default().replace(&own, "DIR");
+    let pair = |pair: &Value| (text(&pair[0]), text(&pair[1]));
+    let calls = ended.lines.iter().filter(|line| line["call"].is_string());
+    Ok(calls
+        .map(|line| (text(&line["call"]), line["answers"].as_array().into_iter().flatten().map(pair).collect()))
+        .collect())
+}
+
+fn compare(libraries: &Libraries<'_>, scratch: &Path, result: &mut AnswersResult) -> Outcome<()> {
+    let own = scratch.join(result.seed.to_string());
+    let theirs = ask(result.seed, &own.join("rocksdb"), libraries.rocksdb)?;
+    let ours = ask(result.seed, &own.join("ferrock"), libraries.ferrock)?;
+    if theirs.len() != ours.len() {
+        return Err(format!("RocksDB answered {} calls, Ferrock {}", theirs.len(), ours.len()));
+    }
+    let mut defaults = BTreeMap::new();
+    // After an open that one of them refused nothing is comparable until the next one.
+    let mut are_apart = false;
+    // RocksDB writes an OPTIONS file for a database that is open read-only, too, when an option changes, and no whole LOG.
+    let mut has_stale_files = false;
+    'calls: for ((call, theirs), (_, ours)) in theirs.iter().zip(&ours) {
+        if call == "Defaults" {
+            defaults.extend(theirs.iter().cloned());
+        }
+        if are_apart && !call.starts_with("Open(") {
+            continue;
+        }
+        for (label, rocksdb, ferrock) in pairs(theirs, ours) {
+            result.answers += 1;
+            if label == "open" {
+                has_stale_files |= call.contains("is_read_only: true");
+                are_apart = match (rocksdb.starts_with("error"), ferrock.starts_with("error")) {
+                    (false, false) => {
+                        has_stale_files &= call.contains("is_read_only: true");
+                        false
+                    }
+                    (true, true) => are_apart,
+                    _ => true,
+                };
+            }
+            if has_stale_files && (label.starts_with("OPTIONS") || label.starts_with("LOG")) {
+                continue;
+            }
+            // Ferrock leaves options out that have their defaults, so that older releases read the file.
+            let is_default = ferrock == NO_ANSWER && defaults.get(&without_family(label)) == Some(&rocksdb);
+            if is_default || is_same(&rocksdb, &ferrock) {
+                if rocksdb.contains(STOPS_WRITES) {
+                    break 'calls;
+                }
+                continue;
+            }
+            match KNOWN.iter().position(|known| known.is(label, &rocksdb, &ferrock)) {
+                Some(at) => drop(result.known.insert(at)),
+                None => result
+                    .differences
+                    .push(format!("{call}\n    {label}\n    RocksDB: {rocksdb}\n    Ferrock: {ferrock}")),
+            }
+        }
+    }
+    if result.differences.is_empty() {
+        let _ = std::fs::remove_dir_all(&own);
+    }
+    Ok(())
+}
+
+/// After such a write RocksDB takes no others, and has it in its log; Ferrock has refused it before anything was written.
+const STOPS_WRITES: &str = "Invalid column family specified in write batch";
+
+const NO_ANSWER: &str = "no answer";
+
+/// The label of an option of any family as that of the default one.
+fn without_family(label: &str) -> String {
+    match (label.find('"'), label.rfind('"')) {
+        (Some(first), Some(last)) => format!("{}\"default{}", &label[..first], &label[last..]),
+        _ => label.to_owned(),
+    }
+}
+
+/// Both answers under every label.
+fn pairs<'a>(theirs: &'a [(String, String)], ours: &'a [(String, String)]) -> Vec<(&'a str, String, String)> {
+    let find = |in_all: &[(String, String)], label: &str| {
+        in_all.iter().find(|(other, _)| other == label).map_or_else(|| NO_ANSWER.to_owned(), |found| found.1.clone())
+    };
+    let mut done = BTreeSet::new();
+    let labels = theirs.iter().chain(ours).map(|(label, _)| label.as_str()).filter(|label| done.insert(*label));
+    labels.map(|label| (label, find(theirs, label), find(ours, label))).collect()
+}
+
+/// Ferrock may say more than RocksDB in an error; of the holder of a lock RocksDB says the time and the thread.
+fn is_same(rocksdb: &str, ferrock: &str) -> bool {
+    if rocksdb == ferrock {
+        return true;
+    }
+    if let Some(names) = not_opened(rocksdb) {
+        return not_opened(ferrock) == Some(names);
+    }
+    let Some((status, words)) = words_of(rocksdb) else { return false };
+    if !ferrock.starts_with(status) {
+        return false;
+    }
+    match words.split_once(", acquire time") {
+        Some((before, after)) => {
+            let after = after.split_once(": ").map_or("", |(_, after)| after);
+            ferrock.contains(before) && ferrock.contains(after)
+        }
+        None => ferrock.contains(words),
+    }
+}
+
+/// `error: STATUS: ` of an error, and the rest of it.
+fn words_of(answer: &str) -> Option<(&str, &str)> {
+    let end = answer.strip_prefix("error: ")?.find(": ")? + "error: ".len() + 2;
+    Some((&answer[..end], answer[end..].trim()))
+}
+
+/// Names of the families that an open left out: RocksDB says them in no order.
+fn not_opened(answer: &str) -> Option<BTreeSet<&str>> {
+    let names = answer.strip_prefix("error: Invalid argument: Column families not opened: ")?;
+    Some(names.split(", ").collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_may_say_more() {
+        let theirs = "error: IO error: lock hold by current process";
+        assert!(is_same(theirs, "error: IO error: DIR: lock hold by current process: 3"));
+        assert!(!is_same(theirs, "error: Corruption: lock hold by current process"));
+        assert!(!is_same(theirs, "error: IO error: the lock is held"));
+        assert!(!is_same("done", "error: IO error: done"));
+        assert!(!is_same("7", "77"));
+        let left_out = |names| format!("error: Invalid argument: Column families not opened: {names}");
+        assert!(is_same(&left_out("b, a"), &left_out("a, b")) && !is_same(&left_out("b, a"), &left_out("a")));
+    }
+
+    #[test]
+    fn known_differences_are_on_a_page() {
+        let pages = [include_str!("../../../../docs/c-api.md"), include_str!("../../../../docs/compatibility.md")];
+        let pages = pages.concat().split_whitespace().collect::<Vec<_>>().join(" ");
+        for known in KNOWN {
+            assert!(pages.contains(known.said), "{}: no page says `{}`", known.about, known.said);
+        }
+    }
+}
