@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use ferrock_base::Result;
 use ferrock_base::random::Random;
 
+use super::descriptors::Descriptor;
 use super::rule::{Fault, OperationKind};
 use super::{Rules, fault_error};
 use crate::file_system::{RandomAccessFile, SequentialFile, WritableFile};
@@ -46,11 +47,12 @@ fn faulty_read(
 pub(super) struct FaultyRandomAccessFile {
     inner: Arc<dyn RandomAccessFile>,
     rules: Arc<Rules>,
+    _descriptor: Descriptor,
 }
 
 impl FaultyRandomAccessFile {
-    pub(super) fn new(inner: Arc<dyn RandomAccessFile>, rules: Arc<Rules>) -> Self {
-        Self { inner, rules }
+    pub(super) fn new(inner: Arc<dyn RandomAccessFile>, rules: Arc<Rules>, descriptor: Descriptor) -> Self {
+        Self { inner, rules, _descriptor: descriptor }
     }
 }
 
@@ -94,11 +96,12 @@ impl RandomAccessFile for FaultyRandomAccessFile {
 pub(super) struct FaultySequentialFile {
     inner: Box<dyn SequentialFile>,
     rules: Arc<Rules>,
+    _descriptor: Descriptor,
 }
 
 impl FaultySequentialFile {
-    pub(super) fn new(inner: Box<dyn SequentialFile>, rules: Arc<Rules>) -> Self {
-        Self { inner, rules }
+    pub(super) fn new(inner: Box<dyn SequentialFile>, rules: Arc<Rules>, descriptor: Descriptor) -> Self {
+        Self { inner, rules, _descriptor: descriptor }
     }
 }
 
@@ -121,11 +124,13 @@ impl SequentialFile for FaultySequentialFile {
 pub(super) struct FaultyWritableFile {
     inner: Box<dyn WritableFile>,
     rules: Arc<Rules>,
+    /// `None` once the file is closed.
+    descriptor: Option<Descriptor>,
 }
 
 impl FaultyWritableFile {
-    pub(super) fn new(inner: Box<dyn WritableFile>, rules: Arc<Rules>) -> Self {
-        Self { inner, rules }
+    pub(super) fn new(inner: Box<dyn WritableFile>, rules: Arc<Rules>, descriptor: Descriptor) -> Self {
+        Self { inner, rules, descriptor: Some(descriptor) }
     }
 }
 
@@ -163,7 +168,9 @@ impl WritableFile for FaultyWritableFile {
 
     fn close(&mut self) -> Result<()> {
         self.rules.check(OperationKind::Close, "close", &[self.inner.path()])?;
-        self.inner.close()
+        let outcome = self.inner.close();
+        self.descriptor = None;
+        outcome
     }
 
     fn size(&self) -> u64 {

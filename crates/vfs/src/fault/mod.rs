@@ -4,7 +4,11 @@
 //! Without rules an operation costs one atomic load more than on the file system underneath.
 //!
 //! Files opened through it are never mapped and have no descriptor to offer, so that no read goes around the rules.
+//!
+//! With a [limit of open files](FaultInjectionFileSystem::set_open_file_limit) it is the file system of a process that may
+//! have few descriptors: an open beyond the limit fails with `EMFILE` until another file is closed.
 
+mod descriptors;
 mod files;
 mod rule;
 #[cfg(test)]
@@ -18,6 +22,7 @@ use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::{Error, Result};
 use parking_lot::Mutex;
 
+use descriptors::{CountedLock, Descriptor, Descriptors};
 use files::{FaultyRandomAccessFile, FaultySequentialFile, FaultyWritableFile};
 use rule::ActiveRule;
 pub use rule::{Fault, FaultRule, OperationKind, Trigger};
@@ -37,6 +42,7 @@ pub struct FaultRuleId(u64);
 pub struct FaultInjectionFileSystem {
     inner: Arc<dyn FileSystem>,
     rules: Arc<Rules>,
+    descriptors: Arc<Descriptors>,
 }
 
 #[derive(Debug)]
@@ -93,7 +99,20 @@ impl FaultInjectionFileSystem {
     #[must_use]
     pub fn with_clock(inner: Arc<dyn FileSystem>, clock: Arc<dyn Clock>) -> Self {
         let rules = Rules { any: AtomicBool::new(false), active: Mutex::default(), clock };
-        Self { inner, rules: Arc::new(rules) }
+        Self { inner, rules: Arc::new(rules), descriptors: Arc::default() }
+    }
+
+    /// At most `limit` files are open at once from now on, locks and files being written among them; an open beyond it fails
+    /// with `EMFILE`. It is also what [`open_file_limit`](FileSystem::open_file_limit) answers. `None` leaves both to the file
+    /// system underneath.
+    pub fn set_open_file_limit(&self, limit: Option<u64>) {
+        self.descriptors.set_limit(limit);
+    }
+
+    /// Files open now through this file system and its clones.
+    #[must_use]
+    pub fn open_files(&self) -> u64 {
+        self.descriptors.open_files()
     }
 
     /// The file system underneath.
@@ -133,34 +152,43 @@ impl FaultInjectionFileSystem {
         self.rules.active.lock().rules.iter().find(|rule| rule.id == id.0).map(|rule| rule.fired)
     }
 
-    fn wrap_writable(&self, file: Box<dyn WritableFile>) -> Box<dyn WritableFile> {
-        Box::new(FaultyWritableFile::new(file, Arc::clone(&self.rules)))
+    fn wrap_writable(&self, file: Box<dyn WritableFile>, descriptor: Descriptor) -> Box<dyn WritableFile> {
+        Box::new(FaultyWritableFile::new(file, Arc::clone(&self.rules), descriptor))
+    }
+
+    /// Takes a descriptor for a file or directory that is opened.
+    fn take_descriptor(&self, what: &str, path: &Path) -> Result<Descriptor> {
+        Descriptor::take(&self.descriptors).map_err(|error| io_error(what, path, error))
     }
 }
 
 impl FileSystem for FaultInjectionFileSystem {
     fn open_random_access(&self, path: &Path, options: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>> {
         self.rules.check(OperationKind::Open, "open for random reads", &[path])?;
+        let descriptor = self.take_descriptor("open for random reads", path)?;
         // Options that exclude each other are refused as without the wrapper.
         let mmap = options.mmap && options.direct;
         let file = self.inner.open_random_access(path, &RandomAccessOptions { mmap, ..*options })?;
-        Ok(Arc::new(FaultyRandomAccessFile::new(file, Arc::clone(&self.rules))))
+        Ok(Arc::new(FaultyRandomAccessFile::new(file, Arc::clone(&self.rules), descriptor)))
     }
 
     fn open_sequential(&self, path: &Path, options: &SequentialOptions) -> Result<Box<dyn SequentialFile>> {
         self.rules.check(OperationKind::Open, "open for sequential reads", &[path])?;
+        let descriptor = self.take_descriptor("open for sequential reads", path)?;
         let file = self.inner.open_sequential(path, options)?;
-        Ok(Box::new(FaultySequentialFile::new(file, Arc::clone(&self.rules))))
+        Ok(Box::new(FaultySequentialFile::new(file, Arc::clone(&self.rules), descriptor)))
     }
 
     fn create_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>> {
         self.rules.check(OperationKind::Create, "create for appending", &[path])?;
-        Ok(self.wrap_writable(self.inner.create_writable(path, options)?))
+        let descriptor = self.take_descriptor("create for appending", path)?;
+        Ok(self.wrap_writable(self.inner.create_writable(path, options)?, descriptor))
     }
 
     fn reopen_writable(&self, path: &Path, options: &WritableOptions) -> Result<Box<dyn WritableFile>> {
         self.rules.check(OperationKind::Create, "reopen for appending", &[path])?;
-        Ok(self.wrap_writable(self.inner.reopen_writable(path, options)?))
+        let descriptor = self.take_descriptor("reopen for appending", path)?;
+        Ok(self.wrap_writable(self.inner.reopen_writable(path, options)?, descriptor))
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
@@ -195,11 +223,13 @@ impl FileSystem for FaultInjectionFileSystem {
 
     fn truncate(&self, path: &Path, length_bytes: u64) -> Result<()> {
         self.rules.check(OperationKind::Truncate, "truncate", &[path])?;
+        let _descriptor = self.take_descriptor("truncate", path)?;
         self.inner.truncate(path, length_bytes)
     }
 
     fn children(&self, dir: &Path) -> Result<Vec<String>> {
         self.rules.check(OperationKind::List, "list directory", &[dir])?;
+        let _descriptor = self.take_descriptor("list directory", dir)?;
         self.inner.children(dir)
     }
 
@@ -215,12 +245,14 @@ impl FileSystem for FaultInjectionFileSystem {
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {
         self.rules.check(OperationKind::SyncDir, "sync directory", &[dir])?;
+        let _descriptor = self.take_descriptor("sync directory", dir)?;
         self.inner.sync_dir(dir)
     }
 
     fn lock_file(&self, path: &Path) -> Result<Box<dyn FileLock>> {
         self.rules.check(OperationKind::Lock, "lock", &[path])?;
-        self.inner.lock_file(path)
+        let descriptor = self.take_descriptor("lock", path)?;
+        Ok(Box::new(CountedLock::new(self.inner.lock_file(path)?, descriptor)))
     }
 
     fn free_space(&self, path: &Path) -> Result<u64> {
@@ -250,7 +282,7 @@ impl FileSystem for FaultInjectionFileSystem {
     }
 
     fn open_file_limit(&self) -> Option<u64> {
-        self.inner.open_file_limit()
+        self.descriptors.limit().or_else(|| self.inner.open_file_limit())
     }
 
     fn io_backend(&self) -> &str {

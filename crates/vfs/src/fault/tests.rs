@@ -206,6 +206,40 @@ fn every_operation_can_be_struck() {
 }
 
 #[test]
+#[cfg(unix)]
+fn an_open_beyond_the_limit_fails_until_another_file_is_closed() {
+    let file_system = faulty();
+    write_file_synced(&file_system, &path("f"), b"x").unwrap();
+    assert_eq!((file_system.open_file_limit(), file_system.open_files()), (None, 0));
+    file_system.set_open_file_limit(Some(4));
+    assert_eq!(file_system.open_file_limit(), Some(4));
+    let (reads, f) = (RandomAccessOptions::default(), path("f"));
+    let first = file_system.open_random_access(&f, &reads).unwrap();
+    let second = file_system.open_sequential(&f, &SequentialOptions::default()).unwrap();
+    let mut written = file_system.create_writable(&path("g"), &WritableOptions::default()).unwrap();
+    let lock = file_system.lock_file(&path("LOCK")).unwrap();
+    let refused = |outcome: ferrock_base::Result<()>, what: &str| {
+        assert!(outcome.unwrap_err().is_out_of_descriptors(), "{what}");
+    };
+    refused(file_system.open_random_access(&f, &reads).map(drop), "random");
+    refused(file_system.open_sequential(&f, &SequentialOptions::default()).map(drop), "sequential");
+    refused(file_system.create_writable(&path("h"), &WritableOptions::default()).map(drop), "create");
+    refused(file_system.reopen_writable(&f, &WritableOptions::default()).map(drop), "reopen");
+    refused(file_system.lock_file(&path("LOCK2")).map(drop), "lock");
+    refused(file_system.sync_dir(Path::new("/")), "a directory");
+    assert!(!file_system.exists(&path("h")).unwrap(), "nothing is done");
+    written.close().unwrap();
+    assert_eq!(file_system.open_files(), 3, "a closed file that is still there");
+    file_system.sync_dir(Path::new("/")).unwrap();
+    let third = file_system.open_random_access(&f, &reads).unwrap();
+    refused(file_system.children(Path::new("/")).map(drop), "a directory");
+    drop((first, second, third, lock, written));
+    assert_eq!(file_system.open_files(), 0);
+    file_system.open_random_access(&path("missing"), &reads).unwrap_err();
+    assert_eq!(file_system.open_files(), 0, "a file that was not opened");
+}
+
+#[test]
 fn a_failed_replacement_leaves_the_old_file_and_no_litter() {
     use crate::write_file_atomically;
     let (current, temporary) = (path("CURRENT"), path("CURRENT.dbtmp"));
