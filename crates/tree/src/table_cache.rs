@@ -8,7 +8,9 @@
 //! The number of files that the process may open bounds both ([`OpenFileBudget`]). With -1, three quarters of the
 //! budget for tables go to tables that stay open; tables opened beyond that go through a cache with the rest. Where the
 //! process runs out of descriptors all the same (other files are open too), a cached table is closed to open the one
-//! that is needed.
+//! that is needed, or a blob file. The tables that an iterator or a job reads at the same time are open at the same time:
+//! every table of level 0 and one of each other level. If those are more than the process may open, the error names the
+//! limit.
 //!
 //! A [`TableCache`] belongs to a column family, because how a table is opened depends on the family's options. What is
 //! bounded is shared by all families: [`OpenTables`].
@@ -47,6 +49,7 @@ pub struct OpenTables {
     kept: Arc<AtomicUsize>,
     /// The others; `None` where all are kept.
     shards: Option<Box<[RwLock<Shard>]>>,
+    budget: Option<OpenFileBudget>,
 }
 
 /// An open table in its `FileMetadata`.
@@ -112,11 +115,11 @@ impl OpenTables {
         let (most_kept, capacity) = match (usize::try_from(max_open_files), budget) {
             (Ok(bound), _) => (0, bound.min(most)),
             (Err(_), Some(_)) => (most - most / 4, most / 4),
-            (Err(_), None) => return Self { most_kept: usize::MAX, kept: Arc::default(), shards: None },
+            (Err(_), None) => return Self { most_kept: usize::MAX, kept: Arc::default(), shards: None, budget },
         };
         let count = if capacity >= SHARDS * 4 { SHARDS } else { 1 };
         let shard = || RwLock::new(Shard { capacity: (capacity / count).max(1), ..Shard::default() });
-        Self { most_kept, kept: Arc::default(), shards: Some((0..count).map(|_| shard()).collect()) }
+        Self { most_kept, kept: Arc::default(), shards: Some((0..count).map(|_| shard()).collect()), budget }
     }
 
     /// Tables that may stay open in their `FileMetadata`.
@@ -140,6 +143,29 @@ impl OpenTables {
             let unused = shard.slots.iter().find(|slot| Arc::strong_count(&slot.table) == 1).map(|slot| slot.number);
             unused.is_some_and(|number| shard.remove(number))
         })
+    }
+
+    /// Opens a file. As long as `open` fails for lack of descriptors, tables of the cache that nothing uses are closed.
+    pub fn make_room<T>(&self, mut open: impl FnMut() -> Result<T>) -> Result<T> {
+        loop {
+            match open() {
+                Err(error) if error.is_out_of_descriptors() && self.close_one() => {}
+                Err(error) if error.is_out_of_descriptors() => return Err(error.context(&self.advice())),
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// What helps when no file can be closed for another.
+    fn advice(&self) -> String {
+        self.budget.map_or_else(
+            || "raise the limit of open files (ulimit -n), or set max_open_files".to_owned(),
+            |OpenFileBudget { process_limit, .. }| {
+                format!(
+                    "all {process_limit} files that the process may have open are in use: raise the limit (ulimit -n)"
+                )
+            },
+        )
     }
 
     /// Tables open in a bounded cache.
@@ -422,15 +448,7 @@ impl TableCache {
         let dir = params.paths.directory(file.path_id);
         let open = |name: String| {
             let path = dir.join(name);
-            loop {
-                match params.file_system.open_random_access(&path, &params.file_options) {
-                    Err(error) if error.is_out_of_descriptors() && params.open_tables.close_one() => {}
-                    Err(error) if error.is_out_of_descriptors() => {
-                        return Err(error.context("raise the limit of open files (ulimit -n), or set max_open_files"));
-                    }
-                    outcome => return outcome,
-                }
-            }
+            params.open_tables.make_room(|| params.file_system.open_random_access(&path, &params.file_options))
         };
         open(file_name::table(file.number)).or_else(|error| {
             if !error.is_not_found() {

@@ -402,6 +402,7 @@ impl Opener {
             })
         });
         let budget = self.file_system.open_file_limit().map(OpenFileBudget::new);
+        let open_tables = Arc::new(OpenTables::new(self.options.max_open_files, budget));
         let mut random = Random::from_entropy();
         let last_sequence = versions.last_sequence();
         let wal_options = WalOptions {
@@ -423,12 +424,13 @@ impl Opener {
             opening_tables: Openings::default(),
             opening_blob_files: Openings::default(),
             block_cache,
-            open_tables: Arc::new(OpenTables::new(self.options.max_open_files, budget)),
+            open_tables: Arc::clone(&open_tables),
             blob_source: Arc::new(BlobSource::new(
                 Arc::clone(&self.file_system),
                 Arc::clone(&places),
                 super::file_options(&self.options),
                 blob_files_at_once(self.options.max_open_files, budget),
+                open_tables,
             )),
             info_log,
             listeners: components.listeners.clone(),

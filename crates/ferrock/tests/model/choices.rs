@@ -286,6 +286,35 @@ pub const STARVED_FAMILY: &[&str] = &[
     "block_restart_interval=1",
 ];
 
+/// Of a database whose process may have few files open.
+pub const FEW_FILES_DATABASE: &[&str] = &[
+    "max_open_files=-1",
+    "max_open_files=-1",
+    "max_open_files=-1",
+    "max_open_files=10000",
+    "max_open_files=5",
+    "max_background_jobs=1",
+    "cache=0",
+    "use_direct_reads=true",
+    "avoid_flush_during_recovery=true",
+];
+
+/// Of a family of many small tables, of which level 0 has few.
+pub const FEW_FILES_FAMILY: &[&str] = &[
+    "target_file_size_base=150",
+    "target_file_size_base=500",
+    "level0_file_num_compaction_trigger=1",
+    "level0_file_num_compaction_trigger=2",
+    "max_bytes_for_level_base=1",
+    "max_bytes_for_level_base=4096",
+    "max_compaction_bytes=1000",
+    "cache_index_and_filter_blocks=true",
+    "index_type=kTwoLevelIndexSearch",
+    "compression=kNoCompression",
+    "filter=bloom:10",
+    "row_bounds=true",
+];
+
 /// Options that can change while the database is open.
 pub const MUTABLE: &[&str] = &[
     "write_buffer_size=65536",

@@ -542,11 +542,13 @@ impl<'a> Database<'a> {
             .iter()
             .map(|family| (family.name.clone(), family_options(&family.shape, &self.asked)))
             .collect();
+        // A handle of the database that was closed keeps its tables open.
+        let models: Vec<_> = self.families.drain(..).map(|family| (family.model, family.shape)).collect();
+        self.files.wait_until_closed();
         let (db, handles) = explain(Db::open_cf(self.files.path(), options, descriptors.clone()), "open")?;
         self.db = Some(db);
-        for ((family, handle), (_, options)) in self.families.iter_mut().zip(handles).zip(descriptors) {
-            family.handle = handle;
-            family.prefix_extractor = options.prefix_extractor;
+        for (((model, shape), handle), (name, options)) in models.into_iter().zip(handles).zip(descriptors) {
+            self.families.push(Family { model, ..new_family(name, handle, &shape, &options) });
         }
         self.scan_all()
     }
@@ -602,10 +604,14 @@ impl<'a> Database<'a> {
             return Ok(());
         }
         let options = self.database_options(&[]);
+        let without_handle = |family: Family| (family.name, family.model, family.prefix_extractor, family.shape);
+        let before: Vec<_> = self.families.drain(..).map(without_handle).collect();
+        self.files.wait_until_closed();
         let (db, handles) = explain(Db::open_read_only(self.files.path(), options, None), "open_read_only")?;
-        for family in &mut self.families {
-            let handle = handles.iter().find(|handle| handle.name() == family.name);
-            family.handle = handle.cloned().ok_or_else(|| format!("{} is not there", family.name))?;
+        for (name, model, prefix_extractor, shape) in before {
+            let handle = handles.iter().find(|handle| handle.name() == name).cloned();
+            let handle = handle.ok_or_else(|| format!("{name} is not there"))?;
+            self.families.push(Family { name, handle, model, prefix_extractor, shape });
         }
         let live: BTreeSet<u64> = db.live_files().iter().map(|file| file.number.0).collect();
         self.db = Some(db);

@@ -19,6 +19,8 @@ pub enum Place {
     Memory,
     /// In memory, read through a file system that panics when an operation reads too often. Nothing is mapped there.
     Bounded,
+    /// In memory, where a process may have only so many files open at once.
+    FewOpen(u8),
     /// In a directory, read by this backend, if the machine has it.
     Directory(&'static str),
 }
@@ -106,6 +108,7 @@ impl Clock for OutOfReads {
 pub enum Files {
     Memory(MemoryFileSystem),
     Bounded { memory: MemoryFileSystem, straits: Straits },
+    FewOpen { memory: MemoryFileSystem, limit: u8, limited: FaultInjectionFileSystem },
     Directory { directory: TempDir, file_system: Arc<PosixFileSystem>, takes_direct: bool },
 }
 
@@ -114,6 +117,7 @@ impl Files {
         let backend = match place {
             Place::Memory => return Self::Memory(MemoryFileSystem::new()),
             Place::Bounded => return Self::bounded(MemoryFileSystem::new()),
+            Place::FewOpen(limit) => return Self::few_open(MemoryFileSystem::new(), limit),
             Place::Directory(backend) => backend,
         };
         let directory = tempfile::tempdir().unwrap();
@@ -130,11 +134,26 @@ impl Files {
         Self::Bounded { memory, straits }
     }
 
+    fn few_open(memory: MemoryFileSystem, limit: u8) -> Self {
+        let limited = FaultInjectionFileSystem::new(Arc::new(memory.clone()));
+        limited.set_open_file_limit(Some(limit.into()));
+        Self::FewOpen { memory, limit, limited }
+    }
+
+    /// Waits until the threads of a database that was closed have let go of its files, where few may be open.
+    pub fn wait_until_closed(&self) {
+        if let Self::FewOpen { limited, .. } = self {
+            while limited.open_files() > 0 {
+                std::thread::yield_now();
+            }
+        }
+    }
+
     /// What scans of these files meet.
     pub fn straits(&self) -> Straits {
         match self {
             Self::Bounded { straits, .. } => straits.clone(),
-            Self::Memory(_) | Self::Directory { .. } => Straits::default(),
+            Self::Memory(_) | Self::FewOpen { .. } | Self::Directory { .. } => Straits::default(),
         }
     }
 
@@ -145,13 +164,14 @@ impl Files {
                 let bounded = straits.reads.clone().map(|bounded| Arc::new(bounded) as Arc<dyn FileSystem>);
                 bounded.unwrap_or_else(|| Arc::new(memory.clone()))
             }
+            Self::FewOpen { limited, .. } => Arc::new(limited.clone()),
             Self::Directory { file_system, .. } => Arc::clone(file_system) as Arc<dyn FileSystem>,
         }
     }
 
     pub fn path(&self) -> PathBuf {
         match self {
-            Self::Memory(_) | Self::Bounded { .. } => Path::new("/db").to_path_buf(),
+            Self::Memory(_) | Self::Bounded { .. } | Self::FewOpen { .. } => Path::new("/db").to_path_buf(),
             Self::Directory { directory, .. } => directory.path().join("db"),
         }
     }
@@ -159,7 +179,7 @@ impl Files {
     /// False for a choice that cannot be made here.
     pub fn take(&self, choice: &str) -> bool {
         match self {
-            Self::Memory(_) | Self::Bounded { .. } => true,
+            Self::Memory(_) | Self::Bounded { .. } | Self::FewOpen { .. } => true,
             Self::Directory { takes_direct, .. } => *takes_direct || !choice.contains("direct"),
         }
     }
@@ -169,6 +189,9 @@ impl Files {
         match self {
             Self::Memory(memory) => Some(Self::Memory(memory.crash_clone(CrashPolicy::KeepAll))),
             Self::Bounded { memory, .. } => Some(Self::bounded(memory.crash_clone(CrashPolicy::KeepAll))),
+            Self::FewOpen { memory, limit, .. } => {
+                Some(Self::few_open(memory.crash_clone(CrashPolicy::KeepAll), *limit))
+            }
             Self::Directory { .. } => None,
         }
     }

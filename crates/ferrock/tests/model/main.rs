@@ -11,6 +11,7 @@
 //! reads.rs      iterators
 //! ways.rs       gets, futures, scans of many ranges, on this thread and on others
 //! starved.rs    databases for scans with a limit over caches that keep nothing
+//! few_files.rs  databases of many tables in processes that may open few files
 //! reduce.rs     makes a failing case small
 //! watchdog.rs   a case that hangs is a failure with a list of operations, too
 //! ```
@@ -23,6 +24,7 @@
 
 mod choices;
 mod database;
+mod few_files;
 mod files;
 mod keys;
 mod model;
@@ -54,6 +56,8 @@ const DEFAULT_DATABASES: u64 = 60;
 const READ_CASE_OPERATIONS: usize = 400;
 /// Operations of one for scans with a limit.
 const STARVED_CASE_OPERATIONS: usize = 120;
+/// Operations of one in a process that may open few files.
+const FEW_FILES_CASE_OPERATIONS: usize = 150;
 const DEFAULT_SEED: u64 = 0x0fe7_70c4;
 
 fn environment(name: &str) -> Option<String> {
@@ -159,4 +163,11 @@ fn random_databases_are_read_in_every_way() {
 fn random_databases_are_scanned_to_a_limit_over_starved_caches() {
     let strategy = starved::starved_case(STARVED_CASE_OPERATIONS);
     run_cases("starved", 3, wanted_databases(), Pace::Settled, strategy);
+}
+
+/// A process that may have fewer files open than a database has tables meets no error.
+#[test]
+fn random_databases_of_many_tables_need_few_descriptors() {
+    let strategy = few_files::few_files_case(FEW_FILES_CASE_OPERATIONS);
+    run_cases("few files", 4, wanted_databases().div_ceil(3), Pace::Settled, strategy);
 }

@@ -527,7 +527,8 @@ fn versions() -> impl Strategy<Value = Operation> {
     ]
 }
 
-fn read() -> impl Strategy<Value = Operation> {
+/// A read of one of all kinds.
+pub fn read() -> impl Strategy<Value = Operation> {
     prop_oneof![
         10 => get(often_written()),
         6 => multi_get(often_written()),

@@ -4,6 +4,7 @@ use super::FetchBlob;
 use super::async_read::BlobRead;
 use super::file_reader::{BlobFileReader, FooterRule, read_footer};
 use crate::places::FilePlaces;
+use crate::table_cache::OpenTables;
 use crate::version::Version;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::blob_file::{BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE};
@@ -28,6 +29,8 @@ pub struct BlobSource {
     places: Arc<FilePlaces>,
     options: RandomAccessOptions,
     capacity: usize,
+    /// Closed where descriptors are wanting.
+    open_tables: Arc<OpenTables>,
     open: RwLock<HashMap<FileNumber, OpenBlobFile>>,
 }
 
@@ -44,9 +47,10 @@ impl BlobSource {
         places: Arc<FilePlaces>,
         options: RandomAccessOptions,
         max_open_files: i32,
+        open_tables: Arc<OpenTables>,
     ) -> Self {
         let capacity = usize::try_from(max_open_files).unwrap_or(UNBOUNDED_OPEN_FILES).clamp(1, UNBOUNDED_OPEN_FILES);
-        Self { file_system, places, options, capacity, open: RwLock::default() }
+        Self { file_system, places, options, capacity, open_tables, open: RwLock::default() }
     }
 
     /// The file, if it is open.
@@ -68,7 +72,15 @@ impl BlobSource {
             return Ok(reader);
         }
         // Opened without the lock: two readers may both do it, and the first one's is kept.
-        let file = self.file_system.open_random_access(&self.places.blob(column_family_id, number), &self.options)?;
+        let path = self.places.blob(column_family_id, number);
+        let file = self.open_tables.make_room(|| {
+            loop {
+                match self.file_system.open_random_access(&path, &self.options) {
+                    Err(error) if error.is_out_of_descriptors() && self.close_one() => {}
+                    outcome => return outcome,
+                }
+            }
+        })?;
         let reader = Arc::new(BlobFileReader::open(file, column_family_id, rule)?);
         let mut open = self.open.write();
         if let Some(slot) = open.get(&number) {
@@ -81,6 +93,13 @@ impl BlobSource {
         }
         open.insert(number, OpenBlobFile { reader: Arc::clone(&reader), was_used: AtomicBool::new(false) });
         Ok(reader)
+    }
+
+    /// Closes a file that nothing uses; false when there is none.
+    fn close_one(&self) -> bool {
+        let mut open = self.open.write();
+        let unused = open.iter().find(|(_, slot)| Arc::strong_count(&slot.reader) == 1).map(|(number, _)| *number);
+        unused.is_some_and(|number| open.remove(&number).is_some())
     }
 
     /// Removes a file that is to be deleted.

@@ -1,6 +1,7 @@
 use super::file_reader::FooterRule;
 use super::*;
 use crate::places::FilePlaces;
+use crate::table_cache::{OpenFileBudget, OpenTables};
 use crate::version::{Version, VersionBuilder};
 use ferrock_base::{ErrorKind, FileNumber, InternalComparator, ValueType};
 use ferrock_format::blob_file::{BlobFileFooter, BlobFileHeader, BlobRecordHeader};
@@ -9,7 +10,9 @@ use ferrock_format::version_edit::{BlobFileAddition, NewFile, VersionEdit};
 use ferrock_format::wide_column::encode_entity;
 use ferrock_options::ColumnFamilySettings;
 use ferrock_table::ReadTier;
-use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadContext, WritableOptions};
+use ferrock_vfs::{
+    FaultInjectionFileSystem, FileSystem, MemoryFileSystem, RandomAccessOptions, ReadContext, WritableOptions,
+};
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -72,7 +75,8 @@ impl Bench {
         let version = builder.build(&settings).unwrap();
         let options = RandomAccessOptions::default();
         let places = Arc::new(FilePlaces::new("/db".into(), "/db".into(), &[]));
-        let source = BlobSource::new(Arc::clone(&file_system) as _, places, options, max_open_files);
+        let tables = Arc::new(OpenTables::new(max_open_files, None));
+        let source = BlobSource::new(Arc::clone(&file_system) as _, places, options, max_open_files, tables);
         Self { file_system, source, version }
     }
 
@@ -119,6 +123,25 @@ fn fetch_async(view: &BlobView<'_>, key: &str, reference: &BlobReference) -> Res
 }
 
 const PAIRS: [(&str, &str); 2] = [("k1", "a value"), ("key2", "another value")];
+
+#[test]
+#[cfg(unix)]
+fn a_blob_file_that_nothing_uses_is_closed_for_want_of_descriptors() {
+    let bench = Bench::new(-1);
+    (1..5).for_each(|number| bench.write(number, &blob_file(number, &PAIRS, true).0));
+    let limited = FaultInjectionFileSystem::new(Arc::clone(&bench.file_system) as _);
+    limited.set_open_file_limit(Some(2));
+    let places = Arc::new(FilePlaces::new("/db".into(), "/db".into(), &[]));
+    let tables = Arc::new(OpenTables::new(-1, Some(OpenFileBudget::new(2))));
+    let source = BlobSource::new(Arc::new(limited.clone()), places, RandomAccessOptions::default(), -1, tables);
+    let open = |number| source.get(FileNumber(number), FAMILY, FooterRule::Required);
+    (1..5).for_each(|number| drop(open(number).unwrap()));
+    assert_eq!((source.open_files(), limited.open_files()), (2, 2));
+    let _in_use = (open(1).unwrap(), open(2).unwrap());
+    let error = open(3).unwrap_err();
+    assert!(error.is_out_of_descriptors() && error.to_string().contains("all 2 files"), "{error}");
+    assert!(error.to_string().contains("ulimit -n"), "{error}");
+}
 
 #[test]
 fn values_are_read_and_few_files_stay_open() {

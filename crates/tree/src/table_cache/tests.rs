@@ -4,7 +4,7 @@ use ferrock_base::thread::StdSpawner;
 use ferrock_base::{SequenceNumber, ValueType};
 use ferrock_format::version_edit::NewFile;
 use ferrock_table::{TableBuilder, TableBuilderParams};
-use ferrock_vfs::{MemoryFileSystem, WritableOptions, WritePurpose};
+use ferrock_vfs::{FaultInjectionFileSystem, MemoryFileSystem, WritableOptions, WritePurpose};
 use std::path::PathBuf;
 
 struct Fixture {
@@ -126,6 +126,21 @@ fn the_first_error_in_order_is_reported_and_names_the_file() {
     let error = open_all(&StdSpawner, 3, all(&cache, &fixture)).unwrap_err();
     assert!(error.is_not_found() && error.to_string().contains("000003.sst"), "{error}");
     assert!(cache.get_if_open(&fixture.files[8]).is_some(), "the others were opened");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_table_that_nothing_uses_is_closed_for_want_of_descriptors() {
+    let mut fixture = fixture(5);
+    let limited = FaultInjectionFileSystem::new(Arc::clone(&fixture.file_system));
+    limited.set_open_file_limit(Some(2));
+    fixture.file_system = Arc::new(limited.clone());
+    let cache = cache(&fixture, 4);
+    fixture.files.iter().for_each(|file| drop(cache.get(file).unwrap()));
+    assert_eq!(limited.open_files(), 2);
+    let _in_use = (cache.get(&fixture.files[0]).unwrap(), cache.get(&fixture.files[1]).unwrap());
+    let error = cache.get(&fixture.files[2]).unwrap_err();
+    assert!(error.is_out_of_descriptors() && error.to_string().contains("ulimit -n"), "{error}");
 }
 
 #[test]
