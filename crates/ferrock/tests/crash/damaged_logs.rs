@@ -263,6 +263,7 @@ impl Case {
         let passes_over = mode == WalRecoveryMode::SkipAnyCorruptedRecords || !paranoid;
         let expected = if passes_over { contents_after(survivors()) } else { contents_after(self.prefix()) };
         let is_whole = !self.lost.contains(&true);
+        let must_refuse = mode == WalRecoveryMode::AbsoluteConsistency && paranoid && self.has_flipped_fragment();
         // The end of the last log, and nothing else, is gone.
         let is_tail_cut = self.damages.iter().all(|damage| {
             let is_unneeded = damage.bytes().0 > self.last_log;
@@ -286,6 +287,9 @@ impl Case {
             Err(error) if may_refuse && error.is_corruption() && error.to_string().contains(".log") => return Ok(0),
             db => db.map_err(|error| format!("open: {error}"))?,
         };
+        if must_refuse {
+            return Err("a log with a flipped bit was taken".to_owned());
+        }
         compare(&db, &expected)?;
         // What was recovered stays, and no damaged log is needed any more.
         db.put(b"after", b"recovery").map_err(|error| error.to_string())?;
@@ -296,6 +300,18 @@ impl Case {
             open(with_mode(&left, WalRecoveryMode::AbsoluteConsistency)).map_err(|error| format!("again: {error}"))?;
         compare(&again, &expected).map_err(|error| format!("opened again: {error}"))?;
         Ok(self.records.len())
+    }
+
+    /// True when the damage is one flipped bit within a record.
+    fn has_flipped_fragment(&self) -> bool {
+        let is_flipped = |damage: &Damage| match damage {
+            Damage::FlippedBit { log, byte, .. } => self
+                .records
+                .iter()
+                .any(|record| record.log == *log && record.fragments.iter().any(|own| own.contains(byte))),
+            Damage::LostSector { .. } | Damage::CutEnd { .. } => false,
+        };
+        self.damages.len() == 1 && self.damages.iter().all(is_flipped)
     }
 
     /// The records before the first that is lost.

@@ -6,6 +6,7 @@
 //! points.rs     clones of the files at every operation, opened and compared with the history
 //! one_record.rs what a flush or a drop lets go of, and a crash or a full disk in its middle
 //! damaged_logs.rs bits, sectors and ends of logs that are lost
+//! flipped_bits.rs  any log that is still needed, for absolute consistency
 //! killed.rs     a process that dies by SIGKILL while it appends to its log
 //! ```
 //!
@@ -14,6 +15,7 @@
 #![allow(clippy::disallowed_methods, reason = "a test starts processes, waits, and copies directories")]
 
 mod damaged_logs;
+mod flipped_bits;
 #[cfg(unix)]
 mod killed;
 mod model;
