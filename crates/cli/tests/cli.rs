@@ -1,4 +1,4 @@
-//! The built binary, from outside: what it prints, what it returns, what it leaves behind.
+//! The built binary, from outside: its output, its exit codes, the files it leaves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 use serde_json::{Value, json};

@@ -114,7 +114,7 @@ fn json_says_what_the_table_says() {
                 let value = &case["parameters"][name.as_str().unwrap()];
                 assert_eq!(value.to_string().trim_matches('"'), *word);
             }
-            // What does not depend on the clock.
+            // The figures that do not depend on the clock.
             for (caption, column) in [
                 ("iterations", 1),
                 ("frags", 2),
@@ -215,7 +215,7 @@ struct CommandLine {
     arguments: Arguments,
 }
 
-/// What an engine does wrong.
+/// A fault of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
@@ -225,7 +225,7 @@ enum Fault {
     RepeatsRow,
     /// A value has another byte.
     WrongValue,
-    /// A lookup finds what is not there.
+    /// A lookup finds an absent row.
     FindsMissing,
     /// Every cursor reads something else first.
     ReadsMore,
@@ -390,7 +390,7 @@ fn nothing_is_read_in_vain() {
     }
 }
 
-/// What the counters say is what the system saw.
+/// The counters agree with those of the system.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_system_counts_the_same() {

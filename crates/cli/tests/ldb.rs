@@ -1,4 +1,4 @@
-//! `ldb` from outside: its output is RocksDB's, reading writes nothing, exit codes say what happened.
+//! `ldb` from outside: its output is RocksDB's, reading writes nothing, exit codes tell the kinds of failure.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, WriteOptions};

@@ -251,7 +251,7 @@ fn plain_block(rows: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
     block
 }
 
-/// What a table says: every way to read it.
+/// The results of every way to read a table.
 #[derive(Debug, PartialEq)]
 struct Answers {
     forward: Entries,
@@ -337,7 +337,7 @@ fn try_file(table: &Table, file: &[u8], what: &str) -> Vec<Result<Answers, Error
                 }
                 params.options = Arc::new(options);
             })?;
-            // Only what it costs and that it ends is of interest.
+            // Only cost and termination matter here.
             let _ = reader.verify_checksums(0);
             let _ = reader.statistics();
             let _ = reader.anchors(8);

@@ -1,5 +1,5 @@
-//! Filters of tables never deny what is there: every implementation, whole or in partitions, by keys, prefixes or both,
-//! in both orders, at the edges of partitions and for prefixes that span several of them.
+//! Filters of tables never exclude present keys: every implementation, whole or in partitions, by keys, prefixes or
+//! both, in both orders, at the edges of partitions and for prefixes that span several of them.
 //!
 //! Cases are drawn from seeds. A failure names its seed; `FERROCK_FILTER_SEEDS=n` runs n of them instead of 150.
 #![allow(
@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 const PATH: &str = "/000007.sst";
 
-/// What a case is made of.
+/// The parameters of a case.
 #[derive(Debug)]
 struct Case {
     format_version: u32,
@@ -178,7 +178,7 @@ impl Case {
     }
 }
 
-/// What filters denied, so that a filter that says *maybe* to everything does not pass for a right one.
+/// Counts keys that filters excluded, so that a filter that always says *maybe* does not pass the test.
 #[derive(Debug, Default)]
 struct Tally {
     absent_keys: u64,

@@ -27,7 +27,7 @@ fn tables() -> Vec<PathBuf> {
     names.map(|name| dir.join(name)).collect()
 }
 
-/// Makes the reads that a paused scan lacks until it goes on. What it cannot be supplied with it reads for itself.
+/// Makes the pending reads of a paused scan until it continues. The scan reads for itself if it has none.
 struct Supplier<'a> {
     file_system: &'a dyn FileSystem,
     /// The scan begins reads ahead.

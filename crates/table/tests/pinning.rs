@@ -1,4 +1,4 @@
-//! Index and filter blocks beside a cache with a strict limit: what has no room is not held, and is still read; and
+//! Index and filter blocks beside a cache with a strict limit: a block without room is not held, and is still read; and
 //! filling the cache of a new table.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 

@@ -1,4 +1,4 @@
-//! What the builder writes, the reader reads: over the options, and against a model.
+//! The reader returns what the builder wrote: over the options, and against a model.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,5 @@
-//! Row bounds, partition cuts and padding: what they promise holds for any keys, and a lookup reads what they leave.
+//! Row bounds, partition cuts and padding: their guarantees hold for any keys, and a lookup reads only the blocks that
+//! they do not exclude.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -99,7 +99,7 @@ impl Bench {
         }
     }
 
-    /// Blocking and as a future, with and without checksums: what is said differs in nothing.
+    /// Blocking and as a future, with and without checksums: values and errors are the same.
     fn fetch(&self, key: &str, reference: &BlobReference) -> Result<Vec<u8>> {
         for verify_checksums in [false, true] {
             let view = BlobView { verify_checksums, ..self.view(ReadTier::All) };

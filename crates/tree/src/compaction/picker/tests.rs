@@ -1,11 +1,11 @@
-//! Text scripts: levels and options in, the chosen compaction out. `UPDATE_EXPECT=1` rewrites what is expected.
+//! Text scripts: levels and options in, the chosen compaction out. `UPDATE_EXPECT=1` rewrites the expectations.
 //!
 //! ```text
 //! pick                                   or: scores | manual 0->6 [begin..end] | steps [begin..end] [force] | twice
 //! options name=value ...
 //! running 0->5 #3 #4                     files that a compaction has, and where it goes
 //! now 1000        threshold 50           Unix time; sequence number below which bottommost files are rewritten
-//! cursor 3 key                           where round robin goes on
+//! cursor 3 key                           where round robin continues
 //! L0 #9 a..m 100 seq=7 epoch=9 marked born=20 written=30 path=1
 //! ----
 //! what comes out

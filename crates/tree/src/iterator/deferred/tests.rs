@@ -197,7 +197,7 @@ fn options(snapshot: u64) -> DbIteratorOptions {
     }
 }
 
-/// What came of one table or level: keys from `start`, and how it is cut into files.
+/// One table or level: keys from `start`, and how it is cut into files.
 #[derive(Clone, Debug)]
 struct Piece {
     start: u8,
@@ -503,7 +503,7 @@ fn keys(from: u8, to: u8) -> Vec<u8> {
     (from..to).collect()
 }
 
-/// What a scan of `rows` rows shows, and the data requests, requests for index partitions and batches that it makes.
+/// The rows of a scan of `rows` rows, and the data requests, requests for index partitions and batches that it makes.
 fn reads_of(
     tables: &Tables,
     is_deferring: bool,

@@ -174,7 +174,7 @@ fn probes(random: &mut Random, shape: &Shape, version: &Version, count: usize) -
     probes
 }
 
-/// What every file would say by itself.
+/// The answer from the bounds of each file.
 fn naive_candidates(version: &Version, key: &LookupKey) -> Vec<(usize, u64)> {
     let order = version.comparator();
     let holds = |level: usize, file: &FileMetadata| {

@@ -122,6 +122,6 @@ fn operands_are_judged_one_by_one_above_the_snapshots() {
     assert_eq!(run(&entries, &[], false), ["a@5 Value base,changed,x"]);
     assert_eq!(run(&entries, &[5], false), ["a@5 Value base,change,remove,x"]);
     assert_eq!(run(&[("a", 4, MERGE, "remove"), ("b", 2, PUT, "k")], &[], false), ["b@2 Value k"]);
-    // Removed operands hide nothing, and what is under them is judged in turn.
+    // Removed operands hide nothing, and the entry under them goes to the filter next.
     assert_eq!(run(&[("a", 4, MERGE, "remove"), ("a", 2, PUT, "remove")], &[], false), ["a@2 Deletion "]);
 }
