@@ -66,7 +66,7 @@ mod tests {
         let read = |property: &[u8], value: &[u8], extractor| {
             let mut properties = TableProperties::for_new_table();
             properties.user_collected.insert(property.to_vec(), value.to_vec());
-            PartitionBoundary::of(&properties, extractor).map(|promise| promise.min_blocks)
+            PartitionBoundary::of(&properties, extractor).map(|boundary| boundary.min_blocks)
         };
         for min_blocks in [2, 4, 12] {
             let (property, value) = PartitionBoundary::describe(&extractor, min_blocks);

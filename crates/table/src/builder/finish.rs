@@ -175,7 +175,7 @@ fn complete_properties(builder: &mut TableBuilder, data_end: u64) {
     properties.seqno_to_time_map.clone_from(&params.seqno_to_time_map);
     properties.user_collected.clone_from(&params.user_collected);
     properties.user_collected.append(&mut builder.own_properties);
-    if let Some((extractor, min_blocks)) = builder.partition_cut.as_ref().map(PartitionCut::kept_promise) {
+    if let Some((extractor, min_blocks)) = builder.partition_cut.as_ref().map(PartitionCut::kept_guarantee) {
         let (property, value) = PartitionBoundary::describe(extractor, min_blocks);
         properties.user_collected.insert(property.to_vec(), value);
     }

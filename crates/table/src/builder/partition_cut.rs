@@ -25,7 +25,7 @@ use ferrock_base::Comparator;
 use ferrock_base::prefix::PrefixExtractor;
 
 /// Blocks with rows of a partition from which on it is cut: the guarantees, strongest first.
-const PROMISES: [u64; 3] = [2, 4, 12];
+const GUARANTEES: [u64; 3] = [2, 4, 12];
 /// Blocks that cuts may add to any table.
 const FREE_BLOCKS: u64 = 8;
 /// Cuts may add one more block for each this many blocks that end by their size.
@@ -83,7 +83,7 @@ pub(super) struct PartitionCut {
     is_declared: bool,
     declared: LargePartitions,
     /// Index of the guarantee in force.
-    promise: usize,
+    guarantee: usize,
     dense: Option<DenseBlocks>,
     added_blocks: u64,
     end: BlockEnd,
@@ -106,7 +106,7 @@ impl PartitionCut {
             first_block: 0,
             inner_cuts: 0,
             is_declared: false,
-            promise: 0,
+            guarantee: 0,
             declared: options.large_partitions.clone(),
             dense: DenseBlocks::new(options),
             added_blocks: 0,
@@ -121,7 +121,7 @@ impl PartitionCut {
 
     /// Blocks with rows of a partition from which on it ends on a cut.
     fn min_blocks(&self) -> u64 {
-        PROMISES[self.promise]
+        GUARANTEES[self.guarantee]
     }
 
     /// True when the running partition must end on a cut if it goes on in the open block.
@@ -180,8 +180,8 @@ impl PartitionCut {
         if self.added_blocks < FREE_BLOCKS + size_cuts / SIZE_CUTS_PER_BLOCK {
             return self.is_large() || starts_declared;
         }
-        while self.must_end() && self.promise + 1 < PROMISES.len() {
-            self.promise += 1;
+        while self.must_end() && self.guarantee + 1 < GUARANTEES.len() {
+            self.guarantee += 1;
         }
         self.must_end()
     }
@@ -197,7 +197,7 @@ impl PartitionCut {
     }
 
     /// The guarantee of the finished table: a partition by this extractor with rows in so many blocks ends on a cut.
-    pub(super) fn kept_promise(&self) -> (&PrefixExtractor, u64) {
+    pub(super) fn kept_guarantee(&self) -> (&PrefixExtractor, u64) {
         (&self.extractor, self.min_blocks())
     }
 }
@@ -234,7 +234,7 @@ mod tests {
         let mut cut = new(1);
         let keys = ["a1", "a2", "b1", "b2", "b3", "b4", "b5", "c1", "d1", "e1", "e2"];
         assert_eq!(cuts(&mut cut, &keys, 3), [3, 6, 7, 10]);
-        assert_eq!(cut.kept_promise().1, 2);
+        assert_eq!(cut.kept_guarantee().1, 2);
         // The cut inside e: the block began with c.
         let expected = BlockEnd { is_exact: false, large_since: Some(3), ends_large: false };
         assert_eq!(cut.block_end(), expected);
@@ -248,7 +248,7 @@ mod tests {
         let keys = ["a1", "b1", "b2", "c1", "d1", "d2", "e1", "e2", "e3", "e4", "f1"];
         assert_eq!(cuts(&mut cut, &keys, 3), [1, 3, 4, 6, 9, 10]);
         assert_eq!(cut.block_end(), BlockEnd { is_exact: true, large_since: Some(4), ends_large: true });
-        assert_eq!(cut.kept_promise().1, 2);
+        assert_eq!(cut.kept_guarantee().1, 2);
         cut.begin(b"e1");
         assert!(cut.is_large());
     }
@@ -300,12 +300,12 @@ mod tests {
             (vec![11; 100], 12),
             (vec![100; 50], 2),
         ];
-        for (rows, promise) in cases {
+        for (rows, guarantee) in cases {
             let mut cut = new(3);
             let keys = partitions(&rows);
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             let ends = cuts(&mut cut, &keys, 3);
-            assert_eq!(cut.kept_promise().1, promise, "{rows:?}");
+            assert_eq!(cut.kept_guarantee().1, guarantee, "{rows:?}");
             let size_cuts = ends.len() as u64 - cut.added_blocks;
             assert!(cut.added_blocks <= FREE_BLOCKS + size_cuts / SIZE_CUTS_PER_BLOCK, "{rows:?}");
             // A partition with rows in so many blocks ends on a cut.
@@ -313,7 +313,7 @@ mod tests {
             for &rows in &rows {
                 let end = first + rows;
                 let blocks = 1 + ends.iter().filter(|&&cut| first < cut && cut < end).count() as u64;
-                assert!(blocks < promise || end == keys.len() || ends.contains(&end), "{blocks} blocks up to {end}");
+                assert!(blocks < guarantee || end == keys.len() || ends.contains(&end), "{blocks} blocks up to {end}");
                 first = end;
             }
         }
@@ -326,7 +326,7 @@ mod tests {
         let keys = partitions(&[1; 100]);
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         let ends = cuts(&mut cut, &keys, 5);
-        assert_eq!(cut.kept_promise().1, 2);
+        assert_eq!(cut.kept_guarantee().1, 2);
         assert!(ends.len() <= 100 / 5 + 9, "{ends:?}");
     }
 

@@ -62,13 +62,13 @@ struct DeferredChild {
 
 /// The bound by which a deferred child was ordered: none of its entries comes before `key`.
 #[derive(Debug)]
-pub(super) struct Promise {
+pub(super) struct ChildBound {
     pub(super) child: usize,
     key: Vec<u8>,
     file: Arc<dyn RandomAccessFile>,
 }
 
-impl Promise {
+impl ChildBound {
     /// # Errors
     /// `Corruption` when the child has such an entry: rows behind it were shown already.
     pub(super) fn check<I: TombstoneIterator>(
@@ -220,15 +220,15 @@ impl DeferredReads {
         winner: usize,
     ) -> Result<()> {
         let Some((kept, deferred)) = self.take_with(winner) else { return Ok(()) };
-        let (reads, promises): (Vec<_>, Vec<_>) = deferred.into_iter().unzip();
-        let pending = promises.iter().map(|promise| promise.child).zip(reads).collect();
+        let (reads, bounds): (Vec<_>, Vec<_>) = deferred.into_iter().unzip();
+        let pending = bounds.iter().map(|bound| bound.child).zip(reads).collect();
         self.place_pending(order, children, kept.place(), pending, Some(Winner::new(winner)));
-        promises.iter().try_for_each(|promise| promise.check(order, kept.place(), &children[promise.child]))
+        bounds.iter().try_for_each(|bound| bound.check(order, kept.place(), &children[bound.child]))
     }
 
     /// Takes the children deferred together with the winner: the target of their placement, and the read and bound of
     /// each.
-    pub(super) fn take_with(&mut self, winner: usize) -> Option<(OwnedSeekTarget, Vec<(ChildRead, Promise)>)> {
+    pub(super) fn take_with(&mut self, winner: usize) -> Option<(OwnedSeekTarget, Vec<(ChildRead, ChildBound)>)> {
         let kept = self.slots.get(winner)?.as_ref()?.read.as_ref()?.1.clone();
         let mut taken = Vec::new();
         for (child, slot) in self.slots.iter_mut().enumerate() {
@@ -240,7 +240,7 @@ impl DeferredReads {
             }
             self.waited[child] = Some((kept.clone(), key.clone()));
             let file = Arc::clone(&read.file);
-            taken.push((read, Promise { child, key, file }));
+            taken.push((read, ChildBound { child, key, file }));
         }
         Some((kept, taken))
     }

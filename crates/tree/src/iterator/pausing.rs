@@ -17,7 +17,7 @@
 //! The positions of the children determine that of the merge, so a paused step needs no state. A paused placement keeps
 //! its target, as further reads may be deferred or be needed for it. Merges pause in forward direction only.
 
-use super::deferred::{Promise, Winner};
+use super::deferred::{ChildBound, Winner};
 use super::merging::MergingIterator;
 use super::placing::{ChildRead, OwnedSeekTarget, SeekTarget};
 use super::source::TombstoneIterator;
@@ -42,7 +42,7 @@ struct Placing {
     /// The child that is read in any case.
     winner: Option<usize>,
     /// The bounds by which deferred children were ordered.
-    promises: Vec<Promise>,
+    bounds: Vec<ChildBound>,
 }
 
 /// The state of a merge's pause.
@@ -131,22 +131,22 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.deferred.clear();
         self.pausing.clear();
         self.children.iter_mut().for_each(|child| place.apply(child));
-        self.pausing.placing = Some(Placing { place: OwnedSeekTarget::new(place), winner: None, promises: Vec::new() });
+        self.pausing.placing = Some(Placing { place: OwnedSeekTarget::new(place), winner: None, bounds: Vec::new() });
         self.go_on_placing();
     }
 
     /// Places deferred children when `winner` has reached the top of the heap.
     pub(super) fn enter_pausing(&mut self, winner: usize) {
         let Some((place, deferred)) = self.deferred.take_with(winner) else { return };
-        let promises: Vec<Promise> = deferred.into_iter().map(|(_, promise)| promise).collect();
-        for promise in &promises {
-            let child = &mut self.children[promise.child];
+        let bounds: Vec<ChildBound> = deferred.into_iter().map(|(_, bound)| bound).collect();
+        for bound in &bounds {
+            let child = &mut self.children[bound.child];
             // Deferred when the merge did not pause: there is nothing to resume.
             if child.pending_read().is_none() {
                 place.place().apply(child);
             }
         }
-        self.pausing.placing = Some(Placing { place, winner: Some(winner), promises });
+        self.pausing.placing = Some(Placing { place, winner: Some(winner), bounds });
         self.go_on_placing();
     }
 
@@ -179,10 +179,8 @@ impl<I: TombstoneIterator> MergingIterator<I> {
 
     fn end_placing(&mut self, placing: &Placing) {
         let place = placing.place.place();
-        let checked = placing
-            .promises
-            .iter()
-            .try_for_each(|promise| promise.check(&self.order, place, &self.children[promise.child]));
+        let checked =
+            placing.bounds.iter().try_for_each(|bound| bound.check(&self.order, place, &self.children[bound.child]));
         match checked {
             Ok(()) => self.rebuild(),
             Err(error) => self.fail(error),
