@@ -128,7 +128,7 @@ const TASKS: &[Task] = &[
         name: "tree-check",
         arguments: "[--write]",
         what: "rules of the tree that no other tool knows",
-        more: "No file over 800 lines, a header comment in every module, no paths of somebody's machine, nothing left to\n\
+        more: "No file over 800 lines, a header comment in every module, no paths of one machine, nothing left to\n\
                do later, unsafe code only where docs/unsafe.md lists it with the right count. Crates use each other as the table\n\
                of docs/architecture.md has it; files use each other in no circle but parent and child, and but for what\n\
                xtask/backward_uses.txt lists. --write brings both lists up to date; read what it changed.",

@@ -16,8 +16,8 @@ const UNSAFE_CRATES: &[&str] = &["base", "memtable", "cache", "vfs", "format", "
 
 /// Words that have no place in the tree, in two parts so that this file does not contain them.
 const FORBIDDEN: &[(&str, &str, &str)] = &[
-    ("/wor", "k/", "a path of somebody's machine"),
-    ("/roo", "t/", "a path of somebody's machine"),
+    ("/wor", "k/", "a path of one machine"),
+    ("/roo", "t/", "a path of one machine"),
     ("../sha", "red", "a path outside the repository"),
     ("todo", "!(", "something left to do"),
     ("unimplemented", "!(", "something left to do"),

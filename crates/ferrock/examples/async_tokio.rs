@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let (rooms, send) = (rooms.clone(), send.clone());
             tasks.push(tokio::spawn(async move {
                 let answer = rooms.answer(&request).await;
-                // Nobody listens any more: then nobody wants the answer.
+                // The receiver is gone: then no task wants the answer.
                 let _ = send.send((request, answer));
             }));
         }

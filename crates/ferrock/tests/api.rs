@@ -790,9 +790,9 @@ fn an_open_that_is_refused_for_what_is_or_is_not_there_leaves_nothing() {
     Db::open_with_latest_options("/db", options.clone()).map(drop).unwrap_err();
     Db::open_read_only("/db", options.clone(), None).map(drop).unwrap_err();
     assert_eq!(listing(), [""; 0]);
-    write_file_synced(&file_system, Path::new("/db/somebody's.txt"), b"else").unwrap();
+    write_file_synced(&file_system, Path::new("/db/foreign.txt"), b"else").unwrap();
     refused(&options);
-    assert_eq!(listing(), ["somebody's.txt"]);
+    assert_eq!(listing(), ["foreign.txt"]);
     // Nor does one that wants no database where there is one.
     let mut options = options_on(&file_system);
     Db::open("/db", options.clone()).unwrap().close().unwrap();

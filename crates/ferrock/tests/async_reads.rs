@@ -102,7 +102,7 @@ impl<F: Future + Unpin> Tasks<F> {
         let mut numbers = self.woken.numbers.lock().unwrap();
         while numbers.is_empty() {
             let (guard, waited) = self.woken.changed.wait_timeout(numbers, Duration::from_secs(60)).unwrap();
-            assert!(!waited.timed_out(), "nobody was woken");
+            assert!(!waited.timed_out(), "no task was woken");
             numbers = guard;
         }
         std::mem::take(&mut *numbers)

@@ -1,5 +1,5 @@
-//! Scans as futures against iterators: the same rows, the same requests, whatever has to be read for them; and nobody who polls
-//! reads himself.
+//! Scans as futures against iterators: the same rows, the same requests, whatever has to be read for them; and no polling
+//! thread reads.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -319,7 +319,7 @@ fn scans_read_what_iterators_read() {
     for seed in seeds() {
         let mut random = Random::new(seed);
         let mut layout = Layout { max_open_files: -1, is_direct: true, ..Layout::random(&mut random) };
-        // An index that is to be in the cache and has no room there is read again and again, by whoever.
+        // An index that is to be in the cache and has no room there is read again and again, by each reader.
         layout.caches_parts_from(20_000);
         let dir = tempfile::tempdir().unwrap();
         let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::with_backend(None));
@@ -596,5 +596,5 @@ fn a_dropped_scan_leaves_its_thread() {
         }
         before = now;
     }
-    assert!(before < 10 << 20, "{before} bytes were read for nobody");
+    assert!(before < 10 << 20, "{before} bytes were read in vain");
 }

@@ -242,7 +242,7 @@ fn the_bottommost_level_is_rewritten_for_a_filter() {
     // The default: if there is a filter.
     bench.compact();
     assert_eq!(bench.filter.take(), ["a Value keep", "b Value keep"]);
-    // A table that could only be moved is rewritten all the same when somebody asks for a compaction.
+    // A table that could only be moved is rewritten all the same by a manual compaction.
     bench.put(&[("x", "remove"), ("y", "keep")]);
     bench.compact_bottom(BottommostLevelCompaction::Skip);
     assert_eq!(bench.filter.take(), ["x Value remove", "y Value keep"]);
@@ -275,7 +275,7 @@ fn merge_operands_are_judged_one_by_one_unless_a_snapshot_sees_them() {
     let merge = |key: &str, operands: &[&str]| {
         for operand in operands {
             bench.db.merge(key.as_bytes(), operand.as_bytes()).unwrap();
-            // One flush would fold them all, and ask nobody.
+            // One flush would fold them all, and ask no filter.
             bench.db.flush().unwrap();
         }
     };

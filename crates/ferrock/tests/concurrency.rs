@@ -1,4 +1,4 @@
-//! Many threads at once: compactions that overlap in time, readers that wait for nobody, writers that insert together,
+//! Many threads at once: compactions that overlap in time, readers that never wait, writers that insert together,
 //! stalls that come and go, and handles that outlive the database.
 #![allow(
     clippy::unwrap_used,
@@ -89,7 +89,7 @@ struct Gate {
 struct GateState {
     is_closed: bool,
     running: u64,
-    /// Begin together: nobody goes on before so many have begun.
+    /// Begin together: no thread goes on before so many have begun.
     together: u64,
 }
 

@@ -190,7 +190,7 @@ fn compaction_and_stalls() {
     assert_eq!((int(&db, "compaction-pending"), int(&db, "is-write-stopped")), (0, 0));
     assert_eq!(int(&db, "num-running-compactions"), 0);
     let rate = int(&db, "actual-delayed-write-rate");
-    assert_eq!(rate, 0, "without automatic compactions nobody is slowed down");
+    assert_eq!(rate, 0, "without automatic compactions no writer is slowed down");
     let stalls = "Write Stall (count): cf-l0-file-count-limit-delays-with-ongoing-compaction: 0, \
                   cf-l0-file-count-limit-stops-with-ongoing-compaction: 0, l0-file-count-limit-delays: 0, \
                   l0-file-count-limit-stops: 0, memtable-limit-delays: 0, memtable-limit-stops: 0, \

@@ -8,7 +8,7 @@ use crate::engine::{FAMILIES, Record, WriteHow};
 use crate::random::Random;
 use crate::settings::{self, Fixed, Merge, Order, Release, Settings};
 
-/// Who has a turn.
+/// The library that has a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Player {
     Ferrock,

@@ -104,8 +104,8 @@ pub fn play(job: Job) -> Outcome<bool> {
             continue;
         }
         if let Err((step, message)) = worker.turn(number, &turn) {
-            let who = worker.who(number, &turn);
-            say(&json!({"failure": {"turn": number, "player": who, "step": step, "message": message}}));
+            let player = worker.player(number, &turn);
+            say(&json!({"failure": {"turn": number, "player": player, "step": step, "message": message}}));
             return Ok(false);
         }
     }
@@ -170,7 +170,7 @@ impl Worker {
         self.ferrock_library.is_some() && (number / 2).is_multiple_of(2)
     }
 
-    fn who(&self, number: usize, turn: &Turn) -> String {
+    fn player(&self, number: usize, turn: &Turn) -> String {
         match turn.player {
             Player::Ferrock if self.uses_library(number) => "Ferrock's library".to_owned(),
             Player::Ferrock => "Ferrock".to_owned(),
@@ -207,7 +207,7 @@ impl Worker {
         let entries: usize = self.model.families.iter().map(|family| family.len()).sum();
         let end = if turn.end == End::Kill { "killed" } else { "closed" };
         say(&json!({"turn": number, "comparisons": comparisons, "entries": entries, "end": end,
-                    "player": self.who(number, turn)}));
+                    "player": self.player(number, turn)}));
         if turn.end == End::Kill {
             say(&json!({"kill": number}));
             let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);

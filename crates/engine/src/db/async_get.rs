@@ -121,7 +121,7 @@ impl Db {
     /// each table that the filters do not exclude, and one more for each further block that the versions of the key fill; index
     /// and filter partitions that are not in the block cache; the record, for a value in a blob file.
     ///
-    /// Who polls reads nothing: a table or blob file that is not open is opened by a thread of the database, once for all
+    /// A polling thread reads nothing: a table or blob file that is not open is opened by a thread of the database, once for all
     /// futures that wait for it.
     ///
     /// ```

@@ -186,7 +186,7 @@ impl Db {
     /// The call itself does what can be done in memory; the blocks that are missing are on their way when it returns, each
     /// once. The number of reads that follow each other is that of the key which lacks most blocks, as in
     /// [`multi_get`](Self::multi_get). Tables that are not open, and values in blob files, are waited for as by
-    /// [`get_async`](Self::get_async); who polls reads nothing.
+    /// [`get_async`](Self::get_async); a polling thread reads nothing.
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;

@@ -194,7 +194,7 @@ impl DbCore {
         let is_cleanup_owed = state.is_cleanup_owed || self.has_zombies.load(Ordering::Acquire);
         drop(state);
         if is_cleanup_owed {
-            // A job ended while closing waited for it, or while somebody read its inputs: they would stay beside its
+            // A job ended while closing waited for it, or while a reader held its inputs: they would stay beside its
             // outputs until the next open.
             self.delete_unneeded_files();
         }

@@ -16,7 +16,7 @@ use std::path::Path;
 const ARCHIVE: &str = "archive";
 
 impl Db {
-    /// Removes a database that nobody has open. Files that are not a database's stay, and with them the directory.
+    /// Removes a database that no process has open. Files that are not a database's stay, and with them the directory.
     /// Where there is nothing, nothing is done. Logs in another directory go when `options` names it as `wal_dir`, tables
     /// when it is one of `db_paths`; a `wal_dir` that only the OPTIONS file names is left alone, as it may be that of the
     /// database of which this one is a copy.

@@ -47,7 +47,7 @@ impl Db {
         Ok(ColumnFamily { data })
     }
 
-    /// Drops a column family, durably. Its tables go once nobody reads them; handles and iterators that exist keep
+    /// Drops a column family, durably. Its tables go once no reader holds them; handles and iterators that exist keep
     /// reading what they have.
     pub fn drop_column_family(&self, family: &ColumnFamily) -> Result<()> {
         let core = self.core();

@@ -147,7 +147,7 @@ impl DbCore {
     }
 
     /// Opens tables that were just installed: estimates and the choice of compactions need to know what is in them. What
-    /// cannot be opened is reported to whoever reads it.
+    /// cannot be opened is reported to the read that needs it.
     pub(crate) fn open_new_tables(&self, data: &ColumnFamilyData, numbers: impl Iterator<Item = FileNumber>) {
         let Some(version) = self.versions.current(data.id) else { return };
         let numbers: BTreeSet<FileNumber> = numbers.collect();

@@ -6,7 +6,7 @@
 //! read.rs       key -> memtables -> tables; iterators                      flush.rs      immutable memtables -> level 0
 //! compact.rs    choice -> job -> new tables                                manual.rs     flush, compact_range
 //! resume.rs     background errors, and the way back to writing                auto_resume.rs the same without a call
-//! background.rs which job runs when                                        obsolete.rs   files nobody needs
+//! background.rs which job runs when                                        obsolete.rs   files that nothing needs
 //! families.rs   create, drop, list                                         properties.rs what a person may ask
 //! pause.rs      no jobs for a while                                        approximate.rs sizes by the index
 //! destroy.rs    a database's files, and nothing else                       versions.rs   every version of a key
@@ -155,7 +155,7 @@ pub(crate) struct State {
     /// What callers do on their own threads and closing waits for: manual jobs that run or wait for their turn, OPTIONS
     /// files being written.
     pub(crate) running_manual: usize,
-    /// A job ended when closing had begun, and nobody looked for files to remove after it.
+    /// A job ended when closing had begun, and no clean-up has looked for files to remove after it.
     pub(crate) is_cleanup_owed: bool,
     /// Threads that remove obsolete files.
     pub(crate) running_cleanups: usize,
@@ -174,7 +174,7 @@ pub(crate) struct DbCore {
     pub(crate) file_system: Arc<dyn FileSystem>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) spawner: Arc<dyn Spawner>,
-    /// Threads for what would block whoever polls a future.
+    /// Threads for what would block a polling thread.
     pub(crate) helpers: ThreadPool<Job>,
     pub(crate) opening_tables: Openings<TableReader>,
     pub(crate) opening_blob_files: Openings<BlobFileReader>,

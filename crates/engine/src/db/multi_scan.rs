@@ -24,7 +24,7 @@ use std::sync::Arc;
 const DEFAULT_PLANNED_BYTES: usize = 8 << 20;
 /// Iterators that are held at a time.
 const MAX_PLANNED_RANGES: usize = 256;
-/// Index partitions, data, and once more for blocks without entries; who lacks something then reads for itself.
+/// Index partitions, data, and once more for blocks without entries; an iterator that lacks something then reads for itself.
 const MAX_ROUNDS: usize = 4;
 
 /// One range of a [`MultiScan`]: user keys, inclusive below and exclusive above.

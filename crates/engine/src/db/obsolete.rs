@@ -1,4 +1,4 @@
-//! Files that nobody needs: tables that left the tree, logs that are flushed, old
+//! Files that nothing needs: tables that left the tree, logs that are flushed, old
 //! MANIFESTs, old OPTIONS files.
 //!
 //! Tables that a reader still holds (zombies) stay until it lets go: they are looked for again when an iterator that was

@@ -1,9 +1,9 @@
 //! Files being opened for futures: by a few threads, each file once however many futures wait for it.
 //!
 //! ```text
-//! asked for ----> waits ----> a thread opens it ----> done: the file, or why it cannot be opened, for all who wait
+//! asked for ----> waits ----> a thread opens it ----> done: the file, or why it cannot be opened, for all waiting tasks
 //!                   |
-//!                   +-------> nobody waits any more: nothing is opened
+//!                   +-------> no task waits any more: nothing is opened
 //! ```
 
 use ferrock_base::sync::Mutex;
@@ -19,14 +19,14 @@ use std::task::{Context, Poll, Waker};
 
 const MAX_THREADS: usize = 4;
 
-/// The threads of a database for what would block whoever polls a future.
+/// The threads of a database for what would block a polling thread.
 pub(super) fn helper_threads(spawner: Arc<dyn Spawner>) -> ThreadPool<Job> {
     ThreadPool::new(spawner, "ferrock-open", MAX_THREADS)
 }
 
 struct State<T> {
     outcome: Option<Result<Arc<T>>>,
-    /// By the numbers of those who ever waited.
+    /// By the numbers of all tasks that ever waited.
     wakers: Vec<Option<Waker>>,
     waiters: usize,
 }
@@ -73,7 +73,7 @@ impl<T: Send + Sync + 'static> Openings<T> {
     }
 }
 
-/// A file that a thread has to open. However that ends, those who wait are told.
+/// A file that a thread has to open. However that ends, the waiting tasks are woken.
 struct Work<T> {
     running: Running<T>,
     number: FileNumber,
@@ -89,7 +89,7 @@ impl<T> Work<T> {
         }
     }
 
-    /// False when nobody waits, and nobody will.
+    /// False when no task waits, and none will.
     fn is_wanted(&mut self) -> bool {
         let mut running = self.running.lock();
         let is_wanted = self.shared.state.lock().waiters > 0;
@@ -125,7 +125,7 @@ impl<T> Drop for Work<T> {
     }
 }
 
-/// A file that is being opened, for one of those who wait.
+/// A file that is being opened, for one of the waiting tasks.
 pub(super) struct Opening<T> {
     shared: Arc<Shared<T>>,
     number: usize,
@@ -198,7 +198,7 @@ mod models {
         }
     }
 
-    /// Whoever waits gets the file, whoever else gives up, and at the end nothing is left.
+    /// A task that waits gets the file, whichever others give up, and at the end nothing is left.
     fn model() {
         let files = Arc::new(Openings::<u64>::default());
         let threads = Arc::new(ThreadPool::new(Arc::new(ModelSpawner), "model", 2));
@@ -302,7 +302,7 @@ mod tests {
         }
 
         fn let_in(&self, count: usize) {
-            (0..count).for_each(|_| self.gate.send(()).expect("somebody may come"));
+            (0..count).for_each(|_| self.gate.send(()).expect("the gate is open"));
         }
     }
 
@@ -311,7 +311,7 @@ mod tests {
         let bench = Bench::new();
         let mut all: Vec<_> = (0..20).map(|number| bench.start(number % 2)).collect();
         assert!(all.iter_mut().all(is_pending));
-        // Who gives up does not disturb the others.
+        // A task that gives up does not disturb the others.
         drop(all.drain(..2));
         bench.let_in(2);
         for (number, opening) in all.into_iter().enumerate() {

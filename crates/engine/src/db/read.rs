@@ -305,11 +305,11 @@ pub(super) struct IterOwner {
     _snapshot: Option<Snapshot>,
 }
 
-/// Removes the tables that only this iterator still held: nobody else would before the next job.
+/// Removes the tables that only this iterator still held: otherwise they would stay until the next job.
 pub(super) struct Release {
     core: Weak<DbCore>,
     version: Weak<Version>,
-    /// A thread of the database does it: whoever lets go must not block.
+    /// A thread of the database does it: the thread that drops the iterator must not block.
     is_handed_over: bool,
 }
 
@@ -440,7 +440,7 @@ impl Iter {
         }
     }
 
-    /// What the iterator lets go in the end is cleared away by a thread of the database: who polls must not block.
+    /// What the iterator lets go in the end is cleared away by a thread of the database: a polling thread must not block.
     pub(super) fn hand_over_release(&mut self) {
         if let Some(release) = &mut self._release {
             release.is_handed_over = true;

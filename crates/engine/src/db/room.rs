@@ -143,7 +143,7 @@ impl DbCore {
         Ok(true)
     }
 
-    /// Who is told of the memory of memtables.
+    /// What is told of the memory of memtables.
     pub(crate) fn memory_tracker(&self) -> Option<Arc<dyn ferrock_memtable::MemoryTracker>> {
         let manager = self.options.load().components.write_buffer_manager.clone();
         manager.map(|manager| manager as Arc<dyn ferrock_memtable::MemoryTracker>)

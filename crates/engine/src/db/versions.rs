@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub struct KeyVersion<'a> {
     /// The key.
     pub user_key: &'a [u8],
-    /// When it was written; 0 when nobody needs to know any more.
+    /// When it was written; 0 when no snapshot can tell any more.
     pub sequence: SequenceNumber,
     /// What it is.
     pub value_type: ValueType,

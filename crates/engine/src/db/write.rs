@@ -42,7 +42,7 @@ pub(crate) enum WriteRequest {
         /// Where the batch goes when the request is done with; `None`: it is dropped.
         home: Option<Arc<BatchHome>>,
     },
-    /// To be alone: nobody writes while the one who brought this leads.
+    /// To be alone: no other thread writes while the writer of this request leads.
     Exclusive,
 }
 
@@ -142,7 +142,7 @@ impl DbCore {
         }
     }
 
-    /// Runs `work` while nobody writes, and never once the database is closed: the directory may be another opener's then.
+    /// Runs `work` while no thread writes, and never once the database is closed: the directory may be another opener's then.
     pub(crate) fn exclusively<R>(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) -> R) -> Result<R> {
         match self.queue.join(WriteRequest::Exclusive) {
             Role::Leader(_guard, _) => self.check_open().map(|()| work(self)),
@@ -212,7 +212,7 @@ impl DbCore {
         let WriteRequest::Batch { batch, options, checked, .. } = &request else { return Ok(()) };
         let options = *options;
         self.make_room(&options, batch.byte_size())?;
-        // Families come and go only while nobody leads: what holds now holds until the end of the group.
+        // Families come and go only while no writer leads: what holds now holds until the end of the group.
         let families = self.families.load_full();
         if *checked != families.generation() {
             self.check_batch(batch, &options)?;

@@ -165,7 +165,7 @@ impl WriteController {
         }
         let rate = u128::from(state.rate.max(1));
         if now >= state.next_refill_us {
-            // A delay begins with one interval's worth; later nobody saves up more than a second's.
+            // A delay begins with one interval's worth; later no writer saves up more than a second's.
             let since = if state.next_refill_us == 0 { 0 } else { now - state.next_refill_us };
             let elapsed = u128::from(since.min(1_000_000) + REFILL_US);
             let refill = (elapsed * rate / 1_000_000) as u64;

@@ -9,7 +9,7 @@
 //!
 //! Invariants: at most one leader at a time; a writer leaves the queue with a verdict
 //! or as leader, never both; verdicts come in queue order; a leader hands over exactly
-//! once (its guard does it when dropped, so that a failing leader blocks nobody).
+//! once (its guard does it when dropped, so that a failing leader blocks no writer).
 //!
 //! A lock-free list of writers would save the short lock here. It was not built: the
 //! lock is held for a few instructions, uncontended writers take it twice, and the
@@ -69,7 +69,7 @@ pub(crate) struct WriteQueue<W, G> {
 
 /// What a writer that joined has become.
 pub(crate) enum Role<'a, W, G> {
-    /// It writes, for itself and whoever it collects.
+    /// It writes, for itself and the members that it collects.
     Leader(LeaderGuard<'a, W, G>, W),
     /// It inserts its own batch, then calls [`Inserter::wait`].
     Insert(W, Arc<G>, Inserter<W, G>),
@@ -244,7 +244,7 @@ mod tests {
                                     members.into_iter().for_each(|member| member.finish(Ok(())));
                                 }
                                 Role::Verdict(verdict) => verdict.unwrap(),
-                                Role::Insert(..) => panic!("nobody asked for it"),
+                                Role::Insert(..) => panic!("no member asked for it"),
                             }
                         }
                     })
@@ -269,7 +269,7 @@ mod models {
     use super::*;
     use shuttle::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Three writers; leaders let members insert for themselves. Every write lands once, nobody waits forever.
+    /// Three writers; leaders let members insert for themselves. Every write lands once, and no thread waits forever.
     #[test]
     fn groups_with_inserting_members() {
         shuttle::check_random(

@@ -314,7 +314,7 @@ impl Wal {
         self.began_after.get(&number).copied()
     }
 
-    /// Forgets the logs before `number` and returns their numbers: nobody needs them.
+    /// Forgets the logs before `number` and returns their numbers: no family needs them.
     pub(crate) fn release_before(&mut self, number: FileNumber) -> Vec<FileNumber> {
         self.began_after = self.began_after.split_off(&number);
         let mut released = Vec::new();

@@ -3,7 +3,7 @@
 use ferrock::{Db, DbOptions, ReadOptions, Result};
 use std::path::Path;
 
-/// What somebody asks.
+/// A request.
 #[derive(Debug)]
 pub enum Request {
     /// The text of one message.

@@ -253,7 +253,7 @@ fn what_is_wrong_with_a_blob_is_said_as_get_says_it() {
                 let found = compare("damage", &db, &family, &options, &keys);
                 let failed = found.iter().filter(|found| found.is_err()).count();
                 assert!((40..110).contains(&failed), "{failed}");
-                // Without checksums nobody notices that a reference is one byte beside its value.
+                // Without checksums nothing notices that a reference is one byte beside its value.
                 assert_eq!(found[10].is_err(), verify_checksums);
                 assert!(found[11..16].iter().all(Found::is_err));
             }

@@ -73,7 +73,7 @@ fn futures_outlive_the_database_while_tables_are_opened_for_them() {
         for (found, wanted) in block_on(many).into_iter().zip(&wanted) {
             assert_eq!(owned(found), *wanted);
         }
-        // Nobody holds the directory any more.
+        // No process holds the directory any more.
         assert_eq!(owned(place.open(2, family_options()).get(&keys[3])), wanted[3]);
     });
 }
@@ -136,7 +136,7 @@ fn without_threads_who_asks_opens_the_tables() {
         let keys: Vec<_> = (0..KEYS).step_by(13).map(key).collect();
         compare("no openers", &db, &families[0], &ReadOptions::default(), &keys);
         let blocked = place.file_system.take_blocked();
-        assert!(blocked.iter().any(|what| what.starts_with("opened")), "somebody had to: {blocked:?}");
+        assert!(blocked.iter().any(|what| what.starts_with("opened")), "a thread had to: {blocked:?}");
         assert!(blocked.iter().all(|what| what.ends_with(".sst")), "{blocked:?}");
     });
 }

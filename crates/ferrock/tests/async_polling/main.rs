@@ -1,4 +1,4 @@
-//! Nobody who polls a read waits for a file: neither for a block nor for a value in a blob file, nor for a table or blob file
+//! No thread that polls a read waits for a file: neither for a block nor for a value in a blob file, nor for a table or blob file
 //! to be opened. A file system notices every read and every open of a thread while it polls.
 //!
 //! And what futures find, or fail with, is what blocking reads find, or fail with.
@@ -78,7 +78,7 @@ fn run_all<F: Future + Unpin>(futures: Vec<F>) -> Vec<F::Output> {
         let mut numbers = woken.numbers.lock().unwrap();
         while numbers.is_empty() {
             let (guard, waited) = woken.changed.wait_timeout(numbers, Duration::from_secs(60)).unwrap();
-            assert!(!waited.timed_out(), "nobody was woken");
+            assert!(!waited.timed_out(), "no task was woken");
             numbers = guard;
         }
         let ready = std::mem::take(&mut *numbers);

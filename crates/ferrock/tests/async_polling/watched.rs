@@ -1,4 +1,4 @@
-//! A file system that notices who reads, and holds up those who open files.
+//! A file system that notices which thread reads, and holds up threads that open files.
 
 use ferrock_base::Result;
 use ferrock_vfs::{
@@ -108,7 +108,7 @@ impl FileSystem for Watched {
         self.seen.note("opened", path);
         self.seen.opened.lock().unwrap().push(path.file_name().unwrap().to_string_lossy().into_owned());
         let mut is_shut = self.seen.is_gate_shut.lock().unwrap();
-        // Who polls was noticed, and would wait for himself.
+        // The polling thread was noticed, and would wait for itself.
         while *is_shut && !POLLS.with(Cell::get) {
             is_shut = self.seen.gate_moved.wait(is_shut).unwrap();
         }

@@ -97,7 +97,7 @@ impl Rig {
                 let got = db.get_cf(&family, &options, key).unwrap_or_else(|error| panic!("{what}: {error}"));
                 assert!(got.as_deref() == Some(&value[..]), "{what}: get of {}", key.escape_ascii());
             }
-            assert!(found.len() <= self.next as usize, "{what}: keys that nobody wrote");
+            assert!(found.len() <= self.next as usize, "{what}: keys that were never written");
         }
     }
 

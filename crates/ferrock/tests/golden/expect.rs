@@ -96,7 +96,7 @@ pub fn check_members_are_known(database: &GoldenDatabase, findings: &mut Finding
         let objects = if place.is_empty() { vec![&database.expect] } else { list_or_object(&database.expect[*place]) };
         for object in objects {
             for member in object.as_object().unwrap().keys().filter(|member| !known.contains(&member.as_str())) {
-                findings.add(format!("{place}: nobody checks {member}"));
+                findings.add(format!("{place}: nothing checks {member}"));
             }
         }
     }

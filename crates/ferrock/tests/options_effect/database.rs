@@ -392,7 +392,7 @@ fn stats_dump_period_sec() {
         let db = setup.open();
         setup.clock.advance(Duration::from_secs(120));
         flush_range(&db, 0..10);
-        // The job writes its statistics after it has woken those who wait for it.
+        // The job writes its statistics after it has woken the threads that wait for it.
         let is_dumped = || log_text(&setup).contains("DB Stats");
         for _ in 0..200 {
             if is_dumped() {

@@ -60,7 +60,7 @@ fn picked(priority: &str) -> u32 {
         .set("max_bytes_for_level_base", "1")
         .set("max_bytes_for_level_multiplier", "1000000");
     let db = setup.open();
-    // Sequence numbers are not zeroed while somebody might ask for what was before them.
+    // Sequence numbers are not zeroed while a snapshot might ask for what was before them.
     let _from_the_beginning = db.snapshot();
     (LARGEST..NOTHING_BELOW).rev().for_each(|file| put_down(&db, file_keys(file, 20)));
     assert_eq!(at_level(&db, 2), [LARGEST, NEXT_IN_TURN, WRITTEN_FIRST, HOLDS_THE_OLDEST_ENTRY]);

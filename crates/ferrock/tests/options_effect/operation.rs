@@ -278,7 +278,7 @@ fn disable_wal() {
     assert_eq!(found, [true, false]);
 }
 
-/// A table that cannot be created yet: who waits for it is still waiting.
+/// A table that cannot be created yet: a thread that waits for it is still waiting.
 fn wait() {
     let returned = [true, false].map(|wait| {
         let setup = Setup::new();
@@ -396,7 +396,7 @@ fn exclusive_manual_compaction() {
 }
 
 impl Setup {
-    /// Holds whoever creates a table, until `is_held` is false (or ten seconds are over).
+    /// Holds each thread that creates a table, until `is_held` is false (or ten seconds are over).
     pub fn hold_creation_of_tables(&self, is_held: &Arc<AtomicBool>) {
         let is_held = Arc::clone(is_held);
         self.memory.set_operation_hook(Some(Arc::new(move |_, line| {

@@ -1,4 +1,4 @@
-//! Options whose effect is not built: whoever sets one is told so, at opening and later.
+//! Options whose effect is not built: setting one is refused with the reason, at opening and later.
 
 use crate::setup::Setup;
 use ferrock::ErrorKind;

@@ -236,7 +236,7 @@ fn high_priority() {
     assert_eq!([low, high], [2, 1], "index and data, or data alone");
 }
 
-/// Reads of a lookup after everything left the cache that nobody holds, in level 0 and in the last level.
+/// Reads of a lookup after everything left the cache that is not pinned, in level 0 and in the last level.
 fn reads_after_the_cache_was_emptied(setup: &Setup) -> [u64; 2] {
     let db = setup.open();
     flush_range(&db, 0..3000);
@@ -325,7 +325,7 @@ fn pin_top_level_index_and_filter() {
             let first = iter.key().to_vec();
             drop(iter);
             let with_the_table = number(&db, "estimate-table-readers-mem");
-            // With room for nothing, the cache forgets what nobody holds.
+            // With room for nothing, the cache forgets what is not pinned.
             let cache = setup.db.components.block_cache.clone().unwrap();
             cache.set_capacity(0);
             cache.set_capacity(8 << 20);

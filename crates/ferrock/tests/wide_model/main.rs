@@ -256,7 +256,7 @@ fn what_does_not_fit_is_named() {
     assert!(other(narrower.clone().column(1, "a", ColumnType::Text)).contains("new id"));
     assert!(other(narrower.clone().column(2, "a", ColumnType::Text)).contains("two are called"));
     assert!(other(Schema::new().partition_by("k", ColumnType::U64)).contains("prefix_extractor"));
-    // Columns that the caller does not name stay; new ones are added, for those who come later, too.
+    // Columns that the caller does not name stay; new ones are added, for later openers, too.
     let more = Table::open(&db, &family, narrower.column(9, "c", ColumnType::Bool)).unwrap();
     assert_eq!(more.schema().columns().len(), 3);
     assert_eq!(Table::open_existing(&db, &family).unwrap().schema(), more.schema());

@@ -19,7 +19,7 @@ use std::task::Context;
 /// Bytes of keys and values after which a batch ends, unless the caller says otherwise.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// After so many bytes who fills a batch on a thread looks whether it is still wanted.
+/// After so many bytes a thread that fills a batch looks whether the batch is still wanted.
 const BLOCKING_BYTES: usize = 64 << 10;
 
 /// The iterator and the batch that it is filling.
@@ -81,7 +81,7 @@ impl Cursor {
         }
     }
 
-    /// Goes on filling where that may block, as long as somebody waits for it.
+    /// Goes on filling where that may block, as long as a task waits for it.
     pub(super) fn fill_blocking(&mut self, is_wanted: impl Fn() -> bool) -> Result<()> {
         self.iter.set_pausing(false);
         self.iter.resume();
@@ -89,7 +89,7 @@ impl Cursor {
         while !is_full && is_wanted() {
             self.batch_bytes = batch_bytes.min(self.batch.bytes.len().saturating_add(BLOCKING_BYTES));
             if !self.fill()? {
-                // A file system said so, and nobody is left to read for it.
+                // A file system said so, and no thread is left to read for it.
                 return self.iter.status();
             }
             is_full = self.batch.bytes.len() >= batch_bytes || !self.is_on_taken_row || self.rows_left == 0;

@@ -1,7 +1,7 @@
 //! Scanning as futures.
 //!
 //! ```text
-//! who polls    next_batch: Iter --> rows, rows, rows ... --> Ready: a batch of 64 KiB, or the last rows
+//! poll         next_batch: Iter --> rows, rows, rows ... --> Ready: a batch of 64 KiB, or the last rows
 //!                          |   ^
 //!                paused for |   | woken: all of them came
 //!                          v   |
@@ -13,8 +13,8 @@
 //! ahead is on its way there, too.
 //!
 //! What cannot be read that way is left to a thread of the database, which fills the batch as a blocking scan would: tables that
-//! are not open, values in blob files, blocks of indexes and filters that the cache has no room for, and reads that failed. Nobody
-//! who polls waits.
+//! are not open, values in blob files, blocks of indexes and filters that the cache has no room for, and reads that failed. No
+//! polling thread waits.
 
 mod cursor;
 
@@ -86,7 +86,7 @@ struct Return {
     waker: Option<Waker>,
 }
 
-/// A cursor with a thread. However that ends, who waits is told.
+/// A cursor with a thread. However that ends, the waiting task is woken.
 struct Work {
     back: Arc<Mutex<Return>>,
     cursor: Option<Box<Cursor>>,
@@ -140,7 +140,7 @@ enum Stage {
 /// A scan of [`Db::scan_async`], as of one moment. `'static` and `Send`; dropping it ends the scan.
 pub struct AsyncScan {
     stage: Stage,
-    /// Whose threads do what blocks; without them whoever polls does.
+    /// The database whose threads do what blocks; without them the polling thread does.
     core: Weak<DbCore>,
     /// Of [`next`](Self::next): the batch, and the next of its rows.
     current: (ScanBatch, usize),
@@ -285,7 +285,7 @@ impl DbCore {
 impl Db {
     /// Scans the default family between the bounds of `options`, in batches of rows that are futures for any executor.
     ///
-    /// All batches are as of the moment of the call. The iterator of [`iter`](Self::iter) works beneath, by who polls, and
+    /// All batches are as of the moment of the call. The iterator of [`iter`](Self::iter) works beneath, on the polling thread, and
     /// reads what a blocking scan reads: the read of the first block of each table that the bounds ask for goes out at once, and
     /// what follows is read ahead as the scan goes on.
     ///
