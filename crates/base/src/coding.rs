@@ -211,6 +211,9 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `length` bytes.
+    ///
+    /// # Errors
+    /// `Corruption` naming `field` and the position when fewer than `length` bytes are left; the cursor does not move.
     pub fn bytes(&mut self, length: usize, field: &str) -> Result<&'a [u8]> {
         let end = self.position.checked_add(length).filter(|&end| end <= self.input.len());
         let end = end.ok_or_else(|| self.error(field))?;
@@ -220,17 +223,26 @@ impl<'a> Cursor<'a> {
     }
 
     /// One byte.
+    ///
+    /// # Errors
+    /// `Corruption` naming `field` and the position at the end of the input.
     pub fn u8(&mut self, field: &str) -> Result<u8> {
         Ok(self.bytes(1, field)?[0])
     }
 
     /// A little-endian u16.
+    ///
+    /// # Errors
+    /// `Corruption` naming `field` and the position when fewer than two bytes are left.
     pub fn fixed16(&mut self, field: &str) -> Result<u16> {
         let bytes = self.bytes(2, field)?;
         Ok(u16::from_le_bytes([bytes[0], bytes[1]]))
     }
 
     /// A little-endian u32.
+    ///
+    /// # Errors
+    /// `Corruption` naming `field` and the position when fewer than four bytes are left.
     pub fn fixed32(&mut self, field: &str) -> Result<u32> {
         let value = get_fixed32(self.input, self.position).ok_or_else(|| self.error(field))?;
         self.position += 4;
@@ -238,6 +250,9 @@ impl<'a> Cursor<'a> {
     }
 
     /// A little-endian u64.
+    ///
+    /// # Errors
+    /// `Corruption` naming `field` and the position when fewer than eight bytes are left.
     pub fn fixed64(&mut self, field: &str) -> Result<u64> {
         let value = get_fixed64(self.input, self.position).ok_or_else(|| self.error(field))?;
         self.position += 8;
@@ -245,6 +260,9 @@ impl<'a> Cursor<'a> {
     }
 
     /// A varint32.
+    ///
+    /// # Errors
+    /// `Corruption` naming `field` and the position when the varint is cut off or exceeds 32 bits.
     pub fn varint32(&mut self, field: &str) -> Result<u32> {
         let (value, length) = get_varint32(self.rest()).ok_or_else(|| self.error(field))?;
         self.position += length;
@@ -252,6 +270,9 @@ impl<'a> Cursor<'a> {
     }
 
     /// A varint64.
+    ///
+    /// # Errors
+    /// `Corruption` naming `field` and the position when the varint is cut off or exceeds 64 bits.
     pub fn varint64(&mut self, field: &str) -> Result<u64> {
         let (value, length) = get_varint64(self.rest()).ok_or_else(|| self.error(field))?;
         self.position += length;
@@ -259,6 +280,9 @@ impl<'a> Cursor<'a> {
     }
 
     /// A length-prefixed string.
+    ///
+    /// # Errors
+    /// `Corruption` naming `field` when the length is malformed or exceeds what is left; the cursor does not move.
     pub fn length_prefixed(&mut self, field: &str) -> Result<&'a [u8]> {
         let start = self.clone();
         let length = self.varint32(field)? as usize;

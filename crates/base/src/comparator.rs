@@ -69,6 +69,9 @@ impl Comparator {
     }
 
     /// The built-in comparator of this name.
+    ///
+    /// # Errors
+    /// `NotSupported` for any other name: open with an implementation of the comparator that has that name.
     pub fn built_in(name: &str) -> Result<Self> {
         match name {
             BYTEWISE_NAME => Ok(Self::Bytewise),

@@ -78,6 +78,9 @@ pub struct ParsedInternalKey<'a> {
 
 impl<'a> ParsedInternalKey<'a> {
     /// Splits an internal key. One that is too short or of an unknown type is a corruption.
+    ///
+    /// # Errors
+    /// `Corruption` for a key shorter than its trailer and for a type that no release has.
     #[inline]
     pub fn parse(internal_key: &'a [u8]) -> Result<Self> {
         if internal_key.len() < TRAILER_SIZE {

@@ -33,6 +33,10 @@ pub trait InternalIterator {
     /// Goes one entry back.
     fn prev(&mut self);
     /// The error that made the iterator invalid, if one did.
+    ///
+    /// # Errors
+    /// The error that ended the iteration. It stays until the next seek; an iterator that merely reached its end
+    /// returns `Ok`.
     fn status(&self) -> Result<()>;
 }
 

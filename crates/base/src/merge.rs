@@ -143,6 +143,9 @@ impl MergeOperator for Put {
 
 /// The built-in operator that an OPTIONS file or a command line names: an id or alias, with properties if it has any
 /// (`stringappend`, `{id=StringAppendOperator;delimiter=|;}`). `nullptr` and the empty string are no operator.
+///
+/// # Errors
+/// `NotSupported` for an operator that is not built in: open with an implementation of that name.
 pub fn built_in(text: &str) -> Result<Option<Arc<dyn MergeOperator>>> {
     let text = text.trim();
     // A text nested in another one arrives here without its braces.

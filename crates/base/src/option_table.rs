@@ -125,6 +125,9 @@ pub struct OptionFlags {
 
 impl OptionFlags {
     /// Reads the mutability word of a table row.
+    ///
+    /// # Panics
+    /// When compiled with a word that is none of the four.
     #[must_use]
     #[expect(clippy::panic, reason = "it is evaluated when the table is compiled")]
     pub const fn from_word(word: &str) -> Self {

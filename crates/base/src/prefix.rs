@@ -57,6 +57,9 @@ impl PrefixExtractor {
     }
 
     /// The built-in extractor with this name or alias (`fixed:4`, `rocksdb.FixedPrefix.4`, ...); `nullptr` is none.
+    ///
+    /// # Errors
+    /// `NotSupported` for an extractor that is not built in; `InvalidArgument` for a length that is no number.
     pub fn built_in(text: &str) -> Result<Option<Self>> {
         let text = text.trim();
         let text =

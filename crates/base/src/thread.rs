@@ -15,12 +15,18 @@ pub type Job = Box<dyn FnOnce() + Send + 'static>;
 /// Waits for a thread to end.
 pub trait Join: Send {
     /// Blocks until the thread has ended; `Err` when it panicked.
+    ///
+    /// # Errors
+    /// `Aborted` when the thread panicked.
     fn join(self: Box<Self>) -> Result<()>;
 }
 
 /// Starts threads.
 pub trait Spawner: Send + Sync + fmt::Debug {
     /// Runs `job` on a new thread called `name`.
+    ///
+    /// # Errors
+    /// `Io` when the operating system has no thread to give. The job is then dropped and never runs.
     fn spawn(&self, name: &str, job: Job) -> Result<Box<dyn Join>>;
 }
 

@@ -149,6 +149,9 @@ impl<V> BlockCache<V> {
     /// Adds a value, in place of an entry of the same key (whose holders keep it). Evicts to make room. If the value
     /// does not fit beside the entries in use, a cache without a strict limit takes it nevertheless; one with a strict
     /// limit returns it. A value larger than the whole capacity (less the reservations) is always returned.
+    ///
+    /// # Errors
+    /// [`Rejected`] with the value when it does not fit, or is larger than the whole capacity.
     pub fn insert(
         &self,
         key: &CacheKey,
@@ -177,6 +180,10 @@ impl<V> BlockCache<V> {
     }
 
     /// Adds a value; if it is refused, returns it in a handle outside the cache, or fails, as the options say.
+    ///
+    /// # Errors
+    /// `MemoryLimit` when the value is refused and the options say `fail_when_full`: raise the capacity, then try
+    /// again.
     pub fn insert_or_fail(
         &self,
         key: &CacheKey,
@@ -207,8 +214,8 @@ impl<V> BlockCache<V> {
     /// loads and the others wait for its result or its error; errors are not cached. If that thread panics, another one
     /// loads. `load` must not look up the same key again.
     ///
-    /// # Errors Those of `load`; and [`ErrorKind::MemoryLimit`] if the value is refused and the options say
-    /// `fail_when_full`.
+    /// # Errors
+    /// Those of `load`; and [`ErrorKind::MemoryLimit`] if the value is refused and the options say `fail_when_full`.
     pub fn lookup_or_load(
         &self,
         key: &CacheKey,
@@ -224,6 +231,9 @@ impl<V> BlockCache<V> {
     /// As [`lookup_or_load`](Self::lookup_or_load), but never fails because the cache is full, whatever the options
     /// say. If this call waited for the load of another thread, and the full cache failed that one, it loads the value
     /// again for itself alone.
+    ///
+    /// # Errors
+    /// Those of `load`.
     pub fn lookup_or_load_past(
         &self,
         key: &CacheKey,
@@ -340,6 +350,9 @@ impl<V> BlockCache<V> {
 impl<V: Send + Sync + 'static> BlockCache<V> {
     /// Reserves a part of the capacity for memory elsewhere. Evicts to make room; fails if that is not enough and the
     /// limit is strict.
+    ///
+    /// # Errors
+    /// `MemoryLimit` when the limit is strict and entries in use leave no room.
     pub fn reserve(&self, bytes: usize, role: EntryRole) -> Result<Reservation> {
         let mut reservation = Reservation::new(self.shared.clone(), role);
         reservation.resize(bytes)?;

@@ -28,6 +28,9 @@ impl Reservation {
     }
 
     /// Changes the size. On failure (a strict limit) it stays as it is; shrinking never fails.
+    ///
+    /// # Errors
+    /// `MemoryLimit` when the limit is strict and entries in use leave no room.
     pub fn resize(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.bytes {
             self.cache.reserve(bytes - self.bytes, self.role)?;

@@ -45,6 +45,9 @@ pub fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
 }
 
 /// The target of a blob index, as text.
+///
+/// # Errors
+/// `Corruption` when the index cannot be decoded.
 pub fn blob_reference(index: &[u8]) -> Result<String> {
     Ok(match BlobIndex::decode(index)? {
         BlobIndex::Inlined { expiration_secs, value } => {

@@ -114,6 +114,10 @@ pub struct Footer {
 impl Footer {
     /// Decodes the footer from `tail`, the last bytes of a file of `file_size` bytes: at least [`MAX_FOOTER_SIZE`] of
     /// them, or the whole file if it is shorter.
+    ///
+    /// # Errors
+    /// `Corruption` for a file that is too short or does not end with the magic number of a table, and for a footer
+    /// whose handles or checksum are wrong; `NotSupported` for a version or a checksum that is newer than this release.
     pub fn decode(tail: &[u8], file_size: u64) -> Result<Self> {
         let magic = tail.last_chunk::<8>().filter(|_| tail.len() as u64 <= file_size);
         let Some(magic) = magic.map(|bytes| u64::from_le_bytes(*bytes)) else {
@@ -210,6 +214,10 @@ impl Footer {
     ///
     /// Versions 2 to 5 need [`index`](Self::index); versions 6 and 7 need a base context checksum that is not zero and
     /// a metaindex that ends, with its trailer, at `footer_offset`.
+    ///
+    /// # Errors
+    /// `NotSupported` for a table that is not block-based; `InvalidArgument` for a version that is not written, and
+    /// when what the version needs is missing.
     pub fn encode(&self, footer_offset: u64) -> Result<[u8; MAX_FOOTER_SIZE]> {
         let version = self.format_version;
         if self.kind != TableKind::BlockBased {

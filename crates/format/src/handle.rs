@@ -49,6 +49,9 @@ impl BlockHandle {
     }
 
     /// The handle at the start of `input` and the bytes it took.
+    ///
+    /// # Errors
+    /// `Corruption` when one of the two varints is malformed.
     #[inline]
     pub fn decode(input: &[u8]) -> Result<(Self, usize)> {
         let decoded = get_varint64(input).and_then(|(offset, offset_len)| {
@@ -75,6 +78,9 @@ impl BlockHandle {
     /// Payload plus trailer as a length in memory, once the block is known to end at or before `limit`.
     ///
     /// Call this before allocating: it bounds the length by bytes that exist.
+    ///
+    /// # Errors
+    /// `Corruption` when the block reaches beyond `limit`.
     pub fn checked_len_with_trailer(self, limit: u64) -> Result<usize> {
         let inside = self.end_with_trailer().is_some_and(|end| end <= limit);
         let length = self.size.checked_add(BLOCK_TRAILER_SIZE as u64).and_then(|length| usize::try_from(length).ok());

@@ -108,6 +108,9 @@ pub struct MetaBlockHandles {
 impl MetaBlockHandles {
     /// Gathers handles from metaindex entries. Names that are not known are skipped, filters of foreign policies too
     /// (the table is then read unfiltered); a known name with a malformed handle is corruption.
+    ///
+    /// # Errors
+    /// `Corruption` for a known name with a malformed handle.
     pub fn from_entries<'a>(entries: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> Result<Self> {
         let built_in = crate::filter::COMPATIBILITY_NAME.as_bytes();
         let mut handles = Self::default();

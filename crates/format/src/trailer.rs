@@ -43,6 +43,9 @@ pub fn encode(
 }
 
 /// Splits a block as read, trailer included, into payload, compression byte and stored checksum.
+///
+/// # Errors
+/// `Corruption` when the block is shorter than its trailer.
 #[inline]
 pub fn split(block: &[u8], offset: u64) -> Result<(&[u8], u8, u32)> {
     match block.split_last_chunk::<BLOCK_TRAILER_SIZE>() {
@@ -52,6 +55,9 @@ pub fn split(block: &[u8], offset: u64) -> Result<(&[u8], u8, u32)> {
 }
 
 /// Checks a block as read (payload, then its trailer) that starts at `offset`; returns payload and compression byte.
+///
+/// # Errors
+/// `Corruption` naming both checksums when they differ, and when the block is shorter than its trailer.
 #[inline]
 pub fn verify(checksum_type: ChecksumType, block: &[u8], base_context: u32, offset: u64) -> Result<(&[u8], u8)> {
     let (payload, compression_byte, stored) = split(block, offset)?;

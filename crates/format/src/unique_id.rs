@@ -38,6 +38,10 @@ pub struct PublicUniqueId {
 
 impl UniqueId {
     /// The id of file `file_number` made by a session of a database.
+    ///
+    /// # Errors
+    /// `NotSupported` when the identity of the database or the file number is missing, or the session id is not of its
+    /// form.
     pub fn new(db_id: &[u8], db_session_id: &str, file_number: u64) -> Result<Self> {
         if db_id.is_empty() {
             return Err(Error::not_supported("a unique id needs a database identity, which the file lacks"));
@@ -51,6 +55,9 @@ impl UniqueId {
     }
 
     /// The id of the file with these properties; `NotSupported` if it is too old to have one.
+    ///
+    /// # Errors
+    /// `NotSupported` when a property that the id is made of is missing.
     pub fn from_properties(properties: &TableProperties) -> Result<Self> {
         Self::new(properties.db_id.as_bytes(), &properties.db_session_id, properties.original_file_number)
     }
@@ -84,6 +91,9 @@ impl PublicUniqueId {
 }
 
 /// Splits a session id into its `(upper, lower)` numbers: 13 to 24 digits of base 36 are accepted.
+///
+/// # Errors
+/// `NotSupported` for another number of digits, and for other characters.
 pub fn decode_session_id(session_id: &str) -> Result<(u64, u64)> {
     let digits = session_id.as_bytes();
     if !(LOWER_DIGITS + 1..=2 * LOWER_DIGITS).contains(&digits.len()) {

@@ -212,14 +212,18 @@ impl MemTable {
     ///
     /// Overlapping calls are safe, but then the counts may be too low.
     ///
-    /// Errors: `TryAgain` if exactly this key, sequence number and type was added before; `InvalidArgument` for a type
-    /// that a memtable does not hold and for keys and values of 4 GiB and more. The memtable is unchanged then.
+    /// # Errors
+    /// `TryAgain` if exactly this key, sequence number and type was added before; `InvalidArgument` for a type that a
+    /// memtable does not hold and for keys and values of 4 GiB and more. The memtable is unchanged then.
     #[inline]
     pub fn add(&self, sequence: SequenceNumber, value_type: ValueType, user_key: &[u8], value: &[u8]) -> Result<()> {
         self.add_as(Writers::One, sequence, value_type, user_key, value)
     }
 
     /// Adds an entry; for many writers at once. Otherwise as [`add`](Self::add).
+    ///
+    /// # Errors
+    /// Those of [`add`](Self::add).
     #[inline]
     pub fn add_concurrent(
         &self,

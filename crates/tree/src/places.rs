@@ -131,6 +131,9 @@ pub fn is_same(a: &Path, b: &Path) -> bool {
 }
 
 /// True when `directory` is that of a database other than the one in `database`, which may be known under two names.
+///
+/// # Errors
+/// `Io` when the directory cannot be looked at.
 pub fn is_another_database(file_system: &dyn FileSystem, directory: &Path, database: &Path) -> Result<bool> {
     if is_same(directory, database) || !file_system.exists(&directory.join(file_name::CURRENT))? {
         return Ok(false);
@@ -157,6 +160,10 @@ pub fn create_table_directories(file_system: &dyn FileSystem, database: &Path, p
 }
 
 /// Creates a directory, with its missing parents, durably: each is an entry of the one above.
+///
+/// # Errors
+/// `Io` or `NoSpace` when a directory cannot be created, or its parent not be synced. Some of the parents may exist
+/// then.
 pub fn create_directory(file_system: &dyn FileSystem, path: &Path) -> Result<()> {
     let mut parents = Vec::new();
     let mut directory = path;

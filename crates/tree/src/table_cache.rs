@@ -146,6 +146,10 @@ impl OpenTables {
     }
 
     /// Opens a file. As long as `open` fails for lack of descriptors, tables of the cache that nothing uses are closed.
+    ///
+    /// # Errors
+    /// Those of `open`. When descriptors are still lacking with every unused table closed, the message advises which
+    /// limit to raise.
     pub fn make_room<T>(&self, mut open: impl FnMut() -> Result<T>) -> Result<T> {
         loop {
             match open() {
@@ -339,6 +343,9 @@ impl TableCache {
 
     /// The open table of `file`, for as long as the file's metadata is held. Point reads use this: where all tables
     /// stay open it touches no shared count.
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get).
     #[inline]
     pub fn get_ref<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
         match file.open_table().get() {
@@ -363,6 +370,10 @@ impl TableCache {
     }
 
     /// The open table of `file`.
+    ///
+    /// # Errors
+    /// `Io` and `Corruption` of opening the table; `MemoryLimit` when the block cache has no room for what an open
+    /// table is charged with. An error is not kept: the next call tries again.
     pub fn get(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
         Ok(Arc::clone(&*self.get_ref(file)?))
     }
@@ -390,6 +401,9 @@ impl TableCache {
 
     /// The open table of `file`, for a job in the background. Where the block cache has no room for the charge of an
     /// open table, it is opened uncharged and closed by the job: a full cache stops neither flushes nor compactions.
+    ///
+    /// # Errors
+    /// `Io` and `Corruption` of opening the table.
     pub fn get_for_job(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
         match self.get(file) {
             Err(error) if error.kind() == ErrorKind::MemoryLimit => self.open_uncharged(file),
@@ -398,6 +412,9 @@ impl TableCache {
     }
 
     /// Opens the table of `file` without keeping it, and without charging it to the block cache.
+    ///
+    /// # Errors
+    /// `Io` and `Corruption` of opening the table.
     pub fn open_uncharged(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
         let usage = CacheUsageOptions { block_based_table_reader: ChargeDecision::Disabled, ..self.params.cache_usage };
         self.open_with(file, usage)
@@ -482,6 +499,9 @@ pub fn not_in_its_path(number: FileNumber, path_id: u32, paths: &TablePaths) -> 
 
 /// Opens `files` on up to `threads` threads, each through its family's cache; the first error in order is returned,
 /// with every file tried. A bounded cache is filled to its bound by the first files.
+///
+/// # Errors
+/// The error of the first file, in order, that did not open; that of `spawner` when it has no thread.
 pub fn open_all(spawner: &dyn Spawner, threads: usize, files: Vec<(Arc<TableCache>, Arc<FileMetadata>)>) -> Result<()> {
     let threads = threads.clamp(1, files.len().max(1));
     let work = Arc::new(Work { files, next: AtomicUsize::new(0), first_error: Mutex::new(None) });

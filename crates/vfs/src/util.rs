@@ -34,6 +34,9 @@ pub(crate) fn held_by_this_process(path: &Path) -> Error {
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// The whole file. Memory follows the bytes that are really there, not the size the file claims.
+///
+/// # Errors
+/// Those of opening and reading the file.
 pub fn read_file(file_system: &dyn FileSystem, path: &Path) -> Result<Vec<u8>> {
     let mut file = file_system.open_sequential(path, &SequentialOptions::default())?;
     let mut contents = Vec::new();
@@ -49,6 +52,9 @@ pub fn read_file(file_system: &dyn FileSystem, path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Creates (or replaces) the file with `contents` and syncs it. The directory entry is not synced.
+///
+/// # Errors
+/// Those of creating, writing and syncing the file, which may then be there in part.
 pub fn write_file_synced(file_system: &dyn FileSystem, path: &Path, contents: &[u8]) -> Result<()> {
     let mut file = file_system.create_writable(path, &WritableOptions::default())?;
     write_and_sync(file.as_mut(), contents)
@@ -62,6 +68,10 @@ fn write_and_sync(file: &mut dyn WritableFile, contents: &[u8]) -> Result<()> {
 
 /// Replaces the file durably: after a crash at any moment it holds its old contents or the new ones. Writes
 /// `temporary` in the same directory, syncs it, renames it over `path` and syncs the directory.
+///
+/// # Errors
+/// `InvalidArgument` when the two paths are not in one directory; else those of writing `temporary`, of the rename and
+/// of syncing the directory. Up to the rename the old contents stay.
 pub fn write_file_atomically(
     file_system: &dyn FileSystem,
     path: &Path,
@@ -82,6 +92,9 @@ pub fn write_file_atomically(
 }
 
 /// Copies the first `limit_bytes` of a file (all of it for `None`), syncs the copy and returns its size.
+///
+/// # Errors
+/// Those of reading `from` and of creating, writing and syncing `to`, which may then be there in part.
 pub fn copy_file(
     file_system: &dyn FileSystem,
     from: &Path,

@@ -14,6 +14,9 @@ pub trait Engine {
     /// The name of the engine in the results.
     fn name(&self) -> String;
     /// Opens a directory and every table in it.
+    ///
+    /// # Errors
+    /// That of the engine when the directory has no database or one of its files cannot be read.
     fn open(&self, directory: &Path, how: &Opening) -> Result<Box<dyn Database>>;
 }
 
@@ -45,37 +48,73 @@ pub struct Bounds {
 /// An open database.
 pub trait Database {
     /// Looks a key up and shows it if it is there.
+    ///
+    /// # Errors
+    /// That of the engine, or of `visit`; a key that is not there is no error.
     fn get(&self, key: &[u8], visit: Visit<'_>) -> Result<()>;
     /// A cursor within bounds, not positioned: it costs no read. `limit`: how many rows will be read of it, if the
     /// reader wants to say so.
+    ///
+    /// # Errors
+    /// That of the engine when it has no cursor of this kind.
     fn cursor(&self, bounds: &Bounds, limit: Option<u64>) -> Result<Box<dyn Cursor + '_>>;
     /// Shows the rows of many ranges that ascend and do not overlap, all of which have both bounds.
+    ///
+    /// # Errors
+    /// That of the engine, or of `visit`.
     fn ranges(&self, ranges: &mut dyn Iterator<Item = Bounds>, visit: Visit<'_>) -> Result<()>;
     /// The costs of this database so far.
+    ///
+    /// # Errors
+    /// That of the engine when it does not count.
     fn counters(&self) -> Result<Counters>;
     /// Empties the block cache.
+    ///
+    /// # Errors
+    /// That of the engine when its cache cannot be emptied.
     fn clear_cache(&self) -> Result<()>;
     /// Called behind every measured run with keys that it read, one of every few hundred: an engine that can keep data
     /// out of its cache only together with the index then reads the index again, unmeasured.
+    ///
+    /// # Errors
+    /// That of the engine when a read fails.
     fn after_run(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<()>;
     /// By which interface of the system files are read (`pread`, `io_uring`), so that the requests can be counted from
     /// outside; `None` for an engine whose counters come from there.
     fn request_interface(&self) -> Option<String>;
     /// Closes it.
+    ///
+    /// # Errors
+    /// That of the engine when something could not be written.
     fn close(self: Box<Self>) -> Result<()>;
 }
 
 /// Rows in order, within bounds.
 pub trait Cursor {
     /// Goes to the first row within the bounds.
+    ///
+    /// # Errors
+    /// That of the engine when a read fails.
     fn to_first(&mut self) -> Result<()>;
     /// Goes to the last row within the bounds.
+    ///
+    /// # Errors
+    /// That of the engine when a read fails.
     fn to_last(&mut self) -> Result<()>;
     /// Takes new bounds, which lie ahead, and goes to the first row within them.
+    ///
+    /// # Errors
+    /// That of the engine when a read fails.
     fn fast_forward(&mut self, bounds: &Bounds) -> Result<()>;
     /// Shows at most `limit` rows from the current one on.
+    ///
+    /// # Errors
+    /// That of the engine, or of `visit`.
     fn read(&mut self, limit: u64, visit: Visit<'_>) -> Result<()>;
     /// Shows at most `limit` rows from the current one back.
+    ///
+    /// # Errors
+    /// That of the engine, or of `visit`.
     fn read_back(&mut self, limit: u64, visit: Visit<'_>) -> Result<()>;
 }
 

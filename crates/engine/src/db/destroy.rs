@@ -28,6 +28,9 @@ impl Db {
     }
 
     /// As [`destroy`](Self::destroy), with families whose `cf_paths` have tables to remove, too.
+    ///
+    /// # Errors
+    /// Those of [`destroy`](Self::destroy).
     pub fn destroy_cf(path: impl AsRef<Path>, options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Result<()> {
         let (path, file_system) = (path.as_ref(), file_system_of(options)?);
         if !file_system.exists(path)? {

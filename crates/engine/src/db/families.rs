@@ -49,6 +49,11 @@ impl Db {
 
     /// Drops a column family, durably. Its tables go once no reader holds them; handles and iterators that exist keep
     /// reading what they have.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for the default family and for one that was dropped before; `NotSupported` when the database
+    /// is read-only; `Io` when the MANIFEST cannot be written, after which writes are refused until
+    /// [`resume`](Self::resume).
     pub fn drop_column_family(&self, family: &ColumnFamily) -> Result<()> {
         let core = self.core();
         if core.is_read_only && family.id() == 0 {
@@ -145,6 +150,10 @@ impl Db {
 
     /// Changes options of the whole database that are mutable while it is open, and writes a new OPTIONS file. Bounds and
     /// errors are as for [`set_options_cf`](Self::set_options_cf).
+    ///
+    /// # Errors
+    /// As for [`set_options_cf`](Self::set_options_cf), but `NotFound` when an option does not exist. Then none
+    /// changes.
     pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
         let core = self.core();
         core.check_open()?;
@@ -185,11 +194,17 @@ impl Db {
     }
 
     /// Waits until no flush or compaction runs or is due.
+    ///
+    /// # Errors
+    /// The background error that stands: call [`resume`](Self::resume) when its cause is gone, or reopen the database.
     pub fn wait_for_background_work(&self) -> Result<()> {
         self.core().wait_for_background_work()
     }
 
     /// Writes a batch durably: shorthand for [`write`](Self::write) with `sync`.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
     pub fn write_synced(&self, batch: crate::WriteBatch) -> Result<()> {
         self.write(batch, &WriteOptions::synced())
     }

@@ -42,6 +42,11 @@ pub struct LiveFile {
 
 impl Db {
     /// Flushes the default family and waits.
+    ///
+    /// # Errors
+    /// The background error that stands or that the flush itself meets (`Io`, `NoSpace`, `Corruption`): what was to be
+    /// flushed stays in memory and in the log. `NotSupported` when the database is read-only, `ShutdownInProgress` when
+    /// it is closing.
     pub fn flush(&self) -> Result<()> {
         self.core().check_open()?;
         self.core().flush_families(&[0], true)
@@ -63,12 +68,20 @@ impl Db {
     }
 
     /// Compacts the user keys of the default family in `[begin, end]`, all when both are `None`, and waits.
+    ///
+    /// # Errors
+    /// Those of [`compact_range_cf`](Self::compact_range_cf).
     pub fn compact_range(&self, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
         let family = self.default_column_family()?;
         self.compact_range_cf(&family, begin, end, &CompactRangeOptions::default())
     }
 
     /// Compacts the user keys of a family in `[begin, end]`, all when both are `None`, and waits.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a `target_path_id` or a `target_level` that the family cannot have; `ColumnFamilyDropped`;
+    /// those of the flush that comes first ([`flush`](Self::flush)); and `Io`, `NoSpace` or `Corruption` when a table
+    /// cannot be read or written. Inputs are kept until their outputs are installed, so that nothing is lost.
     pub fn compact_range_cf(
         &self,
         family: &ColumnFamily,
@@ -124,6 +137,9 @@ impl Db {
     }
 
     /// The properties of a live table.
+    ///
+    /// # Errors
+    /// `NotFound` when the table is not live any more; `Io` or `Corruption` when it cannot be opened.
     pub fn table_properties(&self, file: &LiveFile) -> Result<Arc<ferrock_format::properties::TableProperties>> {
         for family in self.column_families() {
             let pinned = family.data.super_version.load();

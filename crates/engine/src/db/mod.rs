@@ -398,6 +398,9 @@ impl Db {
     }
 
     /// Sets the value of a key of the default family.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write); `InvalidArgument` for a key or value that is too long for a record.
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + value.len() + 16);
         batch.put(key, value)?;
@@ -405,6 +408,9 @@ impl Db {
     }
 
     /// Sets the value of a key of a family.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write); `InvalidArgument` for a key or value that is too long for a record.
     pub fn put_cf(&self, family: &ColumnFamily, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + value.len() + 20);
         batch.put_cf(family.id(), key, value)?;
@@ -412,6 +418,9 @@ impl Db {
     }
 
     /// Removes a key of the default family.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write); a key that is not there is no error.
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + 16);
         batch.delete(key)?;
@@ -420,6 +429,9 @@ impl Db {
 
     /// Removes a key of the default family that was put exactly once since it was last removed: see
     /// [`single_delete_cf`](Self::single_delete_cf).
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
     pub fn single_delete(&self, key: &[u8]) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + 16);
         batch.single_delete(key)?;
@@ -427,6 +439,10 @@ impl Db {
     }
 
     /// Merges an operand into the value of a key of the default family.
+    ///
+    /// # Errors
+    /// `NotSupported` when the family has no merge operator; else those of [`write`](Self::write). Whether the operand
+    /// fits the value shows when the key is read or compacted.
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + operand.len() + 16);
         batch.merge(key, operand)?;
@@ -434,6 +450,9 @@ impl Db {
     }
 
     /// Removes every key of the default family in `[begin, end)`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when `begin` is behind `end`; else those of [`write`](Self::write).
     pub fn delete_range(&self, begin: &[u8], end: &[u8]) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(begin.len() + end.len() + 16);
         batch.delete_range(begin, end)?;
@@ -441,6 +460,9 @@ impl Db {
     }
 
     /// Removes a key of a family.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write); a key that is not there is no error.
     pub fn delete_cf(&self, family: &ColumnFamily, key: &[u8], options: &WriteOptions) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + 16);
         batch.delete_cf(family.id(), key)?;
@@ -449,6 +471,9 @@ impl Db {
 
     /// Removes a key that was put exactly once since it was last removed, and never merged. Cheaper than
     /// [`delete_cf`](Self::delete_cf): the pair vanishes in the first compaction that sees both.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write). A key that was put twice or merged is not noticed.
     pub fn single_delete_cf(&self, family: &ColumnFamily, key: &[u8], options: &WriteOptions) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + 16);
         batch.single_delete_cf(family.id(), key)?;
@@ -456,6 +481,9 @@ impl Db {
     }
 
     /// Merges an operand into the value of a key of a family.
+    ///
+    /// # Errors
+    /// `NotSupported` when the family has no merge operator; else those of [`write`](Self::write).
     pub fn merge_cf(&self, family: &ColumnFamily, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + operand.len() + 20);
         batch.merge_cf(family.id(), key, operand)?;
@@ -463,6 +491,9 @@ impl Db {
     }
 
     /// Removes every key of a family in `[begin, end)`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when `begin` is behind `end`; else those of [`write`](Self::write).
     pub fn delete_range_cf(
         &self,
         family: &ColumnFamily,
@@ -476,6 +507,10 @@ impl Db {
     }
 
     /// Hands the log to the operating system (needed with `manual_wal_flush`), and to the disk when `sync` is set.
+    ///
+    /// # Errors
+    /// `Io` or `NoSpace` when the log cannot be written: writes are then refused until [`resume`](Self::resume), as
+    /// what reached the log is unknown.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         let core = self.core();
         core.check_open()?;
@@ -486,27 +521,46 @@ impl Db {
     }
 
     /// Makes every write that returned before durable.
+    ///
+    /// # Errors
+    /// Those of [`flush_wal`](Self::flush_wal).
     pub fn sync_wal(&self) -> Result<()> {
         self.flush_wal(true)
     }
 
     /// The value of a key of the default family.
+    ///
+    /// # Errors
+    /// Those of [`get_cf`](Self::get_cf).
     pub fn get(&self, key: &[u8]) -> Result<Option<PinnedSlice>> {
         self.get_with(&ReadOptions::default(), key)
     }
 
     /// The value of a key of the default family.
+    ///
+    /// # Errors
+    /// Those of [`get_cf`](Self::get_cf).
     pub fn get_with(&self, options: &ReadOptions, key: &[u8]) -> Result<Option<PinnedSlice>> {
         let data = self.core().default_family()?;
         self.core().get(&data, options, key)
     }
 
     /// The value of a key of a family.
+    ///
+    /// # Errors
+    /// A key that is not there is `Ok(None)`. `Corruption` naming file and offset when a block is damaged or the merge
+    /// operator fails, `Io` when a file cannot be read, `Incomplete` when [`read_tier`](ReadOptions::read_tier) forbids
+    /// the read, `TimedOut` after the deadline of the options, `MemoryLimit` when a block does not fit into a cache
+    /// that refuses what is too much, `InvalidArgument` for merge operands without an operator.
     pub fn get_cf(&self, family: &ColumnFamily, options: &ReadOptions, key: &[u8]) -> Result<Option<PinnedSlice>> {
         self.core().get(&family.data, options, key)
     }
 
     /// Closes the database and says whether everything was written. Without it the last clone closes silently.
+    ///
+    /// # Errors
+    /// The first error of flushing what no log has and of closing the log. The database is closed all the same, and
+    /// acknowledged writes that are in the log are recovered by the next open.
     pub fn close(self) -> Result<()> {
         self.core().close()
     }

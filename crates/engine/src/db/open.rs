@@ -76,6 +76,10 @@ impl Db {
     }
 
     /// Opens a database with all its column families; the handles come in the order of `families`.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open), and `InvalidArgument` when a family of the database is not among `families`, or one
+    /// of `families` is not in the database and `create_missing_column_families` is off.
     pub fn open_cf(
         path: impl AsRef<Path>,
         options: DbOptions,
@@ -87,6 +91,11 @@ impl Db {
     /// Opens an existing database with the options that its own OPTIONS file has. What that file asks for and cannot be
     /// had is in [`option_notes`](Self::option_notes). A `wal_dir` in `base` stands before that of the file, and `db_paths`
     /// are those of `base`, as no file has them.
+    ///
+    /// # Errors
+    /// `Io` or `InvalidArgument` when there is no database; `NotSupported` when the MANIFEST names a comparator that is
+    /// not built in (use [`open_cf`](Self::open_cf)); and those of [`open`](Self::open). An OPTIONS file that cannot be
+    /// read is no error but a note.
     pub fn open_with_latest_options(path: impl AsRef<Path>, base: DbOptions) -> Result<(Self, Vec<ColumnFamily>)> {
         let wal_dir_from = wal_dir_from(&base);
         let (options, families, notes) = latest_options(path.as_ref(), base)?;
@@ -97,6 +106,10 @@ impl Db {
     /// process that has the database open, whose later writes are not seen. Without `families` all of them are opened
     /// with the options of the directory's OPTIONS file; of the database's own options the recovery mode, a `wal_dir`,
     /// `db_paths` and the components are then taken from `options`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a family that does not exist and without a database; `Corruption` and `Io` when its files
+    /// cannot be read.
     pub fn open_read_only(
         path: impl AsRef<Path>,
         options: DbOptions,
@@ -111,6 +124,9 @@ impl Db {
     }
 
     /// Names of the column families of a database, in the order of their ids.
+    ///
+    /// # Errors
+    /// `Io` when there is no database or its MANIFEST cannot be read, `Corruption` when that is damaged.
     pub fn list_column_families(path: impl AsRef<Path>, options: &DbOptions) -> Result<Vec<String>> {
         let file_system = file_system_of(options)?;
         let families = version_set::list_column_families(&*file_system, path.as_ref())?;

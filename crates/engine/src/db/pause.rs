@@ -10,6 +10,9 @@ use std::sync::Arc;
 impl Db {
     /// Starts no flush and no compaction any more, and waits for those that run. Calls are counted:
     /// [`continue_background_work`](Self::continue_background_work) must come as often.
+    ///
+    /// # Errors
+    /// `NotSupported` when the database is read-only, `ShutdownInProgress` when it is closed.
     pub fn pause_background_work(&self) -> Result<()> {
         let core = self.core();
         core.check_open()?;

@@ -570,6 +570,11 @@ impl Iter {
     }
 
     /// The error that ended the iteration, if one did.
+    ///
+    /// # Errors
+    /// What ended the iteration before its end: `Corruption` and `Io` of a file, `Incomplete` when the read may not
+    /// touch files or [`max_skippable_internal_keys`](ReadOptions::max_skippable_internal_keys) was reached,
+    /// `InvalidArgument` for operands without a merge operator. A new seek clears it.
     pub fn status(&self) -> Result<()> {
         match &self.inner {
             Ok(inner) => inner.status(),
@@ -661,6 +666,9 @@ impl Db {
     }
 
     /// Reads every block of every table and every record of every blob file and verifies their checksums.
+    ///
+    /// # Errors
+    /// `Corruption` naming file and offset of the first block or record that is wrong; `Io` when a file cannot be read.
     pub fn verify_checksum(&self) -> Result<()> {
         let core = self.core();
         let readahead = core.options.load().compaction_readahead_size;

@@ -44,6 +44,9 @@ impl std::fmt::Debug for KeyVersions {
 
 impl Db {
     /// All versions of the keys of a family in `[begin, end)`.
+    ///
+    /// # Errors
+    /// `Io` or `Corruption` when a table cannot be opened.
     pub fn key_versions(&self, family: &ColumnFamily, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<KeyVersions> {
         let pinned = family.data.super_version.load();
         let children = children(&family.data, &pinned, &ReadOptions::default(), false)?;

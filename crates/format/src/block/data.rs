@@ -15,6 +15,9 @@ pub struct DataBlock {
 
 impl DataBlock {
     /// Takes over uncompressed block bytes (without trailer).
+    ///
+    /// # Errors
+    /// `Corruption` naming the offset in the block when its regions do not fit into it.
     pub fn new(bytes: Vec<u8>) -> Result<Self> {
         let layout = BlockLayout::parse(&bytes)?;
         Ok(Self { bytes, layout })

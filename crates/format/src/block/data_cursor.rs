@@ -149,6 +149,9 @@ impl DataBlockCursor {
     }
 
     /// The corruption that ended the iteration, with the offset in the block.
+    ///
+    /// # Errors
+    /// `Corruption` with the offset of the entry that is malformed. It stays until the next seek.
     #[inline]
     pub fn status(&self) -> Result<()> {
         match &self.error {

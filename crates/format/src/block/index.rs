@@ -93,6 +93,10 @@ struct RowsOfBlocks {
 
 impl IndexBlock {
     /// Decodes an uncompressed index block.
+    ///
+    /// # Errors
+    /// `Corruption` when an entry is malformed or out of bounds; `NotSupported` for a block whose values are apart from
+    /// its keys.
     pub fn new(bytes: Vec<u8>, format: IndexFormat, comparator: &InternalComparator) -> Result<Self> {
         let layout = BlockLayout::parse(&bytes)?;
         if layout.has_separate_values {
@@ -170,6 +174,9 @@ impl IndexBlock {
     }
 
     /// Adds the row bounds of its data blocks, which must be as many as there are entries.
+    ///
+    /// # Errors
+    /// `Corruption` when their numbers differ, and for a malformed entry.
     pub fn with_row_bounds(mut self, bounds: RowBounds) -> Result<Self> {
         if bounds.len() != self.entry_count {
             let (blocks, entries) = (bounds.len(), self.entry_count);

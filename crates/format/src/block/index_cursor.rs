@@ -38,6 +38,9 @@ impl IndexCursor {
     }
 
     /// The corruption that ended the iteration.
+    ///
+    /// # Errors
+    /// `Corruption` with the offset of the entry that is malformed. It stays until the next seek.
     pub fn status(&self) -> Result<()> {
         self.error.clone().map_or(Ok(()), Err)
     }

@@ -27,6 +27,9 @@ pub struct BlockLayout {
 
 impl BlockLayout {
     /// Finds and checks the regions of an uncompressed block.
+    ///
+    /// # Errors
+    /// `Corruption` naming the offset when the last word has a reserved bit, or a region does not fit into the block.
     pub fn parse(block: &[u8]) -> Result<Self> {
         let fail = |what: &str, at: usize| Err(Error::corruption(format!("block: {what}")).at_offset(at as u64));
         let Some(packed_at) = block.len().checked_sub(4).filter(|_| u32::try_from(block.len()).is_ok()) else {

@@ -13,6 +13,9 @@ pub struct MetaBlock<'a> {
 
 impl<'a> MetaBlock<'a> {
     /// Checks the layout of `bytes`.
+    ///
+    /// # Errors
+    /// `Corruption` as for [`BlockLayout::parse`]; `NotSupported` for a block whose values are apart from its keys.
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
         let layout = BlockLayout::parse(bytes)?;
         if layout.has_separate_values {
@@ -22,6 +25,9 @@ impl<'a> MetaBlock<'a> {
     }
 
     /// Calls `visit` with every key, value and offset of the value in the block, in the stored order.
+    ///
+    /// # Errors
+    /// `Corruption` with the offset of an entry that is out of bounds; the first error of `visit`, which ends the walk.
     pub fn for_each(&self, mut visit: impl FnMut(&[u8], &'a [u8], usize) -> Result<()>) -> Result<()> {
         let entries = self.bytes.get(..self.layout.entries_end).unwrap_or(&[]);
         let mut key = Vec::new();
@@ -42,6 +48,9 @@ impl<'a> MetaBlock<'a> {
     }
 
     /// All entries. A damaged block could share one long key between many entries, so their total length is bounded.
+    ///
+    /// # Errors
+    /// Those of [`for_each`](Self::for_each); `Corruption` when the keys together exceed what such a block can hold.
     pub fn entries(&self) -> Result<Vec<(Vec<u8>, &'a [u8])>> {
         let mut budget = self.bytes.len().saturating_mul(16) + (1 << 20);
         let mut all = Vec::new();

@@ -169,6 +169,9 @@ fn decode_entry(bytes: &[u8], at: usize) -> Option<(usize, std::ops::Range<usize
 
 impl RowBounds {
     /// Decodes and checks a side block.
+    ///
+    /// # Errors
+    /// `Corruption` with the offset of what is malformed or out of bounds, and for bytes behind the last entry.
     pub fn new(bytes: Vec<u8>) -> Result<Self> {
         if u32::try_from(bytes.len()).is_err() {
             return Err(bad("impossible length", 0));
@@ -258,6 +261,9 @@ pub fn encode_row_bounds_directory(handles: &[BlockHandle]) -> Vec<u8> {
 }
 
 /// Decodes the directory; `None` for a version that this release does not know, whose bounds are then not used.
+///
+/// # Errors
+/// `Corruption` for a malformed count or handle, and for bytes behind the last handle.
 pub fn decode_row_bounds_directory(block: &[u8]) -> Result<Option<Vec<BlockHandle>>> {
     let (version, used) = get_varint32(block).ok_or_else(|| bad("malformed version", 0))?;
     if version != DIRECTORY_VERSION {

@@ -142,6 +142,9 @@ impl FilterBuilder {
 
     /// As [`finish`](Self::finish), but with a Bloom filter in place of a Ribbon filter: larger, and built in less
     /// memory.
+    ///
+    /// # Errors
+    /// Those of [`finish`](Self::finish).
     pub fn finish_as_bloom(&mut self) -> Result<Vec<u8>> {
         let asked_for = self.sizing;
         if let Sizing::Ribbon { millibits_per_key } = asked_for {
@@ -155,6 +158,9 @@ impl FilterBuilder {
     /// The payload, empty if nothing was added. The builder starts over, keeping its memory.
     ///
     /// Fails only [with checks](Self::with_checks), when memory changed under the builder.
+    ///
+    /// # Errors
+    /// `Corruption`, and only [with checks](Self::with_checks), when memory changed under the builder.
     pub fn finish(&mut self) -> Result<Vec<u8>> {
         let payload = match self.sizing {
             _ if self.hashes.is_empty() => Vec::new(),

@@ -63,6 +63,9 @@ impl FilterPolicy {
     }
 
     /// Parses an option value.
+    ///
+    /// # Errors
+    /// `NotSupported` for a text that names no policy that is built in.
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
         let Some(map) = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {

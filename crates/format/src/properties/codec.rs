@@ -125,6 +125,9 @@ const BYTES: &[BytesField] = &[
 
 impl TableProperties {
     /// Decodes the entries of a properties block, in their order.
+    ///
+    /// # Errors
+    /// `Corruption` for names out of order, and those of [`set`](Self::set).
     pub fn decode_entries<'a>(entries: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> Result<Self> {
         let mut properties = Self::default();
         let mut previous: Option<&[u8]> = None;
@@ -140,6 +143,9 @@ impl TableProperties {
 
     /// Decodes one property. [`decode_entries`](Self::decode_entries) also checks their order; use this one where the
     /// names do not outlive a step of an iterator.
+    ///
+    /// # Errors
+    /// `Corruption` for a number of fixed length whose value has another length.
     pub fn set(&mut self, name: &[u8], value: &[u8]) -> Result<()> {
         if let Some(field) = VARINTS.iter().find(|field| field.name.as_bytes() == name) {
             if let Some((number, _)) = get_varint64(value) {

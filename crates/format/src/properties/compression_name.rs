@@ -31,6 +31,9 @@ impl CompressionName {
     /// Parses the property of a table of this format_version; an empty one counts as absent.
     ///
     /// A manager or a type that is not built in is [`NotSupported`](ferrock_base::ErrorKind::NotSupported).
+    ///
+    /// # Errors
+    /// `Corruption` for a malformed property; `NotSupported` for a compression manager or type that is not built in.
     pub fn parse(property: &str, format_version: u32) -> Result<Self> {
         if property.is_empty() {
             return Ok(Self::Absent);

@@ -17,6 +17,9 @@ pub struct SeqnoTimePair {
 }
 
 /// Decodes the property; both members of the pairs ascend.
+///
+/// # Errors
+/// `Corruption` when a pair is cut off or overflows, and for bytes behind the last pair.
 pub fn decode_seqno_time_map(property: &[u8]) -> Result<Vec<SeqnoTimePair>> {
     if property.is_empty() {
         return Ok(Vec::new());

@@ -79,6 +79,10 @@ pub struct TableBuilder {
 
 impl TableBuilder {
     /// Begins a table in an empty file.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for options that contradict each other or are out of their bounds; `MemoryLimit` when the
+    /// block cache has no room for what the builder is charged with.
     pub fn new(mut params: TableBuilderParams, file: Box<dyn WritableFile>) -> Result<Self> {
         if let Some(violation) = params.options.violations().first() {
             return Err(Error::invalid_argument(violation.to_string()));
@@ -136,6 +140,11 @@ impl TableBuilder {
     }
 
     /// Adds an entry. Internal keys must come in strictly ascending order.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a key that does not come behind the last one or is no internal key of a type that tables
+    /// hold; `Io` or `NoSpace` when a block cannot be written. The builder then returns this error to every later call:
+    /// give the file up.
     pub fn add(&mut self, internal_key: &[u8], value: &[u8]) -> Result<()> {
         if let Some(error) = &self.error {
             return Err(error.clone());
@@ -180,6 +189,10 @@ impl TableBuilder {
     }
 
     /// Adds a range tombstone: the internal key of its start and the user key of its end. Any order.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a key that is not an internal key of a range tombstone. As for [`add`](Self::add), every
+    /// later call returns the same error.
     pub fn add_range_tombstone(&mut self, start_internal_key: &[u8], end_user_key: &[u8]) -> Result<()> {
         if let Some(error) = &self.error {
             return Err(error.clone());
@@ -345,6 +358,10 @@ impl TableBuilder {
     }
 
     /// Completes the table, makes the file durable and closes it. The directory entry is the caller's.
+    ///
+    /// # Errors
+    /// The error of an earlier call; else `Io` or `NoSpace` when the rest of the table cannot be written or synced. The
+    /// file is then not a table: remove it.
     pub fn finish(mut self) -> Result<TableSummary> {
         if let Some(error) = self.error.take() {
             return Err(error);

@@ -63,6 +63,9 @@ impl TableReader {
     }
 
     /// The entries of the metaindex: names and handles. Read from the file anew.
+    ///
+    /// # Errors
+    /// `Io` when the block cannot be read, `Corruption` when it is damaged; both name the file.
     pub fn meta_blocks(&self) -> Result<Vec<(Vec<u8>, BlockHandle)>> {
         let read = || -> Result<Vec<(Vec<u8>, BlockHandle)>> {
             let (bytes, _) = self.loader.read_stored(self.metaindex, &ReadContext::default(), true, None)?;
@@ -74,6 +77,9 @@ impl TableReader {
 
     /// The properties that RocksDB calls user-collected, as they are stored: those that no release defines, and a few
     /// that RocksDB's own collectors wrote. Read from the file anew.
+    ///
+    /// # Errors
+    /// `Io` when the block cannot be read, `Corruption` when it is damaged; both name the file.
     pub fn user_collected_properties(&self) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
         let Some(handle) = self.meta.properties else { return Ok(BTreeMap::new()) };
         let read = || -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
@@ -90,6 +96,9 @@ impl TableReader {
     }
 
     /// The compression dictionary as it is stored, `None` when the table has none.
+    ///
+    /// # Errors
+    /// `Io` when the block cannot be read, `Corruption` when it is damaged; both name the file.
     pub fn compression_dictionary(&self) -> Result<Option<Vec<u8>>> {
         let Some(handle) = self.meta.compression_dictionary else { return Ok(None) };
         let stored = self.loader.read_stored(handle, &ReadContext::default(), true, None);
@@ -100,6 +109,9 @@ impl TableReader {
 
     /// Shows `visit` every entry of the index in order, partitions one after another: the separator's user key, and the
     /// data block behind it. Ends early when it returns false.
+    ///
+    /// # Errors
+    /// `Io` when an index block cannot be read, `Corruption` when one is damaged; both name the file.
     pub fn visit_index(&self, visit: &mut dyn FnMut(&[u8], IndexEntry<'_>) -> bool) -> Result<()> {
         let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
         let context = self.index_context(&options);
@@ -122,6 +134,10 @@ impl TableReader {
     }
 
     /// A data block, read and checked past the cache.
+    ///
+    /// # Errors
+    /// `Io` when the block cannot be read; `Corruption` when it is damaged, reaches beyond the file or is no data
+    /// block.
     pub fn read_data_block(&self, handle: BlockHandle) -> Result<DataBlock> {
         match self.loader.read(handle, BlockRole::Data, true, None)? {
             CachedBlock::Data(block) => Ok(block),

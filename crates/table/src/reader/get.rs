@@ -23,6 +23,10 @@ impl TableReader {
     /// returns false. Nothing is allocated and nothing copied: a visitor that wants to keep a value pins its block.
     ///
     /// Range tombstones are not looked at.
+    ///
+    /// # Errors
+    /// `Io` when a block cannot be read, `Corruption` naming file and offset when one is damaged, `Incomplete` when the
+    /// options forbid the read that is needed, `MemoryLimit` when a strict cache refuses the block.
     #[inline]
     pub fn get(
         &self,
@@ -184,6 +188,9 @@ impl TableReader {
     }
 
     /// False only when the filter says that the table has no key with the prefix of `user_key_with_prefix`.
+    ///
+    /// # Errors
+    /// Those of reading a partition of the filter: see [`get`](Self::get).
     pub fn prefix_may_match(&self, options: &TableReadOptions, user_key_with_prefix: &[u8]) -> Result<bool> {
         match &self.filter {
             None => Ok(true),

@@ -19,11 +19,17 @@ impl TableReader {
     /// Roughly how much of the file belongs to the keys before an internal key: the data blocks before that of the key,
     /// and of the rest of the file (index, filters, properties) the share that these have of the data. The whole file
     /// for a key behind all others, so that neighbouring ranges add up to it.
+    ///
+    /// # Errors
+    /// `Io` or `Corruption` of an index block.
     pub fn approximate_offset_of(&self, internal_key: &[u8]) -> Result<u64> {
         Ok(self.with_metadata(self.data_offset_of(internal_key)?))
     }
 
     /// Roughly how much of the file belongs to the keys from one internal key to another.
+    ///
+    /// # Errors
+    /// `Io` or `Corruption` of an index block.
     pub fn approximate_size_between(&self, begin: &[u8], end: &[u8]) -> Result<u64> {
         Ok(self.with_metadata(self.data_offset_of(end)?.saturating_sub(self.data_offset_of(begin)?)))
     }
@@ -50,6 +56,9 @@ impl TableReader {
 
     /// At most `count` user keys that cut the table into ranges of about the same size, each with the bytes from the
     /// anchor before it. The last anchor is at or behind the last key.
+    ///
+    /// # Errors
+    /// `Io` or `Corruption` of an index block, naming the file.
     pub fn anchors(&self, count: usize) -> Result<Vec<(Vec<u8>, u64)>> {
         let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
         let context = self.index_context(&options);
@@ -86,6 +95,9 @@ impl TableReader {
 
     /// Reads every block of the file past the cache and checks it: data, index, filter with their partitions, and
     /// everything that the metaindex names. `readahead_bytes` is how much to read at a time, 0 for a default.
+    ///
+    /// # Errors
+    /// `Corruption` naming file and offset of the first block that is wrong; `Io` when the file cannot be read.
     pub fn verify_checksums(&self, readahead_bytes: usize) -> Result<()> {
         self.verify(readahead_bytes).map_err(|error| self.loader.in_file(error))
     }
@@ -131,6 +143,9 @@ impl TableReader {
     /// Loads every data block and every partition into the cache, as reads would: what `prepopulate_block_cache` asks
     /// for. Without a cache nothing happens. A cache with a strict limit ends the loading at the first block that does
     /// not fit; a cache that fails when full then returns an error of kind `MemoryLimit`.
+    ///
+    /// # Errors
+    /// `MemoryLimit` as said above; `Io` or `Corruption` of a block.
     pub fn fill_cache(&self) -> Result<()> {
         let loader = &self.loader;
         if loader.cache.is_none() {

@@ -163,11 +163,19 @@ pub struct TableReader {
 
 impl TableReader {
     /// Opens a table: reads its footer, metaindex, properties, index, filter and range tombstones.
+    ///
+    /// # Errors
+    /// `Corruption` for a file that is no table or whose blocks are damaged; `NotSupported` for a format or a feature
+    /// that this release does not have; `InvalidArgument` when it was written with another comparator; `Io`;
+    /// `MemoryLimit` when the block cache has no room for what the reader is charged with.
     pub fn open(params: TableReaderParams) -> Result<Arc<Self>> {
         open::open(params)
     }
 
     /// The properties of a table, read without opening it: among others the comparator that opening needs.
+    ///
+    /// # Errors
+    /// `Corruption` for a file that is no table or whose properties are damaged; `Io` when it cannot be read.
     pub fn properties_of(params: &TableReaderParams) -> Result<TableProperties> {
         open::properties_of(params)
     }

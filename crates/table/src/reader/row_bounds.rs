@@ -184,6 +184,9 @@ pub struct RowsOfBlock<'a> {
 
 impl TableReader {
     /// Shows `visit` what is known of the rows of every data block, in order. Ends early when it returns false.
+    ///
+    /// # Errors
+    /// `Io` or `Corruption` of an index block or a block of row bounds, naming the file.
     pub fn visit_rows(&self, visit: &mut dyn FnMut(RowsOfBlock<'_>) -> bool) -> Result<()> {
         let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
         let context = self.index_context(&options);

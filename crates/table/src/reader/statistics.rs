@@ -260,6 +260,9 @@ impl TableStatistics {
 
 impl TableReader {
     /// Reads every data block, index and filter block of the table past the cache, checks them, and counts.
+    ///
+    /// # Errors
+    /// `Corruption` naming file and offset of the first block that is wrong; `Io` when the file cannot be read.
     pub fn statistics(&self) -> Result<TableStatistics> {
         let mut statistics = TableStatistics { tables: 1, file_bytes: self.file_size, ..TableStatistics::default() };
         self.count(&mut statistics).map_err(|error| self.loader.in_file(error))?;

@@ -156,6 +156,10 @@ pub enum BlobPlace {
 
 impl BlobView<'_> {
     /// Follows the index of the value of a key.
+    ///
+    /// # Errors
+    /// `Corruption` naming the key when the index cannot be decoded; `NotSupported` for a value in a blob record of its
+    /// own table; `Incomplete` when the read may not touch files and the value is in one.
     pub fn follow(&self, user_key: &[u8], index: &[u8]) -> Result<BlobPlace> {
         let of_key = |error: Error| error.context(&format!("value of key {}", user_key.escape_ascii()));
         let reference = match BlobIndex::decode(index).map_err(of_key)? {
@@ -181,6 +185,9 @@ impl BlobView<'_> {
 
     /// The file of a reference, opened if necessary. Other references may share the result: [`explain`](Self::explain)
     /// turns its error into that of this reference.
+    ///
+    /// # Errors
+    /// Those of opening the file: `Io`, and `Corruption` when its header or footer is damaged.
     pub fn file(&self, reference: &BlobReference) -> Result<Arc<BlobFileReader>> {
         let number = reference.file_number;
         let rule = if self.knows(reference) { FooterRule::Required } else { FooterRule::Optional };
@@ -208,6 +215,10 @@ impl BlobView<'_> {
     }
 
     /// Verifies every record of every file of the version.
+    ///
+    /// # Errors
+    /// `Corruption` naming file and offset of the first record whose checksum does not match; `Io` when a file cannot
+    /// be read.
     pub fn verify_all(&self) -> Result<()> {
         let mut numbers = self.version.blob_files().keys();
         numbers.try_for_each(|number| {

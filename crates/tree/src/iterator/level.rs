@@ -45,6 +45,9 @@ pub trait LevelSource {
     /// Largest key of the file at `index`.
     fn largest(&self, index: usize) -> &[u8];
     /// Opens the file at `index`. Called only when the iterator needs an entry or tombstone of it.
+    ///
+    /// # Errors
+    /// Those of opening the table. The iterator then becomes invalid and reports the error as its status.
     fn open(&self, index: usize) -> Result<OpenedTable<Self::Iter>>;
     /// Files that overlap the bounds; other files are ignored.
     fn run(&self) -> Range<usize> {

@@ -16,6 +16,9 @@ pub enum MergeBase<'a> {
 }
 
 /// The operator, or the error of a merge without one.
+///
+/// # Errors
+/// `InvalidArgument` without an operator: open the family with the operator that its operands were written for.
 pub fn require_operator(operator: Option<&dyn MergeOperator>) -> Result<&dyn MergeOperator> {
     operator.ok_or_else(|| {
         Error::invalid_argument(

@@ -33,6 +33,9 @@ impl BlobFileMetadata {
     }
 
     /// Counts more garbage. More than there is in the file is corruption.
+    ///
+    /// # Errors
+    /// `Corruption` when the file would have more garbage than contents; the counts stay as they were.
     pub fn add_garbage(&mut self, garbage: &BlobFileGarbage) -> Result<()> {
         let sum = |a: u64, b: u64, limit: u64| a.checked_add(b).filter(|&sum| sum <= limit);
         let addition = &self.addition;

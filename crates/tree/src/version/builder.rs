@@ -49,6 +49,9 @@ impl VersionBuilder {
     }
 
     /// Applies one edit: deletions, then additions. After an error the builder is of no use.
+    ///
+    /// # Errors
+    /// `Corruption` when the edit removes a file that is not there or adds one that is.
     pub fn apply(&mut self, edit: &VersionEdit) -> Result<()> {
         let mut left = HashMap::new();
         for deleted in &edit.deleted_files {
@@ -131,6 +134,10 @@ impl VersionBuilder {
 
     /// The version that results. With `force_consistency_checks`, files that break the rules of the tree are
     /// corruption.
+    ///
+    /// # Errors
+    /// `Corruption` when the files break a rule of the tree, `InvalidArgument` when one lies in a level that the
+    /// options do not have.
     pub fn build(self, settings: &ColumnFamilySettings) -> Result<Version> {
         let levels = self.levels(num_levels(settings))?;
         self.finish(settings, levels)
@@ -139,6 +146,9 @@ impl VersionBuilder {
     /// As [`build`](Self::build), for files read from a MANIFEST: where one of them has no epoch number, all get new
     /// ones by their place in the tree. The deepest level is the oldest and gets 1; files of a level below 0 share a
     /// number, those of level 0 get one each.
+    ///
+    /// # Errors
+    /// Those of [`build`](Self::build).
     pub fn build_recovered(self, settings: &ColumnFamilySettings) -> Result<Version> {
         let mut levels = self.levels(num_levels(settings))?;
         if levels.iter().flat_map(|files| files.iter()).any(|file| file.epoch_number.is_none()) {

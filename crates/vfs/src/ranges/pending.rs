@@ -81,6 +81,9 @@ impl PendingRead {
     }
 
     /// Waits for the bytes. `TimedOut` if that takes longer than the context allows.
+    ///
+    /// # Errors
+    /// `Io` naming the file when the device fails; `TimedOut` when the read takes longer than the context allows.
     pub fn wait(mut self) -> Result<ReadBuffer> {
         if !self.is_ready()
             && let Some(counters) = &self.counters

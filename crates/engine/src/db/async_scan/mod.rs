@@ -191,6 +191,9 @@ impl AsyncScan {
     }
 
     /// The next row, from batches.
+    ///
+    /// # Errors
+    /// Those of [`next_batch`](Self::next_batch). The scan is then at its end.
     pub async fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if self.current.1 >= self.current.0.len() {
             self.current = (self.next_batch().await?.unwrap_or_default(), 0);

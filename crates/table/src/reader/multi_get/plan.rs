@@ -94,6 +94,9 @@ impl TableLookup {
 impl TableReader {
     /// Advances `lookup` without reading: to a block that it needs, or (`None`) to its end, after `visit` saw the
     /// entries of the key as in [`get`](Self::get).
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get), but for those of reading: this function reads nothing.
     #[inline]
     pub fn advance(
         &self,

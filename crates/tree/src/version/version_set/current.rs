@@ -7,11 +7,18 @@ use ferrock_vfs::{FileSystem, SequentialOptions, write_file_atomically};
 use std::path::Path;
 
 /// True when the directory holds a database.
+///
+/// # Errors
+/// `Io` when the directory cannot be looked at; a directory that does not exist holds no database, and is no error.
 pub fn exists(file_system: &dyn FileSystem, db_path: &Path) -> Result<bool> {
     file_system.exists(&db_path.join(file_name::CURRENT))
 }
 
 /// The MANIFEST that CURRENT names.
+///
+/// # Errors
+/// `Corruption` when CURRENT does not name a MANIFEST, and when it is missing beside files of a database; `Io` when it
+/// cannot be read or there is no database.
 pub fn read_current(file_system: &dyn FileSystem, db_path: &Path) -> Result<FileNumber> {
     let path = db_path.join(file_name::CURRENT);
     let mut file = match file_system.open_sequential(&path, &SequentialOptions::default()) {

@@ -29,6 +29,9 @@ impl VersionSet {
     }
 
     /// The next age class for a flush or an ingested file. Compactions pass on the smallest of their inputs'.
+    ///
+    /// # Errors
+    /// `ColumnFamilyDropped` for a family that does not exist any more.
     pub fn new_epoch_number(&self, id: u32) -> Result<u64> {
         let state = self.state.lock();
         let family = state.families.get(&id).ok_or_else(|| dropped(id))?;
@@ -45,6 +48,9 @@ impl VersionSet {
 
     /// Puts changed options in force. The family's version is made anew from the same files, because the targets of
     /// its levels depend on them.
+    ///
+    /// # Errors
+    /// `ColumnFamilyDropped` for a family that does not exist any more.
     pub fn set_options(&self, id: u32, options: Arc<ColumnFamilyOptions>) -> Result<()> {
         // Waits for a running change, which would install a version made with the old options.
         let _changes = self.manifest.lock();
@@ -58,6 +64,10 @@ impl VersionSet {
     }
 
     /// Creates a family, durably. `log_number` is the WAL in use: no earlier one has data of it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an empty name, one that is taken, and when all ids are used up; those of
+    /// [`log_and_apply`](Self::log_and_apply).
     pub fn create_column_family(
         &self,
         name: &str,
@@ -92,6 +102,9 @@ impl VersionSet {
     /// Drops a family, durably. Its tables are deleted once no reader holds them. `release` is what no other family
     /// needs: a record of its own for that could be lost behind this one, and this one alone already lets the logs go
     /// that only the dropped family held back.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for the default family; those of [`log_and_apply`](Self::log_and_apply).
     pub fn drop_column_family(&self, id: u32, release: LogRelease) -> Result<()> {
         if id == 0 {
             return Err(Error::invalid_argument("Can't drop default column family: a database always has it"));

@@ -31,6 +31,9 @@ impl VersionSet {
 
     /// As [`log_and_apply`](Self::log_and_apply), with all edits or none surviving a crash. Families must not be added
     /// or dropped this way.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an edit that adds or drops a family; those of [`log_and_apply`](Self::log_and_apply).
     pub fn log_and_apply_atomic(&self, mut edits: Vec<VersionEdit>) -> Result<()> {
         if edits.iter().any(VersionEdit::is_column_family_manipulation) {
             return Err(Error::invalid_argument("a column family cannot be added or dropped in an atomic group"));

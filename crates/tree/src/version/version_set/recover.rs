@@ -26,6 +26,9 @@ pub enum RecoverMode {
 }
 
 /// Id, name and comparator name of every column family of a database. Needs no options.
+///
+/// # Errors
+/// `Io` when CURRENT or the MANIFEST cannot be read, `Corruption` when one of them is damaged.
 pub fn list_column_families(
     file_system: &dyn FileSystem,
     db_path: &Path,
@@ -52,6 +55,9 @@ fn replay_manifest(file_system: &dyn FileSystem, db_path: &Path, replay: &mut Re
 
 impl VersionSet {
     /// Makes the files of a new database: an empty MANIFEST, and CURRENT.
+    ///
+    /// # Errors
+    /// `Io` and `NoSpace` of the file system. Without CURRENT, which is written last, the directory holds no database.
     pub fn create(file_system: &dyn FileSystem, db_path: &Path, db_id: Option<&str>) -> Result<()> {
         let number = FIRST_MANIFEST;
         let edit = VersionEdit {
@@ -116,6 +122,9 @@ impl VersionSet {
 
     /// Keeps every number of a file in `dir` from being given out: a file that was made before a crash and is not in
     /// the MANIFEST must not be mistaken for, or overwritten by, a new one.
+    ///
+    /// # Errors
+    /// `Io` when the directory cannot be listed.
     pub fn mark_directory_used(&self, dir: &Path) -> Result<()> {
         for name in self.file_system.children(dir)? {
             if let Some(parsed) = file_name::parse(&name).filter(|parsed| parsed.kind.uses_file_number()) {
