@@ -7,8 +7,8 @@ use ferrock_format::wide::{
     ColumnType, Component, Direction, KeyDecoder, PageToken, RowRef, SchemaRecord, begin_row, put_column,
 };
 
-/// `selector` 0: a byte with the number of components, a byte for each, a key. 1: a row. 2: a schema record. 3: the body of a
-/// page token.
+/// `selector` 0: a byte with the number of components, a byte for each, a key. 1: a row. 2: a schema record. 3: the
+/// body of a page token.
 pub fn wide(data: &[u8]) {
     let (selector, bytes) = split_selector(data);
     match selector & 3 {

@@ -17,6 +17,7 @@ mod run;
 mod tasks;
 mod tree_check;
 mod unsafe_list;
+mod widths;
 
 use std::process::ExitCode;
 
@@ -128,10 +129,11 @@ const TASKS: &[Task] = &[
         name: "tree-check",
         arguments: "[--write]",
         what: "rules of the tree that no other tool knows",
-        more: "No file over 800 lines, a header comment in every module, no paths of one machine, nothing left to\n\
-               do later, unsafe code only where docs/unsafe.md lists it with the right count. Crates use each other as the table\n\
-               of docs/architecture.md has it; files use each other in no circle but parent and child, and but for what\n\
-               xtask/backward_uses.txt lists. --write brings both lists up to date; read what it changed.",
+        more: "No file over 800 lines, no comment or paragraph of Markdown wider than code, a header comment in every\n\
+               module, no paths of one machine, nothing left to do later, unsafe code only where docs/unsafe.md lists it\n\
+               with the right count. Crates use each other as the table of docs/architecture.md has it; files use each\n\
+               other in no circle but parent and child, and but for what xtask/backward_uses.txt lists. --write brings\n\
+               both lists up to date; read what it changed.",
         run: tree_check::run,
     },
     Task {

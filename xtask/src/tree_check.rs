@@ -2,12 +2,14 @@
 
 use crate::run::{command, output};
 use crate::unsafe_list::{Listed, count_unsafe, parse_table, replace_table};
-use crate::{Outcome, arrows, imports};
+use crate::{Outcome, arrows, imports, widths};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 const MAX_LINES: usize = 800;
 const UNSAFE_PAGE: &str = "docs/unsafe.md";
+/// Pages that `db_bench` and `ferrock fast-forward` write.
+const WRITTEN_PAGES: &str = "docs/benchmarks/";
 /// Uses that close a circle of files and are still to be undone, one in a line. It only ever gets shorter.
 const BACKWARD_USES: &str = "xtask/backward_uses.txt";
 
@@ -50,6 +52,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
             check_shape(file, &mut problems);
         }
     }
+    check_widths(&files, &mut problems)?;
     let writes = arguments.iter().any(|word| word == "--write");
     check_unsafe(&files, writes, &mut problems)?;
     arrows::check(&mut problems)?;
@@ -95,6 +98,19 @@ fn check_shape(file: &File, problems: &mut Vec<String>) {
     if is_module && !file.text.starts_with("//!") {
         problems.push(format!("{}: does not open with //! and what it is", file.path));
     }
+}
+
+fn check_widths(files: &[File], problems: &mut Vec<String>) -> Outcome {
+    let width = widths::max_width(&read("rustfmt.toml")?).ok_or("rustfmt.toml has no max_width")?;
+    for File { path, text } in files {
+        let wide = match path.rsplit('.').next() {
+            Some("rs") => widths::wide_comments(text, width),
+            Some("md") if !path.starts_with(WRITTEN_PAGES) => widths::wide_prose(text, width),
+            _ => Vec::new(),
+        };
+        problems.extend(wide.iter().map(|line| format!("{path}:{line}: wider than code, {width} characters")));
+    }
+    Ok(())
 }
 
 fn check_unsafe(files: &[File], write: bool, problems: &mut Vec<String>) -> Outcome {

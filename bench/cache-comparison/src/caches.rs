@@ -1,5 +1,5 @@
-//! The caches, behind one face: 16-byte keys, blocks that count 4 KiB each, a hit that gives the block for as long as it is
-//! held.
+//! The caches, behind one face: 16-byte keys, blocks that count 4 KiB each, a hit that gives the block for as long as
+//! it is held.
 
 use ferrock_cache::{BlockCache, CacheKey, CacheOptions, EntryRole, Priority};
 use std::sync::Arc;

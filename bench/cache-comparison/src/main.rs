@@ -33,11 +33,11 @@ struct Measured {
     bytes_per_entry: f64,
 }
 
-/// Looks every key up in order, on each thread with its own; adds what is missing. Nanoseconds a lookup, and the part that
-/// hit.
+/// Looks every key up in order, on each thread with its own; adds what is missing. Nanoseconds a lookup, and the part
+/// that hit.
 ///
-/// The time is taken of short stretches, of which other work on the machine disturbs some: alone the best one counts, with
-/// several threads the median, for the best one may have run while the other threads did not.
+/// The time is taken of short stretches, of which other work on the machine disturbs some: alone the best one counts,
+/// with several threads the median, for the best one may have run while the other threads did not.
 fn run<C: Cache>(cache: &C, keys: &[Vec<u64>]) -> (f64, f64) {
     let barrier = Barrier::new(keys.len());
     let results: Vec<(Vec<f64>, u64)> = std::thread::scope(|scope| {

@@ -2,8 +2,8 @@
 
 use ferrock_base::random::Random;
 
-/// Draws of a Zipf distribution with exponent 0.99 over `keys` keys. The rank is the key: 0 is drawn most often. The caches
-/// hash keys, so neighbours among the numbers are none in them.
+/// Draws of a Zipf distribution with exponent 0.99 over `keys` keys. The rank is the key: 0 is drawn most often. The
+/// caches hash keys, so neighbours among the numbers are none in them.
 pub fn zipf(keys: u64, draws: usize, seed: u64) -> Vec<u64> {
     let mut sum = 0.0;
     let cumulative: Vec<f64> = (1..=keys)

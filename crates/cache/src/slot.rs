@@ -224,9 +224,9 @@ impl<P> Slot<P> {
     /// The key.
     ///
     /// # Safety
-    /// As [`entry`](Self::entry); or the caller holds the shard's lock and knows that the slot is not EMPTY. (The entry of
-    /// an INVISIBLE slot may be taken meanwhile, but its key is plain bytes, which stay until the slot is reused, and that
-    /// takes the lock.)
+    /// As [`entry`](Self::entry); or the caller holds the shard's lock and knows that the slot is not EMPTY. (The entry
+    /// of an INVISIBLE slot may be taken meanwhile, but its key is plain bytes, which stay until the slot is reused,
+    /// and that takes the lock.)
     pub(crate) unsafe fn key(&self) -> CacheKey {
         // SAFETY: the bytes are initialised and no thread writes them now; only the key field is read.
         unsafe { (&raw const (*(*self.entry.get()).as_ptr()).key).read() }
@@ -240,8 +240,8 @@ impl<P> Slot<P> {
     /// Takes the entry out.
     ///
     /// # Safety
-    /// The caller must own the entry (a `Claimed`, or `release` returned true), take it only once, and do so before the slot
-    /// can be reused.
+    /// The caller must own the entry (a `Claimed`, or `release` returned true), take it only once, and do so before the
+    /// slot can be reused.
     pub(crate) unsafe fn take(&self) -> Entry<P> {
         // SAFETY: initialised since `publish`; no other thread accesses an owned entry.
         unsafe { (*self.entry.get()).assume_init_read() }

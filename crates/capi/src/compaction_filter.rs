@@ -103,7 +103,8 @@ c_functions! {
 }
 
 c_functions! {
-    /// Whether the filter also sees what a snapshot sees, as it always does: an open with a filter that must not is refused.
+    /// Whether the filter also sees what a snapshot sees, as it always does: an open with a filter that must not is
+    /// refused.
     fn rocksdb_compactionfilter_set_ignore_snapshots(filter: *mut rocksdb_compactionfilter_t, ignore: c_uchar) {
         // SAFETY: the contract.
         if let Some(filter) = unsafe { filter.as_mut() } {

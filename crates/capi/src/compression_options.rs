@@ -89,7 +89,8 @@ c_functions! {
         }
     }
 
-    /// How hard blocks are compressed, and the size of dictionaries: those of the bottommost level, which count when they are `enabled`.
+    /// How hard blocks are compressed, and the size of dictionaries: those of the bottommost level, which count when
+    /// they are `enabled`.
     fn rocksdb_options_set_bottommost_compression_options(
         options: *mut rocksdb_options_t,
         window_bits: c_int,

@@ -1,5 +1,5 @@
-//! How a C function is declared: its body runs behind a catcher of panics, and where the signature ends in `errptr`, its
-//! error goes there.
+//! How a C function is declared: its body runs behind a catcher of panics, and where the signature ends in `errptr`,
+//! its error goes there.
 //!
 //! ```text
 //! c_functions!  { /// doc   fn rocksdb_x(a: A) -> R { ... R } }

@@ -49,8 +49,8 @@ impl Open {
         Self { iter: db.iter_cf(family, &options), tailing, db: db.clone(), family: family.clone(), options }
     }
 
-    /// A tailing iterator goes on over what is there now, at the key it is on or behind it. False when that key is gone:
-    /// then it is on the next one already.
+    /// A tailing iterator goes on over what is there now, at the key it is on or behind it. False when that key is
+    /// gone: then it is on the next one already.
     fn follow(&mut self) -> bool {
         let Some(seen) = self.tailing.as_mut() else { return true };
         let newest = self.db.latest_sequence_number();

@@ -106,8 +106,8 @@ pub(crate) trait HasKept {
     fn kept_mut(&mut self) -> &mut Kept;
 }
 
-/// Setters and getters of kept values, a pair a line: `option: type = default, setter / getter;`. `-` is a function that
-/// RocksDB does not have.
+/// Setters and getters of kept values, a pair a line: `option: type = default, setter / getter;`. `-` is a function
+/// that RocksDB does not have.
 macro_rules! kept_options {
     (for $handle:ty: $( $kind:ident $option:ident : $ty:ty = $default:expr, $set:tt / $get:tt ; )*) => {$(
         $crate::kept::kept_setter!($kind $handle, $option, $ty, $default, $set);

@@ -20,15 +20,16 @@
 //! What every caller promises, and what every `unsafe` block here relies on as *the contract*:
 //!
 //! 1. a handle came from the function that makes its kind, was not destroyed, and its kind is the one declared;
-//! 2. a pointer to bytes with a length points to that many readable bytes, or the length is 0; a text ends in a zero byte;
+//! 2. a pointer to bytes with a length points to that many readable bytes, or the length is 0; a text ends in a zero
+//!    byte;
 //! 3. an array has as many elements as the count beside it says; where results go, they can be written;
 //! 4. an `errptr` points to a pointer that is null or came from `malloc`;
 //! 5. a handle is not destroyed while another thread uses it; handles of databases, families, caches and snapshots may
 //!    be used by many threads at once, all others by one at a time;
 //! 6. callbacks may be called on any thread, by many at once, with their own state, and do not unwind.
 //!
-//! In return: a null handle is an error, or nothing is done, never a crash; a panic of the engine ends as an error or as
-//! the neutral result of the function; nothing but `rocksdb_*` is exported.
+//! In return: a null handle is an error, or nothing is done, never a crash; a panic of the engine ends as an error or
+//! as the neutral result of the function; nothing but `rocksdb_*` is exported.
 #![warn(missing_docs)]
 // The names of C types and functions are RocksDB's.
 #![allow(non_camel_case_types)]

@@ -1,8 +1,8 @@
 //! Options of databases and column families that are one number: a setter and a getter a line.
 //!
 //! `settings_options!` are fields of the option tables, which bound them. `kept_texts!` are options without a field, by
-//! their names in an OPTIONS file: what the engine does not take as a value of theirs is kept for the getter, and refused
-//! by the open.
+//! their names in an OPTIONS file: what the engine does not take as a value of theirs is kept for the getter, and
+//! refused by the open.
 
 use crate::options::{out_of_range, rocksdb_options_t};
 use ferrock::options::{

@@ -1,8 +1,9 @@
 //! Options of databases and column families.
 //!
 //! RocksDB's C interface has one kind of options for both; each half goes where it belongs when something is opened.
-//! A setter only notes a value. A number out of its bounds is brought to the nearest good one by the open, which notes it;
-//! what means nothing, and what is not built, is refused by the open, which names the option: a setter has no `errptr`.
+//! A setter only notes a value. A number out of its bounds is brought to the nearest good one by the open, which notes
+//! it; what means nothing, and what is not built, is refused by the open, which names the option: a setter has no
+//! `errptr`.
 
 use crate::compaction_filter::rocksdb_compactionfilter_t;
 use crate::comparator::rocksdb_comparator_t;
@@ -280,7 +281,8 @@ c_functions! {
     }
 
     /// How much a statistics object counts, once there is one (`rocksdb_options_enable_statistics`): the counters that
-    /// there are cost nothing to speak of and are always on. A level beyond the last means the last: no number is refused.
+    /// there are cost nothing to speak of and are always on. A level beyond the last means the last: no number is
+    /// refused.
     fn rocksdb_options_set_statistics_level(options: *mut rocksdb_options_t, level: c_int) {
         // SAFETY: the contract.
         if let Some(options) = unsafe { options.as_mut() } {

@@ -12,8 +12,8 @@ pub struct rocksdb_ratelimiter_t {
     limiter: Arc<dyn RateLimiter>,
 }
 
-/// How long tokens gather, fairness and the mode are RocksDB's own matters: the bucket here refills continuously, serves
-/// by priority and starves none, and bounds writes.
+/// How long tokens gather, fairness and the mode are RocksDB's own matters: the bucket here refills continuously,
+/// serves by priority and starves none, and bounds writes.
 fn new_limiter(bytes_per_second: i64) -> *mut rocksdb_ratelimiter_t {
     let bytes_per_second = u64::try_from(bytes_per_second).unwrap_or(0).max(1);
     give(rocksdb_ratelimiter_t { limiter: Arc::new(TokenBucket::new(bytes_per_second, SystemClock::shared())) })

@@ -30,8 +30,8 @@ pub struct ReadOptions {
     pub verify_checksums: bool,
     /// Put blocks read into the cache (default true).
     pub fill_cache: bool,
-    /// With `fill_cache`: also data blocks (default true), not only those of index and filter, which the next read of the
-    /// same keys needs whatever else it reads.
+    /// With `fill_cache`: also data blocks (default true), not only those of index and filter, which the next read of
+    /// the same keys needs whatever else it reads.
     pub cache_data_blocks: bool,
     /// How deep to read; `BlockCacheOnly` answers `Incomplete` instead of reading a file.
     pub read_tier: ReadTier,
@@ -39,8 +39,8 @@ pub struct ReadOptions {
     pub lower_bound: Option<Vec<u8>>,
     /// First key an iterator may not return.
     pub upper_bound: Option<Vec<u8>>,
-    /// Do not ask prefix filters. They are asked only with `prefix_same_as_start`, where they spare blocks: a seek without
-    /// it is right for every key either way.
+    /// Do not ask prefix filters. They are asked only with `prefix_same_as_start`, where they spare blocks: a seek
+    /// without it is right for every key either way.
     pub total_order_seek: bool,
     /// An iterator ends where the prefix of its seek key ends.
     pub prefix_same_as_start: bool,
@@ -49,10 +49,10 @@ pub struct ReadOptions {
     /// Rows after which the reader of an iterator expects to stop, so that it reads no more than these need; 0: no
     /// expectation. A wrong one costs reads, never rows.
     pub limit_hint: u64,
-    /// What `limit_hint` spares. `FewestRequests` (default): the first request brings as many blocks as the rows take on
-    /// average, and one more. `FewestBytes`: no request brings a block that the rows may not need, so where rows differ in
-    /// size, or several tables have some, there are more requests, and shorter ones. Tables say how many rows their blocks have at most
-    /// when they are written with `row_bounds`; others are then read block by block.
+    /// What `limit_hint` spares. `FewestRequests` (default): the first request brings as many blocks as the rows take
+    /// on average, and one more. `FewestBytes`: no request brings a block that the rows may not need, so where rows
+    /// differ in size, or several tables have some, there are more requests, and shorter ones. Tables say how many rows
+    /// their blocks have at most when they are written with `row_bounds`; others are then read block by block.
     pub limit_reads: LimitReads,
     /// Bytes between two pieces of a file that are read over, rather than in another request (default 16 KiB).
     pub io_gap_bytes: usize,

@@ -1,4 +1,5 @@
-//! The service of `async_tokio.rs` without a runtime: an executor of twenty lines that polls many futures on one thread.
+//! The service of `async_tokio.rs` without a runtime: an executor of twenty lines that polls many futures on one
+//! thread.
 //!
 //! `cargo run -p ferrock --example async_block_on`
 

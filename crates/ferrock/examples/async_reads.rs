@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! fill DIRECTORY KEYS                           a database to read: keys of 16 bytes, values of 100, not compressed
-//! device DIRECTORY [CACHE_MB [READS [TASKS]]]   random reads of it with direct I/O, three rounds of: blocking gets; TASKS
-//!                                               tasks of gets as futures; batches of 32 both ways
+//! device DIRECTORY [CACHE_MB [READS [TASKS]]]   random reads of it with direct I/O, three rounds of: blocking gets;
+//!                                               TASKS tasks of gets as futures; batches of 32 both ways
 //! paged DIRECTORY [CACHE_MB [READS [TASKS]]]    the same through the page cache
 //! scans DIRECTORY [CACHE_MB [SCANS [TASKS [ROWS]]]]
-//!                                               scans of ROWS rows from random keys with direct I/O, three rounds of: blocking
-//!                                               ones; TASKS tasks of them as futures; and one of all rows both ways
+//!                                               scans of ROWS rows from random keys with direct I/O, three rounds of:
+//!                                               blocking ones; TASKS tasks of them as futures; and one of all rows
+//!                                               both ways
 //! cached get|future|multi|multi-future COUNT    COUNT reads of a small cached database, for counting instructions
 //! ```
 

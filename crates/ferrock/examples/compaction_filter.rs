@@ -19,7 +19,8 @@ impl CompactionFilter for Expiry {
         "example.Expiry"
     }
 
-    /// Called for the newest version of each key that a compaction writes; versions that a snapshot sees are left alone.
+    /// Called for the newest version of each key that a compaction writes; versions that a snapshot sees are left
+    /// alone.
     fn filter(&self, _: &FilterContext, _key: &[u8], kind: ValueType, value: &[u8]) -> FilterDecision {
         let expires = value.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
         match expires {

@@ -2,7 +2,8 @@
 //!
 //!     cargo run --release -p ferrock --example little_memory
 //!
-//! Blocks, indexes, filters and memtables share a strict cache of 8 MiB, so that a hundred such databases take what one takes.
+//! Blocks, indexes, filters and memtables share a strict cache of 8 MiB, so that a hundred such databases take what one
+//! takes.
 
 use ferrock::options::{CacheOptions, CompressionType, FilterPolicy, IndexType, TableBlockCache, WriteBufferManager};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions};

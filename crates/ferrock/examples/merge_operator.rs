@@ -25,7 +25,8 @@ impl MergeOperator for WordSet {
         "example.WordSet"
     }
 
-    /// From the value that was there and the operands, oldest first, to the value. `false` is a failure: the read says so.
+    /// From the value that was there and the operands, oldest first, to the value. `false` is a failure: the read says
+    /// so.
     fn full_merge(&self, _key: &[u8], existing: Option<&[u8]>, operands: &[&[u8]], out: &mut Vec<u8>) -> bool {
         let existing = existing.unwrap_or_default();
         let mut words: BTreeSet<Vec<u8>> =

@@ -1,4 +1,5 @@
-//! What the public interface promises, in small: bounds, prefixes, tiers, empty and large keys, ranges, families, options.
+//! What the public interface promises, in small: bounds, prefixes, tiers, empty and large keys, ranges, families,
+//! options.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -175,8 +176,8 @@ fn an_iterator_and_a_snapshot_see_one_moment() {
     });
 }
 
-/// Where a scan has no prefix to keep to, what it does inside (jumps over hidden versions, over deleted ranges, turns round)
-/// must not give it one.
+/// Where a scan has no prefix to keep to, what it does inside (jumps over hidden versions, over deleted ranges, turns
+/// round) must not give it one.
 #[test]
 fn a_scan_takes_no_prefix_from_its_own_seeks() {
     let mut family = ColumnFamilyOptions::default();

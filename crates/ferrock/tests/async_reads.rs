@@ -226,7 +226,8 @@ fn assert_nothing_in_use(file_system: &dyn FileSystem) {
     panic!("{} bytes are still in use", in_use(file_system));
 }
 
-/// Takes the tables of a database, which are synced, out of the page cache, so that buffered reads of them wait for the device.
+/// Takes the tables of a database, which are synced, out of the page cache, so that buffered reads of them wait for the
+/// device.
 fn forget_pages(db: &Db) {
     let Ok(entries) = std::fs::read_dir(db.path()) else { return };
     for entry in entries {

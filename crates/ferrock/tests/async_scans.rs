@@ -1,5 +1,5 @@
-//! Scans as futures against iterators: the same rows, the same requests, whatever has to be read for them; and no polling
-//! thread reads.
+//! Scans as futures against iterators: the same rows, the same requests, whatever has to be read for them; and no
+//! polling thread reads.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -73,7 +73,8 @@ fn iterated(db: &Db, options: &ReadOptions, limit: usize) -> Result<Rows, ferroc
     iter.status().map(|()| rows)
 }
 
-/// Takes the tables of a directory, which are synced, out of the page cache, so that buffered reads of them wait for the device.
+/// Takes the tables of a directory, which are synced, out of the page cache, so that buffered reads of them wait for
+/// the device.
 fn forget_pages(dir: &Path) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let Ok(file) = std::fs::File::open(entry.unwrap().path()) else { continue };

@@ -68,8 +68,9 @@ fn the_short_forms_write_to_the_default_family() {
     assert_eq!(scan(&db), [(b"m".to_vec(), b"1,2".to_vec())]);
 }
 
-/// RocksDB counts an empty range deletion in its batch and gives it no sequence number. After recovering a log that ends
-/// with such a batch it goes on one number lower, in a log of its own, which must not look like a log that goes back.
+/// RocksDB counts an empty range deletion in its batch and gives it no sequence number. After recovering a log that
+/// ends with such a batch it goes on one number lower, in a log of its own, which must not look like a log that goes
+/// back.
 #[test]
 fn sequence_numbers_that_empty_range_deletions_left_over_may_be_used_again() {
     use ferrock::options::WalRecoveryMode;
@@ -104,7 +105,8 @@ fn sequence_numbers_that_empty_range_deletions_left_over_may_be_used_again() {
     }
 }
 
-/// The same where the range deletion is of a family that is in tables already, so that recovery passes over its records.
+/// The same where the range deletion is of a family that is in tables already, so that recovery passes over its
+/// records.
 #[test]
 fn so_may_those_of_a_family_that_recovery_skips() {
     use ferrock_format::log::{HeaderFamily, LogWriter};

@@ -1,7 +1,7 @@
 //! Databases with blob files that RocksDB wrote: read, written to, compacted, reopened, damaged.
 //!
-//! Beside the contents it is checked that the books are right: what the MANIFEST says of each blob file is compared with
-//! the references that the live tables really hold, and with the files that are really there.
+//! Beside the contents it is checked that the books are right: what the MANIFEST says of each blob file is compared
+//! with the references that the live tables really hold, and with the files that are really there.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 #[path = "golden/archive.rs"]

@@ -1,5 +1,6 @@
-//! A block cache with a strict limit that is far too small, under sixteen threads, with index and filter blocks pinned: it is
-//! never above its capacity, no read waits for ever, and reads are right or (where that is wanted) fail with a clear error.
+//! A block cache with a strict limit that is far too small, under sixteen threads, with index and filter blocks pinned:
+//! it is never above its capacity, no read waits for ever, and reads are right or (where that is wanted) fail with a
+//! clear error.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! Compactions come to an end: an exclusive one gets its turn beside work that never ends, and what no caller waits for is not
-//! done again and again.
+//! Compactions come to an end: an exclusive one gets its turn beside work that never ends, and what no caller waits for
+//! is not done again and again.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -111,8 +111,8 @@ impl EventListener for Counts {
 /// level 2                       | p .. q |
 /// ```
 ///
-/// The first is at the bottom and its clean cut is not, so that their first rewrite keeps sequence numbers. It leaves one
-/// version of the key, and thereby parts them.
+/// The first is at the bottom and its clean cut is not, so that their first rewrite keeps sequence numbers. It leaves
+/// one version of the key, and thereby parts them.
 #[test]
 fn a_clean_cut_with_data_below_is_rewritten_twice_at_most() {
     let listener = Arc::new(Counts::default());

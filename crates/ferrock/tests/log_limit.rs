@@ -1,5 +1,5 @@
-//! Logs stay within `max_total_wal_size` and memtables within `db_write_buffer_size`, whatever the families do and however
-//! many memtables they want to merge.
+//! Logs stay within `max_total_wal_size` and memtables within `db_write_buffer_size`, whatever the families do and
+//! however many memtables they want to merge.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteOptions};

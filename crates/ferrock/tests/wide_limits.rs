@@ -1,7 +1,8 @@
 //! `limit(n)` of wide tables against the layout of their files: what is read lies in blocks that n rows need.
 //!
-//! A block is needed when, as far as the index and the row bounds tell, it can have entries from where the query begins to its last
-//! row. The index tells it by separators: block i has keys behind `S_(i-1)`, or from its row bound on, up to `S_i`.
+//! A block is needed when, as far as the index and the row bounds tell, it can have entries from where the query begins
+//! to its last row. The index tells it by separators: block i has keys behind `S_(i-1)`, or from its row bound on, up
+//! to `S_i`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -49,7 +50,8 @@ struct Shape {
     /// Rows of one length, or of any.
     is_even: bool,
     row_bounds: bool,
-    /// Tables of level 0 that overlap what is below, each with some of the rows again and some deleted, alone or by ranges.
+    /// Tables of level 0 that overlap what is below, each with some of the rows again and some deleted, alone or by
+    /// ranges.
     overlapping: usize,
     /// Rows and deletions in the memtable.
     has_memtable: bool,
@@ -207,7 +209,8 @@ impl Rig {
         self.db.live_files().iter().map(|file| of_file(file.number.0)).collect()
     }
 
-    /// Bytes of each file that rows need which are in the order from `low` to `high` (`None`: to the end of the bounds).
+    /// Bytes of each file that rows need which are in the order from `low` to `high` (`None`: to the end of the
+    /// bounds).
     fn needed(&self, low: &[u8], high: Option<&[u8]>, end: &[u8]) -> Vec<(PathBuf, Vec<Range<u64>>)> {
         let of_file = |(path, blocks): &(PathBuf, Vec<Block>)| {
             let mut runs: Vec<Range<u64>> = Vec::new();
@@ -237,7 +240,8 @@ impl Rig {
             keys.push(row.raw_key().to_vec());
         }
         let mut log = self.file_system.take_read_log();
-        // A partition of an index is read once: where all before was deleted, not before the first query that comes there.
+        // A partition of an index is read once: where all before was deleted, not before the first query that comes
+        // there.
         log.retain(|read| read.class == ReadClass::Data);
         let reads = log.into_iter().map(|read| (read.path, read.offset..read.offset + read.length)).collect();
         (keys, reads, rows.page_token())

@@ -196,8 +196,8 @@ fn a_limit_reads_what_its_rows_need() {
                     );
                     let (rows, requests, bytes) = rig.rows(limited.limit(limit as u64).fewest_requests());
                     assert_eq!(rows as i64, limit);
-                    // Where in its block the first row lies is not known before it is read: hence one block more. The tables
-                    // of the small partitions have fewer rows in a block, which is what a limit goes by.
+                    // Where in its block the first row lies is not known before it is read: hence one block more. The
+                    // tables of the small partitions have fewer rows in a block, which is what a limit goes by.
                     let most = needed + BLOCK + if limit >= 1000 { needed / 8 } else { 0 };
                     assert!(
                         bytes <= most && requests <= 4,

@@ -168,7 +168,8 @@ fn databases_share_a_size() {
     // The other database holds most of the size and does nothing: this one flushes, and is not kept waiting for ever.
     fill(&one, 0, 3000);
     assert!(tables(&one) > 0);
-    // Its own next write finds it over the size and flushes the family that has the memory, not the one that is written.
+    // Its own next write finds it over the size and flushes the family that has the memory, not the one that is
+    // written.
     manager.set_buffer_size(600_000);
     two.put(b"k", b"v").unwrap();
     two.wait_for_background_work().unwrap();

@@ -75,8 +75,8 @@ impl ColumnFamilyOptions {
         adjusted
     }
 
-    /// As [`settle`](Self::settle), with what the options of the database say: where tables lie. As in RocksDB the targets
-    /// of levels are not dynamic with more than one directory.
+    /// As [`settle`](Self::settle), with what the options of the database say: where tables lie. As in RocksDB the
+    /// targets of levels are not dynamic with more than one directory.
     #[doc(hidden)]
     pub fn settle_in(&mut self, db: &DbOptions) -> Vec<Adjustment> {
         let mut adjusted = self.settle();

@@ -65,8 +65,9 @@ impl OptionValue for BottommostCompression {
 pub struct CompressionSettings(pub CompressionOptions);
 
 impl CompressionSettings {
-    /// The form before there were names: `window_bits:level:strategy:max_dict_bytes:zstd_max_train_bytes:parallel_threads:
-    /// enabled`; what is missing at the end keeps its default.
+    /// The form before there were names:
+    /// `window_bits:level:strategy:max_dict_bytes:zstd_max_train_bytes:parallel_threads: enabled`; what is missing at
+    /// the end keeps its default.
     fn parse_numbers(text: &str) -> Option<Self> {
         let mut options = CompressionOptions::default();
         if text.is_empty() {
@@ -156,9 +157,9 @@ pub enum CompactionShape {
 }
 
 impl ColumnFamilySettings {
-    /// What stands for the style. A universal family is compacted by levels until its own rules are built: RocksDB reads
-    /// every level as a sorted run and goes on from there. With one level it keeps that: RocksDB refuses more than
-    /// `num_levels`. A FIFO family is left as it is: tables merged into one would be dropped at once.
+    /// What stands for the style. A universal family is compacted by levels until its own rules are built: RocksDB
+    /// reads every level as a sorted run and goes on from there. With one level it keeps that: RocksDB refuses more
+    /// than `num_levels`. A FIFO family is left as it is: tables merged into one would be dropped at once.
     #[doc(hidden)]
     pub fn compaction_shape(&self) -> CompactionShape {
         match self.compaction_style {
@@ -179,9 +180,9 @@ option_table! {
         mutable max_write_buffer_number: i32 = 2, 2..=i32::MAX;
         /// Full memtables that are flushed into one file together.
         fixed min_write_buffer_number_to_merge: i32 = 1, 1..=i32::MAX;
-        /// Bytes that a memtable takes from the allocator at a time, rounded up to 4 KiB; only its first block is always
-        /// 4 KiB, so that idle families stay small. What is larger than a quarter of this gets a block of its own.
-        /// 0: an eighth of `write_buffer_size`, at most 1 MiB.
+        /// Bytes that a memtable takes from the allocator at a time, rounded up to 4 KiB; only its first block is
+        /// always 4 KiB, so that idle families stay small. What is larger than a quarter of this gets a block of its
+        /// own. 0: an eighth of `write_buffer_size`, at most 1 MiB.
         mutable arena_block_size: usize = 0;
         /// Share of the write buffer for a Bloom filter over the memtable; 0: none.
         mutable memtable_prefix_bloom_size_ratio: f64 = 0.0, 0.0..=0.25;
@@ -293,8 +294,8 @@ impl DerefMut for ColumnFamilyOptions {
 }
 
 impl ColumnFamilyOptions {
-    /// Every value that means nothing, alone or with the others. A number that is only out of its bounds is none of them:
-    /// it is brought to the nearest good one when the family is opened.
+    /// Every value that means nothing, alone or with the others. A number that is only out of its bounds is none of
+    /// them: it is brought to the nearest good one when the family is opened.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         let (mut settings, mut table) = (self.settings.clone(), self.table.clone());

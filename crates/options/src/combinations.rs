@@ -1,9 +1,9 @@
 //! Options that are good alone and mean nothing together.
 //!
-//! RocksDB refuses an open with such options. The same ones are refused here, with the words that a program may look for,
-//! by every function that takes options: opens, new families, and changes while the database is open. Some of them have no
-//! effect here ([`passthrough`](super::passthrough)); a program that asks for them together is wrong all the same, and would
-//! be refused as soon as it runs with RocksDB.
+//! RocksDB refuses an open with such options. The same ones are refused here, with the words that a program may look
+//! for, by every function that takes options: opens, new families, and changes while the database is open. Some of them
+//! have no effect here ([`passthrough`](super::passthrough)); a program that asks for them together is wrong all the
+//! same, and would be refused as soon as it runs with RocksDB.
 
 use super::passthrough::{COLUMN_FAMILY_OPTIONS, DB_OPTIONS};
 use super::{ColumnFamilyOptions, DbOptions};
@@ -173,7 +173,8 @@ fn check_universal(text: &str) -> Result<()> {
     )])
 }
 
-/// Refuses options of tables. A family that was read from an OPTIONS file gets the nearest form of what cannot be written.
+/// Refuses options of tables. A family that was read from an OPTIONS file gets the nearest form of what cannot be
+/// written.
 fn check_table(family: &ColumnFamilyOptions) -> Result<()> {
     let table = &family.table;
     let is_set = !family.is_from_file;

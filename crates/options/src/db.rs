@@ -41,7 +41,8 @@ option_table! {
         fixed create_missing_column_families: bool = false;
         /// Refuse to go on after the first sign of damage: in recovery, and in background work.
         fixed paranoid_checks: bool = true;
-        /// Table files kept open; -1 keeps all. A small number bounds descriptors and memory and opens tables on demand.
+        /// Table files kept open; -1 keeps all. A small number bounds descriptors and memory and opens tables on
+        /// demand.
         fixed max_open_files: i32 = -1, -1..=i32::MAX => LEAST_BOUND_OF_OPEN_FILES;
         /// Threads that open tables when the database opens.
         fixed max_file_opening_threads: i32 = 16, 1..=1024;
@@ -50,8 +51,8 @@ option_table! {
         /// Bytes of log over all column families after which the families that hold back the oldest log are flushed.
         /// 0: four times what all write buffers may hold.
         mutable max_total_wal_size: u64 = 0;
-        /// Directory of the log; empty: that of the database. It is created when it is missing. An open that would leave
-        /// logs unread in the place that the OPTIONS file names is refused.
+        /// Directory of the log; empty: that of the database. It is created when it is missing. An open that would
+        /// leave logs unread in the place that the OPTIONS file names is refused.
         fixed wal_dir: String = String::new();
         /// What damage in the log is accepted at open.
         fixed wal_recovery_mode: WalRecoveryMode = WalRecoveryMode::PointInTimeRecovery;
@@ -147,8 +148,8 @@ impl DerefMut for DbOptions {
 }
 
 impl DbOptions {
-    /// Every value that means nothing. A number that is only out of its bounds is none of them: it is brought to the nearest
-    /// good one when the database is opened.
+    /// Every value that means nothing. A number that is only out of its bounds is none of them: it is brought to the
+    /// nearest good one when the database is opened.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         let mut settings = self.settings.clone();

@@ -9,8 +9,8 @@ const MAX_PATHS: usize = 4;
 /// A directory of tables, and how much of them it should hold.
 ///
 /// A table of a leveled family goes to the first directory that has room for its level: the target sizes of the levels
-/// are filled into the directories from the top, and the last takes what is left. What a flush writes goes to the first.
-/// The sizes steer; they bound nothing.
+/// are filled into the directories from the top, and the last takes what is left. What a flush writes goes to the
+/// first. The sizes steer; they bound nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DbPath {
     /// The directory. It is created when it is missing.

@@ -8,7 +8,8 @@
 //! table_factory options:   block_size: 4096          and one text for those of its tables, a line each
 //! ```
 //!
-//! Booleans are 0 and 1. What RocksDB shows as a number though the OPTIONS file has a name for it, is a number here, too.
+//! Booleans are 0 and 1. What RocksDB shows as a number though the OPTIONS file has a name for it, is a number here,
+//! too.
 
 use super::passthrough::{self, DefaultText, Passthrough};
 use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings};

@@ -6,8 +6,8 @@
 //!
 //! - a hint (`HINTS`) changes how fast or in how many pieces the work is done, and neither what is stored nor what a
 //!   caller relies on. It is kept and said like a value of a file.
-//! - every other one is refused as `Not implemented` unless it is the default: a caller that asks for an atomic flush or
-//!   for checksums of files must not believe to have them.
+//! - every other one is refused as `Not implemented` unless it is the default: a caller that asks for an atomic flush
+//!   or for checksums of files must not believe to have them.
 
 use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::{Error, Result};
@@ -341,8 +341,9 @@ const LATER_DEFAULTS: &[DefaultText] = &[
     ),
 ];
 
-/// Options that RocksDB 7.8 does not know, and paths, which it does not take empty. Its tools refuse an OPTIONS file with a name they do not know, so these are
-/// written only where they differ from their defaults: a database stays open to the releases that can read its tables.
+/// Options that RocksDB 7.8 does not know, and paths, which it does not take empty. Its tools refuse an OPTIONS file
+/// with a name they do not know, so these are written only where they differ from their defaults: a database stays open
+/// to the releases that can read its tables.
 const NEWER_THAN_7_8: &[&str] = &[
     "async_wal_precreate",
     "background_close_inactive_wals",
@@ -427,8 +428,8 @@ impl Passthrough {
     /// Takes a value that a caller sets. `Ok(false)`: no option has that name.
     ///
     /// # Errors
-    /// `Invalid argument` for a text that is no value of the option, `Not implemented` for one that asks for what is not
-    /// built and is no mere hint.
+    /// `Invalid argument` for a text that is no value of the option, `Not implemented` for one that asks for what is
+    /// not built and is no mere hint.
     pub fn set(&mut self, table: &[DefaultText], name: &str, text: &str) -> Result<bool> {
         let name = canonical_name(name);
         let Some((_, default)) = table.iter().find(|(known, _)| *known == name) else { return Ok(false) };

@@ -1,8 +1,8 @@
 //! Options from one line of text, as command lines and bindings give them:
 //! `write_buffer_size=8m;compression=kZSTD;block_based_table_factory={block_size=16k;filter_policy=bloomfilter:10};`
 //!
-//! Here the caller speaks, not a file: an unknown name is an error, and so is asking for what is not built. Hints without
-//! effect are kept ([`passthrough`]), and numbers out of their bounds are adjusted when the text is used.
+//! Here the caller speaks, not a file: an unknown name is an error, and so is asking for what is not built. Hints
+//! without effect are kept ([`passthrough`]), and numbers out of their bounds are adjusted when the text is used.
 
 use super::passthrough::{self, Passthrough};
 use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings};
@@ -16,12 +16,13 @@ use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
 use ferrock_format::options_file::{OptionScope, is_deprecated};
 use ferrock_table::{BlockBasedTableOptions, TableBlockCache};
 
-/// Changes options of a database and of a column family by a text. Retired names are accepted and do nothing; hints that
-/// have no effect here are kept and noted when a database is opened.
+/// Changes options of a database and of a column family by a text. Retired names are accepted and do nothing; hints
+/// that have no effect here are kept and noted when a database is opened.
 ///
 /// # Errors
-/// `Invalid argument` for a text that is no list of `name=value`, a name that is no option's, and a value that is not one
-/// of its option; `Not implemented` for a value that asks for what is not built and is no mere hint. Then the options may have changed in part.
+/// `Invalid argument` for a text that is no list of `name=value`, a name that is no option's, and a value that is not
+/// one of its option; `Not implemented` for a value that asks for what is not built and is no mere hint. Then the
+/// options may have changed in part.
 ///
 /// ```
 /// # mod ferrock { pub use ferrock_options::*; pub mod options { pub use ferrock_options::*; } }

@@ -6,8 +6,8 @@
 //!            still being read                                >= the size: writes wait, with `allow_stall`
 //! ```
 //!
-//! With a cache, what is used is reserved there, so that blocks and memtables share one budget. When a strict limit refuses,
-//! the memtables grow all the same: a write that is acknowledged cannot be given back.
+//! With a cache, what is used is reserved there, so that blocks and memtables share one budget. When a strict limit
+//! refuses, the memtables grow all the same: a write that is acknowledged cannot be given back.
 
 use ferrock_cache::{EntryRole, Reservation};
 use ferrock_memtable::MemoryTracker;
@@ -115,8 +115,8 @@ impl WriteBufferManager {
     }
 
     /// What a memtable must hold for its flush to be worth a table: a sixteenth of the size, and less and less when the
-    /// size is passed, down to nothing at twice the size. So databases that write little beside one that holds most of the
-    /// size and is idle do not flush every entry by itself, and all together still stay below twice the size.
+    /// size is passed, down to nothing at twice the size. So databases that write little beside one that holds most of
+    /// the size and is idle do not flush every entry by itself, and all together still stay below twice the size.
     #[doc(hidden)]
     pub fn worthwhile_bytes(&self) -> usize {
         let size = self.buffer_size();

@@ -8,9 +8,9 @@
 //! The number of files that the process may open bounds both ([`OpenFileBudget`]). With -1, three quarters of the
 //! budget for tables go to tables that stay open; tables opened beyond that go through a cache with the rest. Where the
 //! process runs out of descriptors all the same (other files are open too), a cached table is closed to open the one
-//! that is needed, or a blob file. The tables that an iterator or a job reads at the same time are open at the same time:
-//! every table of level 0 and one of each other level. If those are more than the process may open, the error names the
-//! limit.
+//! that is needed, or a blob file. The tables that an iterator or a job reads at the same time are open at the same
+//! time: every table of level 0 and one of each other level. If those are more than the process may open, the error
+//! names the limit.
 //!
 //! A [`TableCache`] belongs to a column family, because how a table is opened depends on the family's options. What is
 //! bounded is shared by all families: [`OpenTables`].

@@ -186,7 +186,8 @@ struct CDatabase {
 impl Drop for CDatabase {
     fn drop(&mut self) {
         let f = self.functions;
-        // SAFETY: all of them are of this database, each is given back once, and the database last. Iterators borrow it.
+        // SAFETY: all of them are of this database, each is given back once, and the database last. Iterators borrow
+        // it.
         unsafe {
             for snapshot in self.snapshots.drain(..).flatten() {
                 (f.release_snapshot)(self.db, snapshot);

@@ -323,8 +323,8 @@ impl RocksCursor<'_> {
         let f = self.functions;
         self.lower = bounds.lower.map(|key| key.to_vec()).unwrap_or_default();
         self.upper = bounds.upper.map(|key| key.to_vec()).unwrap_or_default();
-        // SAFETY: the options exist; the bytes live in this cursor, as long as the iterator, and change only here, where it
-        // is positioned anew afterwards. A null key is no bound.
+        // SAFETY: the options exist; the bytes live in this cursor, as long as the iterator, and change only here,
+        // where it is positioned anew afterwards. A null key is no bound.
         unsafe {
             let (lower, upper) = (&self.lower, &self.upper);
             let upper_pointer = if bounds.upper.is_some() { chars(upper) } else { std::ptr::null::<c_char>() };

@@ -1,8 +1,8 @@
 //! Point lookups for an instruction counter: what choosing files costs in RocksDB and in Ferrock, on one database.
 //!
-//! The database is filled by RocksDB, in order and then at random, with files so small that five levels have some; three
-//! small flushes come last, so that the upper ones are not empty. It is then opened read-only, scanned once so that all of it is
-//! in the cache, and asked for random keys that it has.
+//! The database is filled by RocksDB, in order and then at random, with files so small that five levels have some;
+//! three small flushes come last, so that the upper ones are not empty. It is then opened read-only, scanned once so
+//! that all of it is in the cache, and asked for random keys that it has.
 
 use crate::engine::{Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow};
 use crate::random::Random;

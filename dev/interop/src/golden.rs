@@ -1,11 +1,13 @@
-//! The golden databases, which RocksDB wrote, are compacted by Ferrock under their own options and read by RocksDB again.
+//! The golden databases, which RocksDB wrote, are compacted by Ferrock under their own options and read by RocksDB
+//! again.
 //!
-//! For each there is a process: Ferrock opens a copy with the options of its OPTIONS file, rewrites every table, closes;
-//! `ldb checkconsistency` of 7.8.3 looks at the result where 7.8.3 can read it; RocksDB 11.8.1 loads the OPTIONS file that
-//! Ferrock left, opens all families, and must find what `expect.json` says: digests of both scans, lookups, seeks, ranges.
+//! For each there is a process: Ferrock opens a copy with the options of its OPTIONS file, rewrites every table,
+//! closes; `ldb checkconsistency` of 7.8.3 looks at the result where 7.8.3 can read it; RocksDB 11.8.1 loads the
+//! OPTIONS file that Ferrock left, opens all families, and must find what `expect.json` says: digests of both scans,
+//! lookups, seeks, ranges.
 //!
-//! [`NOT_REWRITTEN`] and [`NOT_CHECKED_BY_LDB`] list what that is impossible for. A run in which another database fails,
-//! or one of these succeeds, is a failure.
+//! [`NOT_REWRITTEN`] and [`NOT_CHECKED_BY_LDB`] list what that is impossible for. A run in which another database
+//! fails, or one of these succeeds, is a failure.
 
 use crate::archive::{self, GoldenDatabase};
 use crate::c_engine::CEngine;

@@ -1,8 +1,8 @@
 //! A history: what is done to one directory, by whom, in which order. A pure function of its seed.
 //!
-//! Turns alternate between Ferrock and RocksDB. A turn opens the directory that the other left, checks all of it, writes,
-//! flushes, compacts, holds snapshots, checks again, and closes, or is killed with everything that is not flushed in its
-//! log. Some turns only read.
+//! Turns alternate between Ferrock and RocksDB. A turn opens the directory that the other left, checks all of it,
+//! writes, flushes, compacts, holds snapshots, checks again, and closes, or is killed with everything that is not
+//! flushed in its log. Some turns only read.
 
 use crate::engine::{FAMILIES, Record, WriteHow};
 use crate::random::Random;
@@ -82,8 +82,8 @@ const OVERWRITINGS: usize = 40;
 const OVERWRITTEN_KEYS: usize = 40;
 const OVERWRITTEN_BYTES: usize = 500;
 
-/// Single deletion asks that a key was put once since: these keys are put and single-deleted in turn and nothing else is
-/// done to them, no range deletion covers them.
+/// Single deletion asks that a key was put once since: these keys are put and single-deleted in turn and nothing else
+/// is done to them, no range deletion covers them.
 const SINGLE_DELETE_PREFIX: &str = "~one";
 
 /// Draws batches.
@@ -193,8 +193,8 @@ impl<'a> Writer<'a> {
         batch
     }
 
-    /// The same keys are written again and again, with a flush each time: a family of a style that Ferrock does not have
-    /// must not grow. None where a family is not to be compacted.
+    /// The same keys are written again and again, with a flush each time: a family of a style that Ferrock does not
+    /// have must not grow. None where a family is not to be compacted.
     fn overwritings(&self, settings: &Settings, random: &mut Random) -> Vec<Step> {
         let family = random.below(FAMILIES.len());
         let is_off = |(name, value): &(String, String)| name == "disable_auto_compactions" && value == "true";

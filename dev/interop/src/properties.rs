@@ -1,8 +1,8 @@
 //! What tables say of themselves, read and compared: the properties that describe index, filter and compression, and
 //! the counts of entries.
 //!
-//! A *size* depends on the output of a compressor, and two compressors of one format differ in it; everything else follows
-//! from entries and options alone.
+//! A *size* depends on the output of a compressor, and two compressors of one format differ in it; everything else
+//! follows from entries and options alone.
 
 use crate::engine::Outcome;
 use ferrock::DbOptions;

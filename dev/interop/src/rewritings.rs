@@ -1,5 +1,5 @@
-//! The golden databases of the forms that tables have are rewritten twice by a full compaction under their own options: by
-//! Ferrock and, in another copy, by RocksDB 11.8.1.
+//! The golden databases of the forms that tables have are rewritten twice by a full compaction under their own options:
+//! by Ferrock and, in another copy, by RocksDB 11.8.1.
 //!
 //! RocksDB then reads what Ferrock made and finds what `expect.json` says; and the tables of both say the same of
 //! themselves, property by property ([`crate::properties`]). What may differ is listed in [`ALLOWED`] with its reason.

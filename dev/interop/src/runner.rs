@@ -33,7 +33,8 @@ pub struct HistoryResult {
     pub failure: Option<String>,
 }
 
-/// Does `run` with every member of `jobs`, on as many threads as there are processors, behind a progress bar on terminals.
+/// Does `run` with every member of `jobs`, on as many threads as there are processors, behind a progress bar on
+/// terminals.
 pub fn in_parallel<J: Sync, R: Send>(what: &'static str, jobs: &[J], run: impl Fn(&J) -> R + Sync) -> Vec<R> {
     let bar = ProgressBar::new(jobs.len() as u64);
     if !std::io::stderr().is_terminal() {

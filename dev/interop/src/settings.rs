@@ -1,8 +1,8 @@
 //! Settings of a turn, drawn at random, as texts of the OPTIONS file.
 //!
-//! What decides how keys are ordered and merged is drawn once for a history ([`Fixed`]); everything else again for every
-//! turn, so that one directory holds tables of many sorts. Format version, checksum and compression are not drawn but
-//! counted through, so that few histories cover all of them from both engines.
+//! What decides how keys are ordered and merged is drawn once for a history ([`Fixed`]); everything else again for
+//! every turn, so that one directory holds tables of many sorts. Format version, checksum and compression are not drawn
+//! but counted through, so that few histories cover all of them from both engines.
 
 use crate::random::Random;
 
@@ -312,8 +312,8 @@ fn draw_table(drawn: &mut Drawn, fixed: &Fixed, round: usize, takes_all_keys: bo
     drawn.one_of("index_shortening", &shortening);
     drawn.flag("verify_compression", 30);
     let kinds = ["kBinarySearch", "kTwoLevelIndexSearch", "kBinarySearchWithFirstKey", "kHashSearch"];
-    // RocksDB's hash index loses (or, with assertions, dies of) keys that are shorter than the prefix, and needs a restart
-    // at every index entry.
+    // RocksDB's hash index loses (or, with assertions, dies of) keys that are shorter than the prefix, and needs a
+    // restart at every index entry.
     let kind = *drawn.random.choose(&kinds[..if takes_all_keys { 4 } else { 3 }]);
     let kind = if kind == "kHashSearch" && drawn.texts.contains(&("index_block_restart_interval".into(), "5".into())) {
         "kBinarySearch"

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Ferrock   ferrock::wide: rows, deletions of rows, ranges and partitions; flushes, a compaction; the log not flushed
-//! RocksDB   opens by the OPTIONS file, unknown names refused: every key and value, both ways; writes; compacts everything
+//! RocksDB   opens by the OPTIONS file, unknown names refused: every key and value, both ways; writes; compacts all
 //! Ferrock   the rows of the table by their tuples, those that RocksDB put included
 //! ```
 //!

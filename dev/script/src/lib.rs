@@ -8,16 +8,16 @@
 //! what it prints
 //! ```
 //!
-//! `UPDATE_EXPECT=1 cargo test` rewrites the expectations with what the code printed; the difference is then read in the
-//! version control. A paragraph of comments alone is kept as it is.
+//! `UPDATE_EXPECT=1 cargo test` rewrites the expectations with what the code printed; the difference is then read in
+//! the version control. A paragraph of comments alone is kept as it is.
 #![warn(missing_docs)]
 #![expect(clippy::panic, reason = "a test says by a panic what it found")]
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Runs every case of the text file `path` (below the crate's manifest, `env!("CARGO_MANIFEST_DIR")`), in order. `run` gets the
-/// lines of a case without comments, and returns what they print.
+/// Runs every case of the text file `path` (below the crate's manifest, `env!("CARGO_MANIFEST_DIR")`), in order. `run`
+/// gets the lines of a case without comments, and returns what they print.
 ///
 /// # Panics
 /// When a case prints something else than expected, with both.

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! A path is followed through imports and re-exports to the file that declares the item, so that a parent which only
-//! re-exports its children takes part in no cycle. Tests are left out. Paths inside the arguments of macros are not seen:
-//! tokens are no syntax. Two files may use each other where one is the parent of the other: they are one thing in two files.
+//! re-exports its children takes part in no cycle. Tests are left out. Paths inside the arguments of macros are not
+//! seen: tokens are no syntax. Two files may use each other where one is the parent of the other: they are one thing in
+//! two files.
 
 mod cycles;
 mod modules;

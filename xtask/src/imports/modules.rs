@@ -87,7 +87,8 @@ impl Crate {
         uses
     }
 
-    /// The file that declares what `path` leads to, seen from the module `from`; `None` for what lies outside the crate.
+    /// The file that declares what `path` leads to, seen from the module `from`; `None` for what lies outside the
+    /// crate.
     fn resolve(&self, from: &[String], path: &[String], steps: usize) -> Option<&String> {
         let steps = steps.checked_sub(1)?;
         let (first, rest) = path.split_first()?;

@@ -131,8 +131,8 @@ fn leaks_are_seen() {
     assert!(!output.status.success() && text.contains("LeakSanitizer"), "{}: {text}", output.status);
 }
 
-/// Every function of RocksDB 11.8.1's interface is exported, and nothing else; the headers declare it, and the list says
-/// what of it works, as the tables of the library have it.
+/// Every function of RocksDB 11.8.1's interface is exported, and nothing else; the headers declare it, and the list
+/// says what of it works, as the tables of the library have it.
 #[test]
 fn the_list_of_functions_is_exact() {
     let listed = functions::listed();

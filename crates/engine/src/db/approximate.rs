@@ -9,8 +9,8 @@ use ferrock_tree::version::FileMetadata;
 
 impl Db {
     /// About how many bytes the keys of each `[begin, end)` take in the tables of a family, as they are stored. What is
-    /// in memory does not count. A table that lies in a range whole counts with its whole size, one that does so in part
-    /// with its data blocks there and their share of the rest of the table.
+    /// in memory does not count. A table that lies in a range whole counts with its whole size, one that does so in
+    /// part with its data blocks there and their share of the rest of the table.
     ///
     /// # Errors
     /// Those of reading an index block.

@@ -1,7 +1,7 @@
 //! Reading a key as a future.
 //!
 //! ```text
-//! get_async: memtables, tables in memory --+--> found, absent, failed         Ready at the first poll, nothing allocated
+//! get_async: memtables, tables in memory --+--> found, absent, failed       Ready at the first poll, nothing allocated
 //!                                          +--> something is missing          Waits: it is on its way
 //!                                                  |  poll, when it has come
 //!                                                  +--> goes on there, and so forth
@@ -115,14 +115,15 @@ impl Future for GetAsync {
 impl Db {
     /// The value of a key of the default family, as a future for any executor.
     ///
-    /// The call itself does what can be done in memory, as of now. A key that finds its way there is `Ready` at the first
-    /// poll and costs what a [`get`](Self::get) costs. Otherwise the read of the first block that is missing is on its way
-    /// when the call returns. The number of reads that follow each other is that of [`get`](Self::get): one data block for
-    /// each table that the filters do not exclude, and one more for each further block that the versions of the key fill; index
-    /// and filter partitions that are not in the block cache; the record, for a value in a blob file.
+    /// The call itself does what can be done in memory, as of now. A key that finds its way there is `Ready` at the
+    /// first poll and costs what a [`get`](Self::get) costs. Otherwise the read of the first block that is missing is
+    /// on its way when the call returns. The number of reads that follow each other is that of [`get`](Self::get): one
+    /// data block for each table that the filters do not exclude, and one more for each further block that the versions
+    /// of the key fill; index and filter partitions that are not in the block cache; the record, for a value in a blob
+    /// file.
     ///
-    /// A polling thread reads nothing: a table or blob file that is not open is opened by a thread of the database, once for all
-    /// futures that wait for it.
+    /// A polling thread reads nothing: a table or blob file that is not open is opened by a thread of the database,
+    /// once for all futures that wait for it.
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;

@@ -183,8 +183,8 @@ impl Db {
     /// The values of many keys of the default family, in the order of `keys` and as of one moment, as a future for any
     /// executor.
     ///
-    /// The call itself does what can be done in memory; the blocks that are missing are on their way when it returns, each
-    /// once. The number of reads that follow each other is that of the key which lacks most blocks, as in
+    /// The call itself does what can be done in memory; the blocks that are missing are on their way when it returns,
+    /// each once. The number of reads that follow each other is that of the key which lacks most blocks, as in
     /// [`multi_get`](Self::multi_get). Tables that are not open, and values in blob files, are waited for as by
     /// [`get_async`](Self::get_async); a polling thread reads nothing.
     ///
@@ -199,7 +199,8 @@ impl Db {
     /// # fn block_on<F: Future>(future: F) -> F::Output {
     /// #     let mut future = pin!(future);
     /// #     loop {
-    /// #         if let Poll::Ready(out) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) { return out; }
+    /// #         let mut context = Context::from_waker(Waker::noop());
+    /// #         if let Poll::Ready(out) = future.as_mut().poll(&mut context) { return out; }
     /// #     }
     /// # }
     /// db.put(b"a", b"1")?;
@@ -221,8 +222,8 @@ impl Db {
         self.core().multi_get_async(&family.data, options, keys)
     }
 
-    /// The values of many keys, each of the family beside it, in the order of `keys` and all as of one moment, as a future:
-    /// [`multi_get_families`](Self::multi_get_families) for any executor. Costs as
+    /// The values of many keys, each of the family beside it, in the order of `keys` and all as of one moment, as a
+    /// future: [`multi_get_families`](Self::multi_get_families) for any executor. Costs as
     /// [`multi_get_async`](Self::multi_get_async); the reads of all families are on their way when the call returns.
     ///
     /// ```
@@ -236,7 +237,8 @@ impl Db {
     /// # fn block_on<F: Future>(future: F) -> F::Output {
     /// #     let mut future = pin!(future);
     /// #     loop {
-    /// #         if let Poll::Ready(out) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) { return out; }
+    /// #         let mut context = Context::from_waker(Waker::noop());
+    /// #         if let Poll::Ready(out) = future.as_mut().poll(&mut context) { return out; }
     /// #     }
     /// # }
     /// let users = db.create_column_family("users", ferrock::ColumnFamilyOptions::default())?;

@@ -7,8 +7,8 @@
 //!
 //! An attempt is what `Db::resume` does (`resume.rs`). Two of them are `bgerror_resume_retry_interval` apart, also when
 //! the first one succeeded and the error came back at once: a compaction that does not fit would fail again and again
-//! without a pause. After `max_bgerror_resume_count` attempts that failed it is up to the caller. As in RocksDB the first
-//! attempt comes at once, for a flush may well fit where a log did not, and frees the log.
+//! without a pause. After `max_bgerror_resume_count` attempts that failed it is up to the caller. As in RocksDB the
+//! first attempt comes at once, for a flush may well fit where a log did not, and frees the log.
 //!
 //! To ask the device how much is free, as RocksDB does for `NoSpace`, was rejected: quotas and reserved blocks make the
 //! answer wrong, and an attempt that fails removes what it wrote.

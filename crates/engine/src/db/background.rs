@@ -164,7 +164,8 @@ impl DbCore {
         if self.is_read_only || self.is_closing.load(Ordering::Acquire) {
             return Ok(());
         }
-        // Closing waits for the writer that leads the queue, which must not wait for its delay or for the end of a stop.
+        // Closing waits for the writer that leads the queue, which must not wait for its delay or for the end of a
+        // stop.
         self.controller.end_delays();
         self.end_pauses();
         let mut result = Ok(());

@@ -1,7 +1,7 @@
 //! What the block cache holds, by role, as RocksDB's properties tell it.
 //!
-//! The numbers are kept as entries come and go, so they are of this moment: nothing is collected, and the fast form is the
-//! same as the other.
+//! The numbers are kept as entries come and go, so they are of this moment: nothing is collected, and the fast form is
+//! the same as the other.
 
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};

@@ -1,7 +1,7 @@
 //! Compactions of a database: chosen, run as [`CompactionJob`]s of the tree, installed by one VersionEdit each.
 //!
-//! The inputs are marked before a compaction starts and stay marked until it ended, so compactions that run at once never
-//! share a file. Readers keep their Versions; nothing waits for them and they wait for nothing.
+//! The inputs are marked before a compaction starts and stay marked until it ended, so compactions that run at once
+//! never share a file. Readers keep their Versions; nothing waits for them and they wait for nothing.
 
 use super::{DbCore, FamilyState, State};
 use crate::background_error::Reason;

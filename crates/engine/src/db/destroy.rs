@@ -17,12 +17,13 @@ const ARCHIVE: &str = "archive";
 
 impl Db {
     /// Removes a database that no process has open. Files that are not a database's stay, and with them the directory.
-    /// Where there is nothing, nothing is done. Logs in another directory go when `options` names it as `wal_dir`, tables
-    /// when it is one of `db_paths`; a `wal_dir` that only the OPTIONS file names is left alone, as it may be that of the
-    /// database of which this one is a copy.
+    /// Where there is nothing, nothing is done. Logs in another directory go when `options` names it as `wal_dir`,
+    /// tables when it is one of `db_paths`; a `wal_dir` that only the OPTIONS file names is left alone, as it may be
+    /// that of the database of which this one is a copy.
     ///
     /// # Errors
-    /// `Resource busy` when it is open, `IO error` for the first file that cannot be removed; the others go all the same.
+    /// `Resource busy` when it is open, `IO error` for the first file that cannot be removed; the others go all the
+    /// same.
     pub fn destroy(path: impl AsRef<Path>, options: &DbOptions) -> Result<()> {
         Self::destroy_cf(path, options, &[])
     }

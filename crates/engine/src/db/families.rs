@@ -19,8 +19,8 @@ impl Db {
     ///
     /// # Errors
     /// `Invalid argument` when it exists, its name is empty, or an option means nothing; `Not implemented` for a value
-    /// that asks for what is not built. A number that is only out of its bounds is brought to the nearest good one, which
-    /// [`option_notes`](Self::option_notes) tells.
+    /// that asks for what is not built. A number that is only out of its bounds is brought to the nearest good one,
+    /// which [`option_notes`](Self::option_notes) tells.
     pub fn create_column_family(&self, name: &str, options: ColumnFamilyOptions) -> Result<ColumnFamily> {
         let core = self.core();
         core.check_open()?;
@@ -94,8 +94,8 @@ impl Db {
     }
 
     /// Changes options that are mutable while the database is open, and writes a new OPTIONS file. What says how tables
-    /// are read counts for those that are opened from then on. A number that is out of its bounds is brought to the nearest
-    /// good one, which [`option_notes`](Self::option_notes) tells.
+    /// are read counts for those that are opened from then on. A number that is out of its bounds is brought to the
+    /// nearest good one, which [`option_notes`](Self::option_notes) tells.
     ///
     /// # Errors
     /// `Invalid argument` names every option that does not exist, is fixed, or means nothing, `Not implemented` a
@@ -148,8 +148,8 @@ impl Db {
         core.write_options_file()
     }
 
-    /// Changes options of the whole database that are mutable while it is open, and writes a new OPTIONS file. Bounds and
-    /// errors are as for [`set_options_cf`](Self::set_options_cf).
+    /// Changes options of the whole database that are mutable while it is open, and writes a new OPTIONS file. Bounds
+    /// and errors are as for [`set_options_cf`](Self::set_options_cf).
     ///
     /// # Errors
     /// As for [`set_options_cf`](Self::set_options_cf), but `NotFound` when an option does not exist. Then none
@@ -217,7 +217,8 @@ fn changed_names<'a>(changes: &[(&'a str, &'a str)]) -> Vec<&'a str> {
 }
 
 impl DbCore {
-    /// Forgets what was noted of options whose names begin like one of `names`, in `place`, and notes and logs what is new.
+    /// Forgets what was noted of options whose names begin like one of `names`, in `place`, and notes and logs what is
+    /// new.
     fn replace_option_notes(&self, place: &str, names: &[&str], notes: Vec<String>) {
         let begins = |name: &&str| if name.is_empty() { format!("{place}: ") } else { format!("{place}: {name} = ") };
         let old: Vec<String> = names.iter().map(begins).collect();

@@ -4,10 +4,10 @@
 //! switched away from are synced when there is more than one family: a table of this
 //! family must not survive with records that came after lost records of another one.
 //!
-//! A flush is one VersionEdit: the table, the family's log number, the oldest log that is still needed, and a last sequence
-//! number that covers every log let go. The table alone does not cover them: the newest numbers of a log may be in no
-//! table (a put and a single delete that met, an empty range deletion, a family dropped since), and the log behind it
-//! says that they were written. A crash between two records would leave a log that recovery skips and misses.
+//! A flush is one VersionEdit: the table, the family's log number, the oldest log that is still needed, and a last
+//! sequence number that covers every log let go. The table alone does not cover them: the newest numbers of a log may
+//! be in no table (a put and a single delete that met, an empty range deletion, a family dropped since), and the log
+//! behind it says that they were written. A crash between two records would leave a log that recovery skips and misses.
 
 use super::{DbCore, State};
 use crate::background_error::Reason;
@@ -135,7 +135,8 @@ impl DbCore {
         FlushEvent { column_family: data.name.clone(), file_number, size_bytes }
     }
 
-    /// Writes memtables of a family to tables of level 0 that can be opened. They do not count yet. A failure leaves none.
+    /// Writes memtables of a family to tables of level 0 that can be opened. They do not count yet. A failure leaves
+    /// none.
     pub(crate) fn write_level_0(
         &self,
         data: &Arc<ColumnFamilyData>,
@@ -146,8 +147,8 @@ impl DbCore {
         FlushJob { context: &context, memtables, reason }.run(self)
     }
 
-    /// Opens tables that were just installed: estimates and the choice of compactions need to know what is in them. What
-    /// cannot be opened is reported to the read that needs it.
+    /// Opens tables that were just installed: estimates and the choice of compactions need to know what is in them.
+    /// What cannot be opened is reported to the read that needs it.
     pub(crate) fn open_new_tables(&self, data: &ColumnFamilyData, numbers: impl Iterator<Item = FileNumber>) {
         let Some(version) = self.versions.current(data.id) else { return };
         let numbers: BTreeSet<FileNumber> = numbers.collect();
@@ -211,8 +212,8 @@ impl DbCore {
         }
     }
 
-    /// Makes the name of the log in use durable, where logs have a directory of their own: one without any log counts as
-    /// a volume that is not mounted when the database is opened.
+    /// Makes the name of the log in use durable, where logs have a directory of their own: one without any log counts
+    /// as a volume that is not mounted when the database is opened.
     pub(crate) fn keeps_newest_log(&self) -> bool {
         if !self.places.has_separate_logs() {
             return true;

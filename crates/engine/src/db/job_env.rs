@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl DbCore {
-    /// What a job of the family works with, as of now. `version` has the blob files that its inputs refer to; `None` for a
-    /// family that was dropped. Without `epoch_number` the outputs get the family's next one.
+    /// What a job of the family works with, as of now. `version` has the blob files that its inputs refer to; `None`
+    /// for a family that was dropped. Without `epoch_number` the outputs get the family's next one.
     pub(super) fn job_context(
         &self,
         data: &ColumnFamilyData,

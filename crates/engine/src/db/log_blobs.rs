@@ -4,8 +4,8 @@
 //! crashes before has left the references in its log, and:
 //!
 //! - a file without footer: it is read as it is and never deleted (see `obsolete.rs`);
-//! - a file that it had closed already: to the clean-up after the open it looks like what a failed flush left behind, and
-//!   of the files that a table refers to the MANIFEST names only the oldest. So recovery brings the references into
+//! - a file that it had closed already: to the clean-up after the open it looks like what a failed flush left behind,
+//!   and of the files that a table refers to the MANIFEST names only the oldest. So recovery brings the references into
 //!   tables at once, whatever `avoid_flush_during_recovery` says, and the edit that adds the tables adds the files.
 
 use super::DbCore;

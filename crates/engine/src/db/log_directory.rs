@@ -1,8 +1,9 @@
 //! Which directory has the logs of a database that is being opened.
 //!
 //! The caller's `wal_dir` counts, as in RocksDB; where the directory's own options are asked for, that of the newest
-//! OPTIONS file. RocksDB stops there, and a database opened with another `wal_dir` than before comes up without what its
-//! logs hold. Here the places where logs may be are compared first, and an open that would leave some unread is refused:
+//! OPTIONS file. RocksDB stops there, and a database opened with another `wal_dir` than before comes up without what
+//! its logs hold. Here the places where logs may be are compared first, and an open that would leave some unread is
+//! refused:
 //!
 //! | found | outcome |
 //! |---|---|

@@ -94,9 +94,9 @@ impl Db {
         core.compact_range(&family.data, begin, end, options)
     }
 
-    /// Leaves the background-error state: begins a new log, flushes what is in memory, makes all old logs needless in one
-    /// change of the MANIFEST (a new one when the old one failed), and accepts writes again when all of that worked.
-    /// Writes that failed are then gone for good, also after a crash. Without an error it does nothing.
+    /// Leaves the background-error state: begins a new log, flushes what is in memory, makes all old logs needless in
+    /// one change of the MANIFEST (a new one when the old one failed), and accepts writes again when all of that
+    /// worked. Writes that failed are then gone for good, also after a crash. Without an error it does nothing.
     ///
     /// # Errors
     /// The error that stands, when it is of a kind that only reopening cures or its cause is still there.
@@ -184,7 +184,8 @@ impl DbCore {
     }
 
     /// Takes a place among the manual jobs. An exclusive one waits until nothing else compacts the family, and from the
-    /// moment that it waits nothing else begins to: else a family that always has something to compact would never be quiet.
+    /// moment that it waits nothing else begins to: else a family that always has something to compact would never be
+    /// quiet.
     fn begin_manual(self: &Arc<Self>, data: &ColumnFamilyData, exclusive: bool) -> Result<()> {
         let mut state = self.state.lock();
         state.running_manual += 1;

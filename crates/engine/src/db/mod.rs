@@ -1,20 +1,20 @@
 //! The database: a handle of subsystems. Each file here is one journey through them.
 //!
 //! ```text
-//! open.rs       directory -> locks, MANIFEST, logs, OPTIONS -> DbCore      recovery.rs   logs -> memtables -> tables
-//! write.rs      batch -> queue -> log -> memtable                          room.rs       full memtables, new logs
-//! read.rs       key -> memtables -> tables; iterators                      flush.rs      immutable memtables -> level 0
-//! compact.rs    choice -> job -> new tables                                manual.rs     flush, compact_range
-//! resume.rs     background errors, and the way back to writing                auto_resume.rs the same without a call
-//! background.rs which job runs when                                        obsolete.rs   files that nothing needs
-//! families.rs   create, drop, list                                         properties.rs what a person may ask
-//! pause.rs      no jobs for a while                                        approximate.rs sizes by the index
-//! destroy.rs    a database's files, and nothing else                       versions.rs   every version of a key
+//! open.rs       directory -> locks, MANIFEST, logs, OPTIONS -> DbCore     recovery.rs   logs -> memtables -> tables
+//! write.rs      batch -> queue -> log -> memtable                         room.rs       full memtables, new logs
+//! read.rs       key -> memtables -> tables; iterators                     flush.rs      immutable memtables -> level 0
+//! compact.rs    choice -> job -> new tables                               manual.rs     flush, compact_range
+//! resume.rs     background errors, and the way back to writing               auto_resume.rs the same without a call
+//! background.rs which job runs when                                       obsolete.rs   files that nothing needs
+//! families.rs   create, drop, list                                        properties.rs what a person may ask
+//! pause.rs      no jobs for a while                                       approximate.rs sizes by the index
+//! destroy.rs    a database's files, and nothing else                      versions.rs   every version of a key
 //! log_directory.rs where the logs of an open are
-//! async_get.rs  a key, as a future                                          async_multi_get.rs many keys, as one
-//! async_search.rs what waits in both, and goes on                            openings.rs   files being opened for them
+//! async_get.rs  a key, as a future                                         async_multi_get.rs many keys, as one
+//! async_search.rs what waits in both, and goes on                           openings.rs   files being opened for them
 //! async_scan.rs rows in batches, as futures
-//! multi_get.rs  many keys, in rounds of reads                              multi_scan.rs many ranges, planned together
+//! multi_get.rs  many keys, in rounds of reads                             multi_scan.rs many ranges, planned together
 //! ```
 //!
 //! Locks, in the order in which they may be taken: leadership of the write queue, then
@@ -364,8 +364,8 @@ impl Db {
     }
 
     /// Settings that do not do what was asked for: values that were out of their bounds and what is used instead, hints
-    /// without effect here, what an OPTIONS file has and could not be taken over as it is, and compaction styles that have
-    /// no automatic compaction here. Of an option that is set again and again, the last note stays.
+    /// without effect here, what an OPTIONS file has and could not be taken over as it is, and compaction styles that
+    /// have no automatic compaction here. Of an option that is set again and again, the last note stays.
     #[must_use]
     pub fn option_notes(&self) -> Vec<String> {
         self.core().option_notes.lock().clone()

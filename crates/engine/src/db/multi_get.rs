@@ -8,8 +8,9 @@
 //! round 2                C/b9              ... of those whose search goes on
 //! ```
 //!
-//! A key that finds its way in memory waits for nothing. So a call takes as many batches of reads, one after the other, as
-//! the key with most tables to read takes, not as there are tables. Keys of several column families share the rounds.
+//! A key that finds its way in memory waits for nothing. So a call takes as many batches of reads, one after the other,
+//! as the key with most tables to read takes, not as there are tables. Keys of several column families share the
+//! rounds.
 
 use super::DbCore;
 use super::read::{PinnedSlice, not_open, search_memtables};
@@ -87,8 +88,8 @@ impl DbCore {
 
     /// Options for a read of so many families as of one moment.
     ///
-    /// To be called before their states are pinned: whatever is visible at the snapshot is in every pinned state, also when a
-    /// family changes its memtable between two pins.
+    /// To be called before their states are pinned: whatever is visible at the snapshot is in every pinned state, also
+    /// when a family changes its memtable between two pins.
     pub(super) fn as_of_one_moment(&self, options: &ReadOptions, families: usize) -> ReadOptions {
         let moment = || self.snapshots.take(self.clock.unix_seconds(), || self.visible());
         let snapshot = options.snapshot.clone().or_else(|| (families > 1).then(moment));

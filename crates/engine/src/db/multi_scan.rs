@@ -6,9 +6,9 @@
 //! handed out    rows of [a, b), then of [f, g), ...                what a range needs beyond is read as it comes
 //! ```
 //!
-//! Each range has an iterator of its own, all as of one moment. The iterators plan what they would read to be placed (see
-//! `iterator/placing.rs`): between bounds that lie near each other that is all they will read. Ranges behind the limit
-//! are planned when their turn comes, so memory does not grow with the number of ranges.
+//! Each range has an iterator of its own, all as of one moment. The iterators plan what they would read to be placed
+//! (see `iterator/placing.rs`): between bounds that lie near each other that is all they will read. Ranges behind the
+//! limit are planned when their turn comes, so memory does not grow with the number of ranges.
 
 use super::read::{Iter, IterSource};
 use super::{Db, DbCore};
@@ -24,7 +24,8 @@ use std::sync::Arc;
 const DEFAULT_PLANNED_BYTES: usize = 8 << 20;
 /// Iterators that are held at a time.
 const MAX_PLANNED_RANGES: usize = 256;
-/// Index partitions, data, and once more for blocks without entries; an iterator that lacks something then reads for itself.
+/// Index partitions, data, and once more for blocks without entries; an iterator that lacks something then reads for
+/// itself.
 const MAX_ROUNDS: usize = 4;
 
 /// One range of a [`MultiScan`]: user keys, inclusive below and exclusive above.
@@ -120,8 +121,8 @@ impl MultiScan {
         self
     }
 
-    /// The next row; `None` after the last row of the last range. An error ends its range, and the next call goes on with
-    /// the one behind it.
+    /// The next row; `None` after the last row of the last range. An error ends its range, and the next call goes on
+    /// with the one behind it.
     pub fn next_row(&mut self) -> Option<Result<ScanRow<'_>>> {
         loop {
             if self.planned.is_empty() {
@@ -172,8 +173,8 @@ impl MultiScan {
         }
     }
 
-    /// Reads what children lack, up to the limit, and plans them again; what they lack then. Those beyond the limit are left
-    /// to themselves.
+    /// Reads what children lack, up to the limit, and plans them again; what they lack then. Those beyond the limit are
+    /// left to themselves.
     fn run_round(&mut self, lacking: Vec<(usize, usize, ChildRead)>) -> Vec<(usize, usize, ChildRead)> {
         let mut total = 0;
         let fits = lacking.iter().take_while(|(.., read)| {
@@ -274,8 +275,8 @@ impl DbCore {
 }
 
 impl Db {
-    /// The rows of many ranges of the default family, whose first reads are made together. The ranges may come in any order
-    /// and overlap; the bounds and the limit hint of `options` are not looked at.
+    /// The rows of many ranges of the default family, whose first reads are made together. The ranges may come in any
+    /// order and overlap; the bounds and the limit hint of `options` are not looked at.
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;

@@ -1,8 +1,8 @@
 //! Files that nothing needs: tables that left the tree, logs that are flushed, old
 //! MANIFESTs, old OPTIONS files.
 //!
-//! Tables that a reader still holds (zombies) stay until it lets go: they are looked for again when an iterator that was
-//! the last to hold a version ends, after the next flush or compaction, and when the database closes or opens.
+//! Tables that a reader still holds (zombies) stay until it lets go: they are looked for again when an iterator that
+//! was the last to hold a version ends, after the next flush or compaction, and when the database closes or opens.
 
 use super::{DbCore, State};
 use ferrock_base::FileNumber;
@@ -22,8 +22,8 @@ impl DbCore {
         }
     }
 
-    /// Announces a clean-up, which closing then waits for: once the lock of the directory is given up, the files there may
-    /// be another opener's. False when it is too late: closing then does it itself.
+    /// Announces a clean-up, which closing then waits for: once the lock of the directory is given up, the files there
+    /// may be another opener's. False when it is too late: closing then does it itself.
     pub(crate) fn begin_cleanup(&self, state: &mut State) -> bool {
         if self.is_read_only {
             return false;

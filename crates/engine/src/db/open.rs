@@ -6,9 +6,8 @@
 //!                              nothing on disk is committed before ---+
 //! ```
 //!
-//! An open that fails deletes nothing. In particular a MANIFEST that breaks a rule of the
-//! tree makes the open fail, instead of an empty family whose tables then count as
-//! obsolete.
+//! An open that fails deletes nothing. In particular a MANIFEST that breaks a rule of the tree makes the open fail,
+//! instead of an empty family whose tables then count as obsolete.
 
 mod read_only;
 
@@ -89,13 +88,12 @@ impl Db {
     }
 
     /// Opens an existing database with the options that its own OPTIONS file has. What that file asks for and cannot be
-    /// had is in [`option_notes`](Self::option_notes). A `wal_dir` in `base` stands before that of the file, and `db_paths`
-    /// are those of `base`, as no file has them.
+    /// had is in [`option_notes`](Self::option_notes). A `wal_dir` in `base` stands before that of the file, and
+    /// `db_paths` are those of `base`, as no file has them.
     ///
     /// # Errors
-    /// `Io` or `InvalidArgument` when there is no database; `NotSupported` when the MANIFEST names a comparator that is
-    /// not built in (use [`open_cf`](Self::open_cf)); and those of [`open`](Self::open). An OPTIONS file that cannot be
-    /// read is no error but a note.
+    /// Those of [`open`](Self::open), and `NotSupported` when a family's comparator is not built in: use
+    /// [`open_cf`](Self::open_cf). An OPTIONS file that cannot be read is no error but a note.
     pub fn open_with_latest_options(path: impl AsRef<Path>, base: DbOptions) -> Result<(Self, Vec<ColumnFamily>)> {
         let wal_dir_from = wal_dir_from(&base);
         let (options, families, notes) = latest_options(path.as_ref(), base)?;
@@ -145,8 +143,8 @@ fn wal_dir_from(base: &DbOptions) -> WalDirFrom {
     if base.wal_dir.is_empty() { WalDirFrom::OptionsFile } else { WalDirFrom::Caller }
 }
 
-/// The directory's own options, with the recovery mode, the directories of tables, the `wal_dir` if there is one, and the
-/// components of `base`, for every family that exists.
+/// The directory's own options, with the recovery mode, the directories of tables, the `wal_dir` if there is one, and
+/// the components of `base`, for every family that exists.
 fn latest_options(path: &Path, base: DbOptions) -> Result<(DbOptions, Vec<ColumnFamilyDescriptor>, Vec<String>)> {
     let file_system = file_system_of(&base)?;
     let existing = version_set::list_column_families(&*file_system, path)?;
@@ -575,8 +573,9 @@ impl DbCore {
         self.state.lock().families = states;
     }
 
-    /// Opens every table when all may stay open; otherwise a quarter of what may be open, as RocksDB does: the newest of
-    /// each level, from the top. The others are opened as they are needed. Errors of single tables count with `paranoid_checks` alone.
+    /// Opens every table when all may stay open; otherwise a quarter of what may be open, as RocksDB does: the newest
+    /// of each level, from the top. The others are opened as they are needed. Errors of single tables count with
+    /// `paranoid_checks` alone.
     fn open_tables(&self) -> Result<()> {
         let options = self.options.load();
         let families = self.families.load();
@@ -613,8 +612,8 @@ impl DbCore {
         Ok(())
     }
 
-    /// Looks for every table of a family whose tables lie in other directories than the database's own: options that name
-    /// the wrong ones are noticed here, however few tables are opened with the database.
+    /// Looks for every table of a family whose tables lie in other directories than the database's own: options that
+    /// name the wrong ones are noticed here, however few tables are opened with the database.
     fn check_table_places(&self, data: &ColumnFamilyData) -> Result<()> {
         let (paths, version): (&TablePaths, _) = (data.table_cache.paths(), &data.super_version.load().version);
         let is_plain = paths.count() == 1 && is_same(paths.directory(0), &self.path);
@@ -680,8 +679,8 @@ impl DbCore {
         let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
         let mut blobs = self.find_log_blobs()?;
         let recovered = self.read_logs(|data| self.flush_recovered(data, &mut edits, &mut blobs))?;
-        // Damaged logs are not kept: see recovery.rs. Nor are logs without an entry that is not in a table, or as many as
-        // make the next open slow: each open adds one, and only a flush lets them go.
+        // Damaged logs are not kept: see recovery.rs. Nor are logs without an entry that is not in a table, or as many
+        // as make the next open slow: each open adds one, and only a flush lets them go.
         let has_entries = self.families.load().iter().any(|data| !data.memtable.load().is_empty());
         let keeps_memtables = edits.is_empty()
             && has_entries
@@ -719,8 +718,9 @@ impl DbCore {
         wal.set_last_logged(self.visible());
         wal.switch(self.versions.new_file_number())?;
         if keeps_memtables || self.places.has_separate_logs() {
-            // The MANIFEST is about to vouch for the logs that are kept, so their names have to be durable, too. And before
-            // the OPTIONS file names another directory: one without any log is taken for one that is not mounted.
+            // The MANIFEST is about to vouch for the logs that are kept, so their names have to be durable, too. And
+            // before the OPTIONS file names another directory: one without any log is taken for one that is not
+            // mounted.
             wal.sync_directory()?;
         }
         Ok(())
@@ -772,8 +772,8 @@ impl DbCore {
         Ok(())
     }
 
-    /// The number below that of the log just begun, where a database that exists had no log to read. Its logs may be empty
-    /// ones in another directory, and must not count there as needed for ever.
+    /// The number below that of the log just begun, where a database that exists had no log to read. Its logs may be
+    /// empty ones in another directory, and must not count there as needed for ever.
     fn newest_log_elsewhere(&self) -> Option<FileNumber> {
         let needed = self.versions.oldest_needed_log();
         (needed > FileNumber(0)).then(|| FileNumber(self.wal.lock().current_number().0.saturating_sub(1)))

@@ -1,7 +1,7 @@
 //! Files being opened for futures: by a few threads, each file once however many futures wait for it.
 //!
 //! ```text
-//! asked for ----> waits ----> a thread opens it ----> done: the file, or why it cannot be opened, for all waiting tasks
+//! asked for ----> waits ----> a thread opens it ----> done: the file, or why it cannot be opened, for all tasks
 //!                   |
 //!                   +-------> no task waits any more: nothing is opened
 //! ```
@@ -50,8 +50,8 @@ impl<T> Default for Openings<T> {
 }
 
 impl<T: Send + Sync + 'static> Openings<T> {
-    /// The file, as soon as `open` has opened it on one of the threads. Where it is being opened already, it is only waited
-    /// for; where there are no threads, it is opened here.
+    /// The file, as soon as `open` has opened it on one of the threads. Where it is being opened already, it is only
+    /// waited for; where there are no threads, it is opened here.
     pub(super) fn start(
         &self,
         threads: &ThreadPool<Job>,

@@ -215,8 +215,8 @@ fn search_tables(
 /// Longest run of tables of a level that `splits_runs` makes children of their own.
 const MAX_SPLIT_RUN: usize = 16;
 
-/// What an iterator merges, newest first. With `splits_runs` each of the few tables of a level that the bounds overlap is
-/// a child of its own, so that all of them can be placed, and read, at once.
+/// What an iterator merges, newest first. With `splits_runs` each of the few tables of a level that the bounds overlap
+/// is a child of its own, so that all of them can be placed, and read, at once.
 pub(super) fn children(
     data: &Arc<ColumnFamilyData>,
     pinned: &SuperVersion,
@@ -280,8 +280,8 @@ pub(super) fn not_open() -> Error {
     Error::new(ErrorKind::Incomplete, "the table is not open and the read may not open it")
 }
 
-/// Looks a key up in the memtables. True when tables are to be asked: such a lookup, and no other, is one that the family
-/// counts, in whichever call it is ([`ReadStats`]), as the counts decide how tables are written.
+/// Looks a key up in the memtables. True when tables are to be asked: such a lookup, and no other, is one that the
+/// family counts, in whichever call it is ([`ReadStats`]), as the counts decide how tables are written.
 #[inline]
 pub(super) fn search_memtables(
     pinned: &SuperVersion,
@@ -427,8 +427,8 @@ impl Iter {
         self.inner.as_mut().ok()
     }
 
-    /// Goes to the first key within the bounds, or the last one, after all children were planned; some of them may lack what
-    /// they read.
+    /// Goes to the first key within the bounds, or the last one, after all children were planned; some of them may lack
+    /// what they read.
     pub(super) fn start_planned(&mut self, is_backward: bool, lacks: bool) {
         self.note_read();
         match (&mut self.inner, is_backward) {
@@ -440,7 +440,8 @@ impl Iter {
         }
     }
 
-    /// What the iterator lets go in the end is cleared away by a thread of the database: a polling thread must not block.
+    /// What the iterator lets go in the end is cleared away by a thread of the database: a polling thread must not
+    /// block.
     pub(super) fn hand_over_release(&mut self) {
         if let Some(release) = &mut self._release {
             release.is_handed_over = true;
@@ -478,8 +479,8 @@ impl Iter {
         }
     }
 
-    /// Replaces the `limit_hint` of the options from the next seek on: a query that has taken some of its rows seeks with
-    /// fewer left.
+    /// Replaces the `limit_hint` of the options from the next seek on: a query that has taken some of its rows seeks
+    /// with fewer left.
     pub fn set_limit_hint(&mut self, rows: u64) {
         self.limit.0 = rows;
         if let Ok(inner) = &mut self.inner {
@@ -489,8 +490,9 @@ impl Iter {
 
     /// Changes the bounds (user keys; inclusive below, exclusive above) and goes to the first key within them.
     ///
-    /// As a new iterator with these bounds, as of the same moment; but what this one has in memory stays of use: partitions of
-    /// indexes, the blocks that it stands on, and bytes that it has read ahead. A range in the same block costs no read.
+    /// As a new iterator with these bounds, as of the same moment; but what this one has in memory stays of use:
+    /// partitions of indexes, the blocks that it stands on, and bytes that it has read ahead. A range in the same block
+    /// costs no read.
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;
@@ -604,8 +606,8 @@ impl Db {
         }
     }
 
-    /// The values of many keys, each of the family beside it, in the order of `keys` and all as of one moment. What they
-    /// have to wait for is read together, whichever family it belongs to.
+    /// The values of many keys, each of the family beside it, in the order of `keys` and all as of one moment. What
+    /// they have to wait for is read together, whichever family it belongs to.
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;

@@ -52,7 +52,8 @@ pub(crate) struct RecoveredLogs {
     pub(crate) last_sequence: Option<SequenceNumber>,
     /// The first log that is damaged; reading stopped there (not in mode `skip_any_corrupted_records`).
     pub(crate) stopped_at: Option<FileNumber>,
-    /// The logs are not whole: reading stopped somewhere, passed over damage, or took a record that was cut off for the end.
+    /// The logs are not whole: reading stopped somewhere, passed over damage, or took a record that was cut off for the
+    /// end.
     pub(crate) is_damaged: bool,
 }
 
@@ -87,8 +88,8 @@ enum Taken {
 struct Progress {
     /// The sequence number that the next record must have to continue without a gap.
     next: SequenceNumber,
-    /// Numbers before `next` that the last record counts and does not use: those of empty range deletions. RocksDB gives
-    /// them out again after a recovery.
+    /// Numbers before `next` that the last record counts and does not use: those of empty range deletions. RocksDB
+    /// gives them out again after a recovery.
     unused: u64,
     /// What the MANIFEST had: records up to there are in tables, or were durable before it said so.
     recorded: SequenceNumber,
@@ -119,10 +120,11 @@ impl Progress {
 
     /// After a stop, whether `batch` continues what was read before it.
     ///
-    /// The next sequence number does. So does, in a directory of an earlier release, the mark of a recovery that stopped at
-    /// the same place: an empty batch behind the log's first follow record. What a writer of those releases was asked to
-    /// log empty looks the same there. It is told apart by what the MANIFEST had: the recovery went on only after it had
-    /// recorded where, so that nothing was lost before the mark that was not lost to that recovery already.
+    /// The next sequence number does. So does, in a directory of an earlier release, the mark of a recovery that
+    /// stopped at the same place: an empty batch behind the log's first follow record. What a writer of those releases
+    /// was asked to log empty looks the same there. It is told apart by what the MANIFEST had: the recovery went on
+    /// only after it had recorded where, so that nothing was lost before the mark that was not lost to that recovery
+    /// already.
     fn continues_at(&self, batch: &WriteBatchRef<'_>, is_empty: bool, begun: LogStart) -> bool {
         let first = batch.sequence();
         let is_mark = is_empty && begun == LogStart::Follows(first) && first <= self.recorded.plus(1);

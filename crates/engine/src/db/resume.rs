@@ -4,12 +4,12 @@
 //! wait for jobs -> lead the queue -> new log -> memtables to tables -> one change of the MANIFEST -> prove the log
 //! ```
 //!
-//! A failed write is *uncertain*: its record may be in the log, whole or in part, and a crash may bring it back. `resume`
-//! ends that: when it returns, what failed is gone for good. So the old logs must never be read again, and the MANIFEST
-//! has to say so durably, also when there was nothing to flush. And it has to say so for all families at once: with some
-//! families past the old log and some not, a crash would bring back the part of a failed batch that belongs to the
-//! latter. Therefore the tables, the log numbers of all families, `min_log_number_to_keep` and the last sequence number
-//! are one atomic group of records, and the flush is done here and not by a job for each family.
+//! A failed write is *uncertain*: its record may be in the log, whole or in part, and a crash may bring it back.
+//! `resume` ends that: when it returns, what failed is gone for good. So the old logs must never be read again, and the
+//! MANIFEST has to say so durably, also when there was nothing to flush. And it has to say so for all families at once:
+//! with some families past the old log and some not, a crash would bring back the part of a failed batch that belongs
+//! to the latter. Therefore the tables, the log numbers of all families, `min_log_number_to_keep` and the last sequence
+//! number are one atomic group of records, and the flush is done here and not by a job for each family.
 //!
 //! The error stands until all of that worked: no job starts, and no write is accepted.
 
@@ -70,9 +70,9 @@ impl DbCore {
         has_changed
     }
 
-    /// Passes on the outcome of a change of the MANIFEST. When its record could not be written, writes stop: a crash may
-    /// leave the change or not, and what is acknowledged must not depend on that. The caller leads the write queue, so
-    /// no write comes in between, and does not hold `state`.
+    /// Passes on the outcome of a change of the MANIFEST. When its record could not be written, writes stop: a crash
+    /// may leave the change or not, and what is acknowledged must not depend on that. The caller leads the write queue,
+    /// so no write comes in between, and does not hold `state`.
     pub(crate) fn check_manifest<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.inspect_err(|error| {
             if self.versions.is_uncertain() {
@@ -101,8 +101,8 @@ impl DbCore {
         self.listeners.iter().for_each(|listener| listener.on_error_recovery_end(&event));
     }
 
-    /// Jobs that run may still fail with the old cause. While an error stands no other starts, so this ends; writers get
-    /// the error meanwhile.
+    /// Jobs that run may still fail with the old cause. While an error stands no other starts, so this ends; writers
+    /// get the error meanwhile.
     fn wait_for_jobs_that_run(&self) -> Result<()> {
         let mut state = self.state.lock();
         while state.error.standing().is_some() && (state.running_flushes > 0 || state.running_compactions > 0) {

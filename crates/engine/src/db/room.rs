@@ -206,9 +206,9 @@ impl DbCore {
 /// beside it, and one more memtable becomes immutable, the one with the oldest entry of those that are worth a table.
 ///
 /// The memory may be another database's, which is idle. A memtable is therefore only worth a table when it holds the
-/// manager's [`worthwhile_bytes`](WriteBufferManager::worthwhile_bytes): else every write would make a table of one entry.
-/// When no memtable holds that much but all of the database do together, it is the largest. Beside an immutable memtable
-/// of the family, whose memory is about to be freed, only one that holds half of the size counts.
+/// manager's [`worthwhile_bytes`](WriteBufferManager::worthwhile_bytes): else every write would make a table of one
+/// entry. When no memtable holds that much but all of the database do together, it is the largest. Beside an immutable
+/// memtable of the family, whose memory is about to be freed, only one that holds half of the size counts.
 ///
 /// Returns true when something that was immutable is to be flushed now and was not before.
 fn add_family_for_manager(state: &mut State, manager: &WriteBufferManager, ids: &mut Vec<u32>) -> bool {

@@ -26,8 +26,8 @@ pub struct KeyVersion<'a> {
     pub value: &'a [u8],
 }
 
-/// Goes over all versions of keys, in the order of keys and within one from the newest to the oldest. Range tombstones are
-/// not among them, and do not hide what they delete.
+/// Goes over all versions of keys, in the order of keys and within one from the newest to the oldest. Range tombstones
+/// are not among them, and do not hide what they delete.
 pub struct KeyVersions {
     inner: MergingIterator<Child>,
     order: Comparator,

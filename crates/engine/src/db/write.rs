@@ -142,7 +142,8 @@ impl DbCore {
         }
     }
 
-    /// Runs `work` while no thread writes, and never once the database is closed: the directory may be another opener's then.
+    /// Runs `work` while no thread writes, and never once the database is closed: the directory may be another opener's
+    /// then.
     pub(crate) fn exclusively<R>(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) -> R) -> Result<R> {
         match self.queue.join(WriteRequest::Exclusive) {
             Role::Leader(_guard, _) => self.check_open().map(|()| work(self)),
@@ -232,8 +233,8 @@ impl DbCore {
             verdict = self.append_group(&request, &members, first, count, options.sync);
             timer.lap(&statistics.wal_us);
             if verdict.is_err() {
-                // The record may be in the log, whole. Its numbers must not be given again: recovery would take the next
-                // log, which repeats them, for one that goes back in time, and leave it out.
+                // The record may be in the log, whole. Its numbers must not be given again: recovery would take the
+                // next log, which repeats them, for one that goes back in time, and leave it out.
                 self.visible_sequence.store(first.0 - 1 + count, Ordering::Release);
             }
         }

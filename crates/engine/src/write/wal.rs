@@ -15,9 +15,9 @@
 //! - `sync` returns only when every byte appended before it is durable, in whichever
 //!   file it is.
 //! - A file leaves the list when no column family needs it any more.
-//! - The first record of a file, and a record behind writes that went to no log, come behind a *follow record*: an empty
-//!   batch whose log data says up to which sequence number logs were written before. Without it a disk that keeps a
-//!   later unsynced write and loses an earlier one would leave a hole that looks like nothing: recovery would go on
+//! - The first record of a file, and a record behind writes that went to no log, come behind a *follow record*: an
+//!   empty batch whose log data says up to which sequence number logs were written before. Without it a disk that keeps
+//!   a later unsynced write and loses an earlier one would leave a hole that looks like nothing: recovery would go on
 //!   behind it. Log data means nothing to other readers.
 
 use ferrock_base::{Error, FileNumber, Result, SequenceNumber};

@@ -1,5 +1,5 @@
-//! Values in blob files: of RocksDB's databases, compressed ones among them, and of files made here, with large values and
-//! merges over them.
+//! Values in blob files: of RocksDB's databases, compressed ones among them, and of files made here, with large values
+//! and merges over them.
 
 use super::*;
 use ferrock::{FlushOptions, WriteBatch, WriteOptions};

@@ -1,5 +1,5 @@
-//! No thread that polls a read waits for a file: neither for a block nor for a value in a blob file, nor for a table or blob file
-//! to be opened. A file system notices every read and every open of a thread while it polls.
+//! No thread that polls a read waits for a file: neither for a block nor for a value in a blob file, nor for a table or
+//! blob file to be opened. A file system notices every read and every open of a thread while it polls.
 //!
 //! And what futures find, or fail with, is what blocking reads find, or fail with.
 #![allow(

@@ -51,10 +51,11 @@ fn a_damaged_manifest_is_refused_and_nothing_is_deleted() {
     let last_begin = ends[ends.len() - 2] as usize;
     let newest = std::slice::from_ref(sample.newest());
     for offset in 0..content.len() {
-        // Every bit of the last header. Nothing follows that record, so a crash while it was written is what damage there
-        // could be taken for: bytes 4 and 5 (length) when it points past the end, byte 6 (type) when it becomes one that
-        // has a longer header. But the checksum fits what is there up to the end, which that of a cut record does not,
-        // and no crash makes a type that is never written. So no single bit, here or elsewhere, passes for a torn tail.
+        // Every bit of the last header. Nothing follows that record, so a crash while it was written is what damage
+        // there could be taken for: bytes 4 and 5 (length) when it points past the end, byte 6 (type) when it becomes
+        // one that has a longer header. But the checksum fits what is there up to the end, which that of a cut record
+        // does not, and no crash makes a type that is never written. So no single bit, here or elsewhere, passes for a
+        // torn tail.
         let bits = if (last_begin..last_begin + 7).contains(&offset) { 0..8 } else { 0..1 };
         for (bit, mode) in bits.flat_map(|bit| [Mode::ReadOnly, Mode::ReadWrite].map(|mode| (bit, mode))) {
             let case = format!("{name}: bit {bit} at {offset} of {}, {mode:?}", content.len());

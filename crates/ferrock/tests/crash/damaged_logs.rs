@@ -1,7 +1,7 @@
 //! Logs with flipped bits, lost ends and lost sectors, against an exact expectation of which batches survive.
 //!
-//! The expectation comes from the layout of the undamaged logs alone: a fragment whose checksum is wrong takes the rest of
-//! its block with it, and a record goes with any of its fragments.
+//! The expectation comes from the layout of the undamaged logs alone: a fragment whose checksum is wrong takes the rest
+//! of its block with it, and a record goes with any of its fragments.
 //!
 //! | mode | expected |
 //! |---|---|

@@ -1,8 +1,9 @@
 //! Absolute consistency: one flipped bit in any log that is still needed refuses the open, whichever family it is of.
 //!
-//! The database was killed with several logs, some of which lie in tables for some families; the process before it may have
-//! kept logs of the one before that. Which logs are needed, the MANIFEST says, as RocksDB reads it: none before
-//! `min_log_number_to_keep`, and none before the smallest log number of a family. What the other logs have is in tables.
+//! The database was killed with several logs, some of which lie in tables for some families; the process before it may
+//! have kept logs of the one before that. Which logs are needed, the MANIFEST says, as RocksDB reads it: none before
+//! `min_log_number_to_keep`, and none before the smallest log number of a family. What the other logs have is in
+//! tables.
 //!
 //! `FERROCK_DAMAGE_SEEDS=n` runs more.
 

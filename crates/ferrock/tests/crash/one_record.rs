@@ -1,8 +1,8 @@
 //! A flush, and a drop, is one record of the MANIFEST: whatever it lets go of, it vouches for.
 //!
-//! The newest sequence numbers of a log need not be in any table. The log behind it says that they were written, so a crash
-//! (or a full disk) between "the log is not needed" and "everything up to here is accounted for" would make recovery take
-//! that log for one that misses records, and synced writes in it for lost.
+//! The newest sequence numbers of a log need not be in any table. The log behind it says that they were written, so a
+//! crash (or a full disk) between "the log is not needed" and "everything up to here is accounted for" would make
+//! recovery take that log for one that misses records, and synced writes in it for lost.
 
 use ferrock::options::WalRecoveryMode;
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, FlushOptions, WriteOptions};
@@ -120,8 +120,8 @@ fn hold_first_table(files: &MemoryFileSystem, clones: Option<Clones>) -> (Receiv
     (wait_for_arrival, let_go)
 }
 
-/// Writes what is let go, begins its flush, and writes synced records to the next log meanwhile. False when the database
-/// takes no writes any more.
+/// Writes what is let go, begins its flush, and writes synced records to the next log meanwhile. False when the
+/// database takes no writes any more.
 fn flush_beside_synced_writes(db: &Db, last: Last, files: &MemoryFileSystem, clones: Option<Clones>) -> bool {
     write_last(db, last);
     let family = db.default_column_family().unwrap();

@@ -1,8 +1,8 @@
 //! A crash at every file operation.
 //!
-//! The hook of the file system sees every operation before it happens; there two clones of the files are taken, together
-//! with what was acknowledged by then. A *crash point* is what the death of the process leaves: all that the operating
-//! system was given. A *power-loss point* is what one of the policies leaves of what was not synced.
+//! The hook of the file system sees every operation before it happens; there two clones of the files are taken,
+//! together with what was acknowledged by then. A *crash point* is what the death of the process leaves: all that the
+//! operating system was given. A *power-loss point* is what one of the policies leaves of what was not synced.
 //!
 //! Every clone is opened and judged by what its recovery mode promises:
 //!
@@ -12,10 +12,11 @@
 //! | skip_any_corrupted_records | opens | opens; any batch that was not durable may be missing, whole |
 //! | tolerate_corrupted_tail_records, absolute_consistency | opens | opens, or refuses a log |
 //!
-//! A database that opens holds the same batches in every family, and all of those that were acknowledged as durable (after
-//! a crash: all that were acknowledged); in every mode but skip_any they are a prefix of those issued. It has the families
-//! whose creation was acknowledged and whose drop was not asked for, and none that was never asked for. It is the same
-//! after a second crash right behind recovery, or in the middle of it, and it takes what is written to it afterwards.
+//! A database that opens holds the same batches in every family, and all of those that were acknowledged as durable
+//! (after a crash: all that were acknowledged); in every mode but skip_any they are a prefix of those issued. It has
+//! the families whose creation was acknowledged and whose drop was not asked for, and none that was never asked for. It
+//! is the same after a second crash right behind recovery, or in the middle of it, and it takes what is written to it
+//! afterwards.
 
 use crate::model::{Contents, contents_after, difference};
 use crate::workload::{self, FamilyLife, History, MARKER, PATH, SharedHistory, UNLOGGED};

@@ -1,10 +1,11 @@
 //! A random workload over a database in memory, with random options, and the history that a crash is judged by.
 //!
-//! The history is written down around every call: what is asked for before it, what is certain after it. A crash clone is
-//! taken between reading the one and reading the other, so both are bounds whatever thread the crash comes in.
+//! The history is written down around every call: what is asked for before it, what is certain after it. A crash clone
+//! is taken between reading the one and reading the other, so both are bounds whatever thread the crash comes in.
 //!
-//! Every batch leaves a marker of its own in the default family, so a recovered database shows which batches it has. The
-//! marker is at a random place of the batch: the newest number of a log is often that of a record that no table keeps.
+//! Every batch leaves a marker of its own in the default family, so a recovered database shows which batches it has.
+//! The marker is at a random place of the batch: the newest number of a log is often that of a record that no table
+//! keeps.
 
 use crate::model::{Changes, Op};
 use ferrock::options::DbPath;

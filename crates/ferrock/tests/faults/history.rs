@@ -1,12 +1,12 @@
 //! What a random run asked for, what it was told, and the judgement of what is there, live or after a crash.
 //!
-//! Every batch leaves a mark of its own in the default family, so a database says itself which batches it holds. A batch
-//! is
+//! Every batch leaves a mark of its own in the default family, so a database says itself which batches it holds. A
+//! batch is
 //!
 //! - *acknowledged*: `write` returned `Ok`; *durable* from the next synced write on;
 //! - *uncertain*: `write` failed, or has not returned. A crash may leave it, whole, or not;
-//! - *gone*: it failed, and writes were accepted again after it (`resume`, or a later write that was acknowledged). It is
-//!   nowhere, whatever happens.
+//! - *gone*: it failed, and writes were accepted again after it (`resume`, or a later write that was acknowledged). It
+//!   is nowhere, whatever happens.
 //!
 //! Creations and drops of families have the same three fates.
 

@@ -1,5 +1,5 @@
-//! Faults of the world: a full disk, a failed sync, missing rights, a second opener, bits that change. Each failure says
-//! what to do, reads go on, nothing acknowledged is lost, and `resume` leads back.
+//! Faults of the world: a full disk, a failed sync, missing rights, a second opener, bits that change. Each failure
+//! says what to do, reads go on, nothing acknowledged is lost, and `resume` leads back.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! A disk that is full at every kind of operation: the error says what to do, reads go on, nothing acknowledged is lost,
-//! and when there is space again `resume` leads back to writing.
+//! A disk that is full at every kind of operation: the error says what to do, reads go on, nothing acknowledged is
+//! lost, and when there is space again `resume` leads back to writing.
 
 use crate::rig::Rig;
 use ferrock::{Error, ErrorKind, WriteBatch, WriteOptions};

@@ -1,5 +1,5 @@
-//! A writer that is slowed down, or stopped, goes on when the reason ends: by one example, and by sequences of stalls of two
-//! families at random (`FERROCK_FAULT_SEED=n` begins at another seed, `FERROCK_FAULT_SEEDS=n` runs as many).
+//! A writer that is slowed down, or stopped, goes on when the reason ends: by one example, and by sequences of stalls
+//! of two families at random (`FERROCK_FAULT_SEED=n` begins at another seed, `FERROCK_FAULT_SEEDS=n` runs as many).
 
 use crate::random::number;
 use crate::rig::Rig;

@@ -1,5 +1,6 @@
 //! Options that an open may have, as texts: a case that fails shrinks to the few that matter, and prints them readably.
-//! Some are out of their bounds, or of their order with others: an open, and a change of options, brings them to what works.
+//! Some are out of their bounds, or of their order with others: an open, and a change of options, brings them to what
+//! works.
 
 use crate::orders::Order;
 use ferrock::options::{BottommostCompression, CompressionType, FilterPolicy, PrefixExtractor};

@@ -427,7 +427,8 @@ impl<'a> Database<'a> {
         };
         self.asked.lock().expect("not poisoned").clear();
         explain(self.db().compact_range_cf(&self.families[index].handle, from, to, &options), "compact_range")?;
-        // `Force` alone filters again what this compaction wrote. With other jobs under way a newer version may come between.
+        // `Force` alone filters again what this compaction wrote. With other jobs under way a newer version may come
+        // between.
         let is_once = options.bottommost_level_compaction != BottommostLevelCompaction::Force;
         if is_once && self.pace == Pace::Settled { self.check_filtered_once() } else { Ok(()) }
     }

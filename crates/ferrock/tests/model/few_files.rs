@@ -1,8 +1,8 @@
 //! Databases of many tables in processes that may have few files open.
 //!
-//! The tables are of one key or a few, and there are more of them than descriptors. An open of a file beyond the limit fails
-//! with `EMFILE` ([`Place::FewOpen`]); nothing of the database may. What one iterator or job has open at once stays within
-//! the limit: level 0 has few tables.
+//! The tables are of one key or a few, and there are more of them than descriptors. An open of a file beyond the limit
+//! fails with `EMFILE` ([`Place::FewOpen`]); nothing of the database may. What one iterator or job has open at once
+//! stays within the limit: level 0 has few tables.
 
 use crate::choices::{FEW_FILES_DATABASE, FEW_FILES_FAMILY};
 use crate::files::Place;

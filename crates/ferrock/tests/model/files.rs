@@ -39,8 +39,8 @@ impl Straits {
         Self { reads: Some(FaultInjectionFileSystem::with_clock(file_system, Arc::new(OutOfReads))), cache: None }
     }
 
-    /// Runs `act`, which panics at the first read of a table beyond `most`. A read that only failed could be planned again without
-    /// end, as one that succeeds.
+    /// Runs `act`, which panics at the first read of a table beyond `most`. A read that only failed could be planned
+    /// again without end, as one that succeeds.
     pub fn within<R>(&self, most: u64, act: impl FnOnce() -> R) -> R {
         let _bounded = self.reads.as_ref().map(|file_system| {
             let beyond = FaultRule::new(OperationKind::Read, "*.sst", Fault::Delay(Duration::ZERO));

@@ -16,8 +16,8 @@
 //! watchdog.rs   a case that hangs is a failure with a list of operations, too
 //! ```
 //!
-//! `FERROCK_MODEL_OPS=n` sets how many operations are performed, `FERROCK_MODEL_DATABASES=n` how many databases are read in every
-//! way, `FERROCK_MODEL_SEED=n` (or `random`) from which seed.
+//! `FERROCK_MODEL_OPS=n` sets how many operations are performed, `FERROCK_MODEL_DATABASES=n` how many databases are
+//! read in every way, `FERROCK_MODEL_SEED=n` (or `random`) from which seed.
 //! A failure is shrunk and printed with its seed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 #![allow(clippy::disallowed_methods, reason = "a test measures its own time and has its own threads")]

@@ -505,7 +505,8 @@ fn often_written() -> impl Strategy<Value = Target> {
     (often_written_key(), prop_oneof![6 => Just(0u8), 1 => 1u8..4]).prop_map(|(key, twist)| Target { key, twist })
 }
 
-/// Writes that leave versions of few keys in many files: operands over values, under range deletions, kept by snapshots.
+/// Writes that leave versions of few keys in many files: operands over values, under range deletions, kept by
+/// snapshots.
 fn versions() -> impl Strategy<Value = Operation> {
     let change = prop_oneof![
         8 => (any::<u16>(), prop_oneof![8 => 0u16..60, 1 => 0u16..1500])

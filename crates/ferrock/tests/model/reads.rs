@@ -185,8 +185,8 @@ impl Database<'_> {
             Start::Seek(target) | Start::SeekForPrev(target) => Some(target.bytes(order, key_space)),
             Start::First | Start::Last => None,
         };
-        // Without a key to go to, the key found gives the prefix, which could be one that a filter has not removed yet. Keys that
-        // are equal in spite of other bytes may have other prefixes.
+        // Without a key to go to, the key found gives the prefix, which could be one that a filter has not removed yet.
+        // Keys that are equal in spite of other bytes may have other prefixes.
         let keeps_prefix = walk.prefix && order != Order::Folding;
         if let Some(extractor) = own
             .prefix_extractor

@@ -1,10 +1,11 @@
 //! Databases for scans with a limit, over index partitions that are gone when they are wanted again.
 //!
-//! Each partition is of one block or a few, each block of one row or a few, and the block cache keeps none, one, or all but those
-//! that a read does not leave there; or it refuses them, and the scan may end with that error ([`Straits`](crate::files::Straits)).
-//! A scan goes back over the borders of partitions and of files, and plans its reads anew after each of them. Many tables lie over
-//! one another, so that reads of some are deferred until the scan comes to them. How many reads a step may make is bounded
-//! ([`Place::Bounded`]): a scan that plans the same reads again and again is a failure, not a hang.
+//! Each partition is of one block or a few, each block of one row or a few, and the block cache keeps none, one, or all
+//! but those that a read does not leave there; or it refuses them, and the scan may end with that error
+//! ([`Straits`](crate::files::Straits)). A scan goes back over the borders of partitions and of files, and plans its
+//! reads anew after each of them. Many tables lie over one another, so that reads of some are deferred until the scan
+//! comes to them. How many reads a step may make is bounded ([`Place::Bounded`]): a scan that plans the same reads
+//! again and again is a failure, not a hang.
 
 use crate::choices::{STARVED_DATABASE, STARVED_FAMILY, STARVED_INDEX};
 use crate::files::Place;

@@ -83,7 +83,8 @@ impl Database<'_> {
         Ok(())
     }
 
-    /// Looks keys up in every way: whichever it is, as many of them come to tables. How tables are written follows these counts.
+    /// Looks keys up in every way: whichever it is, as many of them come to tables. How tables are written follows
+    /// these counts.
     pub fn count_lookups(&mut self, family: u8, snapshot: Option<u8>, targets: &[Target]) -> Check {
         if self.pace == Pace::Busy {
             // A flush between two ways brings keys into tables.

@@ -1,6 +1,6 @@
-//! Every option changes bytes or behaviour, and here is the proof for each: a registry of effects by name, and a test that
-//! every option is in it: every row of the three option tables, and every public field of every other options struct,
-//! found in the source. An option that is parsed and ignored cannot be added without failing here.
+//! Every option changes bytes or behaviour, and here is the proof for each: a registry of effects by name, and a test
+//! that every option is in it: every row of the three option tables, and every public field of every other options
+//! struct, found in the source. An option that is parsed and ignored cannot be added without failing here.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -15,8 +15,8 @@ const DECLARED_IN: &[&str] = &[
 /// How the names of structs with options end.
 const ENDINGS: &[&str] = &["Options", "Settings", "Components"];
 
-/// Structs of such names that no caller of the database sets, and fields that hold other options, each of which is found
-/// by itself.
+/// Structs of such names that no caller of the database sets, and fields that hold other options, each of which is
+/// found by itself.
 const NO_OPTIONS: &[&str] = &["LoadedOptions", "CompactionIteratorOptions", "DbIteratorOptions"];
 const CONTAINERS: &[&str] = &[
     "DbOptions.settings",
@@ -36,8 +36,8 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// `Struct.field` of every public field of every public options struct at the top of a source file, but for the hidden ones,
-/// which only our own crates set.
+/// `Struct.field` of every public field of every public options struct at the top of a source file, but for the hidden
+/// ones, which only our own crates set.
 fn public_fields(source: &str) -> Vec<String> {
     let mut fields = Vec::new();
     let mut within = None;

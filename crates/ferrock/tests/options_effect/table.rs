@@ -549,7 +549,8 @@ fn partition_cut() {
     assert!((without.1..=without.1 + 2).contains(&with.1), "{} and {} blocks", without.1, with.1);
 }
 
-/// Data blocks in a table of partitions of a thousand keys: their number changes as `second` says, and the rows are there.
+/// Data blocks in a table of partitions of a thousand keys: their number changes as `second` says, and the rows are
+/// there.
 fn dense_blocks(name: &str, values: [&str; 2], others: &[(&str, &str)], second: Ordering) {
     let blocks = differs_with(
         name,

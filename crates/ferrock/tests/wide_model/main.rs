@@ -1,5 +1,5 @@
-//! Tables of wide partitions against a map of typed tuples: random schemas, writes of all kinds, queries of all kinds, across
-//! flushes, compactions and reopening. The map knows nothing of bytes.
+//! Tables of wide partitions against a map of typed tuples: random schemas, writes of all kinds, queries of all kinds,
+//! across flushes, compactions and reopening. The map knows nothing of bytes.
 //!
 //! `FERROCK_MODEL_SEED` and `FERROCK_MODEL_ROUNDS` choose other runs.
 #![allow(

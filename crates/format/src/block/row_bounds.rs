@@ -98,7 +98,8 @@ pub fn separator_between(comparator: &Comparator, last: &[u8], next: &[u8]) -> O
 /// use ferrock_format::block::{RowBounds, encode_row_bounds};
 /// let block = encode_row_bounds([(&b"apple"[..], true), (&b"apricot"[..], false)].into_iter());
 /// let bounds = RowBounds::new(block).unwrap();
-/// assert_eq!((bounds.len(), bounds.bound(1).unwrap().key(), bounds.bound(1).unwrap().is_exact()), (2, &b"apricot"[..], false));
+/// let last = bounds.bound(1).unwrap();
+/// assert_eq!((bounds.len(), last.key(), last.is_exact()), (2, &b"apricot"[..], false));
 /// ```
 #[must_use]
 pub fn encode_row_bounds<'a>(entries: impl Iterator<Item = (&'a [u8], bool)> + Clone) -> Vec<u8> {

@@ -10,8 +10,8 @@
 //!   columns = ceil(segments / blocks),  low_blocks = columns * blocks - segments       (more than 32: 32 and 0)
 //!   block k begins at segment  k * columns - min(k, low_blocks)
 //!
-//! A key's row is 128 coefficients from slot `start` on, so it touches one block or two neighbouring ones. The second is
-//! read with the first one's number of columns.
+//! A key's row is 128 coefficients from slot `start` on, so it touches one block or two neighbouring ones. The second
+//! is read with the first one's number of columns.
 //! ```
 
 use super::METADATA_SIZE;

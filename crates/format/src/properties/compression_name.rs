@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! format_version <= 6    NoCompression | Snappy | Zlib | BZip2 | LZ4 | LZ4HC | Xpress | ZSTD
-//! format_version 7       manager ';' type* ';' later-fields       type = two upper-case hex digits, ascending, never 00, FF
+//! format_version 7       manager ';' type* ';' later-fields  type = two upper-case hex digits, ascending, never 00, FF
 //!
 //! BuiltinV2;0407;        the built-in manager; LZ4 and ZSTD blocks occur
 //! BuiltinV2;;            configured, but no block is compressed

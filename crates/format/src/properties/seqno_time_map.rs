@@ -1,7 +1,7 @@
 //! The property `rocksdb.seqno.time.map`: when sequence numbers were written.
 //!
 //! ```text
-//! empty, or   | count varint64 | count times: delta seqno varint64, delta time varint64 |      first relative to (0, 0)
+//! empty, or  | count varint64 | count times: delta seqno varint64, delta time varint64 |      first relative to (0, 0)
 //! ```
 
 use ferrock_base::coding::{Cursor, put_varint64};

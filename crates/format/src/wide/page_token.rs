@@ -1,7 +1,7 @@
 //! Page tokens: the position at which a query continues.
 //!
 //! ```text
-//! 01 | fixed64 query | varint32 range | lps key | fixed32 checksum        the checksum is the masked CRC-32C of all before it
+//! 01 | fixed64 query | varint32 range | lps key | fixed32 checksum     the checksum: masked CRC-32C of all before it
 //! ```
 //!
 //! `query` is a hash of the query, by which a token of another table or another query is recognised; `key` is the key

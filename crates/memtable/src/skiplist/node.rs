@@ -3,7 +3,8 @@
 //! ```text
 //!            pointer to the node
 //!                   v
-//! [next h-1] ... [next 1] [next 0] | varint32 internal key length | user key | trailer (8) | varint32 value length | value
+//! [next h-1] ... [next 1] [next 0] | varint32 internal key length | user key | trailer (8)
+//!                                  | varint32 value length | value
 //! ```
 //!
 //! Tower and entry are one piece: following a link and comparing the key there accesses one cache line, not two. No
@@ -190,8 +191,8 @@ unsafe fn read_long_length(at: *const u8) -> (usize, usize) {
 /// Writes a node with empty links into `memory` and returns it with the start of its key.
 ///
 /// # Safety
-/// `memory` must be writable, aligned for [`Link`], of at least `height * LINK_BYTES + entry.bytes()` bytes, unshared, and
-/// live for `'a`. `user_key` and `value` must have the lengths in `entry`.
+/// `memory` must be writable, aligned for [`Link`], of at least `height * LINK_BYTES + entry.bytes()` bytes, unshared,
+/// and live for `'a`. `user_key` and `value` must have the lengths in `entry`.
 pub(super) unsafe fn write_node<'a>(
     memory: NonNull<u8>,
     height: usize,

@@ -1,9 +1,9 @@
 //! Index partitions that one iterator holds, and how it reads more of them in one request.
 //!
 //! ```text
-//! top level     ... | P4 | P5 | P6 | P7 | P8 | ...
-//! seek               ^lower    ^upper                 not in memory: P4, P5, P6 in one request, when they are small enough
-//! crossing                          ^^^^^^^           on the way over: one, then ever more, up to 64 KiB
+//! top level  ... | P4 | P5 | P6 | P7 | P8 | ...
+//! seek            ^lower    ^upper                not in memory: P4, P5, P6 in one request, when they are small enough
+//! crossing                       ^^^^^^^          on the way over: one, then ever more, up to 64 KiB
 //! ```
 //!
 //! A scan that plans its reads restarts its placement after each of them, so partitions that were read must stay in

@@ -3,7 +3,7 @@
 //! ```text
 //! seek, next --> all is in memory --> as ever
 //!            \-> bytes are missing --> paused, pending_read() names them --supply--> resume --> ...
-//!            \-> and again         --> paused, pending_read() is `None`  --set_pausing(false)--> resume reads for itself
+//!            \-> and again       --> paused, pending_read() is `None`  --set_pausing(false)--> resume reads for itself
 //! ```
 //!
 //! A paused scan is not valid, and its status is `TryAgain`. `pending_read` returns `None` if the same bytes were

@@ -1,9 +1,9 @@
 //! Placing many children at once, so that their reads go out together.
 //!
 //! ```text
-//! round 1   every child is placed using blocks in memory; the others plan a read                index partitions, one batch
-//! round 2   children with a planned read continue                                               data, one batch
-//! last      a single child with a pending read makes it itself
+//! round 1  every child is placed using blocks in memory; the others plan a read            index partitions, one batch
+//! round 2  children with a planned read continue                                           data, one batch
+//! last     a single child with a pending read makes it itself
 //! ```
 //!
 //! Two rounds of reads place an iterator over any number of tables when nothing is cached, one when the indexes are. A

@@ -5,8 +5,8 @@
 //!
 //! Files opened through it are never mapped and have no descriptor to offer, so that no read goes around the rules.
 //!
-//! With a [limit of open files](FaultInjectionFileSystem::set_open_file_limit) it is the file system of a process that may
-//! have few descriptors: an open beyond the limit fails with `EMFILE` until another file is closed.
+//! With a [limit of open files](FaultInjectionFileSystem::set_open_file_limit) it is the file system of a process that
+//! may have few descriptors: an open beyond the limit fails with `EMFILE` until another file is closed.
 
 mod descriptors;
 mod files;
@@ -102,9 +102,9 @@ impl FaultInjectionFileSystem {
         Self { inner, rules: Arc::new(rules), descriptors: Arc::default() }
     }
 
-    /// At most `limit` files are open at once from now on, locks and files being written among them; an open beyond it fails
-    /// with `EMFILE`. It is also what [`open_file_limit`](FileSystem::open_file_limit) answers. `None` leaves both to the file
-    /// system underneath.
+    /// At most `limit` files are open at once from now on, locks and files being written among them; an open beyond it
+    /// fails with `EMFILE`. It is also what [`open_file_limit`](FileSystem::open_file_limit) answers. `None` leaves
+    /// both to the file system underneath.
     pub fn set_open_file_limit(&self, limit: Option<u64>) {
         self.descriptors.set_limit(limit);
     }

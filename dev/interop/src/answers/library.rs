@@ -20,7 +20,8 @@ macro_rules! functions {
             fn find(library: libloading::Library) -> Result<Self, String> {
                 $(
                     let symbol = concat!("rocksdb_", stringify!($name), "\0");
-                    // SAFETY: the type is the one that RocksDB's c.h declares for this name, and `Self` holds the library.
+                    // SAFETY: the type is the one that RocksDB's c.h declares for this name, and `Self` holds the
+                    // library.
                     let $name: $type = *unsafe { library.get::<$type>(symbol.as_bytes()) }
                         .map_err(|error| error.to_string())?;
                 )*

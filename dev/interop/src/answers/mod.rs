@@ -99,7 +99,8 @@ fn compare(libraries: &Libraries<'_>, scratch: &Path, result: &mut AnswersResult
     let mut defaults = BTreeMap::new();
     // After an open that one of them refused nothing is comparable until the next one.
     let mut are_apart = false;
-    // RocksDB writes an OPTIONS file for a database that is open read-only, too, when an option changes, and no whole LOG.
+    // RocksDB writes an OPTIONS file for a database that is open read-only, too, when an option changes, and no whole
+    // LOG.
     let mut has_stale_files = false;
     'calls: for ((call, theirs), (_, ours)) in theirs.iter().zip(&ours) {
         if call == "Defaults" {
@@ -146,7 +147,8 @@ fn compare(libraries: &Libraries<'_>, scratch: &Path, result: &mut AnswersResult
     Ok(())
 }
 
-/// After such a write RocksDB takes no others, and has it in its log; Ferrock has refused it before anything was written.
+/// After such a write RocksDB takes no others, and has it in its log; Ferrock has refused it before anything was
+/// written.
 const STOPS_WRITES: &str = "Invalid column family specified in write batch";
 
 const NO_ANSWER: &str = "no answer";

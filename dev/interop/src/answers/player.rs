@@ -580,7 +580,8 @@ const LOGGED: [&str; 16] = [
     "max_bytes_for_level_base",
 ];
 
-/// The first line of the LOG, and the first value that it has of each option. Options of tables stand in a block of RocksDB's.
+/// The first line of the LOG, and the first value that it has of each option. Options of tables stand in a block of
+/// RocksDB's.
 fn log_head(directory: &Path) -> Answers {
     let Ok(text) = std::fs::read(directory.join("LOG")) else { return one("LOG", "none") };
     let text = String::from_utf8_lossy(&text);

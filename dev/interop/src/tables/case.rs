@@ -186,7 +186,8 @@ impl Case {
             let family = FAMILIES.iter().position(|name| *name == table.family);
             let Some(family) = family.and_then(|number| self.families.get(number)) else { return false };
             let is_old = self.job.release == Release::Old;
-            // The ends of index partitions follow from the sizes of blocks, and handles from where blocks lie. 7.8.3 cannot say that filters do not end there.
+            // The ends of index partitions follow from the sizes of blocks, and handles from where blocks lie. 7.8.3
+            // cannot say that filters do not end there.
             let is_filter = family.is_coupled && matches!(property.name, "filter_size" | "num_filter_entries");
             let is_filter_size = family.has_filter_partitions && property.name == "filter_size";
             (property.is_size || is_filter || is_filter_size || property.name == "num_uniform_blocks") && family.is_compressed

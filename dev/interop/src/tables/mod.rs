@@ -1,9 +1,9 @@
 //! Tables of every combination of options that decides what a table is like.
 //!
-//! Rows of values ([`factors`]) are generated so that any two values that go together do so in some row ([`pairs`]), more
-//! rows at random. Two rows make a database of two families ([`case`]): Ferrock and RocksDB write the same to a directory
-//! each, read each other's, and the properties of their tables are equal. `sst_dump --command=verify` of 7.8.3 looks at
-//! Ferrock's tables where 7.8.3 reads them.
+//! Rows of values ([`factors`]) are generated so that any two values that go together do so in some row ([`pairs`]),
+//! more rows at random. Two rows make a database of two families ([`case`]): Ferrock and RocksDB write the same to a
+//! directory each, read each other's, and the properties of their tables are equal. `sst_dump --command=verify` of
+//! 7.8.3 looks at Ferrock's tables where 7.8.3 reads them.
 
 pub mod case;
 pub mod factors;

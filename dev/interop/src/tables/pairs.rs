@@ -1,7 +1,7 @@
 //! Rows in which every pair of values occurs: for any two factors, any value of the one beside any value of the other.
 //!
-//! Each row begins with a pair that no earlier row has, and then takes, factor by factor in random order, the value that
-//! adds most pairs. The same seed gives the same rows.
+//! Each row begins with a pair that no earlier row has, and then takes, factor by factor in random order, the value
+//! that adds most pairs. The same seed gives the same rows.
 
 use super::factors::{FACTORS, Factor, Row, conflict};
 use crate::random::Random;

@@ -8,13 +8,13 @@
 //! the ring                 reads: those of all tables that the iterator has to know of, at once
 //! ```
 //!
-//! The iterator is the one of blocking scans, with its readahead, its limit hints and its errors. Where that would read, it pauses
-//! and says what it lacks (`iterator/db_iter/pausing.rs`); the reads go to the driver of [`get_async`](super::async_get). What is read
-//! ahead is on its way there, too.
+//! The iterator is the one of blocking scans, with its readahead, its limit hints and its errors. Where that would
+//! read, it pauses and says what it lacks (`iterator/db_iter/pausing.rs`); the reads go to the driver of
+//! [`get_async`](super::async_get). What is read ahead is on its way there, too.
 //!
-//! What cannot be read that way is left to a thread of the database, which fills the batch as a blocking scan would: tables that
-//! are not open, values in blob files, blocks of indexes and filters that the cache has no room for, and reads that failed. No
-//! polling thread waits.
+//! What cannot be read that way is left to a thread of the database, which fills the batch as a blocking scan would:
+//! tables that are not open, values in blob files, blocks of indexes and filters that the cache has no room for, and
+//! reads that failed. No polling thread waits.
 
 mod cursor;
 
@@ -162,8 +162,8 @@ impl AsyncScan {
         Self { stage: Stage::Failed(error), core: Weak::new(), current: Default::default() }
     }
 
-    /// Ends a batch when it has at least so many bytes of keys and values (64 KiB by default). To be called before the first
-    /// batch; later it may come too late for the next one.
+    /// Ends a batch when it has at least so many bytes of keys and values (64 KiB by default). To be called before the
+    /// first batch; later it may come too late for the next one.
     #[must_use]
     pub fn with_batch_bytes(mut self, batch_bytes: usize) -> Self {
         if let Stage::Rests(cursor) = &mut self.stage {
@@ -172,7 +172,8 @@ impl AsyncScan {
         self
     }
 
-    /// Ends the scan after so many rows. To be called before the first batch; later it may come too late for the next one.
+    /// Ends the scan after so many rows. To be called before the first batch; later it may come too late for the next
+    /// one.
     #[must_use]
     pub fn with_limit(mut self, rows: u64) -> Self {
         if let Stage::Rests(cursor) = &mut self.stage {
@@ -181,11 +182,11 @@ impl AsyncScan {
         self
     }
 
-    /// The next rows, at least one; `None` at the end. After an error the scan is over. Dropping the future loses nothing:
-    /// the next call gives the same rows.
+    /// The next rows, at least one; `None` at the end. After an error the scan is over. Dropping the future loses
+    /// nothing: the next call gives the same rows.
     ///
-    /// **Cost:** the reads of an iterator, each handed from thread to thread once. Between the calls nothing is read but what a scan
-    /// that goes on reads ahead.
+    /// **Cost:** the reads of an iterator, each handed from thread to thread once. Between the calls nothing is read
+    /// but what a scan that goes on reads ahead.
     pub fn next_batch(&mut self) -> NextBatch<'_> {
         NextBatch { scan: self }
     }
@@ -288,12 +289,12 @@ impl DbCore {
 impl Db {
     /// Scans the default family between the bounds of `options`, in batches of rows that are futures for any executor.
     ///
-    /// All batches are as of the moment of the call. The iterator of [`iter`](Self::iter) works beneath, on the polling thread, and
-    /// reads what a blocking scan reads: the read of the first block of each table that the bounds ask for goes out at once, and
-    /// what follows is read ahead as the scan goes on.
+    /// All batches are as of the moment of the call. The iterator of [`iter`](Self::iter) works beneath, on the polling
+    /// thread, and reads what a blocking scan reads: the read of the first block of each table that the bounds ask for
+    /// goes out at once, and what follows is read ahead as the scan goes on.
     ///
-    /// Where a table is to be opened, or a value in a blob file to be read, the batch is filled by one of at most four threads of
-    /// the database, which are there while there is something to do.
+    /// Where a table is to be opened, or a value in a blob file to be read, the batch is filled by one of at most four
+    /// threads of the database, which are there while there is something to do.
     ///
     /// ```
     /// # extern crate ferrock_engine as ferrock;
@@ -306,12 +307,14 @@ impl Db {
     /// # fn block_on<F: Future>(future: F) -> F::Output {
     /// #     let mut future = pin!(future);
     /// #     loop {
-    /// #         if let Poll::Ready(out) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) { return out; }
+    /// #         let mut context = Context::from_waker(Waker::noop());
+    /// #         if let Poll::Ready(out) = future.as_mut().poll(&mut context) { return out; }
     /// #     }
     /// # }
     /// for key in [b"a", b"b", b"c"] { db.put(key, b"1")?; }
     /// let keys = block_on(async {
-    ///     let mut scan = db.scan_async(&ferrock::ReadOptions { lower_bound: Some(b"b".to_vec()), ..Default::default() });
+    ///     let options = ferrock::ReadOptions { lower_bound: Some(b"b".to_vec()), ..Default::default() };
+    ///     let mut scan = db.scan_async(&options);
     ///     let mut keys = Vec::new();
     ///     while let Some(batch) = scan.next_batch().await? {
     ///         keys.extend(batch.rows().map(|(key, _)| key.to_vec()));

@@ -4,10 +4,10 @@
 //! CURRENT -> MANIFEST -> tables -> logs -> CURRENT and MANIFEST again
 //! ```
 //!
-//! The writer removes a log, or a table, once its MANIFEST says that nothing needs it. Where that happens between the look
-//! at the MANIFEST and the look for the file, a table is missing, which is an error, or a log is, which can look like the
-//! end of what was written. So the MANIFEST is looked at again at the end, and the open begins anew when a log that it needed
-//! may be gone. A MANIFEST that grew alone is no reason: beside a busy writer that would never end.
+//! The writer removes a log, or a table, once its MANIFEST says that nothing needs it. Where that happens between the
+//! look at the MANIFEST and the look for the file, a table is missing, which is an error, or a log is, which can look
+//! like the end of what was written. So the MANIFEST is looked at again at the end, and the open begins anew when a log
+//! that it needed may be gone. A MANIFEST that grew alone is no reason: beside a busy writer that would never end.
 
 use super::{Db, DbCore, Opener};
 use crate::column_family::ColumnFamily;

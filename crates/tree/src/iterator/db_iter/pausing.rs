@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! seek, next --> a key, or the end
-//!            \-> paused --> pending_reads(): none  --> set_pausing(false), resume   where that may block: it reads for itself
+//!            \-> paused --> pending_reads(): none  --> set_pausing(false), resume  where it may block: it reads itself
 //!                      \-> pending_reads(): some  --> make them, supply each, resume
 //! ```
 //!
