@@ -136,6 +136,17 @@ mod tests {
     }
 
     #[test]
+    fn a_visibility_is_no_use() {
+        let cycles = crate_of(&[
+            ("lib.rs", "mod room;"),
+            ("room.rs", "mod a; mod b; pub struct R(a::A, b::B);"),
+            ("room/a.rs", "use super::b::B; pub(super) struct A(B);"),
+            ("room/b.rs", "pub(super) struct B;"),
+        ]);
+        assert_eq!(cycles, Vec::<Vec<String>>::new());
+    }
+
+    #[test]
     fn tests_do_not_count() {
         let cycles = crate_of(&[
             ("lib.rs", "mod a; mod b;"),

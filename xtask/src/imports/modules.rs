@@ -228,6 +228,9 @@ impl<'ast> Visit<'ast> for Paths<'_> {
         syn::visit::visit_path(self, path);
     }
 
+    /// `pub(super)` names no item.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
     fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
         if !is_for_tests(&function.attrs) {
             syn::visit::visit_impl_item_fn(self, function);
