@@ -20,7 +20,21 @@ use std::sync::Arc;
 /// A property block has one restart, however many entries.
 const NO_RESTARTS: usize = usize::MAX;
 
-pub(super) fn finish(mut builder: TableBuilder) -> Result<TableSummary> {
+impl TableBuilder {
+    /// Completes the table, makes the file durable and closes it. The directory entry is the caller's.
+    ///
+    /// # Errors
+    /// The error of an earlier call; else `Io` or `NoSpace` when the rest of the table cannot be written or synced. The
+    /// file is then not a table: remove it.
+    pub fn finish(mut self) -> Result<TableSummary> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        finish(self)
+    }
+}
+
+fn finish(mut builder: TableBuilder) -> Result<TableSummary> {
     builder.cut_block(None)?;
     builder.write_buffered()?;
     let data_end = builder.writer.offset();

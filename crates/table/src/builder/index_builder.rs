@@ -16,8 +16,10 @@
 
 use super::block_writer::BlockWriter;
 use super::hash_prefixes::HashPrefixes;
+use super::params::block_limits;
 use super::partition_cut::BlockEnd;
 use super::row_bounds::RowBoundsLog;
+use super::strings::Strings;
 use crate::options::{BlockBasedTableOptions, IndexShorteningMode, IndexType, PartitionFromLevel};
 use ferrock_base::coding::{put_varint32, put_varint64, varint_len, zigzag};
 use ferrock_base::internal_key::{TRAILER_SIZE, append_internal_key, user_key};
@@ -32,25 +34,6 @@ use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 const FIRST_USER_KEY_VERSION: u32 = 3;
 /// First format version whose index values may be differences.
 const FIRST_DELTA_VERSION: u32 = 4;
-
-/// Byte strings behind one another.
-#[derive(Debug, Default)]
-pub(super) struct Strings {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Strings {
-    pub(super) fn push(&mut self, string: &[u8]) {
-        self.bytes.extend_from_slice(string);
-        self.ends.push(self.bytes.len());
-    }
-
-    pub(super) fn get(&self, index: usize) -> &[u8] {
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[index]]
-    }
-}
 
 /// How the entries of an index block are written.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +136,7 @@ struct Partitioning {
 
 impl Partitioning {
     fn new(options: &BlockBasedTableOptions, encoding: IndexEncoding) -> Self {
-        let (size, early_cut_size) = super::block_limits(options.metadata_block_size, options.block_size_deviation);
+        let (size, early_cut_size) = block_limits(options.metadata_block_size, options.block_size_deviation);
         let open = IndexEncoder::new(encoding);
         let unites_one = options.partition_from_level == PartitionFromLevel::Automatic;
         Self {
@@ -286,13 +269,13 @@ impl IndexBuilder {
     #[inline]
     pub(super) fn add_key(&mut self, internal_key: &[u8]) {
         match self.index_type {
-            IndexType::BinarySearchWithFirstKey if self.begun_blocks == self.separators.ends.len() => {
+            IndexType::BinarySearchWithFirstKey if self.begun_blocks == self.separators.len() => {
                 self.begun_blocks += 1;
                 self.first_keys.push(internal_key);
             }
             IndexType::HashSearch => {
                 if let Some(prefixes) = &mut self.hash_prefixes {
-                    prefixes.add_key(user_key(internal_key), self.separators.ends.len());
+                    prefixes.add_key(user_key(internal_key), self.separators.len());
                 }
             }
             _ => {}
@@ -309,7 +292,7 @@ impl IndexBuilder {
         handle: BlockHandle,
         end: BlockEnd,
     ) {
-        let count = self.separators.ends.len();
+        let count = self.separators.len();
         if let Some(partitioning) = self.partitioning.as_mut().filter(|_| next.is_some())
             && partitioning.is_full(last, handle)
         {
@@ -376,7 +359,7 @@ impl IndexBuilder {
     /// Gives the blocks of a large partition of keys index partitions of their own: from the block `first`, once they
     /// would fill a quarter of one, to the latest if the partition of keys ends with it.
     fn set_apart(&mut self, first: usize, ends: bool) {
-        let count = self.separators.ends.len();
+        let count = self.separators.len();
         let Some(partitioning) = &mut self.partitioning else { return };
         let start = partitioning.ends.last().copied().unwrap_or(0);
         let size = partitioning.open.block.size_estimate();
@@ -420,12 +403,12 @@ impl IndexBuilder {
 
     /// The latest separator, as an internal key.
     pub(super) fn last_separator(&self) -> &[u8] {
-        self.separators.ends.len().checked_sub(1).map_or(&[], |last| self.separators.get(last))
+        self.separators.len().checked_sub(1).map_or(&[], |last| self.separators.get(last))
     }
 
     pub(super) fn estimated_size(&self) -> u64 {
         let rows = self.rows.as_ref().map_or(0, RowBoundsLog::estimated_size);
-        (self.separators.bytes.len() + self.first_keys.bytes.len() + self.handles.len() * 12) as u64 + rows
+        (self.separators.bytes() + self.first_keys.bytes() + self.handles.len() * 12) as u64 + rows
     }
 
     /// Records that the filter is partitioned: RocksDB then treats the index as partitioned, too.

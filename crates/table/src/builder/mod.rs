@@ -18,6 +18,7 @@ mod index_builder;
 mod params;
 mod partition_cut;
 mod row_bounds;
+mod strings;
 
 pub use params::{TableBuilderParams, TableSummary};
 
@@ -36,6 +37,7 @@ use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_vfs::WritableFile;
 use filter_blocks::FilterBlocks;
 use index_builder::IndexBuilder;
+use params::block_limits;
 use partition_cut::{BlockEnd, PartitionCut};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -357,18 +359,6 @@ impl TableBuilder {
         self.writer.file().path()
     }
 
-    /// Completes the table, makes the file durable and closes it. The directory entry is the caller's.
-    ///
-    /// # Errors
-    /// The error of an earlier call; else `Io` or `NoSpace` when the rest of the table cannot be written or synced. The
-    /// file is then not a table: remove it.
-    pub fn finish(mut self) -> Result<TableSummary> {
-        if let Some(error) = self.error.take() {
-            return Err(error);
-        }
-        finish::finish(self)
-    }
-
     /// Gives the table up. The file stays, incomplete, for the caller to delete.
     pub fn abandon(self) {}
 }
@@ -398,14 +388,6 @@ fn count_stored(properties: &mut TableProperties, stored: Stored) {
         Stored::Rejected => properties.num_data_blocks_compression_rejected += 1,
         Stored::Raw => properties.num_data_blocks_compression_bypassed += 1,
     }
-}
-
-/// Bytes at which a block is full, and the fill at which it may be cut early.
-fn block_limits(size: u64, deviation_percent: i32) -> (usize, usize) {
-    let deviation = deviation_percent.clamp(0, 100) as u64;
-    let early_cut = u64::div_ceil(size.saturating_mul(100 - deviation), 100);
-    let to_usize = |size| usize::try_from(size).unwrap_or(usize::MAX);
-    (to_usize(size), if deviation == 0 { usize::MAX } else { to_usize(early_cut) })
 }
 
 /// Lengths are 32-bit on disk.

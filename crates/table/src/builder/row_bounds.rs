@@ -1,7 +1,7 @@
 //! Gathers row bounds as blocks end; writes a side block behind each index block, and the directory of them.
 
 use super::block_writer::BlockWriter;
-use super::index_builder::Strings;
+use super::strings::Strings;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{InternalComparator, Result};

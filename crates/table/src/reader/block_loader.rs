@@ -1,18 +1,17 @@
 //! Reads blocks of one file: bounds, checksum, decompression, decoding, cache.
 
 use super::read_options::TableReadOptions;
-use super::readahead::Readahead;
-use super::row_bounds::SideBlocks;
+use super::side_blocks::SideBlocks;
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, FilterBlock, TableBlockCache};
 use crate::read_stats::ReadStats;
 use ferrock_base::checksum::ChecksumType;
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_cache::{CacheKey, Priority};
-use ferrock_format::block::{DataBlock, IndexBlock, IndexFormat, IndexSearch};
+use ferrock_format::block::{DataBlock, IndexBlock, IndexFormat, IndexSearch, RowBounds};
 use ferrock_format::compression::{CompressionType, Dictionary, decompress};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
-use ferrock_vfs::{RandomAccessFile, ReadContext};
+use ferrock_vfs::{RandomAccessFile, ReadClass, ReadContext};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -69,27 +68,33 @@ impl BlockLoader {
     }
 
     /// The block, from the cache or the file.
-    pub(crate) fn load(
+    pub(crate) fn load(&self, handle: BlockHandle, role: BlockRole, options: &TableReadOptions) -> Result<BlockRef> {
+        self.load_by(handle, role, options, || self.read_for(handle, role, options))
+    }
+
+    /// The block, from the cache or made by `read`, which is called at most once, or twice if another read failed.
+    #[inline]
+    pub(crate) fn load_by(
         &self,
         handle: BlockHandle,
         role: BlockRole,
         options: &TableReadOptions,
-        mut readahead: Option<&mut Readahead>,
+        mut read: impl FnMut() -> Result<CachedBlock>,
     ) -> Result<BlockRef> {
         let Some(cache) = &self.cache else {
-            return self.load_uncached(handle, role, options, readahead);
+            return self.load_uncached(options, read);
         };
         let key = self.cache_key(handle);
         if !options.fills_cache_with(role) || options.reads_memory_only() {
             return match cache.lookup_as(&key, role.entry_role()) {
                 Some(found) => Ok(found),
-                None => self.load_uncached(handle, role, options, readahead),
+                None => self.load_uncached(options, read),
             };
         }
         let mut has_loaded = false;
         let load = || {
             has_loaded = true;
-            let block = self.read_for(handle, role, options, readahead.as_deref_mut())?;
+            let block = read()?;
             let charge = block.memory_bytes();
             Ok((block, charge))
         };
@@ -100,9 +105,7 @@ impl BlockLoader {
         }
         match cache.lookup_or_load(&key, role.entry_role(), self.priority(role), load) {
             // The deadline of another read, which loaded the block for both, passed.
-            Err(error) if !has_loaded && error.kind() == ErrorKind::TimedOut => {
-                self.load_uncached(handle, role, options, readahead)
-            }
+            Err(error) if !has_loaded && error.kind() == ErrorKind::TimedOut => self.load_uncached(options, read),
             loaded => loaded.map_err(|error| self.in_file(error)),
         }
     }
@@ -124,7 +127,7 @@ impl BlockLoader {
             self.cache.as_ref().and_then(|cache| cache.lookup_present(&self.cache_key(handle), role.entry_role()));
         match found {
             Some(found) => Ok(Some(found)),
-            None if is_worth_a_read() => self.load(handle, role, options, None).map(Some),
+            None if is_worth_a_read() => self.load(handle, role, options).map(Some),
             None => Ok(None),
         }
     }
@@ -164,40 +167,26 @@ impl BlockLoader {
 
     /// Bytes of several index or filter blocks.
     pub(crate) fn read_meta(&self, offset: u64, length: usize, context: &ReadContext) -> Result<Cow<'_, [u8]>> {
-        self.read_bytes(offset, length, context, None)
+        self.read_bytes(offset, length, context)
     }
 
     fn load_uncached(
         &self,
-        handle: BlockHandle,
-        role: BlockRole,
         options: &TableReadOptions,
-        readahead: Option<&mut Readahead>,
+        mut read: impl FnMut() -> Result<CachedBlock>,
     ) -> Result<BlockRef> {
         options.may_read()?;
-        self.read_for(handle, role, options, readahead).map(BlockRef::standalone)
+        read().map(BlockRef::standalone)
     }
 
-    fn read_for(
-        &self,
-        handle: BlockHandle,
-        role: BlockRole,
-        options: &TableReadOptions,
-        readahead: Option<&mut Readahead>,
-    ) -> Result<CachedBlock> {
+    fn read_for(&self, handle: BlockHandle, role: BlockRole, options: &TableReadOptions) -> Result<CachedBlock> {
         let context = options.read_context(role.read_class());
-        self.read_in(handle, role, &context, options.verify_checksums, readahead)
+        self.read_in(handle, role, &context, options.verify_checksums)
     }
 
     /// Reads and decodes a block, past the cache and for as long as it takes.
-    pub(crate) fn read(
-        &self,
-        handle: BlockHandle,
-        role: BlockRole,
-        verify: bool,
-        readahead: Option<&mut Readahead>,
-    ) -> Result<CachedBlock> {
-        self.read_in(handle, role, &ReadContext::for_class(role.read_class()), verify, readahead)
+    pub(crate) fn read(&self, handle: BlockHandle, role: BlockRole, verify: bool) -> Result<CachedBlock> {
+        self.read_in(handle, role, &ReadContext::for_class(role.read_class()), verify)
     }
 
     /// The same for a read with its own deadline.
@@ -207,13 +196,12 @@ impl BlockLoader {
         role: BlockRole,
         context: &ReadContext,
         verify: bool,
-        readahead: Option<&mut Readahead>,
     ) -> Result<CachedBlock> {
         match &self.read_stats {
-            Some(sample) if role == BlockRole::Data && readahead.is_none() => {
-                sample.time_block_read(|| self.read_now(handle, role, context, verify, None))
+            Some(sample) if role == BlockRole::Data => {
+                sample.time_block_read(|| self.read_now(handle, role, context, verify))
             }
-            _ => self.read_now(handle, role, context, verify, readahead),
+            _ => self.read_now(handle, role, context, verify),
         }
     }
 
@@ -223,13 +211,12 @@ impl BlockLoader {
         role: BlockRole,
         context: &ReadContext,
         verify: bool,
-        readahead: Option<&mut Readahead>,
     ) -> Result<CachedBlock> {
         if role == BlockRole::Index && self.side_blocks.behind(handle).is_some() {
-            return self.read_index_extent(handle, context, verify, readahead).map_err(|error| self.in_file(error));
+            return self.read_index_extent(handle, context, verify).map_err(|error| self.in_file(error));
         }
         let decoded = self
-            .read_stored(handle, context, verify, readahead)
+            .read_stored(handle, context, verify)
             .and_then(|(stored, compression)| self.decode(Cow::Owned(stored), compression, handle, role));
         decoded.map_err(|error| self.in_file(error))
     }
@@ -321,14 +308,13 @@ impl BlockLoader {
         handle: BlockHandle,
         context: &ReadContext,
         verify: bool,
-        readahead: Option<&mut Readahead>,
     ) -> Result<(Vec<u8>, u8)> {
         let length = handle.checked_len_with_trailer(self.blocks_end)?;
-        let stored = self.read_bytes(handle.offset, length, context, readahead)?;
+        let stored = self.read_bytes(handle.offset, length, context)?;
         self.check_stored(stored.into_owned(), handle, verify)
     }
 
-    pub(super) fn check_stored(&self, mut stored: Vec<u8>, handle: BlockHandle, verify: bool) -> Result<(Vec<u8>, u8)> {
+    fn check_stored(&self, mut stored: Vec<u8>, handle: BlockHandle, verify: bool) -> Result<(Vec<u8>, u8)> {
         let (payload, compression) = self.split_stored(&stored, handle, verify)?;
         let length = payload.len();
         stored.truncate(length);
@@ -344,23 +330,9 @@ impl BlockLoader {
         Ok((payload, compression))
     }
 
-    /// The bytes at `offset`, from the tail buffer, the mapping, the readahead or the file.
-    pub(crate) fn read_bytes<'a>(
-        &'a self,
-        offset: u64,
-        length: usize,
-        context: &ReadContext,
-        readahead: Option<&'a mut Readahead>,
-    ) -> Result<Cow<'a, [u8]>> {
-        if let Some(bytes) = self.tail_bytes(offset, length) {
-            return Ok(Cow::Borrowed(bytes));
-        }
-        if let Some(bytes) = self.file.mapped(offset, length) {
-            return Ok(Cow::Borrowed(bytes));
-        }
-        if let Some(readahead) = readahead
-            && let Some(bytes) = readahead.read(&*self.file, offset, length, self.blocks_end, context)?
-        {
+    /// The bytes at `offset`, from the tail buffer, the mapping or the file.
+    pub(crate) fn read_bytes(&self, offset: u64, length: usize, context: &ReadContext) -> Result<Cow<'_, [u8]>> {
+        if let Some(bytes) = self.bytes_in_memory(offset, length) {
             return Ok(Cow::Borrowed(bytes));
         }
         let bytes = self.file.read_owned(offset, length, context)?;
@@ -370,10 +342,59 @@ impl BlockLoader {
         Ok(Cow::Owned(bytes))
     }
 
+    /// The bytes at `offset`, from the tail buffer or the mapping.
+    pub(crate) fn bytes_in_memory(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        self.tail_bytes(offset, length).or_else(|| self.file.mapped(offset, length))
+    }
+
     fn tail_bytes(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let (start, tail) = self.tail.as_ref()?;
         let from = usize::try_from(offset.checked_sub(*start)?).ok()?;
         tail.get(from..from.checked_add(length)?)
+    }
+
+    /// Length in bytes of an index block with its trailer and, if it has one, its side block. A caller that reads index
+    /// blocks itself reads this much, and decodes it with [`decode_index_extent`](Self::decode_index_extent).
+    pub(crate) fn index_extent(&self, handle: BlockHandle) -> Result<usize> {
+        let length = handle.checked_len_with_trailer(self.blocks_end)?;
+        match self.side_blocks.behind(handle) {
+            Some(side) => Ok(length + side.checked_len_with_trailer(self.blocks_end)?),
+            None => Ok(length),
+        }
+    }
+
+    /// Decodes an index block and the row bounds behind it from the bytes of its extent, as they are stored.
+    pub(crate) fn decode_index_extent(
+        &self,
+        mut stored: Vec<u8>,
+        handle: BlockHandle,
+        verify: bool,
+    ) -> Result<CachedBlock> {
+        let length = usize::try_from(handle.size).unwrap_or(usize::MAX).saturating_add(BLOCK_TRAILER_SIZE);
+        let side_bytes = if length < stored.len() { stored.split_off(length) } else { Vec::new() };
+        let decoded = self.decode_stored(stored, handle, BlockRole::Index, verify)?;
+        let Some(side) = self.side_blocks.behind(handle) else { return Ok(decoded) };
+        let CachedBlock::Index(index) = decoded else { return Ok(decoded) };
+        let add = || {
+            let (payload, _) = self.check_stored(side_bytes, side, verify)?;
+            index.with_row_bounds(RowBounds::new(payload).map_err(|error| error.offset_by(side.offset))?)
+        };
+        add().map(CachedBlock::Index).map_err(|error| self.in_file(error.context("row bounds").at_offset(side.offset)))
+    }
+
+    /// Reads an index block together with the side block behind it.
+    fn read_index_extent(&self, handle: BlockHandle, context: &ReadContext, verify: bool) -> Result<CachedBlock> {
+        let length = self.index_extent(handle)?;
+        let stored = self.read_bytes(handle.offset, length, context)?.into_owned();
+        self.decode_index_extent(stored, handle, verify)
+    }
+
+    /// Reads the directory of the row bounds of a table with these index partitions.
+    pub(crate) fn open_side_blocks(&mut self, directory: BlockHandle, partitions: &[BlockHandle]) -> Result<()> {
+        let (bytes, _) = self.read_stored(directory, &ReadContext::for_class(ReadClass::Index), true)?;
+        self.side_blocks = SideBlocks::of_directory(&bytes, partitions, self.blocks_end)
+            .map_err(|error| error.context("row bounds").offset_by(directory.offset))?;
+        Ok(())
     }
 
     /// Bytes of a block with its trailer, for a caller that makes the read itself.

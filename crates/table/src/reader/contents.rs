@@ -1,6 +1,6 @@
 //! What a table consists of, block by block, for tools, which show everything a table holds.
 
-use super::index_reader::IndexPosition;
+use super::index_position::IndexPosition;
 use super::open::read_properties_block;
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockRole, CachedBlock};
@@ -68,7 +68,7 @@ impl TableReader {
     /// `Io` when the block cannot be read, `Corruption` when it is damaged; both name the file.
     pub fn meta_blocks(&self) -> Result<Vec<(Vec<u8>, BlockHandle)>> {
         let read = || -> Result<Vec<(Vec<u8>, BlockHandle)>> {
-            let (bytes, _) = self.loader.read_stored(self.metaindex, &ReadContext::default(), true, None)?;
+            let (bytes, _) = self.loader.read_stored(self.metaindex, &ReadContext::default(), true)?;
             let entries = MetaBlock::new(&bytes)?.entries()?;
             entries.into_iter().map(|(name, value)| Ok((name.clone(), BlockHandle::decode(value)?.0))).collect()
         };
@@ -101,7 +101,7 @@ impl TableReader {
     /// `Io` when the block cannot be read, `Corruption` when it is damaged; both name the file.
     pub fn compression_dictionary(&self) -> Result<Option<Vec<u8>>> {
         let Some(handle) = self.meta.compression_dictionary else { return Ok(None) };
-        let stored = self.loader.read_stored(handle, &ReadContext::default(), true, None);
+        let stored = self.loader.read_stored(handle, &ReadContext::default(), true);
         stored
             .map(|(bytes, _)| Some(bytes))
             .map_err(|error| self.loader.in_file(error.context("compression dictionary")))
@@ -114,7 +114,7 @@ impl TableReader {
     /// `Io` when an index block cannot be read, `Corruption` when one is damaged; both name the file.
     pub fn visit_index(&self, visit: &mut dyn FnMut(&[u8], IndexEntry<'_>) -> bool) -> Result<()> {
         let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
-        let context = self.index_context(&options);
+        let context = self.index_fetcher(&options);
         let mut position = IndexPosition::default();
         let mut separator = Vec::new();
         let mut walk = || {
@@ -139,7 +139,7 @@ impl TableReader {
     /// `Io` when the block cannot be read; `Corruption` when it is damaged, reaches beyond the file or is no data
     /// block.
     pub fn read_data_block(&self, handle: BlockHandle) -> Result<DataBlock> {
-        match self.loader.read(handle, BlockRole::Data, true, None)? {
+        match self.loader.read(handle, BlockRole::Data, true)? {
             CachedBlock::Data(block) => Ok(block),
             CachedBlock::Index(_) | CachedBlock::Filter(_) => {
                 Err(self.loader.in_file(Error::corruption("not a data block").at_offset(handle.offset)))

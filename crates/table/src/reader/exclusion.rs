@@ -1,8 +1,8 @@
 //! The blocks that bounds, row bounds and filters exclude from a scan, so that they are not read.
 
 use super::TableIter;
+use super::direction::Direction;
 use super::scan_bounds::bounds_of_prefix;
-use super::window::Direction;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::{Comparator, Result};
 
@@ -10,10 +10,10 @@ impl TableIter {
     /// True when nothing within the bounds lies ahead of the current block.
     pub(super) fn leaves_bounds(&mut self) -> bool {
         let bounds = &*self.bounds;
-        let context = self.reader.index_context(&self.options);
+        let resident = self.reader.resident_index();
         let outside = match (self.direction, bounds.upper_key(), bounds.lower_key()) {
-            (Direction::Forward, Some(upper), _) => self.index.ends_before(&context, upper, &mut self.scratch),
-            (Direction::Backward, _, Some(lower)) => self.index.begins_after(&context, lower, &mut self.scratch),
+            (Direction::Forward, Some(upper), _) => self.index.ends_before(&resident, upper, &mut self.scratch),
+            (Direction::Backward, _, Some(lower)) => self.index.begins_after(&resident, lower, &mut self.scratch),
             _ => return false,
         };
         match outside {
@@ -77,9 +77,9 @@ impl TableIter {
     /// True when what is known of the current block's rows leaves none of them within the bounds, nor behind it.
     pub(super) fn is_empty_ahead(&mut self, target: &[u8]) -> bool {
         let Some(upper) = self.bounds.upper_key() else { return false };
-        let context = self.reader.index_context(&self.options);
+        let resident = self.reader.resident_index();
         let is_empty = || -> Result<bool> {
-            if self.index.begins_at_or_after(&context, upper)? {
+            if self.index.begins_at_or_after(&resident, upper)? {
                 return Ok(true);
             }
             let Some(boundary) =
@@ -87,7 +87,7 @@ impl TableIter {
             else {
                 return Ok(false);
             };
-            boundary.ended_before(self.index.position(), context.index, context.loader, user_key(target))
+            boundary.ended_before(self.index.position(), resident.index, resident.loader, user_key(target))
         };
         match is_empty() {
             Ok(is_empty) => is_empty,
@@ -101,8 +101,8 @@ impl TableIter {
     /// True when the row bounds say that the current block, and so what lies behind it, begins where the bounds end.
     pub(super) fn begins_beyond_upper(&mut self) -> bool {
         let Some(upper) = self.bounds.upper_key() else { return false };
-        let context = self.reader.index_context(&self.options);
-        match self.index.begins_at_or_after(&context, upper) {
+        let resident = self.reader.resident_index();
+        match self.index.begins_at_or_after(&resident, upper) {
             Ok(is_beyond) => is_beyond,
             Err(error) => {
                 self.fail(error);
@@ -131,8 +131,8 @@ impl TableIter {
     pub(super) fn lies_below_bounds(&mut self) -> bool {
         let bounds = &*self.bounds;
         let Some(lower) = bounds.lower_key() else { return false };
-        let context = self.reader.index_context(&self.options);
-        match self.index.ends_below(&context, lower, &mut self.scratch) {
+        let resident = self.reader.resident_index();
+        match self.index.ends_below(&resident, lower, &mut self.scratch) {
             Ok(is_below) => is_below,
             Err(error) => {
                 self.fail(error);

@@ -12,9 +12,10 @@
 //! the scan ends at `sure`; otherwise the next partition tells how it goes on, and a scan that comes there needs it
 //! anyway.
 
-use super::index_reader::{HeldIndexPosition, IndexContext};
+use super::index_position::HeldIndexPosition;
 use super::meta_source::Partitions;
 use super::near_partitions::NEAR_BYTES;
+use super::resident_index::ResidentIndex;
 use super::scan_bounds::BoundKey;
 use crate::blocks::BlockGuard;
 use ferrock_base::Result;
@@ -77,31 +78,31 @@ fn are_near(
 
 /// True when the row bounds say that no row of the block at the cursor is before `upper`.
 fn begins_at_or_after(
-    context: &IndexContext<'_, '_>,
+    resident: &ResidentIndex<'_>,
     index: &IndexBlock,
     cursor: &IndexCursor,
     upper: &BoundKey,
 ) -> bool {
-    let order = context.loader.comparator.user();
+    let order = resident.loader.comparator.user();
     cursor.row_bound(index).is_some_and(|bound| order.compare(upper.user_key(), bound.key()).is_le())
 }
 
 /// Where a scan up to `upper` ends, whose last block is the one at the cursor, or the one before it when that begins
 /// too late.
-fn end_of_needed(context: &IndexContext<'_, '_>, index: &IndexBlock, last: &IndexCursor, upper: &BoundKey) -> u64 {
+fn end_of_needed(resident: &ResidentIndex<'_>, index: &IndexBlock, last: &IndexCursor, upper: &BoundKey) -> u64 {
     let mut needed = last.clone();
-    if begins_at_or_after(context, index, last, upper) {
+    if begins_at_or_after(resident, index, last, upper) {
         needed.prev(index);
     }
     end_of(if needed.valid() { needed.entry(index).handle } else { last.entry(index).handle })
 }
 
-fn resident<'a>(
-    context: &IndexContext<'a, '_>,
+fn partition_in_memory<'a>(
+    resident: &ResidentIndex<'a>,
     partitions: &'a Partitions,
     handle: BlockHandle,
 ) -> Option<BlockGuard<'a>> {
-    partitions.peek(context.loader, handle)
+    partitions.peek(resident.loader, handle)
 }
 
 impl HeldIndexPosition {
@@ -109,20 +110,20 @@ impl HeldIndexPosition {
     /// behind it.
     pub(crate) fn forward_extent(
         &self,
-        context: &IndexContext<'_, '_>,
+        resident: &ResidentIndex<'_>,
         upper: Option<&BoundKey>,
         data_end: u64,
     ) -> Result<Extent> {
         let (Some(upper), Some((leaf, _))) = (upper, self.leaf()) else { return Ok(Extent::unbounded(data_end)) };
-        let (leaf, order) = (leaf.index()?, &context.loader.comparator);
-        let target = upper.end_target(context.separators_are_exact());
+        let (leaf, order) = (leaf.index()?, &resident.loader.comparator);
+        let target = upper.end_target(resident.separators_are_exact());
         let mut last = IndexCursor::new();
         last.seek(leaf, order, target);
         if last.valid() {
-            return Ok(Extent::exact(end_of_needed(context, leaf, &last, upper)));
+            return Ok(Extent::exact(end_of_needed(resident, leaf, &last, upper)));
         }
         let sure = last_end(leaf).unwrap_or(data_end);
-        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), &context.index.partitions) else {
+        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), &resident.index.partitions) else {
             return Ok(Extent::exact(sure));
         };
         let top = top.index()?;
@@ -131,11 +132,11 @@ impl HeldIndexPosition {
             last.seek_to_last(top);
         }
         let last_handle = last.entry(top).handle;
-        if let Some(block) = resident(context, partitions, last_handle) {
+        if let Some(block) = partition_in_memory(resident, partitions, last_handle) {
             let index = block.index()?;
             let mut at = IndexCursor::new();
             at.seek(index, order, target);
-            let end = if at.valid() { Some(end_of_needed(context, index, &at, upper)) } else { last_end(index) };
+            let end = if at.valid() { Some(end_of_needed(resident, index, &at, upper)) } else { last_end(index) };
             return Ok(Extent::exact(end.unwrap_or(sure)));
         }
         let mut sure = sure;
@@ -145,7 +146,7 @@ impl HeldIndexPosition {
             if !at.valid() || at.entry(top).handle == last_handle {
                 break;
             }
-            let Some(block) = resident(context, partitions, at.entry(top).handle) else { break };
+            let Some(block) = partition_in_memory(resident, partitions, at.entry(top).handle) else { break };
             sure = last_end(block.index()?).unwrap_or(sure);
         }
         let mut at = top_cursor.clone();
@@ -153,9 +154,9 @@ impl HeldIndexPosition {
     }
 
     /// The extent of a scan that goes back from the current block down to `lower`.
-    pub(crate) fn backward_extent(&self, context: &IndexContext<'_, '_>, lower: Option<&BoundKey>) -> Result<Extent> {
+    pub(crate) fn backward_extent(&self, resident: &ResidentIndex<'_>, lower: Option<&BoundKey>) -> Result<Extent> {
         let (Some(lower), Some((leaf, _))) = (lower, self.leaf()) else { return Ok(Extent::unbounded(0)) };
-        let (leaf, order) = (leaf.index()?, &context.loader.comparator);
+        let (leaf, order) = (leaf.index()?, &resident.loader.comparator);
         let first_of = |index: &IndexBlock, target: Option<&[u8]>| {
             let mut cursor = IndexCursor::new();
             match target {
@@ -177,14 +178,14 @@ impl HeldIndexPosition {
             return Ok(Extent::exact(first_of(leaf, Some(lower.target())).unwrap_or(0)));
         }
         let sure = first_of(leaf, None).unwrap_or(0);
-        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), &context.index.partitions) else {
+        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), &resident.index.partitions) else {
             return Ok(Extent::exact(sure));
         };
         let top = top.index()?;
         let mut first = IndexCursor::new();
         first.seek(top, order, lower.target());
         let first_handle = first.entry(top).handle;
-        if let Some(block) = resident(context, partitions, first_handle) {
+        if let Some(block) = partition_in_memory(resident, partitions, first_handle) {
             let start = first_of(block.index()?, Some(lower.target())).unwrap_or(sure);
             return Ok(Extent::exact(start));
         }
@@ -195,7 +196,7 @@ impl HeldIndexPosition {
             if !at.valid() || at.entry(top).handle == first_handle {
                 break;
             }
-            let Some(block) = resident(context, partitions, at.entry(top).handle) else { break };
+            let Some(block) = partition_in_memory(resident, partitions, at.entry(top).handle) else { break };
             sure = first_of(block.index()?, None).unwrap_or(sure);
         }
         let mut at = top_cursor.clone();
@@ -203,82 +204,82 @@ impl HeldIndexPosition {
     }
 
     /// True when the row bounds say that no row of the current block is before `upper`.
-    pub(crate) fn begins_at_or_after(&self, context: &IndexContext<'_, '_>, upper: &BoundKey) -> Result<bool> {
-        let rows = self.position().rows(context.loader.comparator.user())?;
+    pub(crate) fn begins_at_or_after(&self, resident: &ResidentIndex<'_>, upper: &BoundKey) -> Result<bool> {
+        let rows = self.position().rows(resident.loader.comparator.user())?;
         Ok(rows.is_some_and(|rows| rows.begins_at_or_after(upper.user_key())))
     }
 
     /// True when the row bounds say that every row of the current block is behind `user_key`.
-    pub(crate) fn begins_after_key(&self, context: &IndexContext<'_, '_>, user_key: &[u8]) -> Result<bool> {
-        let rows = self.position().rows(context.loader.comparator.user())?;
+    pub(crate) fn begins_after_key(&self, resident: &ResidentIndex<'_>, user_key: &[u8]) -> Result<bool> {
+        let rows = self.position().rows(resident.loader.comparator.user())?;
         Ok(rows.is_some_and(|rows| rows.begins_after(user_key)))
     }
 
     /// True when everything behind the current block is at or behind `upper`.
     pub(crate) fn ends_before(
         &self,
-        context: &IndexContext<'_, '_>,
+        resident: &ResidentIndex<'_>,
         upper: &BoundKey,
         scratch: &mut Vec<u8>,
     ) -> Result<bool> {
         let Some((leaf, cursor)) = self.leaf() else { return Ok(false) };
         cursor.key_into(leaf.index()?, scratch);
-        let separator = separator_user_key(context, scratch);
-        let end = user_key(upper.end_target(context.separators_are_exact()));
-        if context.loader.comparator.user().compare(separator, end).is_ge() {
+        let separator = separator_user_key(resident, scratch);
+        let end = user_key(upper.end_target(resident.separators_are_exact()));
+        if resident.loader.comparator.user().compare(separator, end).is_ge() {
             return Ok(true);
         }
         let index = leaf.index()?;
         let mut next = cursor.clone();
         next.next(index);
-        Ok(begins_at_or_after(context, index, &next, upper))
+        Ok(begins_at_or_after(resident, index, &next, upper))
     }
 
     /// True when everything up to the end of the current block is before `lower`.
     pub(crate) fn ends_below(
         &self,
-        context: &IndexContext<'_, '_>,
+        resident: &ResidentIndex<'_>,
         lower: &BoundKey,
         scratch: &mut Vec<u8>,
     ) -> Result<bool> {
         let Some((leaf, cursor)) = self.leaf() else { return Ok(false) };
         cursor.key_into(leaf.index()?, scratch);
-        let separator = separator_user_key(context, scratch);
-        Ok(context.loader.comparator.user().compare(separator, lower.user_key()).is_lt())
+        let separator = separator_user_key(resident, scratch);
+        Ok(resident.loader.comparator.user().compare(separator, lower.user_key()).is_lt())
     }
 
     /// True when everything before the current block is before `lower`.
     pub(crate) fn begins_after(
         &self,
-        context: &IndexContext<'_, '_>,
+        resident: &ResidentIndex<'_>,
         lower: &BoundKey,
         scratch: &mut Vec<u8>,
     ) -> Result<bool> {
-        let separator = self.previous_separator(context, scratch)?;
-        let order = context.loader.comparator.user();
+        let separator = self.previous_separator(resident, scratch)?;
+        let order = resident.loader.comparator.user();
         Ok(separator.is_some_and(|separator| order.compare(separator, lower.user_key()).is_lt()))
     }
 
     /// True when the current block has nothing before `upper`, as the one before it already ends there.
     pub(crate) fn follows_end(
         &self,
-        context: &IndexContext<'_, '_>,
+        resident: &ResidentIndex<'_>,
         upper: &BoundKey,
         scratch: &mut Vec<u8>,
     ) -> Result<bool> {
-        let separator = self.previous_separator(context, scratch)?;
-        let end = user_key(upper.end_target(context.separators_are_exact()));
-        let order = context.loader.comparator.user();
+        let separator = self.previous_separator(resident, scratch)?;
+        let end = user_key(upper.end_target(resident.separators_are_exact()));
+        let order = resident.loader.comparator.user();
         if separator.is_some_and(|separator| order.compare(separator, end).is_ge()) {
             return Ok(true);
         }
-        self.begins_at_or_after(context, upper)
+        self.begins_at_or_after(resident, upper)
     }
 
     /// The user key of the separator before the current block; `None` for the first block.
     pub(super) fn previous_separator<'k>(
         &self,
-        context: &IndexContext<'_, '_>,
+        resident: &ResidentIndex<'_>,
         scratch: &'k mut Vec<u8>,
     ) -> Result<Option<&'k [u8]>> {
         let Some((leaf, cursor)) = self.leaf() else { return Ok(None) };
@@ -298,10 +299,10 @@ impl HeldIndexPosition {
             return Ok(None);
         }
         previous.key_into(index, scratch);
-        Ok(Some(separator_user_key(context, scratch)))
+        Ok(Some(separator_user_key(resident, scratch)))
     }
 }
 
-fn separator_user_key<'k>(context: &IndexContext<'_, '_>, stored: &'k [u8]) -> &'k [u8] {
-    if context.loader.index_format.key_is_user_key { stored } else { user_key(stored) }
+fn separator_user_key<'k>(resident: &ResidentIndex<'_>, stored: &'k [u8]) -> &'k [u8] {
+    if resident.loader.index_format.key_is_user_key { stored } else { user_key(stored) }
 }

@@ -9,10 +9,10 @@
 use super::block_loader::BlockLoader;
 use super::filter_miss_rate::FilterMissRate;
 use super::index_reader::handles;
-use super::meta_source::{MetaSource, Partitions, Resident};
-use super::multi_get::{LoadedBlocks, NeededBlock};
+use super::meta_source::{MetaSource, Partitions};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
+use super::resident::{LoadedBlocks, NeededBlock, Resident};
 use crate::blocks::{BlockGuard, BlockRole};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::prefix::PrefixExtractor;

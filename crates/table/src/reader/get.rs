@@ -1,6 +1,6 @@
 //! Point lookups.
 
-use super::index_reader::{IndexPosition, PositionOf};
+use super::index_position::{IndexPosition, PositionOf};
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, PinnedBlock};
 use ferrock_base::internal_key::{make_internal_key, user_key};
@@ -53,7 +53,7 @@ impl TableReader {
         target: &[u8],
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<()> {
-        let context = self.index_context(options);
+        let context = self.index_fetcher(options);
         let mut position = IndexPosition::default();
         context.seek(&mut position, target).map_err(|error| self.loader.in_file(error))?;
         let mut is_first = true;
@@ -67,7 +67,7 @@ impl TableReader {
                 let Some(block) = self.load_unless_in_gap(&position, handle, target, options)? else { return Ok(()) };
                 block
             } else {
-                self.loader.load(handle, BlockRole::Data, options, None)?
+                self.loader.load(handle, BlockRole::Data, options)?
             };
             match self.search_block(&block, handle.offset, target, is_first, visit)? {
                 Outcome::Done => return Ok(()),
@@ -96,7 +96,7 @@ impl TableReader {
         if self.is_in_gap(position, target)? {
             return Ok(None);
         }
-        self.loader.load(handle, BlockRole::Data, options, None).map(Some)
+        self.loader.load(handle, BlockRole::Data, options).map(Some)
     }
 
     /// True when the target's user key is known to be in no data block, given the position that a search for it led to.

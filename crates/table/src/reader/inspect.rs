@@ -1,7 +1,8 @@
 //! Questions about a table as a whole: places, sizes, integrity.
 
 use super::block_loader::BlockLoader;
-use super::index_reader::{IndexPosition, handles};
+use super::index_position::IndexPosition;
+use super::index_reader::handles;
 use super::open::read_properties_block;
 use super::readahead::Readahead;
 use super::{TableReadOptions, TableReader};
@@ -38,7 +39,7 @@ impl TableReader {
     fn data_offset_of(&self, internal_key: &[u8]) -> Result<u64> {
         let options = TableReadOptions::default();
         let mut position = IndexPosition::default();
-        let seek = self.index_context(&options).seek(&mut position, internal_key);
+        let seek = self.index_fetcher(&options).seek(&mut position, internal_key);
         seek.map_err(|error| self.loader.in_file(error))?;
         if position.valid() { Ok(position.entry()?.handle.offset) } else { Ok(self.data_size()) }
     }
@@ -61,7 +62,7 @@ impl TableReader {
     /// `Io` or `Corruption` of an index block, naming the file.
     pub fn anchors(&self, count: usize) -> Result<Vec<(Vec<u8>, u64)>> {
         let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
-        let context = self.index_context(&options);
+        let context = self.index_fetcher(&options);
         let mut position = IndexPosition::default();
         let walk = || -> Result<Vec<(Vec<u8>, u64)>> {
             let data_end = self.properties.data_size.max(1);
@@ -106,28 +107,30 @@ impl TableReader {
         let loader = &self.loader;
         self.verify_meta_blocks()?;
         if self.index.partitions.is_some() {
-            let top = loader.read(self.index_handle, BlockRole::Index, true, None)?;
+            let top = loader.read(self.index_handle, BlockRole::Index, true)?;
             for handle in handles(&top)? {
-                verify_block(loader, handle, ReadClass::Index, None)?;
+                verify_block(loader, handle, ReadClass::Index)?;
                 self.verify_side_block(handle)?;
             }
         } else {
             self.verify_side_block(self.index_handle)?;
         }
         if let Some(handle) = self.meta.partitioned_filter {
-            let top = loader.read(handle, BlockRole::FilterIndex, true, None)?;
+            let top = loader.read(handle, BlockRole::FilterIndex, true)?;
             for handle in handles(&top)? {
-                verify_block(loader, handle, ReadClass::Filter, None)?;
+                verify_block(loader, handle, ReadClass::Filter)?;
             }
         }
         let bytes = if readahead_bytes == 0 { VERIFY_READAHEAD_BYTES } else { readahead_bytes };
         let mut readahead = Readahead::fixed(bytes);
         let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
-        let context = self.index_context(&options);
+        let context = self.index_fetcher(&options);
         let mut position = IndexPosition::default();
         context.seek_to_first(&mut position)?;
         while position.valid() {
-            verify_block(loader, position.entry()?.handle, ReadClass::Data, Some(&mut readahead))?;
+            let handle = position.entry()?.handle;
+            let length = loader.stored_length(handle)?;
+            verify_stored(loader, handle, &readahead.bytes(loader, handle.offset, length, ReadClass::Data)?)?;
             context.next(&mut position)?;
         }
         Ok(())
@@ -136,7 +139,7 @@ impl TableReader {
     fn verify_side_block(&self, index: BlockHandle) -> Result<()> {
         let side = self.loader.side_blocks.behind(index);
         side.map_or(Ok(()), |side| {
-            verify_block(&self.loader, side, ReadClass::Index, None).map_err(|error| error.context("row bounds"))
+            verify_block(&self.loader, side, ReadClass::Index).map_err(|error| error.context("row bounds"))
         })
     }
 
@@ -158,12 +161,13 @@ impl TableReader {
             return Ok(());
         }
         let mut readahead = Readahead::fixed(VERIFY_READAHEAD_BYTES);
-        let context = self.index_context(&options);
+        let context = self.index_fetcher(&options);
         let mut position = IndexPosition::default();
         context.seek_to_first(&mut position)?;
         while position.valid() {
             let handle = position.entry()?.handle;
-            let block = loader.load(handle, BlockRole::Data, &options, Some(&mut readahead))?;
+            let read = || readahead.data_block(loader, handle, options.verify_checksums);
+            let block = loader.load_by(handle, BlockRole::Data, &options, read)?;
             if loader.was_refused(&block) {
                 break;
             }
@@ -174,8 +178,8 @@ impl TableReader {
 
     fn verify_meta_blocks(&self) -> Result<()> {
         let loader = &self.loader;
-        verify_block(loader, self.index_handle, ReadClass::Index, None)?;
-        let (metaindex, _) = loader.read_stored(self.metaindex, &ReadContext::default(), true, None)?;
+        verify_block(loader, self.index_handle, ReadClass::Index)?;
+        let (metaindex, _) = loader.read_stored(self.metaindex, &ReadContext::default(), true)?;
         for (name, value) in MetaBlock::new(&metaindex)?.entries()? {
             let Ok((handle, _)) = BlockHandle::decode(value) else { continue };
             if Some(handle) == self.meta.properties {
@@ -183,7 +187,7 @@ impl TableReader {
                 read_properties_block(loader, handle)?;
             } else if !handle.is_null() {
                 let name = String::from_utf8_lossy(&name).into_owned();
-                verify_block(loader, handle, ReadClass::Other, None).map_err(|error| error.context(&name))?;
+                verify_block(loader, handle, ReadClass::Other).map_err(|error| error.context(&name))?;
             }
         }
         Ok(())
@@ -200,14 +204,12 @@ impl TableReader {
     }
 }
 
-fn verify_block(
-    loader: &BlockLoader,
-    handle: BlockHandle,
-    class: ReadClass,
-    readahead: Option<&mut Readahead>,
-) -> Result<()> {
+fn verify_block(loader: &BlockLoader, handle: BlockHandle, class: ReadClass) -> Result<()> {
     let length = loader.stored_length(handle)?;
-    let stored = loader.read_bytes(handle.offset, length, &ReadContext::for_class(class), readahead)?;
-    ferrock_format::trailer::verify(loader.checksum_type, &stored, loader.base_context, handle.offset)?;
+    verify_stored(loader, handle, &loader.read_bytes(handle.offset, length, &ReadContext::for_class(class))?)
+}
+
+fn verify_stored(loader: &BlockLoader, handle: BlockHandle, stored: &[u8]) -> Result<()> {
+    ferrock_format::trailer::verify(loader.checksum_type, stored, loader.base_context, handle.offset)?;
     Ok(())
 }

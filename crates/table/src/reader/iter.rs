@@ -9,12 +9,14 @@
 //!
 //! With bounds, an iterator becomes invalid as soon as all that follows is outside of them. It reads no block for that.
 
-use super::index_reader::{HeldIndexPosition, IndexContext, OwnedPosition};
+use super::direction::Direction;
+use super::index_fetcher::IndexFetcher;
+use super::index_position::{HeldIndexPosition, OwnedPosition};
 use super::near_partitions::{IndexScan, NearPartitions};
-use super::pausing::{Paused, Pausing};
+use super::pause_state::{Paused, Pausing};
+use super::planned_read::{PlannedRead, PlannedWindow};
 use super::scan_bounds::{BoundKey, ScanBounds};
-use super::scan_plan::{PlannedRead, PlannedWindow};
-use super::window::{Direction, Window, WindowPolicy};
+use super::window::{Window, WindowPolicy};
 use super::{TableReadOptions, TableReader};
 use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
 use ferrock_base::internal_key::user_key;
@@ -61,6 +63,20 @@ pub struct TableIter {
     pub(super) pausing: Pausing,
     pub(super) scratch: Vec<u8>,
     pub(super) error: Option<Error>,
+}
+
+impl TableReader {
+    /// A new iterator, not positioned.
+    #[must_use]
+    pub fn iter(self: &Arc<Self>, options: TableReadOptions) -> TableIter {
+        TableIter::new(self.clone(), options, Arc::default())
+    }
+
+    /// A new iterator over the keys within bounds, not positioned.
+    #[must_use]
+    pub fn iter_within(self: &Arc<Self>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> TableIter {
+        TableIter::new(self.clone(), options, bounds)
+    }
 }
 
 impl TableIter {
@@ -166,10 +182,10 @@ impl TableIter {
     }
 
     /// Moves the index; false at its end, after an error, or when a read was planned.
-    fn move_index(&mut self, step: impl FnOnce(&IndexContext<'_, '_>, &mut OwnedPosition) -> Result<()>) -> bool {
+    fn move_index(&mut self, step: impl FnOnce(&IndexFetcher<'_, '_>, &mut OwnedPosition) -> Result<()>) -> bool {
         if self.reader.index.partitions.is_none() {
             // Such an index has no partitions for an iterator to hold.
-            let context = self.reader.index_context(&self.options);
+            let context = self.reader.index_fetcher(&self.options);
             return match self.index.step(|position| step(&context, position)) {
                 Ok(()) => self.index.valid(),
                 Err(error) => {
@@ -181,7 +197,7 @@ impl TableIter {
         self.near.is_planning = self.is_planning;
         let near = RefCell::new(std::mem::take(&mut self.near));
         let scan = IndexScan { near: &near, bounds: &self.bounds, direction: self.direction };
-        let context = IndexContext { scan: Some(scan), ..self.reader.index_context(&self.options) };
+        let context = IndexFetcher { scan: Some(scan), ..self.reader.index_fetcher(&self.options) };
         let moved = self.index.step(|position| step(&context, position));
         self.near = near.into_inner();
         self.lacks_index = false;
@@ -394,10 +410,10 @@ impl TableIter {
     /// before. Row bounds decide that, and for the exclusive upper bound separators may, too.
     fn step_over_empty_end(&mut self, target: &[u8]) -> bool {
         let upper: Option<BoundKey> = self.bounds.upper_key().filter(|key| user_key(target) == key.user_key()).cloned();
-        let context = self.reader.index_context(&self.options);
+        let resident = self.reader.resident_index();
         let has_nothing = match &upper {
-            Some(upper) => self.index.follows_end(&context, upper, &mut self.scratch),
-            None => self.index.begins_after_key(&context, user_key(target)),
+            Some(upper) => self.index.follows_end(&resident, upper, &mut self.scratch),
+            None => self.index.begins_after_key(&resident, user_key(target)),
         };
         match has_nothing {
             Ok(true) => self.move_index(|context, position| context.prev(position)) && !self.lies_below_bounds(),

@@ -12,9 +12,9 @@
 //! callback counts. All of this comes from the index partition that the scan stands in; blocks of the next partition
 //! are not considered. A table without that number, or with a user key in two blocks, is read block by block.
 
+use super::direction::Direction;
 use super::iter::TableIter;
 use super::row_bounds::truncate_to_user_key;
-use super::window::Direction;
 use ferrock_base::InternalIterator;
 use ferrock_base::internal_key::user_key;
 use ferrock_format::block::{IndexBlock, IndexCursor};
@@ -103,8 +103,8 @@ impl TableIter {
         if self.leaves_bounds() {
             return NextBlock::Outside;
         }
-        let context = self.reader.index_context(&self.options);
-        let parts_keys = context.separators_are_exact();
+        let resident = self.reader.resident_index();
+        let parts_keys = resident.separators_are_exact();
         let Some((leaf, cursor)) = self.index.leaf() else { return NextBlock::InMemory };
         let Ok(leaf) = leaf.index() else { return NextBlock::InMemory };
         let mut at = cursor.clone();

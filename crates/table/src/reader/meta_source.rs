@@ -1,21 +1,13 @@
 //! Where a reader finds its own index and filter blocks: kept with it, or in the block cache.
 
 use super::block_loader::BlockLoader;
-use super::multi_get::{LoadedBlocks, NeededBlock};
 use super::placement::{Placement, Residence};
 use super::read_options::TableReadOptions;
+use super::resident::{LoadedBlocks, NeededBlock, Resident};
 use crate::blocks::{BlockGuard, BlockRef, BlockRole, CachedBlock};
 use ferrock_base::{Error, Result};
 use ferrock_format::handle::BlockHandle;
 use std::sync::OnceLock;
-
-/// The result of a lookup that must not read.
-#[derive(Debug)]
-pub(crate) enum Resident<'a> {
-    Block(BlockGuard<'a>),
-    /// The block has to be read first.
-    Missing(NeededBlock),
-}
 
 /// One metadata block.
 #[derive(Debug)]
@@ -32,9 +24,9 @@ impl MetaSource {
     /// Reads the block.
     pub(crate) fn open(loader: &BlockLoader, handle: BlockHandle, role: BlockRole, place: Residence) -> Result<Self> {
         if place == Residence::Kept {
-            return Ok(Self::Kept(BlockRef::standalone(loader.read(handle, role, true, None)?)));
+            return Ok(Self::Kept(BlockRef::standalone(loader.read(handle, role, true)?)));
         }
-        let block = loader.load(handle, role, &TableReadOptions::default(), None)?;
+        let block = loader.load(handle, role, &TableReadOptions::default())?;
         // A block that the cache had no room for is not held outside of it.
         Ok(if place == Residence::Pinned && block.is_cached() {
             Self::Pinned(block)
@@ -47,7 +39,7 @@ impl MetaSource {
     pub(crate) fn get<'a>(&'a self, loader: &BlockLoader, options: &TableReadOptions) -> Result<BlockGuard<'a>> {
         match self {
             Self::Kept(block) | Self::Pinned(block) => Ok(BlockGuard::Borrowed(block)),
-            Self::InCache(handle, role) => loader.load(*handle, *role, options, None).map(BlockGuard::Held),
+            Self::InCache(handle, role) => loader.load(*handle, *role, options).map(BlockGuard::Held),
         }
     }
 
@@ -107,7 +99,7 @@ impl Partitions {
             Residence::Pinned => {
                 let mut held = Vec::new();
                 for handle in handles {
-                    let block = loader.load(handle, role, &TableReadOptions::default(), None)?;
+                    let block = loader.load(handle, role, &TableReadOptions::default())?;
                     if block.is_cached() {
                         held.push((handle.offset, block));
                     }
@@ -119,7 +111,7 @@ impl Partitions {
                 for handle in handles {
                     let slot = OnceLock::new();
                     if placement.loads_partitions {
-                        let _ = slot.set(BlockRef::standalone(loader.read(handle, role, true, None)?));
+                        let _ = slot.set(BlockRef::standalone(loader.read(handle, role, true)?));
                     }
                     slots.push((handle.offset, slot));
                 }
@@ -137,25 +129,25 @@ impl Partitions {
     ) -> Result<BlockGuard<'a>> {
         let slot = match self {
             Self::Kept(_) => self.slot(handle),
-            Self::InCache => return loader.load(handle, role, options, None).map(BlockGuard::Held),
+            Self::InCache => return loader.load(handle, role, options).map(BlockGuard::Held),
             Self::Pinned(held) => {
                 return match held.binary_search_by_key(&handle.offset, |held| held.0) {
                     Ok(index) => Ok(BlockGuard::Borrowed(&held[index].1)),
-                    Err(_) => loader.load(handle, role, options, None).map(BlockGuard::Held),
+                    Err(_) => loader.load(handle, role, options).map(BlockGuard::Held),
                 };
             }
         };
         let Some(slot) = slot else {
-            return loader.load(handle, role, options, None).map(BlockGuard::Held);
+            return loader.load(handle, role, options).map(BlockGuard::Held);
         };
         if let Some(block) = slot.get() {
             return Ok(BlockGuard::Borrowed(block));
         }
         if options.reads_memory_only() {
-            return loader.load(handle, role, options, None).map(BlockGuard::Held);
+            return loader.load(handle, role, options).map(BlockGuard::Held);
         }
         let context = options.read_context(role.read_class());
-        let block = BlockRef::standalone(loader.read_in(handle, role, &context, true, None)?);
+        let block = BlockRef::standalone(loader.read_in(handle, role, &context, true)?);
         Ok(BlockGuard::Borrowed(slot.get_or_init(|| block)))
     }
 

@@ -5,11 +5,14 @@
 
 mod block_loader;
 mod contents;
+mod direction;
 mod exclusion;
 mod extent;
 mod filter_miss_rate;
 mod filter_reader;
 mod get;
+mod index_fetcher;
+mod index_position;
 mod index_reader;
 mod inspect;
 mod iter;
@@ -18,116 +21,57 @@ mod meta_source;
 mod multi_get;
 mod near_partitions;
 mod open;
+mod params;
+mod pause_state;
 mod pausing;
 mod placement;
+mod planned_read;
 mod read_history;
 mod read_options;
 mod readahead;
+mod resident;
+mod resident_index;
 mod row_bounds;
 mod scan_bounds;
 mod scan_estimate;
 mod scan_plan;
+mod side_blocks;
 mod statistics;
 mod window;
 
 pub use contents::FooterDetails;
 pub use iter::TableIter;
 pub use limited::{NextBlock, RowReach, RowsAhead};
-pub use multi_get::{BlockRead, LoadedBlock, NeededBlock, RoundReads, TableLookup};
+pub use multi_get::{BlockRead, RoundReads, TableLookup};
+pub use params::TableReaderParams;
+pub use planned_read::PlannedRead;
 pub use read_options::{LimitReads, ReadTier, TableReadOptions};
+pub use resident::{LoadedBlock, NeededBlock};
 pub use row_bounds::RowsOfBlock;
 pub use scan_bounds::ScanBounds;
 pub use scan_estimate::ScanEstimate;
-pub use scan_plan::PlannedRead;
 pub use statistics::{
     BlockSizes, DataStatistics, FilterFormats, FilterStatistics, HashIndexStatistics, IndexStatistics, TableStatistics,
 };
 
-use crate::blocks::TableBlockCache;
-use crate::charging::CacheUsageOptions;
 use crate::options::BlockBasedTableOptions;
 use crate::partition_boundary::PartitionBoundary;
-use crate::read_stats::ReadStats;
 use block_loader::BlockLoader;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
-use ferrock_base::{FileNumber, InternalComparator, Result, SequenceNumber};
+use ferrock_base::{FileNumber, SequenceNumber};
 use ferrock_cache::Reservation;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex::MetaBlockHandles;
 use ferrock_format::properties::TableProperties;
-use ferrock_vfs::{FileSystem, RandomAccessFile};
+use ferrock_vfs::FileSystem;
 use filter_reader::FilterReader;
-use index_reader::{IndexContext, IndexReader};
+use index_fetcher::IndexFetcher;
+use index_reader::IndexReader;
 use read_history::ReadHistories;
+use resident_index::ResidentIndex;
 use std::path::Path;
 use std::sync::Arc;
-
-/// What is needed to open a table.
-#[derive(Clone, Debug)]
-pub struct TableReaderParams {
-    /// Order of the keys; the table must have been written with it.
-    pub comparator: InternalComparator,
-    /// The file.
-    pub file: Arc<dyn RandomAccessFile>,
-    /// The file system that opened the file, for batches of reads.
-    pub file_system: Arc<dyn FileSystem>,
-    /// Size that the MANIFEST records; another size is corruption.
-    pub file_size: u64,
-    /// Number of the file.
-    pub file_number: FileNumber,
-    /// Level of the file, -1 if unknown.
-    pub level: i32,
-    /// A table of level 0 up to this size counts as one that a flush made, for what stays pinned in the cache.
-    pub max_pinned_l0_file_size: u64,
-    /// Caching policy; the form of the file is taken from the file.
-    pub options: Arc<BlockBasedTableOptions>,
-    /// Shared cache; without one, data blocks are read anew each time.
-    pub cache: Option<Arc<TableBlockCache>>,
-    /// Prefix extractor in force; prefix filters made by another one are not asked.
-    pub prefix_extractor: Option<PrefixExtractor>,
-    /// Largest sequence number that the MANIFEST records: the global one of an ingested file.
-    pub largest_sequence: Option<SequenceNumber>,
-    /// Unique id that the MANIFEST records; zeros are none.
-    pub expected_unique_id: Option<[u8; 16]>,
-    /// Bytes behind the data blocks that the MANIFEST records: what to read at once when opening.
-    pub tail_size: Option<u64>,
-    /// Open without filters.
-    pub skip_filters: bool,
-    /// Counters of the lookups that read data blocks.
-    pub read_stats: Option<Arc<ReadStats>>,
-    /// Memory beside blocks that is charged to the cache.
-    pub cache_usage: CacheUsageOptions,
-}
-
-impl TableReaderParams {
-    /// Parameters for a file that no MANIFEST describes.
-    #[must_use]
-    pub fn new(
-        file: Arc<dyn RandomAccessFile>,
-        file_system: Arc<dyn FileSystem>,
-        comparator: InternalComparator,
-    ) -> Self {
-        Self {
-            comparator,
-            file_size: file.size(),
-            file,
-            file_system,
-            file_number: FileNumber(0),
-            level: -1,
-            max_pinned_l0_file_size: u64::MAX,
-            options: Arc::default(),
-            cache: None,
-            prefix_extractor: None,
-            largest_sequence: None,
-            expected_unique_id: None,
-            tail_size: None,
-            skip_filters: false,
-            read_stats: None,
-            cache_usage: CacheUsageOptions::default(),
-        }
-    }
-}
 
 /// An open table.
 #[derive(Debug)]
@@ -162,39 +106,14 @@ pub struct TableReader {
 }
 
 impl TableReader {
-    /// Opens a table: reads its footer, metaindex, properties, index, filter and range tombstones.
-    ///
-    /// # Errors
-    /// `Corruption` for a file that is no table or whose blocks are damaged; `NotSupported` for a format or a feature
-    /// that this release does not have; `InvalidArgument` when it was written with another comparator; `Io`;
-    /// `MemoryLimit` when the block cache has no room for what the reader is charged with.
-    pub fn open(params: TableReaderParams) -> Result<Arc<Self>> {
-        open::open(params)
-    }
-
-    /// The properties of a table, read without opening it: among others the comparator that opening needs.
-    ///
-    /// # Errors
-    /// `Corruption` for a file that is no table or whose properties are damaged; `Io` when it cannot be read.
-    pub fn properties_of(params: &TableReaderParams) -> Result<TableProperties> {
-        open::properties_of(params)
+    #[inline]
+    fn resident_index(&self) -> ResidentIndex<'_> {
+        ResidentIndex { index: &self.index, loader: &self.loader }
     }
 
     #[inline]
-    fn index_context<'a, 'o>(&'a self, options: &'o TableReadOptions) -> IndexContext<'a, 'o> {
-        IndexContext { index: &self.index, loader: &self.loader, options, scan: None }
-    }
-
-    /// A new iterator, not positioned.
-    #[must_use]
-    pub fn iter(self: &Arc<Self>, options: TableReadOptions) -> TableIter {
-        TableIter::new(self.clone(), options, Arc::default())
-    }
-
-    /// A new iterator over the keys within bounds, not positioned.
-    #[must_use]
-    pub fn iter_within(self: &Arc<Self>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> TableIter {
-        TableIter::new(self.clone(), options, bounds)
+    fn index_fetcher<'a, 'o>(&'a self, options: &'o TableReadOptions) -> IndexFetcher<'a, 'o> {
+        IndexFetcher { resident: self.resident_index(), options, scan: None }
     }
 
     /// The table's range tombstones, `None` when it has none.

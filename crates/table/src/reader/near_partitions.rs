@@ -14,10 +14,11 @@
 //! A scan with both bounds needs every partition between them, so they cost no request that it would not make anyway. A
 //! scan that may stop early reads one partition when it begins.
 
-use super::index_reader::IndexContext;
+use super::direction::Direction;
 use super::meta_source::Partitions;
+use super::read_options::{ReadTier, TableReadOptions};
+use super::resident_index::ResidentIndex;
 use super::scan_bounds::ScanBounds;
-use super::window::Direction;
 use crate::blocks::{BlockGuard, BlockRef, BlockRole};
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::block::{IndexBlock, IndexCursor};
@@ -53,9 +54,9 @@ pub(crate) struct PartitionRun {
 
 impl PartitionRun {
     /// A run of partitions in any order.
-    fn new(context: &IndexContext<'_, '_>, mut handles: Vec<BlockHandle>) -> Self {
+    fn new(resident: &ResidentIndex<'_>, mut handles: Vec<BlockHandle>) -> Self {
         handles.sort_by_key(|handle| handle.offset);
-        let end = handles.last().map_or(0, |last| end_of(context, *last).unwrap_or(last.offset));
+        let end = handles.last().map_or(0, |last| end_of(resident, *last).unwrap_or(last.offset));
         Self { handles, end }
     }
 
@@ -67,8 +68,8 @@ impl PartitionRun {
 }
 
 /// Where a partition ends, with the row bounds behind it; `None` when it does not lie in the file.
-fn end_of(context: &IndexContext<'_, '_>, handle: BlockHandle) -> Option<u64> {
-    handle.offset.checked_add(context.loader.index_extent(handle).ok()? as u64)
+fn end_of(resident: &ResidentIndex<'_>, handle: BlockHandle) -> Option<u64> {
+    handle.offset.checked_add(resident.loader.index_extent(handle).ok()? as u64)
 }
 
 /// The index partitions that one iterator holds.
@@ -116,7 +117,8 @@ impl NearPartitions {
     /// a scan that needs it reads it again.
     pub(crate) fn take_run(
         &mut self,
-        context: &IndexContext<'_, '_>,
+        resident: &ResidentIndex<'_>,
+        options: &TableReadOptions,
         partitions: &Partitions,
         run: &PartitionRun,
         bytes: &[u8],
@@ -124,16 +126,16 @@ impl NearPartitions {
         let start = run.range().start;
         self.let_go();
         for &handle in &run.handles {
-            let decoded = context.loader.index_extent(handle).and_then(|length| {
+            let decoded = resident.loader.index_extent(handle).and_then(|length| {
                 let from = usize::try_from(handle.offset - start).unwrap_or(usize::MAX);
                 let stored = bytes.get(from..from.saturating_add(length));
                 let stored = stored.ok_or_else(|| Error::corruption("a partition is not whole"))?;
                 // The partition is copied, as it may outlive the bytes.
                 let verify = true;
-                context.loader.decode_index_extent(stored.to_vec(), handle, verify)
+                resident.loader.decode_index_extent(stored.to_vec(), handle, verify)
             });
             if let Ok(block) = decoded
-                && let Ok(block) = partitions.keep(context.loader, handle, block, context.options)
+                && let Ok(block) = partitions.keep(resident.loader, handle, block, options)
             {
                 self.hold(handle, block);
             }
@@ -141,7 +143,7 @@ impl NearPartitions {
     }
 }
 
-/// An iterator's side of an index context.
+/// The part of an iterator in a search of the index.
 #[derive(Clone, Copy)]
 pub(crate) struct IndexScan<'o> {
     pub(crate) near: &'o RefCell<NearPartitions>,
@@ -154,7 +156,8 @@ impl IndexScan<'_> {
     /// The partition at the top level's cursor: held, in memory, or read, maybe with others that the scan will need.
     pub(crate) fn leaf<'a>(
         &self,
-        context: &IndexContext<'a, '_>,
+        resident: &ResidentIndex<'a>,
+        options: &TableReadOptions,
         partitions: &'a Partitions,
         top: (&IndexBlock, &IndexCursor),
         step: Step,
@@ -163,40 +166,39 @@ impl IndexScan<'_> {
         if let Some(block) = self.near.borrow_mut().find(handle) {
             return Ok(BlockGuard::Held(block));
         }
-        if let Some(block) = partitions.resident(context.loader, handle) {
+        if let Some(block) = partitions.resident(resident.loader, handle) {
             return Ok(block);
         }
-        let run = self.run(context, partitions, top, step);
+        let run = self.run(resident, partitions, top, step);
         let mut near = self.near.borrow_mut();
-        if context.options.read_tier == super::ReadTier::All {
+        if options.read_tier == ReadTier::All {
             if near.is_planning {
                 near.wanted = Some(run);
                 return Err(Error::new(ErrorKind::Incomplete, "the index partition is to be read with others"));
             }
             if run.handles.len() > 1 {
-                self.read_run(&mut near, context, partitions, &run);
+                self.read_run(&mut near, resident, options, partitions, &run);
                 if let Some(block) = near.find(handle) {
                     return Ok(BlockGuard::Held(block));
                 }
             }
         }
-        partitions.get(context.loader, handle, BlockRole::Index, context.options)
+        partitions.get(resident.loader, handle, BlockRole::Index, options)
     }
 
     /// Reads a run. When that fails, the needed partition is read alone, which returns the error.
     fn read_run(
         &self,
         near: &mut NearPartitions,
-        context: &IndexContext<'_, '_>,
+        resident: &ResidentIndex<'_>,
+        options: &TableReadOptions,
         partitions: &Partitions,
         run: &PartitionRun,
     ) {
         let range = run.range();
         let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        if let Ok(bytes) =
-            context.loader.read_meta(range.start, length, &context.options.read_context(ReadClass::Index))
-        {
-            near.take_run(context, partitions, run, &bytes);
+        if let Ok(bytes) = resident.loader.read_meta(range.start, length, &options.read_context(ReadClass::Index)) {
+            near.take_run(resident, options, partitions, run, &bytes);
         }
     }
 
@@ -204,7 +206,7 @@ impl IndexScan<'_> {
     /// more with each crossing.
     fn run(
         &self,
-        context: &IndexContext<'_, '_>,
+        resident: &ResidentIndex<'_>,
         partitions: &Partitions,
         top: (&IndexBlock, &IndexCursor),
         step: Step,
@@ -215,20 +217,20 @@ impl IndexScan<'_> {
             Step::Forward => false,
             Step::Backward => true,
         };
-        let single = PartitionRun::new(context, vec![first]);
-        if end_of(context, first).is_none() {
+        let single = PartitionRun::new(resident, vec![first]);
+        if end_of(resident, first).is_none() {
             return single;
         }
-        let last = self.last_needed(context, top.0, goes_back).filter(|_| self.bounds.limit_hint() == 0);
+        let last = self.last_needed(resident, top.0, goes_back).filter(|_| self.bounds.limit_hint() == 0);
         let all = |limit| {
-            let handles = self.neighbours(context, partitions, top, (goes_back, step == Step::Seek), last, limit);
+            let handles = self.neighbours(resident, partitions, top, (goes_back, step == Step::Seek), last, limit);
             handles.filter(|handles| last.is_some_and(|last| handles.contains(&last)))
         };
         let handles = match step {
             Step::Seek => all(EAGER_BYTES).map(|mut handles| {
                 // The farther partitions may be in memory already.
                 while handles.len() > 1
-                    && handles.pop_if(|last| partitions.peek(context.loader, *last).is_some()).is_some()
+                    && handles.pop_if(|last| partitions.peek(resident.loader, *last).is_some()).is_some()
                 {
                 }
                 handles
@@ -243,24 +245,24 @@ impl IndexScan<'_> {
                     near.crossing_bytes = (2 * limit).min(MAX_CROSSING_BYTES);
                     limit
                 };
-                all(NEAR_BYTES).or_else(|| self.neighbours(context, partitions, top, (goes_back, false), last, limit))
+                all(NEAR_BYTES).or_else(|| self.neighbours(resident, partitions, top, (goes_back, false), last, limit))
             }
         };
-        handles.map_or(single, |handles| PartitionRun::new(context, handles))
+        handles.map_or(single, |handles| PartitionRun::new(resident, handles))
     }
 
     /// The partition at the cursor and those next to it in the file, up to `last` and to `limit` bytes. A partition in
     /// memory ends the run, unless it is small enough to be read over.
     fn neighbours(
         &self,
-        context: &IndexContext<'_, '_>,
+        resident: &ResidentIndex<'_>,
         partitions: &Partitions,
         (top, cursor): (&IndexBlock, &IndexCursor),
         (goes_back, reads_over): (bool, bool),
         last: Option<BlockHandle>,
         limit: u64,
     ) -> Option<Vec<BlockHandle>> {
-        let size = |handle: BlockHandle| context.loader.index_extent(handle).ok().map(|bytes| bytes as u64);
+        let size = |handle: BlockHandle| resident.loader.index_extent(handle).ok().map(|bytes| bytes as u64);
         let mut previous = cursor.entry(top).handle;
         let mut bytes = size(previous)?;
         let mut handles = vec![previous];
@@ -277,11 +279,11 @@ impl IndexScan<'_> {
             let handle = at.entry(top).handle;
             bytes = bytes.saturating_add(size(handle)?);
             let (low, high) = if goes_back { (handle, previous) } else { (previous, handle) };
-            let gap = end_of(context, low).and_then(|end| high.offset.checked_sub(end));
+            let gap = end_of(resident, low).and_then(|end| high.offset.checked_sub(end));
             if bytes > limit || gap.is_none_or(|gap| gap > MAX_GAP_BYTES) {
                 break;
             }
-            if !reads_over && partitions.peek(context.loader, handle).is_some() {
+            if !reads_over && partitions.peek(resident.loader, handle).is_some() {
                 break;
             }
             handles.push(handle);
@@ -291,14 +293,14 @@ impl IndexScan<'_> {
     }
 
     /// The last partition, in the direction of the scan, that its bounds can need.
-    fn last_needed(&self, context: &IndexContext<'_, '_>, top: &IndexBlock, goes_back: bool) -> Option<BlockHandle> {
+    fn last_needed(&self, resident: &ResidentIndex<'_>, top: &IndexBlock, goes_back: bool) -> Option<BlockHandle> {
         let target = if goes_back {
             self.bounds.lower_key()?.target()
         } else {
-            self.bounds.upper_key()?.end_target(context.separators_are_exact())
+            self.bounds.upper_key()?.end_target(resident.separators_are_exact())
         };
         let mut cursor = IndexCursor::new();
-        cursor.seek(top, &context.loader.comparator, target);
+        cursor.seek(top, &resident.loader.comparator, target);
         if !cursor.valid() {
             cursor.seek_to_last(top);
         }

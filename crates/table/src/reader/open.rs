@@ -9,12 +9,13 @@
 //!
 //! Steps 2 to 4 are usually served from the bytes read in step 1, as all of it lies at the end of the file.
 
+use super::TableReader;
 use super::block_loader::BlockLoader;
 use super::filter_reader::FilterReader;
 use super::index_reader::IndexReader;
+use super::params::TableReaderParams;
 use super::placement::Placement;
-use super::row_bounds::SideBlocks;
-use super::{TableReader, TableReaderParams};
+use super::side_blocks::SideBlocks;
 use crate::MAX_BLOCK_ENTRIES_PROPERTY;
 use crate::options::IndexBlockSearchType;
 use crate::partition_boundary::PartitionBoundary;
@@ -44,19 +45,30 @@ const MAX_TAIL_BYTES: u64 = 8 << 20;
 const NO_ROOM: &str =
     "Can't allocate BlockBasedTableReader due to memory limit based on cache capacity for memory allocation";
 
-pub(super) fn open(params: TableReaderParams) -> Result<Arc<TableReader>> {
-    let file = params.file.clone();
-    open_file(params).map_err(|error| error.in_file(file.path()))
-}
+impl TableReader {
+    /// Opens a table: reads its footer, metaindex, properties, index, filter and range tombstones.
+    ///
+    /// # Errors
+    /// `Corruption` for a file that is no table or whose blocks are damaged; `NotSupported` for a format or a feature
+    /// that this release does not have; `InvalidArgument` when it was written with another comparator; `Io`;
+    /// `MemoryLimit` when the block cache has no room for what the reader is charged with.
+    pub fn open(params: TableReaderParams) -> Result<Arc<Self>> {
+        let file = params.file.clone();
+        open_file(params).map_err(|error| error.in_file(file.path()))
+    }
 
-/// Reads the properties alone.
-pub(super) fn properties_of(params: &TableReaderParams) -> Result<TableProperties> {
-    let read = || {
-        let (loader, footer) = read_footer(params)?;
-        let meta = read_metaindex(&loader, footer.metaindex)?;
-        read_properties(&loader, &meta, footer.format_version)
-    };
-    read().map_err(|error| error.in_file(params.file.path()))
+    /// The properties of a table, read without opening it: among others the comparator that opening needs.
+    ///
+    /// # Errors
+    /// `Corruption` for a file that is no table or whose properties are damaged; `Io` when it cannot be read.
+    pub fn properties_of(params: &TableReaderParams) -> Result<TableProperties> {
+        let read = || {
+            let (loader, footer) = read_footer(params)?;
+            let meta = read_metaindex(&loader, footer.metaindex)?;
+            read_properties(&loader, &meta, footer.format_version)
+        };
+        read().map_err(|error| error.in_file(params.file.path()))
+    }
 }
 
 fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
@@ -197,7 +209,7 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
 }
 
 fn read_metaindex(loader: &BlockLoader, handle: BlockHandle) -> Result<MetaBlockHandles> {
-    let (bytes, _) = loader.read_stored(handle, &ReadContext::default(), true, None)?;
+    let (bytes, _) = loader.read_stored(handle, &ReadContext::default(), true)?;
     let read = || {
         let entries = MetaBlock::new(&bytes)?.entries()?;
         MetaBlockHandles::from_entries(entries.iter().map(|(name, value)| (&name[..], *value)))
@@ -221,7 +233,7 @@ fn read_properties(loader: &BlockLoader, meta: &MetaBlockHandles, format_version
 /// The verified bytes of the properties block, as they are in the file.
 pub(super) fn read_properties_block(loader: &BlockLoader, handle: BlockHandle) -> Result<Vec<u8>> {
     let length = loader.stored_length(handle)?;
-    let stored = loader.read_bytes(handle.offset, length, &ReadContext::default(), None)?.into_owned();
+    let stored = loader.read_bytes(handle.offset, length, &ReadContext::default())?.into_owned();
     if let Err(mismatch) = trailer::verify(loader.checksum_type, &stored, loader.base_context, handle.offset) {
         let mut zeroed = stored.clone();
         let (payload, _, _) = trailer::split(&stored, handle.offset)?;
@@ -343,7 +355,7 @@ fn read_dictionary(
         CompressionName::Absent => CompressionType::Zstd,
         CompressionName::Disabled => return Ok(None),
     };
-    let (bytes, _) = loader.read_stored(handle, &ReadContext::default(), true, None)?;
+    let (bytes, _) = loader.read_stored(handle, &ReadContext::default(), true)?;
     Dictionary::new(kind, bytes)
         .map(Some)
         .map_err(|error| error.context("compression dictionary").at_offset(handle.offset))
@@ -355,7 +367,7 @@ fn read_range_tombstones(
     global_sequence: Option<SequenceNumber>,
 ) -> Result<Option<Arc<FragmentedRangeTombstones>>> {
     let Some(handle) = meta.range_deletion.filter(|handle| handle.size > 0) else { return Ok(None) };
-    let (bytes, _) = loader.read_stored(handle, &ReadContext::default(), true, None)?;
+    let (bytes, _) = loader.read_stored(handle, &ReadContext::default(), true)?;
     let mut tombstones = Vec::new();
     let read = || -> Result<()> {
         for (key, end) in MetaBlock::new(&bytes)?.entries()? {

@@ -13,55 +13,15 @@
 //! A read that was started ahead is already in flight when the scan pauses for it:
 //! [`take_started`](TableIter::take_started).
 
+use super::direction::Direction;
 use super::iter::TableIter;
-use super::scan_plan::PlannedRead;
-use super::window::{Ahead, Direction};
+use super::pause_state::Paused;
+use super::planned_read::PlannedRead;
+use super::window::Ahead;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::{Error, ErrorKind, InternalIterator};
 use ferrock_vfs::AsyncRead;
 use std::ops::Range;
-
-/// Where a scan paused.
-#[derive(Debug)]
-pub(super) enum Paused {
-    First,
-    Last,
-    AtOrAfter(Vec<u8>),
-    AtOrBefore(Vec<u8>),
-    /// In a step, before the index moved.
-    Index,
-    /// In a step, at the block that the index moved to.
-    Block,
-}
-
-/// The state of a scan's pause.
-#[derive(Debug, Default)]
-pub(super) struct Pausing {
-    paused: Option<Paused>,
-    /// The pending read, if it is already in flight.
-    started: Option<AsyncRead>,
-    /// True if the pending read was started ahead.
-    is_ahead: bool,
-    /// Ranges supplied since the scan first paused. If one of them is requested again, it was unusable (corrupt or
-    /// uncacheable).
-    supplied: Vec<Range<u64>>,
-    /// `carried_blocks` of the iterator when its placement began.
-    pub(super) carried_blocks: Option<u64>,
-    /// True if the pending window was supplied: the bytes behind it may be read ahead.
-    has_arrived: bool,
-}
-
-impl Pausing {
-    /// True when the pending read was started before it was needed.
-    pub(super) fn is_ahead(&self) -> bool {
-        self.is_ahead
-    }
-
-    /// Discards the pause, as the scan is placed anew.
-    pub(super) fn forget(&mut self) {
-        (self.paused, self.started, self.is_ahead) = (None, None, false);
-    }
-}
 
 impl TableIter {
     /// Switches pausing on or off. A pausing scan pauses instead of reading.

@@ -17,7 +17,7 @@
 //! Pinned blocks are in the block cache and charged to it; a pinned top level is with the open table. A block that does
 //! not fit into a cache with a strict limit is not cached: it is read each time it is needed.
 
-use super::TableReaderParams;
+use super::params::TableReaderParams;
 use crate::options::PinningTier;
 
 /// Where a block lives.

@@ -1,9 +1,12 @@
 //! Reading a table from one end to the other, for checks and statistics: windows of one size. Scans have
 //! [`Window`](super::window::Window).
 
-use super::block_loader::short_read;
+use super::block_loader::{BlockLoader, short_read};
+use crate::blocks::{BlockRole, CachedBlock};
 use ferrock_base::Result;
-use ferrock_vfs::{RandomAccessFile, ReadContext, ReadLabel};
+use ferrock_format::handle::BlockHandle;
+use ferrock_vfs::{ReadClass, ReadContext, ReadLabel};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The window of one pass.
@@ -21,35 +24,60 @@ impl Readahead {
         Self { window_bytes: bytes, start: 0, buffer: Vec::new() }
     }
 
-    /// The bytes at `offset`, from the window or a new one. `None`: the caller reads just the block.
-    pub(crate) fn read(
+    /// A data block, read and decoded. No lookup counts it.
+    pub(crate) fn data_block(
         &mut self,
-        file: &dyn RandomAccessFile,
+        loader: &BlockLoader,
+        handle: BlockHandle,
+        verify: bool,
+    ) -> Result<CachedBlock> {
+        let read = || {
+            let length = loader.stored_length(handle)?;
+            self.bytes(loader, handle.offset, length, BlockRole::Data.read_class()).map(Cow::into_owned)
+        };
+        let mut read = read;
+        let stored = read().map_err(|error| loader.in_file(error))?;
+        loader.decode_stored(stored, handle, BlockRole::Data, verify)
+    }
+
+    /// The bytes at `offset`, from memory, the window, a new window or, without windows, the file.
+    pub(crate) fn bytes<'a>(
+        &'a mut self,
+        loader: &'a BlockLoader,
         offset: u64,
         length: usize,
-        blocks_end: u64,
-        context: &ReadContext,
-    ) -> Result<Option<&[u8]>> {
-        if let Some(range) = self.buffered(offset, length) {
-            return Ok(self.buffer.get(range));
-        }
+        class: ReadClass,
+    ) -> Result<Cow<'a, [u8]>> {
+        let context = ReadContext::for_class(class);
         if self.window_bytes == 0 {
-            return Ok(None);
+            return loader.read_bytes(offset, length, &context);
         }
+        if let Some(bytes) = loader.bytes_in_memory(offset, length) {
+            return Ok(Cow::Borrowed(bytes));
+        }
+        if self.buffered(offset, length).is_none() {
+            self.fill(loader, offset, length, &context)?;
+        }
+        let range = self.buffered(offset, length).ok_or_else(|| short_read(offset, length, 0))?;
+        Ok(Cow::Borrowed(&self.buffer[range]))
+    }
+
+    /// Reads the window that begins at `offset`.
+    fn fill(&mut self, loader: &BlockLoader, offset: u64, length: usize, context: &ReadContext) -> Result<()> {
         // The window never exceeds the file.
-        let available = blocks_end.saturating_sub(offset);
+        let available = loader.blocks_end.saturating_sub(offset);
         let wanted = (length.saturating_add(self.window_bytes) as u64).min(available).max(length as u64);
         let wanted = usize::try_from(wanted).unwrap_or(length);
         self.buffer.clear();
         self.buffer.resize(wanted, 0);
         self.start = offset;
         let label = ReadLabel::whole(context.class, wanted);
-        let read = file.read_at_as(offset, &mut self.buffer, label)?;
+        let read = loader.file.read_at_as(offset, &mut self.buffer, label)?;
         self.buffer.truncate(read);
         if read < length {
             return Err(short_read(offset, length, read));
         }
-        Ok(self.buffer.get(..length))
+        Ok(())
     }
 
     fn buffered(&self, offset: u64, length: usize) -> Option<Range<usize>> {

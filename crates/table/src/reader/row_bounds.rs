@@ -12,126 +12,16 @@
 //! The format is `ferrock_format::block::RowBounds`'; the page is docs/format/row-bounds.md.
 
 use super::block_loader::BlockLoader;
-use super::index_reader::{IndexPosition, IndexReader, PositionOf};
-use super::readahead::Readahead;
+use super::index_position::{IndexPosition, PositionOf};
+use super::index_reader::IndexReader;
 use super::{TableReadOptions, TableReader};
-use crate::blocks::{BlockRole, CachedBlock};
+use crate::blocks::CachedBlock;
 use crate::partition_boundary::PartitionBoundary;
 use ferrock_base::internal_key::TRAILER_SIZE;
-use ferrock_base::{Comparator, Error, Result};
-use ferrock_format::block::{RowBound, RowBounds, decode_row_bounds_directory};
+use ferrock_base::{Comparator, Result};
+use ferrock_format::block::RowBound;
 use ferrock_format::handle::BlockHandle;
-use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
-use ferrock_vfs::{ReadClass, ReadContext};
 use std::ops::Deref;
-
-/// Which index partitions have a side block directly behind them.
-#[derive(Debug, Default)]
-pub(crate) struct SideBlocks {
-    /// Offset of the partition and payload bytes of its side block, by offset.
-    by_partition: Vec<(u64, u64)>,
-}
-
-impl SideBlocks {
-    /// Pairs the partitions with the handles of a decoded directory. A side block that is not directly behind its
-    /// partition is left out: reading it would cost a request.
-    fn new(partitions: &[BlockHandle], sides: &[BlockHandle], blocks_end: u64) -> Result<Self> {
-        if partitions.len() != sides.len() {
-            let (sides, partitions) = (sides.len(), partitions.len());
-            return Err(Error::corruption(format!(
-                "row bounds of {sides} index partitions in a table of {partitions}"
-            )));
-        }
-        let mut by_partition = Vec::with_capacity(sides.len());
-        for (partition, side) in partitions.iter().zip(sides) {
-            if !side.is_null() && partition.end_with_trailer() == Some(side.offset) {
-                side.checked_len_with_trailer(blocks_end)?;
-                by_partition.push((partition.offset, side.size));
-            }
-        }
-        by_partition.sort_unstable();
-        by_partition.dedup_by_key(|pair| pair.0);
-        // Side blocks must not overlap partitions: otherwise a small file could make a reader hold its size many times.
-        let mut begins: Vec<u64> = partitions.iter().map(|partition| partition.offset).collect();
-        begins.sort_unstable();
-        for (partition, side) in partitions.iter().zip(sides) {
-            let next = begins.partition_point(|&begin| begin <= partition.offset);
-            let is_held = by_partition.binary_search_by_key(&partition.offset, |pair| pair.0).is_ok();
-            if is_held && begins.get(next).is_some_and(|&next| side.end_with_trailer().is_none_or(|end| end > next)) {
-                return Err(Error::corruption("row bounds overlap an index partition").at_offset(side.offset));
-            }
-        }
-        Ok(Self { by_partition })
-    }
-
-    /// The side block of an index partition.
-    pub(crate) fn behind(&self, partition: BlockHandle) -> Option<BlockHandle> {
-        let index = self.by_partition.binary_search_by_key(&partition.offset, |pair| pair.0).ok()?;
-        Some(BlockHandle::new(partition.end_with_trailer()?, self.by_partition[index].1))
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.by_partition.is_empty()
-    }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.by_partition.capacity() * size_of::<(u64, u64)>()
-    }
-}
-
-/// Reads the directory of a table with these index partitions.
-pub(crate) fn open(loader: &BlockLoader, directory: BlockHandle, partitions: &[BlockHandle]) -> Result<SideBlocks> {
-    let (bytes, _) = loader.read_stored(directory, &ReadContext::for_class(ReadClass::Index), true, None)?;
-    let read = || match decode_row_bounds_directory(&bytes)? {
-        Some(sides) => SideBlocks::new(partitions, &sides, loader.blocks_end),
-        None => Ok(SideBlocks::default()),
-    };
-    read().map_err(|error| error.context("row bounds").offset_by(directory.offset))
-}
-
-impl BlockLoader {
-    /// Length in bytes of an index block with its trailer and, if it has one, its side block. A caller that reads index
-    /// blocks itself reads this much, and decodes it with [`decode_index_extent`](Self::decode_index_extent).
-    pub(crate) fn index_extent(&self, handle: BlockHandle) -> Result<usize> {
-        let length = handle.checked_len_with_trailer(self.blocks_end)?;
-        match self.side_blocks.behind(handle) {
-            Some(side) => Ok(length + side.checked_len_with_trailer(self.blocks_end)?),
-            None => Ok(length),
-        }
-    }
-
-    /// Decodes an index block and the row bounds behind it from the bytes of its extent, as they are stored.
-    pub(crate) fn decode_index_extent(
-        &self,
-        mut stored: Vec<u8>,
-        handle: BlockHandle,
-        verify: bool,
-    ) -> Result<CachedBlock> {
-        let length = usize::try_from(handle.size).unwrap_or(usize::MAX).saturating_add(BLOCK_TRAILER_SIZE);
-        let side_bytes = if length < stored.len() { stored.split_off(length) } else { Vec::new() };
-        let decoded = self.decode_stored(stored, handle, BlockRole::Index, verify)?;
-        let Some(side) = self.side_blocks.behind(handle) else { return Ok(decoded) };
-        let CachedBlock::Index(index) = decoded else { return Ok(decoded) };
-        let add = || {
-            let (payload, _) = self.check_stored(side_bytes, side, verify)?;
-            index.with_row_bounds(RowBounds::new(payload).map_err(|error| error.offset_by(side.offset))?)
-        };
-        add().map(CachedBlock::Index).map_err(|error| self.in_file(error.context("row bounds").at_offset(side.offset)))
-    }
-
-    /// Reads an index block together with the side block behind it.
-    pub(super) fn read_index_extent(
-        &self,
-        handle: BlockHandle,
-        context: &ReadContext,
-        verify: bool,
-        readahead: Option<&mut Readahead>,
-    ) -> Result<CachedBlock> {
-        let length = self.index_extent(handle)?;
-        let stored = self.read_bytes(handle.offset, length, context, readahead)?.into_owned();
-        self.decode_index_extent(stored, handle, verify)
-    }
-}
 
 /// What is known of the rows of one data block.
 #[derive(Debug)]
@@ -189,7 +79,7 @@ impl TableReader {
     /// `Io` or `Corruption` of an index block or a block of row bounds, naming the file.
     pub fn visit_rows(&self, visit: &mut dyn FnMut(RowsOfBlock<'_>) -> bool) -> Result<()> {
         let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
-        let context = self.index_context(&options);
+        let context = self.index_fetcher(&options);
         let mut position = IndexPosition::default();
         let mut separator = Vec::new();
         let mut walk = || {
@@ -250,7 +140,7 @@ impl PartitionBoundary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ferrock_format::block::encode_row_bounds;
+    use ferrock_format::block::{RowBounds, encode_row_bounds};
 
     #[test]
     fn a_bound_is_compared_in_the_order_of_the_table() {
@@ -268,15 +158,5 @@ mod tests {
         assert_eq!(answers(&reverse, b"k6"), (true, true));
         let rows = rows(&bytewise);
         assert_eq!((rows.lower_bound(), rows.ends_with_separator()), (&b"k5"[..], true));
-    }
-
-    #[test]
-    fn side_blocks_elsewhere_are_left_out() {
-        let partitions = [BlockHandle::new(0, 95), BlockHandle::new(200, 95), BlockHandle::new(400, 95)];
-        let sides = [BlockHandle::new(100, 20), BlockHandle::new(1000, 20), BlockHandle::NULL];
-        let known = SideBlocks::new(&partitions, &sides, 2000).unwrap();
-        assert_eq!(partitions.map(|partition| known.behind(partition)), [Some(sides[0]), None, None]);
-        assert!(SideBlocks::new(&partitions, &sides[..2], 2000).unwrap_err().is_corruption());
-        assert!(SideBlocks::new(&partitions, &sides, 120).unwrap_err().is_corruption());
     }
 }

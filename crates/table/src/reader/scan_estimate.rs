@@ -10,10 +10,10 @@
 //! before the blocks that are read. Both come from the index partition that the scan stands in: nothing is read for
 //! them.
 
+use super::direction::Direction;
 use super::iter::TableIter;
+use super::planned_read::PlannedRead;
 use super::row_bounds::truncate_to_user_key;
-use super::scan_plan::PlannedRead;
-use super::window::Direction;
 use ferrock_base::Result;
 use ferrock_format::block::IndexBlock;
 use std::ops::Range;
@@ -47,11 +47,11 @@ impl TableIter {
                 match rows {
                     Some(rows) => Some(rows.lower_bound().to_vec()),
                     None if self.bounds.has_exact_limit() => {
-                        let context = self.reader.index_context(&self.options);
-                        let before = self.index.previous_separator(&context, &mut Vec::new())?.map(<[u8]>::to_vec);
+                        let resident = self.reader.resident_index();
+                        let before = self.index.previous_separator(&resident, &mut Vec::new())?.map(<[u8]>::to_vec);
                         // The key behind the separator, where no row of the block has the separator itself.
                         before.map(|mut key| {
-                            key.extend(context.separators_are_exact().then_some(0));
+                            key.extend(resident.separators_are_exact().then_some(0));
                             key
                         })
                     }

@@ -9,12 +9,12 @@
 //! one batch, and each goes on with its bytes. A first round brings index partitions, a second one data.
 
 use super::block_loader::short_read;
+use super::direction::Direction;
 use super::extent::Extent;
 use super::iter::TableIter;
-use super::multi_get::NeededBlock;
-use super::near_partitions::PartitionRun;
+use super::planned_read::{PlannedRead, PlannedWindow, Purpose};
 use super::read_options::ReadTier;
-use super::window::{Ahead, Direction};
+use super::window::Ahead;
 use crate::blocks::{BlockRef, BlockRole};
 use ferrock_base::{ErrorKind, InternalIterator, Result};
 use ferrock_format::handle::BlockHandle;
@@ -24,70 +24,6 @@ use std::sync::Arc;
 
 /// Blocks that a limit hint may bring beyond its rows: it does not know where in a block the first row lies.
 const MAX_KEPT_BLOCKS: usize = 2;
-
-/// A read that a scan has planned: make it, with those of other scans, and [`supply`](TableIter::supply) its bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlannedRead {
-    pub(super) range: Range<u64>,
-    purpose: Purpose,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Purpose {
-    Index(PartitionRun),
-    Data(Direction),
-    /// Another block, which is kept where the table keeps blocks of its role.
-    Block(NeededBlock),
-}
-
-/// A window that was sized, and how much of a limit hint it leaves.
-#[derive(Debug)]
-pub(super) struct PlannedWindow {
-    block: Range<u64>,
-    direction: Direction,
-    wanted: Range<u64>,
-    hinted_blocks: Option<u64>,
-    is_past_hint: bool,
-}
-
-impl PlannedRead {
-    pub(super) fn index(run: PartitionRun) -> Self {
-        Self { range: run.range(), purpose: Purpose::Index(run) }
-    }
-
-    /// A block of `length` bytes.
-    pub(super) fn block(needed: NeededBlock, length: usize) -> Self {
-        let start = needed.handle.offset;
-        Self { range: start..start + length as u64, purpose: Purpose::Block(needed) }
-    }
-
-    /// Where it begins in the file.
-    #[must_use]
-    pub fn offset(&self) -> u64 {
-        self.range.start
-    }
-
-    /// Bytes to read.
-    #[must_use]
-    pub fn length(&self) -> usize {
-        usize::try_from(self.range.end - self.range.start).unwrap_or(usize::MAX)
-    }
-
-    /// Where data is to be read.
-    pub(super) fn data_range(&self) -> Option<&Range<u64>> {
-        Some(&self.range).filter(|_| matches!(self.purpose, Purpose::Data(_)))
-    }
-
-    /// What the file layer counts it as.
-    #[must_use]
-    pub fn class(&self) -> ReadClass {
-        match self.purpose {
-            Purpose::Index(_) => ReadClass::Index,
-            Purpose::Data(_) => ReadClass::Data,
-            Purpose::Block(needed) => needed.role.read_class(),
-        }
-    }
-}
 
 impl TableIter {
     /// As `seek`, but makes no read: `None` if the iterator is placed as by `seek` (or failed as `seek` would have),
@@ -160,9 +96,9 @@ impl TableIter {
                 let _ = self.reader.finish_read(&self.options, *needed, Ok(bytes.bytes()));
             }
             Purpose::Index(run) => {
-                let context = self.reader.index_context(&self.options);
                 if let Some(partitions) = &self.reader.index.partitions {
-                    self.near.take_run(&context, partitions, run, bytes.bytes());
+                    let resident = self.reader.resident_index();
+                    self.near.take_run(&resident, &self.options, partitions, run, bytes.bytes());
                 }
             }
         }
@@ -302,11 +238,11 @@ impl TableIter {
     }
 
     fn extent(&self) -> Result<Extent> {
-        let context = self.reader.index_context(&self.options);
+        let resident = self.reader.resident_index();
         let bounds = &self.bounds;
         match self.direction {
-            Direction::Forward => self.index.forward_extent(&context, bounds.upper_key(), self.reader.data_end),
-            Direction::Backward => self.index.backward_extent(&context, bounds.lower_key()),
+            Direction::Forward => self.index.forward_extent(&resident, bounds.upper_key(), self.reader.data_end),
+            Direction::Backward => self.index.backward_extent(&resident, bounds.lower_key()),
         }
     }
 

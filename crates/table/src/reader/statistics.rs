@@ -8,7 +8,8 @@
 //! The table's properties have some of these sums, but of a partitioned index or filter only what the writer put there:
 //! no smallest and largest partition, and nothing of a hash index. *Stored* bytes are those of the file, with trailers.
 
-use super::index_reader::{IndexPosition, handles};
+use super::index_position::IndexPosition;
+use super::index_reader::handles;
 use super::readahead::Readahead;
 use super::{TableReadOptions, TableReader};
 use crate::blocks::BlockRole;
@@ -274,12 +275,12 @@ impl TableReader {
         self.count_filter(&mut statistics.filter)?;
         let mut readahead = Readahead::fixed(READAHEAD_BYTES);
         let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
-        let context = self.index_context(&options);
+        let context = self.index_fetcher(&options);
         let mut position = IndexPosition::default();
         context.seek_to_first(&mut position)?;
         while position.valid() {
             let handle = position.entry()?.handle;
-            let block = self.loader.read(handle, BlockRole::Data, true, Some(&mut readahead))?;
+            let block = readahead.data_block(&self.loader, handle, true)?;
             let block = block.data()?;
             statistics.add_data_block(handle, block);
             self.count_keys(block, statistics).map_err(|error| error.offset_by(handle.offset))?;
@@ -314,7 +315,7 @@ impl TableReader {
             let top = self.uncompressed(self.index_handle, BlockRole::Index)?;
             index.partitioned_tables = 1;
             index.top_level.add(self.index_handle, top.len());
-            let top = self.loader.read(self.index_handle, BlockRole::Index, true, None)?;
+            let top = self.loader.read(self.index_handle, BlockRole::Index, true)?;
             partitions = handles(&top)?;
         }
         for handle in partitions {
@@ -333,7 +334,7 @@ impl TableReader {
         } else if let Some(handle) = self.meta.partitioned_filter {
             filter.partitioned_tables = 1;
             filter.top_level.add(handle, self.uncompressed(handle, BlockRole::FilterIndex)?.len());
-            let top = self.loader.read(handle, BlockRole::FilterIndex, true, None)?;
+            let top = self.loader.read(handle, BlockRole::FilterIndex, true)?;
             partitions = handles(&top)?;
             // Partitions without keys have no block; neighbours may share one.
             partitions.retain(|handle| handle.size > 0);
@@ -358,7 +359,7 @@ impl TableReader {
 
     /// The bytes of a block before they are decoded. Filters and their top levels are never compressed.
     fn uncompressed(&self, handle: BlockHandle, role: BlockRole) -> Result<Vec<u8>> {
-        let (payload, compression) = self.loader.read_stored(handle, &ReadContext::default(), true, None)?;
+        let (payload, compression) = self.loader.read_stored(handle, &ReadContext::default(), true)?;
         if compression == 0 || matches!(role, BlockRole::Filter | BlockRole::FilterIndex) {
             return Ok(payload);
         }

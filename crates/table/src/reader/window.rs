@@ -11,6 +11,7 @@
 //! A block that lies in two windows is put together from both.
 
 use super::block_loader::short_read;
+use super::direction::Direction;
 use super::extent::Extent;
 use ferrock_base::Result;
 use ferrock_vfs::{AsyncRead, PendingRead, RandomAccessFile, ReadBuffer, ReadContext};
@@ -23,13 +24,6 @@ const MIN_JOINED_BYTES: u64 = 128 << 10;
 
 /// Bytes of `initial_bytes` beyond this may be read even if the scan has not used as many.
 const DEFAULT_INITIAL_BYTES: u64 = 8 << 10;
-
-/// The direction of a scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Forward,
-    Backward,
-}
 
 /// How large windows are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

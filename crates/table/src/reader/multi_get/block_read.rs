@@ -1,6 +1,6 @@
 //! The block that one lookup needs, read as a future.
 
-use super::{LoadedBlock, NeededBlock};
+use crate::reader::resident::{LoadedBlock, NeededBlock};
 use crate::reader::{TableReadOptions, TableReader};
 use ferrock_base::Result;
 use ferrock_vfs::{AsyncRead, ReadBuffer};

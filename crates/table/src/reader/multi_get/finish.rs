@@ -1,8 +1,8 @@
 //! Turns the bytes of a block into a decoded block, and puts it where lookups find it.
 
-use super::NeededBlock;
 use crate::blocks::{BlockRef, BlockRole};
 use crate::reader::block_loader::short_read;
+use crate::reader::resident::NeededBlock;
 use crate::reader::{TableReadOptions, TableReader};
 use ferrock_base::Result;
 use std::sync::OnceLock;

@@ -21,9 +21,8 @@ mod plan;
 mod reads;
 
 pub use block_read::BlockRead;
-pub(crate) use plan::LoadedBlocks;
-pub use plan::{NeededBlock, TableLookup};
-pub use reads::{LoadedBlock, RoundReads};
+pub use plan::TableLookup;
+pub use reads::RoundReads;
 
 use super::{TableReadOptions, TableReader};
 use crate::blocks::PinnedBlock;

@@ -7,11 +7,11 @@
 //!
 //! A lookup stops at each block that is not in memory, as at its first, and at index partitions between them.
 
-use super::NeededBlock;
-use super::plan::LoadedBlocks;
 use crate::blocks::{BlockRole, PinnedBlock};
 use crate::reader::get::Outcome;
-use crate::reader::index_reader::{IndexSeekResult, OwnedPosition};
+use crate::reader::index_position::OwnedPosition;
+use crate::reader::resident::{LoadedBlocks, NeededBlock};
+use crate::reader::resident_index::IndexSeekResult;
 use crate::reader::{TableReadOptions, TableReader};
 use ferrock_base::{LookupKey, ParsedInternalKey, Result};
 use ferrock_format::handle::BlockHandle;
@@ -48,7 +48,7 @@ impl TableReader {
         loop {
             let handle = match next.handle {
                 Some(handle) => handle,
-                None => match self.next_block(options, target, loaded, next)? {
+                None => match self.next_block(target, loaded, next)? {
                     IndexSeekResult::Absent => break,
                     IndexSeekResult::Found(handle) => *next.handle.insert(handle),
                     IndexSeekResult::Missing(needed) => {
@@ -75,24 +75,18 @@ impl TableReader {
     }
 
     /// The data block behind the last one, unless the index excludes the key from it.
-    fn next_block(
-        &self,
-        options: &TableReadOptions,
-        target: &[u8],
-        loaded: &mut LoadedBlocks,
-        next: &mut NextBlocks,
-    ) -> Result<IndexSeekResult> {
-        let context = self.index_context(options);
+    fn next_block(&self, target: &[u8], loaded: &mut LoadedBlocks, next: &mut NextBlocks) -> Result<IndexSeekResult> {
+        let resident = self.resident_index();
         let in_file = |error| self.loader.in_file(error);
         if next.position.is_none() {
             let mut position = OwnedPosition::default();
-            if let Some(needed) = context.seek_resident(&mut position, target, loaded).map_err(in_file)? {
+            if let Some(needed) = resident.seek(&mut position, target, loaded).map_err(in_file)? {
                 return Ok(IndexSeekResult::Missing(needed));
             }
             next.position = Some(position);
         }
         let Some(position) = &mut next.position else { return Ok(IndexSeekResult::Absent) };
-        if let Some(needed) = context.next_resident(position, loaded).map_err(in_file)? {
+        if let Some(needed) = resident.next(position, loaded).map_err(in_file)? {
             return Ok(IndexSeekResult::Missing(needed));
         }
         // The position holds the blocks that it needs.

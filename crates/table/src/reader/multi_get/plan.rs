@@ -1,23 +1,15 @@
 //! Advances a lookup as far as blocks in memory allow.
 
-use super::LoadedBlock;
 use super::next_blocks::NextBlocks;
-use crate::blocks::{BlockGuard, BlockRef, BlockRole, PinnedBlock};
-use crate::reader::block_loader::BlockLoader;
+use crate::blocks::{BlockRole, PinnedBlock};
 use crate::reader::filter_reader::FilterAnswer;
 use crate::reader::get::Outcome;
-use crate::reader::index_reader::{IndexPosition, IndexSeekResult};
-use crate::reader::meta_source::Resident;
+use crate::reader::index_position::IndexPosition;
+use crate::reader::resident::{LoadedBlock, LoadedBlocks, NeededBlock};
+use crate::reader::resident_index::IndexSeekResult;
 use crate::reader::{ReadTier, TableReadOptions, TableReader};
 use ferrock_base::{ErrorKind, LookupKey, ParsedInternalKey, Result};
 use ferrock_format::handle::BlockHandle;
-
-/// A block that a lookup waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NeededBlock {
-    pub(crate) handle: BlockHandle,
-    pub(crate) role: BlockRole,
-}
 
 #[derive(Debug, Default)]
 enum Stage {
@@ -30,43 +22,6 @@ enum Stage {
     Data(BlockHandle),
     /// That block was searched to its end.
     NextBlocks(Box<NextBlocks>),
-}
-
-/// Blocks that were read for one lookup, by offset.
-#[derive(Debug, Default)]
-pub(crate) struct LoadedBlocks(Vec<(u64, BlockRef)>);
-
-impl LoadedBlocks {
-    #[inline]
-    pub(super) fn get(&self, handle: BlockHandle) -> Option<&BlockRef> {
-        self.0.iter().find(|block| block.0 == handle.offset).map(|block| &block.1)
-    }
-
-    /// Drops all blocks.
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// As [`resident`](Self::resident), for a caller that works without the block: a miss is not counted.
-    pub(crate) fn present(&self, loader: &BlockLoader, handle: BlockHandle, role: BlockRole) -> Option<BlockRef> {
-        self.get(handle).cloned().or_else(|| {
-            let cache = loader.cache.as_ref()?;
-            cache.lookup_present(&loader.cache_key(handle), role.entry_role())
-        })
-    }
-
-    /// A block of the index or the filter that the table does not keep: with the lookup or in the cache. Counts a miss.
-    pub(crate) fn resident<'a>(&self, loader: &BlockLoader, handle: BlockHandle, role: BlockRole) -> Resident<'a> {
-        let own = self.get(handle).cloned();
-        let found = own.or_else(|| {
-            let cache = loader.cache.as_ref()?;
-            cache.lookup_as(&loader.cache_key(handle), role.entry_role())
-        });
-        match found {
-            Some(block) => Resident::Block(BlockGuard::Held(block)),
-            None => Resident::Missing(NeededBlock { handle, role }),
-        }
-    }
 }
 
 /// The state of one key's lookup in one table.
@@ -83,7 +38,7 @@ impl TableLookup {
     /// The error of the read, if the lookup needs the block. A filter that the cache has no room for is skipped.
     pub fn supply(&mut self, block: Result<LoadedBlock>) -> Result<()> {
         match (block, &self.stage) {
-            (Ok(block), _) => self.loaded.0.push((block.offset, block.block)),
+            (Ok(block), _) => self.loaded.add(block),
             (Err(error), Stage::Filter) if error.kind() == ErrorKind::MemoryLimit => self.stage = Stage::Index,
             (Err(error), _) => return Err(error),
         }
@@ -156,9 +111,8 @@ impl TableReader {
     ) -> Result<IndexSeekResult> {
         let target = key.internal_key();
         let mut position = IndexPosition::default();
-        let context = self.index_context(options);
-        let missing =
-            context.seek_resident(&mut position, target, loaded).map_err(|error| self.loader.in_file(error))?;
+        let resident = self.resident_index();
+        let missing = resident.seek(&mut position, target, loaded).map_err(|error| self.loader.in_file(error))?;
         if let Some(needed) = missing {
             options.may_read()?;
             return Ok(IndexSeekResult::Missing(needed));

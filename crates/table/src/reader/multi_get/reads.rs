@@ -1,7 +1,7 @@
 //! The reads of one round.
 
-use super::NeededBlock;
 use crate::blocks::BlockRef;
+use crate::reader::resident::{LoadedBlock, NeededBlock};
 use crate::reader::{TableReadOptions, TableReader};
 use ferrock_base::{Error, Result};
 use ferrock_vfs::{FileSystem, ReadStream};
@@ -12,13 +12,6 @@ use std::sync::Arc;
 
 /// The first reads are started when there are so many: the device is then busy while as many again are collected.
 const FIRST_START: usize = 4;
-
-/// A block that was read for a lookup.
-#[derive(Clone, Debug)]
-pub struct LoadedBlock {
-    pub(super) offset: u64,
-    pub(super) block: BlockRef,
-}
 
 /// Ends a list of waiters.
 const NONE: usize = usize::MAX;

@@ -1,0 +1,76 @@
+//! What is needed to open a table.
+
+use crate::blocks::TableBlockCache;
+use crate::charging::CacheUsageOptions;
+use crate::options::BlockBasedTableOptions;
+use crate::read_stats::ReadStats;
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::{FileNumber, InternalComparator, SequenceNumber};
+use ferrock_vfs::{FileSystem, RandomAccessFile};
+use std::sync::Arc;
+
+/// What is needed to open a table.
+#[derive(Clone, Debug)]
+pub struct TableReaderParams {
+    /// Order of the keys; the table must have been written with it.
+    pub comparator: InternalComparator,
+    /// The file.
+    pub file: Arc<dyn RandomAccessFile>,
+    /// The file system that opened the file, for batches of reads.
+    pub file_system: Arc<dyn FileSystem>,
+    /// Size that the MANIFEST records; another size is corruption.
+    pub file_size: u64,
+    /// Number of the file.
+    pub file_number: FileNumber,
+    /// Level of the file, -1 if unknown.
+    pub level: i32,
+    /// A table of level 0 up to this size counts as one that a flush made, for what stays pinned in the cache.
+    pub max_pinned_l0_file_size: u64,
+    /// Caching policy; the form of the file is taken from the file.
+    pub options: Arc<BlockBasedTableOptions>,
+    /// Shared cache; without one, data blocks are read anew each time.
+    pub cache: Option<Arc<TableBlockCache>>,
+    /// Prefix extractor in force; prefix filters made by another one are not asked.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// Largest sequence number that the MANIFEST records: the global one of an ingested file.
+    pub largest_sequence: Option<SequenceNumber>,
+    /// Unique id that the MANIFEST records; zeros are none.
+    pub expected_unique_id: Option<[u8; 16]>,
+    /// Bytes behind the data blocks that the MANIFEST records: what to read at once when opening.
+    pub tail_size: Option<u64>,
+    /// Open without filters.
+    pub skip_filters: bool,
+    /// Counters of the lookups that read data blocks.
+    pub read_stats: Option<Arc<ReadStats>>,
+    /// Memory beside blocks that is charged to the cache.
+    pub cache_usage: CacheUsageOptions,
+}
+
+impl TableReaderParams {
+    /// Parameters for a file that no MANIFEST describes.
+    #[must_use]
+    pub fn new(
+        file: Arc<dyn RandomAccessFile>,
+        file_system: Arc<dyn FileSystem>,
+        comparator: InternalComparator,
+    ) -> Self {
+        Self {
+            comparator,
+            file_size: file.size(),
+            file,
+            file_system,
+            file_number: FileNumber(0),
+            level: -1,
+            max_pinned_l0_file_size: u64::MAX,
+            options: Arc::default(),
+            cache: None,
+            prefix_extractor: None,
+            largest_sequence: None,
+            expected_unique_id: None,
+            tail_size: None,
+            skip_filters: false,
+            read_stats: None,
+            cache_usage: CacheUsageOptions::default(),
+        }
+    }
+}
