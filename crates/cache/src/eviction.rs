@@ -5,7 +5,8 @@
 //! than elsewhere. Keys are spread by a hash, so shards have about as many entries each, and equal turns are equal
 //! ages.
 
-use crate::shared::{Garbage, Shared};
+use crate::shard::Extent;
+use crate::shared::{Effort, Garbage, Shared};
 use crate::slot::MOST_PASSES;
 use crate::stats::Event;
 use crate::sync::Ordering;
@@ -17,24 +18,6 @@ const TURN: usize = 64;
 const EFFORT_CAP: usize = 64;
 /// How often the hand may go around: hits meanwhile add passes to entries that it has aged.
 const MOST_ROUNDS: usize = MOST_PASSES + 2;
-
-/// How hard an eviction tries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effort {
-    /// Until there is nothing left to evict.
-    Thorough,
-    /// Gives up early among entries in use.
-    Bounded,
-}
-
-/// How far a walk of the clock hand goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// Over this many slots, those of the queues beside the main one first.
-    Turn(usize),
-    /// Over every slot, whatever its queue.
-    Whole,
-}
 
 impl<V> Shared<V> {
     /// Evicts entries that are not in use until `wanted` bytes are freed. Returns how many were.

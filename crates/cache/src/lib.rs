@@ -23,6 +23,7 @@ mod ghosts;
 mod handle;
 mod index;
 mod key;
+mod options;
 mod reservation;
 mod role;
 mod shard;
@@ -35,9 +36,10 @@ mod sync;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 
-pub use cache::{BlockCache, CacheOptions, Rejected};
+pub use cache::{BlockCache, Rejected};
 pub use handle::Handle;
 pub use key::CacheKey;
+pub use options::CacheOptions;
 pub use reservation::Reservation;
 pub use role::{EntryRole, Priority};
 pub use stats::{CacheStats, RoleStats};

@@ -15,7 +15,6 @@
 //! whether it still holds the key.
 
 use crate::budget::Budget;
-use crate::eviction::Extent;
 use crate::ghosts::Ghosts;
 use crate::index::Index;
 use crate::key::CacheKey;
@@ -38,6 +37,16 @@ const PROBATION_SHARE: usize = 10;
 const TURNS_BETWEEN: usize = 64;
 /// A step of the clock hand looks at so many slots at most to find one of the main queue.
 const SLOTS_A_STEP: usize = 16;
+
+/// How far a walk of the clock hand goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Over this many slots, those of the queues beside the main one first.
+    Turn(usize),
+    /// Over every slot, whatever its queue.
+    Whole,
+}
+
 /// The counts of a walk of the clock hand through a part of a shard.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SweepCounts {

@@ -3,10 +3,9 @@
 //! Every entry owns an `Arc` of this structure, so that it lives until the last handle is dropped, and a handle needs
 //! no `Arc` of its own: taking and dropping a handle accesses only the entry's word.
 
-use crate::CacheOptions;
 use crate::budget::{Budget, PoolRatios};
-use crate::eviction::Effort;
 use crate::key::CacheKey;
+use crate::options::CacheOptions;
 use crate::role::{EntryRole, Priority, ROLES};
 use crate::shard::Shard;
 use crate::slot::{Entry, Slot};
@@ -24,6 +23,15 @@ pub(crate) struct Payload<V> {
 
 /// Entries removed from the cache, to be dropped outside its locks.
 pub(crate) type Garbage<V> = Vec<Entry<Payload<V>>>;
+
+/// How hard an eviction tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Until there is nothing left to evict.
+    Thorough,
+    /// Gives up early among entries in use.
+    Bounded,
+}
 
 /// The shared part.
 pub(crate) struct Shared<V> {

@@ -15,11 +15,16 @@ pub struct MemTableIter {
     table: Arc<MemTable>,
 }
 
-impl MemTableIter {
-    pub(crate) fn new(table: Arc<MemTable>) -> Self {
-        Self { position: Position::default(), table }
+impl MemTable {
+    /// An iterator over the point entries; it keeps the memtable alive, and sees entries that are added at later
+    /// positions.
+    #[must_use]
+    pub fn iter(self: &Arc<Self>) -> MemTableIter {
+        MemTableIter { position: Position::default(), table: self.clone() }
     }
+}
 
+impl MemTableIter {
     /// The memtable.
     #[must_use]
     pub fn table(&self) -> &Arc<MemTable> {

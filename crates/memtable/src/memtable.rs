@@ -4,7 +4,6 @@
 //! not move, so keys and values are borrowed, never copied, as long as the memtable is alive.
 
 use crate::bloom::ConcurrentBloom;
-use crate::iter::MemTableIter;
 use crate::range_tombstones::RangeTombstones;
 use crate::skiplist::{Position, SkipList};
 use crate::sync::{AtomicU64, Ordering};
@@ -319,13 +318,6 @@ impl MemTable {
     #[must_use]
     pub fn range_tombstones(&self) -> Option<Arc<FragmentedRangeTombstones>> {
         self.range_tombstones.fragments()
-    }
-
-    /// An iterator over the point entries; it keeps the memtable alive, and sees entries that are added at later
-    /// positions.
-    #[must_use]
-    pub fn iter(self: &Arc<Self>) -> MemTableIter {
-        MemTableIter::new(self.clone())
     }
 
     /// False if the memtable certainly has no entry of `user_key` (range tombstones aside).

@@ -1,8 +1,9 @@
 //! Decodes a stored index block into its flat form.
 
 use super::entry::bad_entry;
-use super::index::{IndexFormat, IndexWalker};
+use super::index_format::IndexFormat;
 use super::index_search::{FlatIndex, FlatIndexBuilder};
+use super::index_walker::IndexWalker;
 use super::layout::BlockLayout;
 use crate::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_base::Result;

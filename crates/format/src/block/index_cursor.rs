@@ -4,8 +4,9 @@
 //! then never spans two blocks.
 
 use super::entry::bad_entry;
-use super::index::{Form, IndexBlock, IndexEntry, IndexWalker};
+use super::index::{Form, IndexBlock, IndexEntry};
 use super::index_search::{RestartHeads, restart_key};
+use super::index_walker::IndexWalker;
 use super::row_bounds::RowBound;
 use crate::handle::BlockHandle;
 use ferrock_base::internal_key::{trailer, user_key};

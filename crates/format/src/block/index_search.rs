@@ -13,7 +13,7 @@
 use super::entry::decode_header;
 use super::entry::decode_index_header;
 use super::head_guide::HeadGuide;
-use super::index::IndexFormat;
+use super::index_format::IndexFormat;
 use super::interpolation;
 use super::layout::BlockLayout;
 use crate::handle::BlockHandle;

@@ -25,13 +25,16 @@
 mod builder;
 mod data;
 mod data_cursor;
+mod data_iter;
 mod entry;
 mod flat_decode;
 mod hash_index;
 mod head_guide;
 mod index;
 mod index_cursor;
+mod index_format;
 mod index_search;
+mod index_walker;
 mod interpolation;
 mod key_buffer;
 mod layout;
@@ -42,13 +45,15 @@ mod tests;
 mod uniformity;
 
 pub use builder::{BlockBuilder, BlockBuilderOptions};
-pub use data::{DataBlock, DataBlockIter};
+pub use data::DataBlock;
 pub use data_cursor::DataBlockCursor;
+pub use data_iter::DataBlockIter;
 pub use hash_index::{
     HashIndexBuckets, MAX_BLOCK_SIZE as MAX_HASH_INDEX_BLOCK_SIZE, MAX_RESTARTS as MAX_HASH_INDEX_RESTARTS,
 };
-pub use index::{IndexBlock, IndexEntry, IndexFormat, IndexSearch};
+pub use index::{IndexBlock, IndexEntry, IndexSearch};
 pub use index_cursor::IndexCursor;
+pub use index_format::IndexFormat;
 pub use layout::BlockLayout;
 pub use meta::MetaBlock;
 pub use row_bounds::{

@@ -7,6 +7,7 @@ use bzip2::{Action, Compress, Compression, Decompress, Status};
 use ferrock_base::{Error, Result};
 
 use super::options::{CompressionOptions, DEFAULT_COMPRESSION_LEVEL};
+use super::output;
 
 /// libbz2's default effort before it falls back to the slower, safe sort.
 const WORK_FACTOR: u32 = 30;
@@ -16,7 +17,7 @@ pub(super) fn decompress(payload: &[u8], claimed: Option<u64>, max_size: usize, 
     let limit = match claimed {
         // Runs are collapsed before the sort, so no useful ratio bounds the output:
         // `grow_output` follows what is produced instead.
-        Some(size) => super::check_claimed_size("bzip2", size, usize::MAX, max_size)?,
+        Some(size) => output::check_claimed_size("bzip2", size, usize::MAX, max_size)?,
         None => max_size,
     };
     let mut decoder = Decompress::new(false);
@@ -24,7 +25,7 @@ pub(super) fn decompress(payload: &[u8], claimed: Option<u64>, max_size: usize, 
     let mut consumed = 0;
     let mut produced = 0;
     loop {
-        super::grow_output(out, produced, payload.len(), limit);
+        output::grow_output(out, produced, payload.len(), limit);
         let (in_before, out_before) = (decoder.total_in(), decoder.total_out());
         let status = decoder
             .decompress(&payload[consumed..], &mut out[produced..])
@@ -48,7 +49,7 @@ pub(super) fn decompress(payload: &[u8], claimed: Option<u64>, max_size: usize, 
     }
     out.truncate(produced);
     match claimed {
-        Some(_) => super::check_exact_size("bzip2", produced, limit),
+        Some(_) => output::check_exact_size("bzip2", produced, limit),
         None => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use ferrock_base::{Error, Result};
 
 use super::lz4_fast::FastEncoder;
 use super::options::CompressionOptions;
+use super::output;
 
 /// One length byte adds at most 255 bytes of output.
 const MAX_EXPANSION: usize = 255;
@@ -21,7 +22,7 @@ pub(super) fn decompress(
     max_size: usize,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let claimed = super::check_claimed_size("LZ4", claimed, payload.len().saturating_mul(MAX_EXPANSION), max_size)?;
+    let claimed = output::check_claimed_size("LZ4", claimed, payload.len().saturating_mul(MAX_EXPANSION), max_size)?;
     // Every byte is overwritten, so what a reused vector holds need not be cleared.
     out.resize(claimed, 0);
     let written = match dictionary {
@@ -31,7 +32,7 @@ pub(super) fn decompress(
         _ => lz4_flex::block::decompress_into(payload, out),
     }
     .map_err(|error| Error::corruption(format!("LZ4 block: {error}")))?;
-    super::check_exact_size("LZ4", written, claimed)
+    output::check_exact_size("LZ4", written, claimed)
 }
 
 /// The encoder of [`CompressionType::Lz4`](super::CompressionType::Lz4).

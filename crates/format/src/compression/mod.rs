@@ -31,6 +31,7 @@ mod lz4_block;
 mod lz4_fast;
 mod lz4hc;
 mod options;
+mod output;
 mod snappy;
 mod training;
 mod zlib;
@@ -44,6 +45,8 @@ pub use compressor::Compressor;
 pub use dictionary::Dictionary;
 pub use options::{CompressionOptions, DEFAULT_COMPRESSION_LEVEL};
 pub use training::build_dictionary;
+
+use output::check_claimed_size;
 
 /// The first format version whose blocks carry a varint32 size prefix.
 const FIRST_PREFIXED_FORMAT_VERSION: u32 = 2;
@@ -148,37 +151,4 @@ fn split_fixed_prefix(payload: &[u8]) -> Result<(u64, &[u8])> {
     let claimed =
         get_fixed64(payload, 0).ok_or_else(|| Error::corruption("compressed block has no valid size prefix"))?;
     Ok((claimed, &payload[8..]))
-}
-
-/// Refuses a claimed size beyond what the payload can hold or the caller accepts.
-fn check_claimed_size(codec: &str, claimed: u64, bound: usize, max_size: usize) -> Result<usize> {
-    match usize::try_from(claimed) {
-        Ok(size) if size <= bound && size <= max_size => Ok(size),
-        _ => Err(Error::corruption(format!(
-            "{codec} block claims {claimed} bytes; its payload holds at most {bound} and {max_size} are accepted"
-        ))),
-    }
-}
-
-fn check_exact_size(codec: &str, actual: usize, claimed: usize) -> Result<()> {
-    if actual == claimed {
-        return Ok(());
-    }
-    Err(Error::corruption(format!("{codec} block decodes to {actual} bytes, {claimed} are claimed")))
-}
-
-/// Makes room after the `produced` bytes of `out`: at first for what an ordinary
-/// ratio gives, then twice what there is, never beyond `limit`.
-fn grow_output(out: &mut Vec<u8>, produced: usize, payload_size: usize, limit: usize) {
-    const ORDINARY_RATIO: usize = 8;
-    const SMALLEST: usize = 4096;
-    if produced < out.len() {
-        return;
-    }
-    let wanted = if out.is_empty() {
-        payload_size.saturating_mul(ORDINARY_RATIO).max(SMALLEST)
-    } else {
-        out.len().saturating_mul(2)
-    };
-    out.resize(wanted.min(limit).max(produced), 0);
 }

@@ -1,5 +1,6 @@
 //! Snappy raw blocks. The block's own varint length serves as the size prefix.
 
+use super::output;
 use ferrock_base::{Error, Result};
 
 /// A three-byte copy element yields at most 64 bytes, and no element yields more per byte.
@@ -11,13 +12,13 @@ fn max_output_size(payload_size: usize) -> usize {
 pub(super) fn decompress(payload: &[u8], max_size: usize, out: &mut Vec<u8>) -> Result<()> {
     let claimed =
         snap::raw::decompress_len(payload).map_err(|error| Error::corruption(format!("Snappy block: {error}")))?;
-    super::check_claimed_size("Snappy", claimed as u64, max_output_size(payload.len()), max_size)?;
+    output::check_claimed_size("Snappy", claimed as u64, max_output_size(payload.len()), max_size)?;
     // Every byte is overwritten, so what a reused vector holds need not be cleared.
     out.resize(claimed, 0);
     let written = snap::raw::Decoder::new()
         .decompress(payload, out)
         .map_err(|error| Error::corruption(format!("Snappy block: {error}")))?;
-    super::check_exact_size("Snappy", written, claimed)
+    output::check_exact_size("Snappy", written, claimed)
 }
 
 /// Appends the compressed form of `raw`.

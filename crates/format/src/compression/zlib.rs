@@ -9,6 +9,7 @@ use ferrock_base::{Error, Result};
 use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Method, Status, Strategy};
 
 use super::options::{CompressionOptions, DEFAULT_COMPRESSION_LEVEL};
+use super::output;
 
 /// Deflate spends at least one bit per code and a code pair yields at most 258 bytes:
 /// two bits for 258 bytes, which is 1032 per byte.
@@ -32,14 +33,14 @@ pub(super) fn decompress(
 ) -> Result<()> {
     let bound = payload.len().saturating_mul(MAX_EXPANSION);
     let limit = match claimed {
-        Some(size) => super::check_claimed_size("zlib", size, bound, max_size)?,
+        Some(size) => output::check_claimed_size("zlib", size, bound, max_size)?,
         None => max_size.min(bound),
     };
     let produced = INFLATER
         .try_with(|inflater| inflate(&mut inflater.borrow_mut(), payload, dictionary, limit, out))
         .unwrap_or_else(|_| inflate(&mut Inflate::new(false, 15), payload, dictionary, limit, out))?;
     match claimed {
-        Some(_) => super::check_exact_size("zlib", produced, limit),
+        Some(_) => output::check_exact_size("zlib", produced, limit),
         None => Ok(()),
     }
 }
@@ -61,7 +62,7 @@ fn inflate(
     let mut consumed = 0;
     let mut produced = 0;
     loop {
-        super::grow_output(out, produced, payload.len(), limit);
+        output::grow_output(out, produced, payload.len(), limit);
         let (in_before, out_before) = (inflater.total_in(), inflater.total_out());
         let status = inflater
             .decompress(&payload[consumed..], &mut out[produced..], InflateFlush::NoFlush)

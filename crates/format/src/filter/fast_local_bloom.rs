@@ -8,7 +8,7 @@
 //! p times:  bit x >> 23 of the line (0..511);  x *= 0x9E3779B9
 //! ```
 
-use super::METADATA_SIZE;
+use super::metadata::METADATA_SIZE;
 use ferrock_base::hash::fast_range32;
 
 const LINE_BYTES: usize = 64;

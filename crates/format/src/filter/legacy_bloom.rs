@@ -9,7 +9,7 @@
 //!
 //! The 32-bit hash limits it to a few million keys; that, and its uneven use of bits, is why it was replaced.
 
-use super::METADATA_SIZE;
+use super::metadata::METADATA_SIZE;
 use ferrock_base::hash::hash32;
 
 const SEED: u32 = 0xBC9F_1D34;

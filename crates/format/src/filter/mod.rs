@@ -23,6 +23,7 @@
 mod builder;
 mod fast_local_bloom;
 mod legacy_bloom;
+mod metadata;
 mod policy;
 mod ribbon;
 mod ribbon_builder;
@@ -32,6 +33,7 @@ mod tests;
 pub use builder::FilterBuilder;
 pub use fast_local_bloom::FastLocalBloom;
 pub use legacy_bloom::LegacyBloom;
+pub use metadata::METADATA_SIZE;
 pub use policy::{FilterFormat, FilterPolicy};
 pub use ribbon::Ribbon;
 
@@ -39,9 +41,6 @@ use ferrock_base::hash::hash64;
 
 /// The name under which every built-in filter appears in the metaindex, and the read-only policy in OPTIONS files.
 pub const COMPATIBILITY_NAME: &str = "rocksdb.BuiltinBloomFilter";
-
-/// Bytes behind the filter that select its implementation.
-pub const METADATA_SIZE: usize = 5;
 
 /// How to probe one filter payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

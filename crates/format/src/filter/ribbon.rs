@@ -14,7 +14,7 @@
 //! is read with the first one's number of columns.
 //! ```
 
-use super::METADATA_SIZE;
+use super::metadata::METADATA_SIZE;
 use ferrock_base::hash::fast_range64;
 
 pub(super) const SEGMENT_BYTES: usize = 16;

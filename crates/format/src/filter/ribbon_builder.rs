@@ -8,8 +8,8 @@
 //! Some seeds give equations that contradict one another (about one in twenty); then the next seed is tried. Sizes,
 //! first seed and rounding are RocksDB's, so the same keys make the same bytes.
 
-use super::METADATA_SIZE;
 use super::fast_local_bloom;
+use super::metadata::METADATA_SIZE;
 use super::ribbon::{MAX_COLUMNS, Ribbon, SEGMENT_BYTES, SLOTS_PER_BLOCK};
 
 /// More entries than this get a Bloom filter.

@@ -169,23 +169,6 @@ pub struct OptionsFile {
 }
 
 impl OptionsFile {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// `InvalidArgument` naming the line for what is not in the grammar or out of order; `Corruption` when `DBOptions`
-    /// or the family `default` is missing.
-    pub fn parse(content: &[u8]) -> Result<Self> {
-        parse::parse(content)
-    }
-
-    /// The file as text, in the layout RocksDB gives it. Its bytes are those of [`ferrock_base::byte_text::to_bytes`].
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a name or value that would not be read back as it is: a line break, or an unescaped `#`.
-    pub fn format(&self) -> Result<String> {
-        write::format(self)
-    }
-
     /// The section of a family.
     #[must_use]
     pub fn column_family(&self, name: &str) -> Option<&ColumnFamilySection> {

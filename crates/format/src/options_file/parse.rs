@@ -20,7 +20,18 @@ enum CurrentSection {
     Table(usize),
 }
 
-pub(super) fn parse(content: &[u8]) -> Result<OptionsFile> {
+impl OptionsFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming the line for what is not in the grammar or out of order; `Corruption` when `DBOptions`
+    /// or the family `default` is missing.
+    pub fn parse(content: &[u8]) -> Result<Self> {
+        parse(content)
+    }
+}
+
+fn parse(content: &[u8]) -> Result<OptionsFile> {
     // Names of column families are of any bytes.
     let text = from_bytes(content);
     let mut parser = Parser { file: OptionsFile::default(), seen_db: false, place: CurrentSection::Nowhere };

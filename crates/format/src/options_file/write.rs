@@ -8,7 +8,17 @@ use std::fmt::Write;
 /// The first lines: comments for users, which readers skip.
 const HEADER: &str = "# RocksDB option file, written by Ferrock.\n#\n# Comment lines with \"ferrock:\" are options that RocksDB does not have.\n#\n\n";
 
-pub(super) fn format(file: &OptionsFile) -> Result<String> {
+impl OptionsFile {
+    /// The file as text, in the layout RocksDB gives it. Its bytes are those of [`ferrock_base::byte_text::to_bytes`].
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a name or value that would not be read back as it is: a line break, or an unescaped `#`.
+    pub fn format(&self) -> Result<String> {
+        format(self)
+    }
+}
+
+fn format(file: &OptionsFile) -> Result<String> {
     let mut out = String::from(HEADER);
     let version = file.version.and_then(|version| version.rocksdb_version).unwrap_or(RocksDbVersion::CURRENT);
     let format_version = file.version.and_then(|version| version.options_file_version).unwrap_or((1, 1));

@@ -10,7 +10,7 @@
 //! otherwise it is dropped. Then the found one is held, and so on.
 
 use super::super::lz4_block::{MIN_MATCH, put_sequence};
-use super::{Finder, Limits, Match};
+use super::finder::{Finder, Limits, Match};
 
 /// Writes all sequences but the last; returns where its literals begin.
 pub(super) fn parse(finder: &mut Finder, raw: &[u8], limits: Limits, out: &mut Vec<u8>) -> usize {

@@ -15,7 +15,7 @@
 //! not grow with the input; the literal run goes on across segments.
 
 use super::super::lz4_block::{MIN_MATCH, put_sequence};
-use super::{Finder, Limits, Match};
+use super::finder::{Finder, Limits, Match};
 
 /// Positions parsed at once. Prices stay far below 32 bits.
 const SEGMENT_SIZE: usize = 128 << 10;

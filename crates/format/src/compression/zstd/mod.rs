@@ -23,7 +23,7 @@ use native as backend;
 use pure as backend;
 
 use super::options::{CompressionOptions, DEFAULT_COMPRESSION_LEVEL};
-use super::{check_claimed_size, check_exact_size};
+use super::output::{check_claimed_size, check_exact_size};
 
 pub(super) use backend::ReadDictionary;
 

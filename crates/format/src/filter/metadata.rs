@@ -1,0 +1,4 @@
+//! The bytes behind a filter.
+
+/// Bytes behind the filter that select its implementation.
+pub const METADATA_SIZE: usize = 5;
