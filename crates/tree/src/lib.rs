@@ -22,6 +22,7 @@ pub mod compaction;
 pub mod hash_index_choice;
 pub mod iterator;
 pub mod job;
+mod kept_table;
 pub mod places;
 pub mod read;
 pub mod table_cache;

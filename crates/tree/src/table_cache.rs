@@ -19,6 +19,7 @@
 //! the slots, clears the flags it meets and takes the first slot without one. A table that is in use when it is evicted
 //! is closed by its last user.
 
+use crate::kept_table::{KeepPermit, KeptTable};
 use crate::places::TablePaths;
 use crate::version::{FileMetadata, FileStatistics};
 use arc_swap::ArcSwap;
@@ -50,23 +51,6 @@ pub struct OpenTables {
     /// The others; `None` where all are kept.
     shards: Option<Box<[RwLock<Shard>]>>,
     budget: Option<OpenFileBudget>,
-}
-
-/// An open table in its `FileMetadata`.
-#[derive(Clone, Debug)]
-pub struct KeptTable {
-    table: Arc<TableReader>,
-    _permit: Arc<KeepPermit>,
-}
-
-/// Counts a table that stays open, until the last metadata that has it is dropped.
-#[derive(Debug)]
-struct KeepPermit(Arc<AtomicUsize>);
-
-impl Drop for KeepPermit {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// How many tables a database may have open where a process may have `process_limit` files open. A quarter, and at
@@ -132,7 +116,7 @@ impl OpenTables {
     fn keep(&self) -> Option<Arc<KeepPermit>> {
         let more = |kept: usize| (kept < self.most_kept).then(|| kept + 1);
         self.kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
-        Some(Arc::new(KeepPermit(Arc::clone(&self.kept))))
+        Some(Arc::new(KeepPermit::new(Arc::clone(&self.kept))))
     }
 
     /// Closes a table of the cache that nothing uses; false when there is none.
@@ -349,7 +333,7 @@ impl TableCache {
     #[inline]
     pub fn get_ref<'a>(&self, file: &'a FileMetadata) -> Result<TableRef<'a>> {
         match file.open_table().get() {
-            Some(kept) => Ok(TableRef::Borrowed(&kept.table)),
+            Some(kept) => Ok(TableRef::Borrowed(kept.table())),
             None => self.get_slow(file),
         }
     }
@@ -359,7 +343,7 @@ impl TableCache {
     #[must_use]
     pub fn get_ref_if_open<'a>(&self, file: &'a FileMetadata) -> Option<TableRef<'a>> {
         match file.open_table().get() {
-            Some(kept) => Some(TableRef::Borrowed(&kept.table)),
+            Some(kept) => Some(TableRef::Borrowed(kept.table())),
             None => self.get_shared(file),
         }
     }
@@ -381,7 +365,10 @@ impl TableCache {
     /// The open table, if it is open.
     #[must_use]
     pub fn get_if_open(&self, file: &FileMetadata) -> Option<Arc<TableReader>> {
-        file.open_table().get().map(|kept| Arc::clone(&kept.table)).or_else(|| self.params.open_tables.get(file.number))
+        file.open_table()
+            .get()
+            .map(|kept| Arc::clone(kept.table()))
+            .or_else(|| self.params.open_tables.get(file.number))
     }
 
     #[cold]
@@ -393,8 +380,8 @@ impl TableCache {
         let table = self.open_with(file, self.params.cache_usage)?;
         if let Some(permit) = open_tables.keep() {
             // Of two threads that open the same table, the first one's stays.
-            let kept = file.open_table().get_or_init(|| KeptTable { table, _permit: permit });
-            return Ok(TableRef::Borrowed(&kept.table));
+            let kept = file.open_table().get_or_init(|| KeptTable::new(table, permit));
+            return Ok(TableRef::Borrowed(kept.table()));
         }
         Ok(TableRef::Shared(open_tables.insert(file.number, table)))
     }

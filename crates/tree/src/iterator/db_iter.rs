@@ -15,10 +15,11 @@
 //! The iterator owns everything it needs: `owner` keeps memtables and tables alive and is dropped last.
 
 mod backward;
+mod pause_state;
 mod pausing;
 mod planned;
 
-use self::pausing::{NotNow, Pausing, Search, Stop};
+use self::pause_state::{NotNow, Pausing, Search, Stop};
 use super::limit::RowLimit;
 use super::merging::MergingIterator;
 use super::source::TombstoneIterator;

@@ -16,7 +16,7 @@
 //! - A child that stops with an error invalidates the merge: entries that the child hides must not reappear.
 
 use super::deferred::DeferredReads;
-use super::pausing::Pausing;
+use super::pause_state::Pausing;
 use super::placing::{ChildRead, SeekTarget};
 use super::source::TombstoneIterator;
 use ferrock_base::Error;

@@ -16,6 +16,7 @@ mod deferred;
 pub mod level;
 mod limit;
 pub mod merging;
+mod pause_state;
 mod pausing;
 pub mod placing;
 pub mod range_tombstones;

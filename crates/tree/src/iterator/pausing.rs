@@ -19,6 +19,7 @@
 
 use super::deferred::{ChildBound, Winner};
 use super::merging::MergingIterator;
+use super::pause_state::Placing;
 use super::placing::{ChildRead, OwnedSeekTarget, SeekTarget};
 use super::source::TombstoneIterator;
 use ferrock_base::{Error, ErrorKind};
@@ -33,42 +34,6 @@ pub struct PendingChildRead {
     pub read: ChildRead,
     /// The read in flight, if it was started already.
     pub started: Option<AsyncRead>,
-}
-
-/// A placement that is not over.
-#[derive(Debug)]
-struct Placing {
-    place: OwnedSeekTarget,
-    /// The child that is read in any case.
-    winner: Option<usize>,
-    /// The bounds by which deferred children were ordered.
-    bounds: Vec<ChildBound>,
-}
-
-/// The state of a merge's pause.
-#[derive(Debug, Default)]
-pub(super) struct Pausing {
-    is_on: bool,
-    is_paused: bool,
-    placing: Option<Placing>,
-    /// Children that are to be supplied; empty when some have to read for themselves.
-    reading: Vec<usize>,
-}
-
-impl Pausing {
-    #[inline]
-    pub(super) fn is_on(&self) -> bool {
-        self.is_on
-    }
-
-    /// True for an error after which a child can be resumed.
-    pub(super) fn pauses_for(&self, error: &Error) -> bool {
-        self.is_on && error.kind() == ErrorKind::TryAgain
-    }
-
-    pub(super) fn clear(&mut self) {
-        *self = Self { is_on: self.is_on, ..Self::default() };
-    }
 }
 
 impl<I: TombstoneIterator> MergingIterator<I> {

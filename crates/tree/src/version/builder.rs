@@ -5,7 +5,8 @@
 //! file. The rules between the files of the result are checked when it is built (see `consistency`).
 
 use super::blob_file::BlobFileMetadata;
-use super::version::{LevelFiles, num_levels};
+use super::level_targets::num_levels;
+use super::version::LevelFiles;
 use super::{FileMetadata, Version, consistency};
 use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
 use ferrock_base::{Error, FileNumber, InternalComparator, Result};

@@ -14,7 +14,7 @@
 //! `smallest` and `largest` are internal keys and part of the data: range tombstones count only within them, and a
 //! `largest` that is the exclusive end of a range tombstone does not include its user key.
 
-use crate::table_cache::KeptTable;
+use crate::kept_table::KeptTable;
 use ferrock_base::internal_key::user_key;
 use ferrock_format::version_edit::NewFile;
 use std::ops::Deref;

@@ -10,7 +10,6 @@
 //! last level 300 GB, multiplier 10, base 256 MB:   L1 -  L2 -  L3 300 MB> base, so  L2 30 MB (base level)  ...
 //! ```
 
-use super::version::num_levels;
 use ferrock_options::{ColumnFamilySettings, CompactionStyle};
 
 /// Target sizes of the levels of one version.
@@ -111,6 +110,11 @@ pub(crate) fn multiply(value: u64, factor: f64) -> u64 {
         return value;
     }
     (value as f64 * factor) as u64
+}
+
+/// The configured number of levels, clipped to what this engine allows.
+pub(super) fn num_levels(settings: &ColumnFamilySettings) -> usize {
+    usize::try_from(settings.num_levels).unwrap_or(1).clamp(1, 64)
 }
 
 #[cfg(test)]

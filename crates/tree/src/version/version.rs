@@ -2,7 +2,7 @@
 
 use super::blob_file::BlobFileMetadata;
 use super::file_index::FileIndex;
-use super::level_targets::LevelTargets;
+use super::level_targets::{LevelTargets, num_levels};
 use super::{FileMetadata, FileStatistics};
 use ferrock_base::{FileNumber, InternalComparator};
 use ferrock_options::ColumnFamilySettings;
@@ -246,11 +246,6 @@ impl AccumulatedStatistics {
         }
         size.saturating_add(file.compensated_range_deletion_size_bytes)
     }
-}
-
-/// The configured number of levels, clipped to what this engine allows.
-pub(super) fn num_levels(settings: &ColumnFamilySettings) -> usize {
-    usize::try_from(settings.num_levels).unwrap_or(1).clamp(1, 64)
 }
 
 /// Bytes of files. Sizes come from the MANIFEST, so the sum saturates.

@@ -17,6 +17,7 @@
 //! none is compacted by hand.
 
 mod file_order;
+mod input;
 mod inputs;
 mod level0;
 mod leveled;
@@ -28,33 +29,14 @@ pub mod stall;
 mod tests;
 mod triggers;
 
+pub use input::PickerInput;
 pub use manual::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
 #[cfg(test)]
 pub use score::LevelScore;
 pub use score::compaction_scores;
 
-use super::choice::{CompactionChoice, RunningCompactions};
-use crate::version::Version;
-use ferrock_base::SequenceNumber;
-use ferrock_options::{ColumnFamilyOptions, CompactionShape};
-use std::sync::Arc;
-
-/// What a choice depends on.
-#[derive(Clone, Copy, Debug)]
-pub struct PickerInput<'a> {
-    /// The family's files.
-    pub version: &'a Arc<Version>,
-    /// The family's options.
-    pub options: &'a ColumnFamilyOptions,
-    /// Compactions under way.
-    pub running: &'a RunningCompactions,
-    /// Files at the bottom whose newest write is older than this are rewritten so that their sequence numbers become 0.
-    /// The caller raises it to the oldest snapshot (the last sequence when there is none) when a snapshot is released;
-    /// 0 asks for nothing.
-    pub bottommost_threshold: SequenceNumber,
-    /// Unix time.
-    pub now_secs: u64,
-}
+use super::choice::CompactionChoice;
+use ferrock_options::CompactionShape;
 
 /// The next compaction that the tree needs by itself; `None` when it needs none, or what it needs is busy.
 #[must_use]

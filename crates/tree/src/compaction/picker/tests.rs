@@ -14,13 +14,14 @@
 //! A largest key with `!` at its end is the exclusive end of a range tombstone.
 
 use super::*;
-use crate::compaction::choice::{CompactionKind, CompactionReason, LevelInputs};
-use crate::version::VersionBuilder;
+use crate::compaction::choice::{CompactionKind, CompactionReason, LevelInputs, RunningCompactions};
+use crate::version::{Version, VersionBuilder};
 use ferrock_base::internal_key::make_internal_key;
-use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, ValueType};
+use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
-use ferrock_options::{BottommostLevelCompaction, ColumnFamilySettings};
+use ferrock_options::{BottommostLevelCompaction, ColumnFamilyOptions, ColumnFamilySettings};
 use std::fmt::Write;
+use std::sync::Arc;
 
 #[derive(Default)]
 struct Script {

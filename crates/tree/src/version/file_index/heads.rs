@@ -1,9 +1,14 @@
 //! The first bytes of keys as integers that compare as the keys do.
 
-use super::bound;
 use crate::version::FileMetadata;
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+/// The smallest user key of a file for an even number, the largest for an odd one.
+#[inline]
+pub(super) fn bound(file: &FileMetadata, index: usize) -> &[u8] {
+    if index.is_multiple_of(2) { file.smallest_user_key() } else { file.largest_user_key() }
+}
 
 /// The eight bytes of `key` from `at` on as a big-endian integer; bytes that the key does not have are zero.
 ///

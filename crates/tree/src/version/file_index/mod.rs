@@ -75,7 +75,7 @@ mod tests;
 
 use super::FileMetadata;
 use ferrock_base::Comparator;
-use heads::Heads;
+use heads::{Heads, bound};
 pub(crate) use search::KeyLocation;
 use std::sync::Arc;
 
@@ -207,10 +207,4 @@ impl<'a> Endpoints<'a> {
         }
         low
     }
-}
-
-/// The smallest user key of a file for an even number, the largest for an odd one.
-#[inline]
-fn bound(file: &FileMetadata, index: usize) -> &[u8] {
-    if index.is_multiple_of(2) { file.smallest_user_key() } else { file.largest_user_key() }
 }

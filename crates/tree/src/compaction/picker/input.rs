@@ -1,0 +1,24 @@
+//! What a choice depends on.
+
+use crate::compaction::choice::RunningCompactions;
+use crate::version::Version;
+use ferrock_base::SequenceNumber;
+use ferrock_options::ColumnFamilyOptions;
+use std::sync::Arc;
+
+/// What a choice depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct PickerInput<'a> {
+    /// The family's files.
+    pub version: &'a Arc<Version>,
+    /// The family's options.
+    pub options: &'a ColumnFamilyOptions,
+    /// Compactions under way.
+    pub running: &'a RunningCompactions,
+    /// Files at the bottom whose newest write is older than this are rewritten so that their sequence numbers become 0.
+    /// The caller raises it to the oldest snapshot (the last sequence when there is none) when a snapshot is released;
+    /// 0 asks for nothing.
+    pub bottommost_threshold: SequenceNumber,
+    /// Unix time.
+    pub now_secs: u64,
+}

@@ -1,0 +1,41 @@
+//! The state of a merge that pauses until its driver has made the reads of its children: see `pausing`.
+
+use super::deferred::ChildBound;
+use super::placing::OwnedSeekTarget;
+use ferrock_base::{Error, ErrorKind};
+
+/// A placement that is not over.
+#[derive(Debug)]
+pub(super) struct Placing {
+    pub(super) place: OwnedSeekTarget,
+    /// The child that is read in any case.
+    pub(super) winner: Option<usize>,
+    /// The bounds by which deferred children were ordered.
+    pub(super) bounds: Vec<ChildBound>,
+}
+
+/// The state of a merge's pause.
+#[derive(Debug, Default)]
+pub(super) struct Pausing {
+    pub(super) is_on: bool,
+    pub(super) is_paused: bool,
+    pub(super) placing: Option<Placing>,
+    /// Children that are to be supplied; empty when some have to read for themselves.
+    pub(super) reading: Vec<usize>,
+}
+
+impl Pausing {
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// True for an error after which a child can be resumed.
+    pub(super) fn pauses_for(&self, error: &Error) -> bool {
+        self.is_on && error.kind() == ErrorKind::TryAgain
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self { is_on: self.is_on, ..Self::default() };
+    }
+}
