@@ -50,8 +50,15 @@ impl Open {
     }
 
     /// A tailing iterator goes on over what is there now, at the key it is on or behind it. False when that key is
-    /// gone: then it is on the next one already.
+    /// gone: then it is on the next one already. Any other iterator stays as it is.
+    #[inline(always)]
     fn follow(&mut self) -> bool {
+        self.tailing.is_none() || self.pass_to_newest()
+    }
+
+    /// [`Self::follow`] of a tailing iterator, out of the way of the others.
+    #[cold]
+    fn pass_to_newest(&mut self) -> bool {
         let Some(seen) = self.tailing.as_mut() else { return true };
         let newest = self.db.latest_sequence_number();
         if *seen == newest {

@@ -50,7 +50,14 @@ impl Kept {
 
     /// # Errors
     /// `Not implemented` naming the first value that asks for what is not built.
+    #[inline(always)]
     pub(crate) fn check(&self) -> Result<()> {
+        // Every read and write asks; hardly any options have such a value.
+        if self.values.is_empty() { Ok(()) } else { self.check_values() }
+    }
+
+    #[cold]
+    fn check_values(&self) -> Result<()> {
         let mut asking = self.values.iter().filter_map(|(option, value)| Some((option, value.asks.as_ref()?)));
         match asking.next() {
             Some((option, text)) => Err(Error::not_supported(format!("{option} = {text} is not built yet"))),
