@@ -8,6 +8,10 @@
     reason = "tests fail by panicking"
 )]
 
+mod common;
+
+use common::threads::Waiting;
+use common::{in_memory, open_default, options_on};
 use ferrock::options::{CompactionStyle, CompressionType, FilterPolicy, MergeOperator, PrefixExtractor, ReadTier};
 use ferrock::{
     ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, FlushOptions, Iter, ReadOptions, WriteBatch,
@@ -24,20 +28,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn options_on(file_system: &MemoryFileSystem) -> DbOptions {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options.create_missing_column_families = true;
-    options.components.file_system = Some(Arc::new(file_system.clone()) as Arc<dyn FileSystem>);
-    options
-}
-
-fn open_with(family: ColumnFamilyOptions) -> Db {
-    Db::open_cf("/db", options_on(&MemoryFileSystem::new()), vec![("default".to_owned(), family)]).unwrap().0
-}
-
 fn open() -> Db {
-    open_with(ColumnFamilyOptions::default())
+    open_default(in_memory(), ColumnFamilyOptions::default())
 }
 
 fn merging() -> ColumnFamilyOptions {
@@ -184,7 +176,7 @@ fn a_scan_takes_no_prefix_from_its_own_seeks() {
     family.prefix_extractor = Some(PrefixExtractor::Fixed(1));
     family.filter_policy = FilterPolicy::bloom(10.0);
     family.table.block_size = 32;
-    let db = open_with(family);
+    let db = open_default(in_memory(), family);
     let large = [b'v'; 100];
     for key in ["b1", "b2", "d1", "d2"] {
         db.put(key.as_bytes(), &large).unwrap();
@@ -236,7 +228,7 @@ fn prefix_seeks_and_total_order() {
     family.prefix_extractor = Some(PrefixExtractor::Fixed(3));
     family.filter_policy = FilterPolicy::bloom(10.0);
     family.memtable_prefix_bloom_size_ratio = 0.1;
-    let db = open_with(family);
+    let db = open_default(in_memory(), family);
     for key in ["aaa1", "aaa2", "bbb1", "ccc1", "ccc2", "zz"] {
         db.put(key.as_bytes(), b"1").unwrap();
     }
@@ -271,11 +263,11 @@ fn prefix_seeks_and_total_order() {
 #[test]
 fn the_cache_tier_answers_incomplete_instead_of_reading() {
     let file_system = MemoryFileSystem::new();
-    let db = Db::open("/db", options_on(&file_system)).unwrap();
+    let db = Db::open("/db", options_on(Arc::new(file_system.clone()))).unwrap();
     put_letters(&db);
     db.flush().unwrap();
     db.close().unwrap();
-    let db = Db::open("/db", options_on(&file_system)).unwrap();
+    let db = Db::open("/db", options_on(Arc::new(file_system.clone()))).unwrap();
     db.put(b"in memory", b"2").unwrap();
     let cached = ReadOptions { read_tier: ReadTier::BlockCacheOnly, ..ReadOptions::default() };
     assert_eq!(db.get_with(&cached, b"in memory").unwrap().as_deref(), Some(&b"2"[..]));
@@ -301,7 +293,7 @@ fn the_cache_tier_answers_incomplete_instead_of_reading() {
 fn pinned_values_outlive_everything() {
     let mut family = ColumnFamilyOptions::default();
     family.compression = CompressionType::Lz4;
-    let db = open_with(family);
+    let db = open_default(in_memory(), family);
     let value = b"value".repeat(100);
     db.put(b"k", &value).unwrap();
     db.flush().unwrap();
@@ -320,7 +312,7 @@ fn pinned_values_outlive_everything() {
 
 #[test]
 fn multi_get_keeps_the_order_and_answers_duplicates() {
-    let db = open_with(merging());
+    let db = open_default(in_memory(), merging());
     let family = db.default_column_family().unwrap();
     put_letters(&db);
     db.flush().unwrap();
@@ -339,7 +331,7 @@ fn multi_get_keeps_the_order_and_answers_duplicates() {
 
 #[test]
 fn empty_and_odd_keys_and_values() {
-    let db = open_with(merging());
+    let db = open_default(in_memory(), merging());
     let family = db.default_column_family().unwrap();
     let long = vec![0xff; 70_000];
     let keys: [&[u8]; 6] = [b"", b"\0", b"\0\0", b"\xff", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff", &long];
@@ -373,7 +365,11 @@ fn values_larger_than_every_buffer() {
     family.write_buffer_size = 64 << 10;
     family.target_file_size_base = 64 << 10;
     let file_system = MemoryFileSystem::new();
-    let open = || Db::open_cf("/db", options_on(&file_system), vec![("default".to_owned(), family.clone())]).unwrap().0;
+    let open = || {
+        Db::open_cf("/db", options_on(Arc::new(file_system.clone())), vec![("default".to_owned(), family.clone())])
+            .unwrap()
+            .0
+    };
     let db = open();
     let value =
         |number: u8| (0..3_000_000u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 24) as u8 ^ number).collect();
@@ -443,7 +439,9 @@ fn merges_need_an_operator() {
     db.put(b"k", b"1").unwrap();
     // Operands written with an operator cannot be read without one, and stay.
     let file_system = MemoryFileSystem::new();
-    let open = |family| Db::open_cf("/db", options_on(&file_system), vec![("default".to_owned(), family)]).unwrap().0;
+    let open = |family| {
+        Db::open_cf("/db", options_on(Arc::new(file_system.clone())), vec![("default".to_owned(), family)]).unwrap().0
+    };
     let db = open(merging());
     let family = db.default_column_family().unwrap();
     db.merge_cf(&family, b"k", b"1", &WriteOptions::default()).unwrap();
@@ -490,11 +488,11 @@ fn writes_that_contradict_themselves() {
 #[test]
 fn what_has_no_log_is_flushed_at_close() {
     let file_system = MemoryFileSystem::new();
-    let db = Db::open("/db", options_on(&file_system)).unwrap();
+    let db = Db::open("/db", options_on(Arc::new(file_system.clone()))).unwrap();
     let family = db.default_column_family().unwrap();
     db.put_cf(&family, b"k", b"v", &WriteOptions { disable_wal: true, ..WriteOptions::default() }).unwrap();
     db.close().unwrap();
-    let db = Db::open("/db", options_on(&file_system)).unwrap();
+    let db = Db::open("/db", options_on(Arc::new(file_system.clone()))).unwrap();
     assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"v"[..]));
 }
 
@@ -503,14 +501,15 @@ fn families() {
     let file_system = MemoryFileSystem::new();
     let named =
         |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), ColumnFamilyOptions::default())).collect();
-    let mut strict = options_on(&file_system);
+    let mut strict = options_on(Arc::new(file_system.clone()));
     strict.create_missing_column_families = false;
     let error = Db::open_cf("/db", strict.clone(), named(&["default", "one"])).map(drop).unwrap_err();
     assert!(
         error.to_string().contains("one") && error.to_string().contains("create_missing_column_families"),
         "{error}"
     );
-    let (db, handles) = Db::open_cf("/db", options_on(&file_system), named(&["one", "default", "two"])).unwrap();
+    let (db, handles) =
+        Db::open_cf("/db", options_on(Arc::new(file_system.clone())), named(&["one", "default", "two"])).unwrap();
     assert_eq!(handles.iter().map(ferrock::ColumnFamily::name).collect::<Vec<_>>(), ["one", "default", "two"]);
     let now = WriteOptions::default();
     for (number, handle) in handles.iter().enumerate() {
@@ -548,13 +547,20 @@ fn families() {
     let default = db.default_column_family().unwrap();
     assert_eq!(db.drop_column_family(&default).unwrap_err().kind(), ErrorKind::InvalidArgument);
     drop((db, handles, two, default, iter));
-    assert_eq!(Db::list_column_families("/db", &options_on(&file_system)).unwrap(), ["default", "one"]);
-    let error = Db::open("/db", options_on(&file_system)).unwrap_err();
+    assert_eq!(
+        Db::list_column_families("/db", &options_on(Arc::new(file_system.clone()))).unwrap(),
+        ["default", "one"]
+    );
+    let error = Db::open("/db", options_on(Arc::new(file_system.clone()))).unwrap_err();
     assert!(error.to_string().contains("one"), "families that are not opened are named: {error}");
-    assert!(Db::open_cf("/db", options_on(&file_system), named(&["one"])).is_err(), "default must be named");
-    assert!(Db::open_cf("/db", options_on(&file_system), named(&["default", "one", "one"])).is_err());
+    assert!(
+        Db::open_cf("/db", options_on(Arc::new(file_system.clone())), named(&["one"])).is_err(),
+        "default must be named"
+    );
+    assert!(Db::open_cf("/db", options_on(Arc::new(file_system.clone())), named(&["default", "one", "one"])).is_err());
     // A name that is created again is a new family.
-    let (db, handles) = Db::open_cf("/db", options_on(&file_system), named(&["default", "one", "two"])).unwrap();
+    let (db, handles) =
+        Db::open_cf("/db", options_on(Arc::new(file_system.clone())), named(&["default", "one", "two"])).unwrap();
     assert!(db.get_cf(&handles[2], &ReadOptions::default(), b"k").unwrap().is_none());
     assert_eq!(db.get_cf(&handles[1], &ReadOptions::default(), b"k").unwrap().as_deref(), Some(&[0][..]));
 }
@@ -562,7 +568,7 @@ fn families() {
 #[test]
 fn values_out_of_bounds_are_adjusted_noted_and_logged() {
     let file_system = MemoryFileSystem::new();
-    let mut options = options_on(&file_system);
+    let mut options = options_on(Arc::new(file_system.clone()));
     options.max_background_jobs = 0;
     options.max_open_files = -7;
     options.passthrough.set(ferrock::options::DB_OPTIONS_WITHOUT_EFFECT, "use_fsync", "true").unwrap();
@@ -631,7 +637,7 @@ fn values_out_of_bounds_are_adjusted_noted_and_logged() {
 
 #[test]
 fn options_that_mean_nothing_are_refused_all_at_once() {
-    let mut options = options_on(&MemoryFileSystem::new());
+    let mut options = in_memory();
     options.keep_log_file_num = 0;
     let mut family = ColumnFamilyOptions::default();
     family.max_bytes_for_level_multiplier = f64::NAN;
@@ -661,7 +667,8 @@ fn a_foreign_options_file_is_restored_with_notes() {
     let mut family = merging();
     family.write_buffer_size = 128 << 10;
     family.table.block_size = 999;
-    let db = Db::open_cf("/db", options_on(&file_system), vec![("default".to_owned(), family)]).unwrap().0;
+    let db =
+        Db::open_cf("/db", options_on(Arc::new(file_system.clone())), vec![("default".to_owned(), family)]).unwrap().0;
     put_letters(&db);
     db.close().unwrap();
     let names = file_system.children(Path::new("/db")).unwrap();
@@ -674,7 +681,7 @@ fn a_foreign_options_file_is_restored_with_notes() {
         .replacen("compaction_filter=nullptr", "compaction_filter=SomebodysOwn", 1)
         .replacen("index_type=kBinarySearch", "index_type=kHashSearch", 1);
     write_file_synced(&file_system, &path, text.as_bytes()).unwrap();
-    let (db, handles) = Db::open_with_latest_options("/db", options_on(&file_system)).unwrap();
+    let (db, handles) = Db::open_with_latest_options("/db", options_on(Arc::new(file_system.clone()))).unwrap();
     assert_eq!(handles.len(), 1);
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"1"[..]));
     let notes = db.option_notes().join("\n");
@@ -738,25 +745,20 @@ impl Clock for Gate {
 fn closing_waits_for_the_options_file_of_another_thread() {
     let (memory, gate) = (MemoryFileSystem::new(), Arc::new(Gate::default()));
     let faults = FaultInjectionFileSystem::with_clock(Arc::new(memory.clone()), Arc::clone(&gate) as Arc<dyn Clock>);
-    let mut options = options_on(&memory);
+    let mut options = options_on(Arc::new(memory.clone()));
     options.components.file_system = Some(Arc::new(faults.clone()) as Arc<dyn FileSystem>);
     let db = Db::open("/db", options).unwrap();
     faults.add_rule(FaultRule::new(OperationKind::Rename, "OPTIONS-*", Fault::Delay(Duration::from_secs(1))));
     let changer = db.clone();
     let change = std::thread::spawn(move || changer.set_db_options(&[("max_background_jobs", "5")]));
     gate.changed.wait_while(&mut gate.state.lock(), |(waiting, _)| *waiting == 0);
-    let close = std::thread::spawn(move || db.close());
-    // Time enough to close, if it did not wait.
-    let has_closed = || close.is_finished() || Db::open("/db", options_on(&memory)).is_ok();
-    assert!(!(0..20).any(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        has_closed()
-    }));
+    let close = Waiting::begin("closing", move || db.close());
+    assert!(Db::open("/db", options_on(Arc::new(memory.clone()))).is_err());
     gate.state.lock().1 = true;
     gate.changed.notify_all();
     change.join().unwrap().unwrap();
-    close.join().unwrap().unwrap();
-    let (db, _) = Db::open_with_latest_options("/db", options_on(&memory)).unwrap();
+    close.join().unwrap();
+    let (db, _) = Db::open_with_latest_options("/db", options_on(Arc::new(memory.clone()))).unwrap();
     db.close().unwrap();
     let newest =
         memory.children(Path::new("/db")).unwrap().into_iter().filter(|name| name.starts_with("OPTIONS")).max();
@@ -772,7 +774,7 @@ fn an_open_that_is_refused_for_what_is_or_is_not_there_leaves_nothing() {
         names.sort();
         names
     };
-    let mut options = options_on(&file_system);
+    let mut options = options_on(Arc::new(file_system.clone()));
     options.create_if_missing = false;
     let refused = |options: &DbOptions| {
         let default = || vec![("default".to_owned(), ColumnFamilyOptions::default())];
@@ -795,7 +797,7 @@ fn an_open_that_is_refused_for_what_is_or_is_not_there_leaves_nothing() {
     refused(&options);
     assert_eq!(listing(), ["foreign.txt"]);
     // Nor does one that wants no database where there is one.
-    let mut options = options_on(&file_system);
+    let mut options = options_on(Arc::new(file_system.clone()));
     Db::open("/db", options.clone()).unwrap().close().unwrap();
     let before = listing();
     options.error_if_exists = true;
@@ -835,7 +837,7 @@ fn tables_below_the_trigger_stay_as_they_are_until_a_snapshot_is_released() {
 
 #[test]
 fn compaction_styles_and_tables_that_are_not_built_are_refused() {
-    let db = Db::open("/db", options_on(&MemoryFileSystem::new())).unwrap();
+    let db = Db::open("/db", in_memory()).unwrap();
     for (name, style, has_bitmap) in [
         ("compaction_style", CompactionStyle::Universal, false),
         ("compaction_style", CompactionStyle::Fifo, false),
@@ -846,7 +848,7 @@ fn compaction_styles_and_tables_that_are_not_built_are_refused() {
         family.table.read_amp_bytes_per_bit = if has_bitmap { 32 } else { 0 };
         let created = db.create_column_family("other", family.clone()).unwrap_err();
         let families = vec![("default".to_owned(), family)];
-        let opened = Db::open_cf("/db", options_on(&MemoryFileSystem::new()), families).unwrap_err();
+        let opened = Db::open_cf("/db", in_memory(), families).unwrap_err();
         for error in [created, opened] {
             assert_eq!(error.kind(), ErrorKind::NotSupported);
             assert!(error.to_string().contains(name), "{error}");

@@ -8,6 +8,10 @@
     reason = "tests fail by panicking"
 )]
 
+mod common;
+
+use common::threads::wait_until;
+use common::{key, slices};
 use ferrock::options::{CompressionType, FilterPolicy, MergeOperator, ReadTier};
 use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions, ErrorKind, PinnedSlice, ReadOptions, WriteOptions};
 use ferrock_base::merge::StringAppend;
@@ -107,14 +111,6 @@ impl<F: Future + Unpin> Tasks<F> {
         }
         std::mem::take(&mut *numbers)
     }
-}
-
-fn key(number: u64) -> Vec<u8> {
-    format!("key{number:06}").into_bytes()
-}
-
-fn slices(keys: &[Vec<u8>]) -> Vec<&[u8]> {
-    keys.iter().map(Vec::as_slice).collect()
 }
 
 fn family_options() -> ColumnFamilyOptions {
@@ -217,13 +213,7 @@ fn in_use(file_system: &dyn FileSystem) -> u64 {
 }
 
 fn assert_nothing_in_use(file_system: &dyn FileSystem) {
-    for _ in 0..6000 {
-        if in_use(file_system) == 0 {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("{} bytes are still in use", in_use(file_system));
+    wait_until("no bytes in use", || in_use(file_system) == 0);
 }
 
 /// Takes the tables of a database, which are synced, out of the page cache, so that buffered reads of them wait for the
@@ -616,6 +606,7 @@ fn futures_are_dropped_at_any_stage() {
                         let (numbers, read) = reads.swap_remove(at);
                         check(&numbers, block_on(read));
                     },
+                    // How far reads have come at the next step is what varies.
                     Step::Sleep => std::thread::sleep(Duration::from_micros(50)),
                 }
             }

@@ -8,11 +8,14 @@
     reason = "tests fail by panicking"
 )]
 
+mod common;
+
+use common::threads::RecordingSpawner;
 use ferrock::options::{CompressionType, FilterPolicy, LimitReads, MergeOperator, PrefixExtractor};
 use ferrock::{AsyncScan, ColumnFamilyOptions, Db, DbOptions, ErrorKind, ReadOptions};
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
-use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
+use ferrock_base::thread::Spawner;
 use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
 use ferrock_table::options::{IndexType, PartitionFromLevel};
@@ -24,7 +27,6 @@ use std::future::Future;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
@@ -384,17 +386,6 @@ fn nobody_who_polls_reads() {
     }
 }
 
-/// Counts the threads that a database asks for.
-#[derive(Debug, Default)]
-struct CountingSpawner(AtomicUsize);
-
-impl Spawner for CountingSpawner {
-    fn spawn(&self, name: &str, job: Job) -> Result<Box<dyn Join>, ferrock::Error> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        StdSpawner::shared().spawn(name, job)
-    }
-}
-
 #[test]
 fn a_scan_of_open_tables_takes_no_thread_of_the_database() {
     for seed in seeds() {
@@ -402,18 +393,18 @@ fn a_scan_of_open_tables_takes_no_thread_of_the_database() {
         let mut layout = Layout { max_open_files: -1, ..Layout::random(&mut random) };
         layout.caches_parts_from(1 << 20);
         let dir = tempfile::tempdir().unwrap();
-        let spawner = Arc::new(CountingSpawner::default());
+        let spawner = Arc::new(RecordingSpawner::default());
         let file_system: Arc<dyn FileSystem> = Arc::new(PosixFileSystem::with_backend(None));
         let db = layout.open_with(file_system, dir.path(), Some(Arc::clone(&spawner) as Arc<dyn Spawner>));
         fill(&db, &mut random);
-        let before = spawner.0.load(Ordering::Relaxed);
+        let before = spawner.count("");
         for _ in 0..30 {
             let mut wanted = random_options(&db, &layout, &mut random);
             // What a scan reads of indexes and filters is to stay with it.
             wanted.0.fill_cache |= layout.caches_parts();
             scanned(scan_of(&db, &wanted, &mut random)).unwrap();
         }
-        assert_eq!(spawner.0.load(Ordering::Relaxed), before, "seed {seed} {layout:?}");
+        assert_eq!(spawner.count(""), before, "seed {seed} {layout:?}");
     }
 }
 
@@ -590,6 +581,7 @@ fn a_dropped_scan_leaves_its_thread() {
     let read = || device(&*file_system).1 - begin;
     let mut before = read();
     for _ in 0..100 {
+        // Time itself: that nothing is read any more has no end that could be waited for.
         std::thread::sleep(std::time::Duration::from_millis(20));
         let now = read();
         if now == before {

@@ -1,13 +1,10 @@
 //! The journeys of a database, end to end: write, read, flush, compact, reopen.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
-use ferrock::{Db, DbOptions, ReadOptions, WriteBatch, WriteOptions};
+mod common;
 
-fn create() -> DbOptions {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options
-}
+use common::creating;
+use ferrock::{Db, ReadOptions, WriteBatch, WriteOptions};
 
 fn scan(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut out = Vec::new();
@@ -25,7 +22,7 @@ fn scan(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
 fn what_is_written_is_read_across_flush_compaction_and_reopening() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db");
-    let db = Db::open(&path, create()).unwrap();
+    let db = Db::open(&path, creating()).unwrap();
     for number in 0..2000u32 {
         db.put(format!("key{number:06}").as_bytes(), format!("value{number}").as_bytes()).unwrap();
     }
@@ -45,7 +42,7 @@ fn what_is_written_is_read_across_flush_compaction_and_reopening() {
     assert!(db.get(b"key000002").unwrap().is_none());
     db.close().unwrap();
     for _ in 0..3 {
-        let db = Db::open(&path, create()).unwrap();
+        let db = Db::open(&path, creating()).unwrap();
         assert_eq!(scan(&db).len(), 1001);
         assert_eq!(db.get(b"zzz").unwrap().as_deref(), Some(&b"last"[..]));
     }
@@ -57,7 +54,7 @@ fn the_short_forms_write_to_the_default_family() {
     let mut family = ferrock::ColumnFamilyOptions::default();
     family.merge_operator = ferrock_base::merge::built_in("stringappend").unwrap();
     let families = vec![("default".to_owned(), family)];
-    let (db, _) = Db::open_cf(directory.path(), create(), families).unwrap();
+    let (db, _) = Db::open_cf(directory.path(), creating(), families).unwrap();
     db.merge(b"m", b"1").unwrap();
     db.merge(b"m", b"2").unwrap();
     db.put(b"s", b"once").unwrap();
@@ -79,7 +76,7 @@ fn sequence_numbers_that_empty_range_deletions_left_over_may_be_used_again() {
     use std::path::Path;
     for (reused, is_right) in [(2, false), (3, true), (4, true)] {
         let file_system = MemoryFileSystem::new();
-        let mut options = create();
+        let mut options = creating();
         options.wal_recovery_mode = WalRecoveryMode::AbsoluteConsistency;
         options.components.file_system =
             Some(std::sync::Arc::new(file_system.clone()) as std::sync::Arc<dyn FileSystem>);
@@ -112,7 +109,7 @@ fn so_may_those_of_a_family_that_recovery_skips() {
     use ferrock_format::log::{HeaderFamily, LogWriter};
     use ferrock_vfs::{FileSystem, MemoryFileSystem, write_file_synced};
     let file_system = MemoryFileSystem::new();
-    let mut options = create();
+    let mut options = creating();
     options.create_missing_column_families = true;
     options.wal_recovery_mode = ferrock::options::WalRecoveryMode::AbsoluteConsistency;
     options.components.file_system = Some(std::sync::Arc::new(file_system.clone()) as std::sync::Arc<dyn FileSystem>);

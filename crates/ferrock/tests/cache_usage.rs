@@ -1,9 +1,12 @@
 //! What is charged to the block cache beside blocks, in a database.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod common;
+
+use common::options_on;
 use ferrock::options::{CacheOptions, ChargeDecision, FilterPolicy, TableBlockCache};
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, Result};
-use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use ferrock::{ColumnFamilyOptions, Db, ErrorKind, Result};
+use ferrock_vfs::MemoryFileSystem;
 use std::sync::Arc;
 
 fn family() -> ColumnFamilyOptions {
@@ -15,9 +18,7 @@ fn family() -> ColumnFamilyOptions {
 }
 
 fn open(files: &MemoryFileSystem, capacity_bytes: usize, family: ColumnFamilyOptions) -> Result<Db> {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options.components.file_system = Some(Arc::new(files.clone()) as Arc<dyn FileSystem>);
+    let mut options = options_on(Arc::new(files.clone()));
     options.components.block_cache = Some(TableBlockCache::new(CacheOptions {
         capacity_bytes,
         strict_capacity_limit: true,

@@ -1,12 +1,15 @@
 //! Compaction filters through a database: when they are asked, about what, and what becomes of their decisions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod common;
+
+use common::options_on;
 use ferrock::options::{BottommostLevelCompaction, CompactionFilter, MergeOperator};
-use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ReadOptions, WriteOptions};
+use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, ReadOptions, WriteOptions};
 use ferrock_base::ValueType;
 use ferrock_base::compaction_filter::{FilterContext, FilterDecision, RemoveEmptyValues, TableFileCreationReason};
 use ferrock_base::merge::StringAppend;
-use ferrock_vfs::{CrashPolicy, FileSystem, MemoryFileSystem};
+use ferrock_vfs::{CrashPolicy, MemoryFileSystem};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -56,13 +59,6 @@ struct Bench {
     db: Db,
 }
 
-fn options_on(file_system: &MemoryFileSystem) -> DbOptions {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options.components.file_system = Some(Arc::new(file_system.clone()) as Arc<dyn FileSystem>);
-    options
-}
-
 fn family(filter: &Arc<ByValue>) -> ColumnFamilyOptions {
     let mut options = ColumnFamilyOptions::default();
     options.disable_auto_compactions = true;
@@ -81,7 +77,7 @@ impl Bench {
         let mut options = family(&filter);
         change(&mut options);
         let families = vec![("default".to_owned(), options)];
-        let db = Db::open_cf("/db", options_on(&file_system), families).unwrap().0;
+        let db = Db::open_cf("/db", options_on(Arc::new(file_system.clone())), families).unwrap().0;
         Self { file_system, filter, db }
     }
 
@@ -161,7 +157,7 @@ fn flushes_and_recovery_ask_only_a_filter_that_wants_it() {
         bench.put(&[("c", "remove")]);
         let crashed = bench.file_system.crash_clone(CrashPolicy::KeepAll);
         let families = vec![("default".to_owned(), family(&bench.filter))];
-        let (db, _) = Db::open_cf("/db", options_on(&crashed), families).unwrap();
+        let (db, _) = Db::open_cf("/db", options_on(Arc::new(crashed.clone())), families).unwrap();
         assert_eq!(db.live_files().len(), 2, "the log is in a table");
         assert_eq!(bench.filter.take(), vec!["c Value remove"; usize::from(is_recovered)]);
         assert_eq!(db.get(b"c").unwrap().is_none(), is_recovered);
@@ -356,7 +352,7 @@ fn removing_and_skipping_leaves_no_trace() {
 #[test]
 fn every_family_has_its_own_filter() {
     let (file_system, filters) = (MemoryFileSystem::new(), [0, 1].map(|_| Arc::new(ByValue::default())));
-    let mut options = options_on(&file_system);
+    let mut options = options_on(Arc::new(file_system.clone()));
     options.create_missing_column_families = true;
     let families = vec![("default".to_owned(), family(&filters[0])), ("other".to_owned(), family(&filters[1]))];
     let (db, handles) = Db::open_cf("/db", options, families).unwrap();
@@ -382,11 +378,11 @@ fn the_built_in_filter_comes_back_with_the_options() {
     let mut options = ColumnFamilyOptions::default();
     options.compaction_filter = Some(Arc::new(RemoveEmptyValues));
     let families = vec![("default".to_owned(), options)];
-    let (db, _) = Db::open_cf("/db", options_on(&file_system), families).unwrap();
+    let (db, _) = Db::open_cf("/db", options_on(Arc::new(file_system.clone())), families).unwrap();
     db.put(b"empty", b"").unwrap();
     db.put(b"full", b"v").unwrap();
     db.close().unwrap();
-    let (db, _) = Db::open_with_latest_options("/db", options_on(&file_system)).unwrap();
+    let (db, _) = Db::open_with_latest_options("/db", options_on(Arc::new(file_system.clone()))).unwrap();
     assert!(db.option_notes().is_empty(), "{:?}", db.option_notes());
     assert_eq!(db.get(b"empty").unwrap().as_deref(), Some(&b""[..]));
     db.compact_range(None, None).unwrap();

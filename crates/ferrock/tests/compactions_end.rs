@@ -8,31 +8,21 @@
     reason = "tests fail by panicking"
 )]
 
+mod common;
+
+use common::options_on;
+use common::threads::wait_until;
 use ferrock::options::{CompressionType, MergeOperator};
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions};
 use ferrock::{CompactionEvent, EventListener};
-use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use ferrock_vfs::MemoryFileSystem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
 
 fn database_options(listener: Arc<dyn EventListener>) -> DbOptions {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options.components.file_system = Some(Arc::new(MemoryFileSystem::new()) as Arc<dyn FileSystem>);
+    let mut options = options_on(Arc::new(MemoryFileSystem::new()));
     options.components.listeners = vec![listener];
     options
-}
-
-fn waited_for(condition: impl Fn() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while Instant::now() < deadline {
-        if condition() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    false
 }
 
 /// While a compaction runs it adds a table to level 0, so that the next one is due when it ends.
@@ -68,14 +58,14 @@ fn an_exclusive_compaction_gets_its_turn() {
     // A first compaction must have something to merge: what is only moved is begun, too.
     db.put(b"key", b"first").unwrap();
     db.flush().unwrap();
-    assert!(waited_for(|| listener.begun.load(Ordering::Relaxed) > 3), "one compaction begets the next");
+    wait_until("one compaction begets the next", || listener.begun.load(Ordering::Relaxed) > 3);
     let options = CompactRangeOptions { exclusive_manual_compaction: true, ..CompactRangeOptions::default() };
     let family = db.default_column_family().unwrap();
     db.compact_range_cf(&family, None, None, &options).unwrap();
     let begun = listener.begun.load(Ordering::Relaxed);
     assert!(begun < MOST_BEFORE, "{begun} compactions came before it");
     // Automatic ones go on behind it.
-    assert!(waited_for(|| listener.begun.load(Ordering::Relaxed) > begun + 3));
+    wait_until("automatic ones", || listener.begun.load(Ordering::Relaxed) > begun + 3);
     listener.is_over.store(true, Ordering::Relaxed);
     db.wait_for_background_work().unwrap();
     db.close().unwrap();
@@ -134,7 +124,7 @@ fn a_clean_cut_with_data_below_is_rewritten_twice_at_most() {
     set("max_bytes_for_level_base", "1");
     set("disable_auto_compactions", "false");
     db.compact_range(None, None).unwrap();
-    assert!(waited_for(|| db.live_files().iter().all(|file| file.level == 2)), "{:?}", db.live_files());
+    wait_until("files in level 2", || db.live_files().iter().all(|file| file.level == 2));
     db.wait_for_background_work().unwrap();
     set("disable_auto_compactions", "true");
     set("max_bytes_for_level_base", "1000000000");
@@ -157,13 +147,12 @@ fn a_clean_cut_with_data_below_is_rewritten_twice_at_most() {
     drop(snapshot);
     let before = listener.0.load(Ordering::Relaxed);
     set("disable_auto_compactions", "false");
-    assert!(waited_for(|| of_level_1()[0].largest_sequence.0 == 0), "{:?}", db.live_files());
+    wait_until("a sequence number of 0", || of_level_1()[0].largest_sequence.0 == 0);
     db.wait_for_background_work().unwrap();
     // Nothing is left to do, nothing claims that there is, and what begins a job finds none.
     db.put(b"a", b"in memory").unwrap();
     db.flush().unwrap();
     db.wait_for_background_work().unwrap();
-    std::thread::sleep(Duration::from_millis(50));
     let done = listener.0.load(Ordering::Relaxed) - before;
     assert!(done <= 2, "{done} compactions of the same files");
     assert_eq!(db.int_property("compaction-pending"), Some(0));

@@ -8,6 +8,10 @@
     reason = "tests fail by panicking, and start threads"
 )]
 
+mod common;
+
+use common::options_on;
+use common::threads::{Waiting, wait_until};
 use ferrock::options::CompressionType;
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactionEvent, Db, DbOptions, ErrorKind, EventListener, FlushOptions,
@@ -24,11 +28,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn options(file_system: &MemoryFileSystem) -> DbOptions {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options.create_missing_column_families = true;
+    let mut options = options_on(Arc::new(file_system.clone()));
     options.max_background_jobs = 4;
-    options.components.file_system = Some(Arc::new(file_system.clone()) as Arc<dyn FileSystem>);
     options
 }
 
@@ -60,14 +61,6 @@ fn fill(db: &Db, family: &ColumnFamily, count: u32, value: u8) {
         db.put_cf(family, key.as_bytes(), &[value; 100], &WriteOptions::default()).unwrap();
     }
     db.flush_cf(family, &FlushOptions::default()).unwrap();
-}
-
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let since = Instant::now();
-    while !condition() {
-        assert!(since.elapsed() < PATIENCE, "{what}: it does not come");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 fn tables(file_system: &MemoryFileSystem) -> HashSet<String> {
@@ -413,7 +406,6 @@ fn writers_and_readers_under_flushes_and_compactions() {
                 if turn % 4 == 0 {
                     db.compact_range(None, None).unwrap();
                 }
-                std::thread::sleep(Duration::from_millis(5));
             }
         });
         // Also when a writer panics: the others must come to their end.
@@ -453,18 +445,13 @@ fn writers_slow_down_and_stop_while_compaction_is_behind_and_recover() {
     }
     let error = db.put_cf(&families[0], b"k", b"v", &impatient).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Incomplete, "{error}");
-    let written = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            db.put(b"patient", b"v").unwrap();
-            written.store(true, Ordering::SeqCst);
-        });
-        std::thread::sleep(Duration::from_millis(100));
-        assert!(!written.load(Ordering::SeqCst), "a stopped writer went on");
-        assert!(db.get(b"key000000").unwrap().is_some(), "reads go on");
-        gate.open();
-    });
-    assert!(written.load(Ordering::SeqCst));
+    let patient = {
+        let db = db.clone();
+        Waiting::begin("a stopped writer", move || db.put(b"patient", b"v"))
+    };
+    assert!(db.get(b"key000000").unwrap().is_some(), "reads go on");
+    gate.open();
+    patient.join().unwrap();
     db.wait_for_background_work().unwrap();
     assert_eq!(condition(), (false, false));
     db.put_cf(&families[0], b"k", b"v", &impatient).unwrap();
@@ -484,20 +471,16 @@ fn a_stopped_writer_is_let_go_by_closing() {
     wait_until("the stop", || db.int_property("is-write-stopped") == Some(1));
     let stopped = {
         let db = db.clone();
-        std::thread::spawn(move || db.put(b"k", b"v"))
+        Waiting::begin("a stopped writer", move || db.put(b"k", b"v"))
     };
-    std::thread::sleep(Duration::from_millis(50));
     let closing = {
         let db = db.clone();
-        std::thread::spawn(move || db.close())
+        Waiting::begin("closing, which waits for the compaction", move || db.close())
     };
-    std::thread::sleep(Duration::from_millis(50));
+    // The closing lets the writer go; the compaction is still held.
+    assert_eq!(stopped.join().unwrap_err().kind(), ErrorKind::ShutdownInProgress);
     gate.open();
-    // Either the writer came first or the closing did; neither hangs.
-    if let Err(error) = stopped.join().unwrap() {
-        assert_eq!(error.kind(), ErrorKind::ShutdownInProgress, "{error}");
-    }
-    closing.join().unwrap().unwrap();
+    closing.join().unwrap();
 }
 
 #[test]

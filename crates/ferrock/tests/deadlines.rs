@@ -7,7 +7,10 @@
     reason = "tests fail by panicking"
 )]
 
-use ferrock::{Db, DbOptions, ErrorKind, ReadOptions};
+mod common;
+
+use common::{key, options_on};
+use ferrock::{Db, ErrorKind, ReadOptions};
 use ferrock_base::clock::{Clock, ManualClock};
 use ferrock_vfs::{
     Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, PosixFileSystem,
@@ -16,18 +19,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-const ROWS: usize = 2000;
-
-fn key(number: usize) -> Vec<u8> {
-    format!("key{number:06}").into_bytes()
-}
+const ROWS: u64 = 2000;
 
 /// A database whose rows are in tables and in no cache, but for one that is in memory.
 fn open(path: &Path, file_system: Arc<dyn FileSystem>, clock: Option<Arc<dyn Clock>>) -> Db {
     let options = || {
-        let mut options = DbOptions::default();
-        options.create_if_missing = true;
-        options.components.file_system = Some(Arc::clone(&file_system));
+        let mut options = options_on(Arc::clone(&file_system));
         options.components.clock = clock.clone();
         options
     };

@@ -1,21 +1,17 @@
 //! What surrounds a database's life: destroying one, pausing its jobs, sizes before reading, caches of families.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
+mod common;
+
+use common::creating;
+use common::threads::{Gate, RecordingSpawner, Waiting, wait_until};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, FlushOptions, ReadOptions};
-use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
+use ferrock_base::thread::Spawner;
 use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-fn create() -> DbOptions {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options.create_missing_column_families = true;
-    options
-}
 
 fn names(path: &Path) -> Vec<String> {
     let mut names: Vec<String> =
@@ -31,7 +27,7 @@ fn destroying_takes_a_databases_files_and_no_others() {
     Db::destroy(&path, &DbOptions::default()).unwrap();
     assert!(!path.exists(), "what is not there is not created");
 
-    let db = Db::open(&path, create()).unwrap();
+    let db = Db::open(&path, creating()).unwrap();
     db.put(b"k", b"v").unwrap();
     db.flush().unwrap();
     let error = Db::destroy(&path, &DbOptions::default()).unwrap_err();
@@ -46,7 +42,7 @@ fn destroying_takes_a_databases_files_and_no_others() {
     assert_eq!(names(&path), ["notes.txt"]);
 
     std::fs::remove_file(path.join("notes.txt")).unwrap();
-    let db = Db::open(&path, create()).unwrap();
+    let db = Db::open(&path, creating()).unwrap();
     assert!(db.get(b"k").unwrap().is_none(), "nothing of the old one is left");
     db.close().unwrap();
     Db::destroy(&path, &DbOptions::default()).unwrap();
@@ -56,36 +52,35 @@ fn destroying_takes_a_databases_files_and_no_others() {
 #[test]
 fn a_paused_database_runs_no_jobs() {
     let directory = tempfile::tempdir().unwrap();
-    let db = Db::open(directory.path(), create()).unwrap();
+    let mut options = creating();
+    let spawner = Arc::new(RecordingSpawner::default());
+    options.components.spawner = Some(Arc::clone(&spawner) as Arc<dyn Spawner>);
+    let db = Db::open(directory.path(), options).unwrap();
     assert_eq!(db.continue_background_work().unwrap_err().kind(), ErrorKind::InvalidArgument);
     db.pause_background_work().unwrap();
     db.pause_background_work().unwrap();
     db.put(b"k", b"v").unwrap();
     let family = db.default_column_family().unwrap();
     db.flush_cf(&family, &FlushOptions { wait: false }).unwrap();
-    let is_compacted = Arc::new(AtomicBool::new(false));
     let compaction = {
-        let (db, is_compacted) = (db.clone(), Arc::clone(&is_compacted));
-        std::thread::spawn(move || {
-            db.compact_range(None, None).unwrap();
-            is_compacted.store(true, Ordering::Release);
-        })
+        let db = db.clone();
+        Waiting::begin("the compaction", move || db.compact_range(None, None))
     };
     db.continue_background_work().unwrap();
-    std::thread::sleep(Duration::from_millis(50));
-    assert!(db.live_files().is_empty(), "one pause is left");
-    assert!(!is_compacted.load(Ordering::Acquire));
+    compaction.still_waits("with one pause left");
+    assert_eq!((spawner.count(""), db.live_files().len()), (0, 0), "one pause is left");
     assert_eq!(db.int_property("rocksdb.num-immutable-mem-table"), Some(1));
     assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"v"[..]), "reading goes on");
     db.continue_background_work().unwrap();
     compaction.join().unwrap();
+    assert!(spawner.count("") > 0);
     assert_eq!(db.live_files().len(), 1);
 }
 
 #[test]
 fn a_manual_compaction_of_tables_waits_for_the_end_of_a_pause() {
     let directory = tempfile::tempdir().unwrap();
-    let db = Db::open(directory.path(), create()).unwrap();
+    let db = Db::open(directory.path(), creating()).unwrap();
     for round in 0..2 {
         db.put(b"k", &[round]).unwrap();
         db.flush().unwrap();
@@ -93,25 +88,24 @@ fn a_manual_compaction_of_tables_waits_for_the_end_of_a_pause() {
     db.pause_background_work().unwrap();
     let compaction = {
         let db = db.clone();
-        std::thread::spawn(move || db.compact_range(None, None))
+        Waiting::begin("the compaction", move || db.compact_range(None, None))
     };
-    std::thread::sleep(Duration::from_millis(50));
     assert_eq!(db.live_files().len(), 2);
     db.continue_background_work().unwrap();
-    compaction.join().unwrap().unwrap();
+    compaction.join().unwrap();
     assert_eq!(db.live_files().len(), 1);
 }
 
 #[test]
 fn closing_ends_a_pause() {
     let directory = tempfile::tempdir().unwrap();
-    let db = Db::open(directory.path(), create()).unwrap();
+    let db = Db::open(directory.path(), creating()).unwrap();
     db.pause_background_work().unwrap();
     let family = db.default_column_family().unwrap();
     let unlogged = ferrock::WriteOptions { disable_wal: true, ..Default::default() };
     db.put_cf(&family, b"k", b"v", &unlogged).unwrap();
     db.close().unwrap();
-    let db = Db::open(directory.path(), create()).unwrap();
+    let db = Db::open(directory.path(), creating()).unwrap();
     assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"v"[..]));
 }
 
@@ -120,7 +114,7 @@ fn approximate_sizes_follow_the_keys() {
     let directory = tempfile::tempdir().unwrap();
     let mut family = ColumnFamilyOptions::default();
     family.compression = ferrock::options::CompressionType::NoCompression;
-    let (db, handles) = Db::open_cf(directory.path(), create(), vec![("default".to_owned(), family)]).unwrap();
+    let (db, handles) = Db::open_cf(directory.path(), creating(), vec![("default".to_owned(), family)]).unwrap();
     let key = |number: u32| format!("key{number:05}").into_bytes();
     for number in 0..4000 {
         db.put(&key(number), &[7; 100]).unwrap();
@@ -144,7 +138,7 @@ fn a_family_may_have_a_cache_of_its_own() {
     let directory = tempfile::tempdir().unwrap();
     let cache = |bytes| TableBlockCache::new(CacheOptions { capacity_bytes: bytes, ..CacheOptions::default() });
     let (shared, own) = (cache(8 << 20), cache(4 << 20));
-    let mut options = create();
+    let mut options = creating();
     options.components.block_cache = Some(Arc::clone(&shared));
     let mut family = ColumnFamilyOptions::default();
     family.block_cache = Some(Arc::clone(&own));
@@ -164,7 +158,8 @@ fn a_family_may_have_a_cache_of_its_own() {
 fn every_version_of_a_key_can_be_looked_at() {
     let directory = tempfile::tempdir().unwrap();
     let (db, families) =
-        Db::open_cf(directory.path(), create(), vec![("default".to_owned(), ColumnFamilyOptions::default())]).unwrap();
+        Db::open_cf(directory.path(), creating(), vec![("default".to_owned(), ColumnFamilyOptions::default())])
+            .unwrap();
     let snapshots: Vec<_> = [b"1", b"2"]
         .iter()
         .map(|value| {
@@ -206,29 +201,12 @@ fn every_version_of_a_key_can_be_looked_at() {
     drop(snapshots);
 }
 
-/// Keeps jobs at their beginning while it is closed.
-#[derive(Debug)]
-struct HeldSpawner(Arc<AtomicBool>);
-
-impl Spawner for HeldSpawner {
-    fn spawn(&self, name: &str, job: Job) -> ferrock::Result<Box<dyn Join>> {
-        let is_held = Arc::clone(&self.0);
-        let held = move || {
-            while is_held.load(Ordering::Acquire) {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            job();
-        };
-        StdSpawner.spawn(name, Box::new(held))
-    }
-}
-
 #[test]
 fn closing_ends_while_a_flush_is_about_to_begin() {
     let directory = tempfile::tempdir().unwrap();
-    let is_held = Arc::new(AtomicBool::new(true));
-    let mut options = create();
-    options.components.spawner = Some(Arc::new(HeldSpawner(Arc::clone(&is_held))));
+    let gate = Gate::shut();
+    let mut options = creating();
+    options.components.spawner = Some(Arc::new(RecordingSpawner::behind(&gate)));
     let db = Db::open(directory.path(), options).unwrap();
     // More than a job writes before it looks whether the database closes.
     for number in 0..5000u32 {
@@ -239,14 +217,12 @@ fn closing_ends_while_a_flush_is_about_to_begin() {
     let closing = db.clone();
     let (ended, wait) = std::sync::mpsc::channel();
     let closer = std::thread::spawn(move || ended.send(closing.close()));
-    while db.put(b"k", b"v").is_ok() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    is_held.store(false, Ordering::Release);
+    wait_until("closing", || db.put(b"k", b"v").is_err());
+    gate.open();
     wait.recv_timeout(Duration::from_secs(30)).expect("closing does not end").unwrap();
     closer.join().unwrap().unwrap();
     drop(db);
-    let db = Db::open(directory.path(), create()).unwrap();
+    let db = Db::open(directory.path(), creating()).unwrap();
     assert_eq!(db.get(&4999u32.to_be_bytes()).unwrap().as_deref(), Some(&b"v"[..]), "the log has it");
 }
 
@@ -254,7 +230,7 @@ fn closing_ends_while_a_flush_is_about_to_begin() {
 fn tables_that_only_an_iterator_held_go_with_it() {
     let directory = tempfile::tempdir().unwrap();
     let tables = || names(directory.path()).iter().filter(|name| name.ends_with(".sst")).count();
-    let db = Db::open(directory.path(), create()).unwrap();
+    let db = Db::open(directory.path(), creating()).unwrap();
     let write = |value: &[u8]| {
         db.put(b"k", value).unwrap();
         db.flush().unwrap();
@@ -280,6 +256,6 @@ fn tables_that_only_an_iterator_held_go_with_it() {
     db.close().unwrap();
     assert_eq!(tables(), 3);
     drop(kept);
-    Db::open(directory.path(), create()).unwrap().close().unwrap();
+    Db::open(directory.path(), creating()).unwrap().close().unwrap();
     assert_eq!(tables(), 1);
 }

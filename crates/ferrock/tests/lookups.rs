@@ -2,22 +2,23 @@
 //! comparators are asked.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod common;
+
+use common::{open_default, options_on};
 use ferrock::options::{FilterPolicy, LimitReads, PrefixExtractor};
-use ferrock::{ColumnFamily, ColumnFamilyOptions, Comparator, Db, DbOptions, ReadOptions};
+use ferrock::{ColumnFamily, ColumnFamilyOptions, Comparator, Db, ReadOptions};
 use ferrock_base::comparator::CustomComparator;
 use ferrock_base::merge::StringAppend;
-use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use ferrock_vfs::MemoryFileSystem;
 use std::cmp::Ordering;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 fn open(file_system: &MemoryFileSystem, family: ColumnFamilyOptions) -> (Db, ColumnFamily) {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options.components.file_system = Some(Arc::new(file_system.clone()) as Arc<dyn FileSystem>);
-    let (db, mut families) = Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap();
-    (db, families.remove(0))
+    let db = open_default(options_on(Arc::new(file_system.clone())), family);
+    let family = db.default_column_family().unwrap();
+    (db, family)
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {

@@ -8,8 +8,11 @@
     reason = "tests fail by panicking"
 )]
 
+mod common;
+
+use common::{key, options_on, slices};
 use ferrock::options::{CompressionType, FilterPolicy, MergeOperator, ReadTier};
-use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions, ReadOptions, WriteOptions};
+use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, ReadOptions, WriteOptions};
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
 use ferrock_cache::CacheOptions;
@@ -22,14 +25,6 @@ use ferrock_vfs::{
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-
-fn options_on(file_system: Arc<dyn FileSystem>) -> DbOptions {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options.create_missing_column_families = true;
-    options.components.file_system = Some(file_system);
-    options
-}
 
 fn family_options() -> ColumnFamilyOptions {
     let mut options = ColumnFamilyOptions::default();
@@ -53,14 +48,6 @@ fn partitioned(mut options: ColumnFamilyOptions) -> ColumnFamilyOptions {
 
 fn cache_of(capacity_bytes: usize, strict_capacity_limit: bool) -> Arc<TableBlockCache> {
     TableBlockCache::new(CacheOptions { capacity_bytes, strict_capacity_limit, ..CacheOptions::default() })
-}
-
-fn key(number: u64) -> Vec<u8> {
-    format!("key{number:06}").into_bytes()
-}
-
-fn slices(keys: &[Vec<u8>]) -> Vec<&[u8]> {
-    keys.iter().map(Vec::as_slice).collect()
 }
 
 type Found = Result<Option<Vec<u8>>, ferrock::Error>;

@@ -7,6 +7,9 @@
     reason = "tests fail by panicking"
 )]
 
+mod common;
+
+use common::key;
 use ferrock::options::{CompressionType, LimitReads, MergeOperator, PrefixExtractor};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, MultiScan, ReadOptions, ScanRange, WriteOptions};
 use ferrock_base::merge::StringAppend;
@@ -37,10 +40,6 @@ fn family_options() -> ColumnFamilyOptions {
     options.merge_operator = Some(Arc::new(StringAppend::new(",")) as Arc<dyn MergeOperator>);
     options.table.block_size = 512;
     options
-}
-
-fn key(number: u64) -> Vec<u8> {
-    format!("key{number:06}").into_bytes()
 }
 
 fn together(db: &Db, options: &ReadOptions, ranges: &[ScanRange], memory: usize) -> Vec<Row> {

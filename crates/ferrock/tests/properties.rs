@@ -1,28 +1,16 @@
 //! Every property answers, under both forms of its name, and its value follows the state of the database.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
-use ferrock::{
-    ColumnFamilyOptions, Db, DbOptions, FlushOptions, INTEGER_PROPERTIES, ReadOptions, TEXT_PROPERTIES, WriteOptions,
-};
-use ferrock_vfs::{FileSystem, MemoryFileSystem};
-use std::sync::Arc;
+mod common;
 
-fn options() -> DbOptions {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options.components.file_system = Some(Arc::new(MemoryFileSystem::new()) as Arc<dyn FileSystem>);
-    options
-}
-
-fn open_with(family: ColumnFamilyOptions) -> Db {
-    Db::open_cf("/db", options(), vec![("default".to_owned(), family)]).unwrap().0
-}
+use common::{in_memory, open_default};
+use ferrock::{ColumnFamilyOptions, Db, FlushOptions, INTEGER_PROPERTIES, ReadOptions, TEXT_PROPERTIES, WriteOptions};
 
 fn open() -> Db {
     let mut family = ColumnFamilyOptions::default();
     family.disable_auto_compactions = true;
     family.compression = ferrock::options::CompressionType::NoCompression;
-    open_with(family)
+    open_default(in_memory(), family)
 }
 
 fn int(db: &Db, name: &str) -> u64 {
@@ -181,7 +169,7 @@ fn compaction_and_stalls() {
     family.level0_file_num_compaction_trigger = 2;
     family.level0_slowdown_writes_trigger = 3;
     family.level0_stop_writes_trigger = 4;
-    let db = open_with(family);
+    let db = open_default(in_memory(), family);
     let flush_one = || {
         fill(&db, 0, 10);
         db.flush().unwrap();
@@ -216,7 +204,7 @@ fn compaction_and_stalls() {
 
 #[test]
 fn the_block_cache() {
-    let mut options = options();
+    let mut options = in_memory();
     options.components.block_cache = Some(ferrock_table::TableBlockCache::new(ferrock_cache::CacheOptions {
         capacity_bytes: 1 << 20,
         ..ferrock_cache::CacheOptions::default()
@@ -269,7 +257,7 @@ fn the_entries_of_the_block_cache_by_role() {
     family.table.metadata_block_size = 512;
     family.table.cache_index_and_filter_blocks = true;
     family.table.pin_top_level_index_and_filter = false;
-    let db = open_with(family);
+    let db = open_default(in_memory(), family);
     fill(&db, 0, 5000);
     db.flush().unwrap();
     for number in 0..5000 {

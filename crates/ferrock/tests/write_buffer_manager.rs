@@ -7,13 +7,16 @@
     reason = "tests fail by panicking, and start threads"
 )]
 
+mod common;
+
+use common::options_on;
+use common::threads::{Waiting, wait_until};
 use ferrock::options::WriteBufferManager;
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, ReadOptions, WriteBatch, WriteOptions};
+use ferrock::{ColumnFamilyOptions, Db, ErrorKind, ReadOptions, WriteBatch, WriteOptions};
 use ferrock_cache::{CacheOptions, EntryRole};
 use ferrock_table::TableBlockCache;
-use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use ferrock_vfs::MemoryFileSystem;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 const SIZE: usize = 1 << 20;
 
@@ -22,12 +25,9 @@ fn open(manager: &Arc<WriteBufferManager>) -> Db {
 }
 
 fn open_in(files: &MemoryFileSystem, manager: &Arc<WriteBufferManager>) -> Db {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options.create_missing_column_families = true;
+    let mut options = options_on(Arc::new(files.clone()));
     options.avoid_flush_during_recovery = true;
     options.avoid_flush_during_shutdown = true;
-    options.components.file_system = Some(Arc::new(files.clone()) as Arc<dyn FileSystem>);
     options.components.write_buffer_manager = Some(Arc::clone(manager));
     let mut family = ColumnFamilyOptions::default();
     family.arena_block_size = 16 << 10;
@@ -41,15 +41,6 @@ fn open_in(files: &MemoryFileSystem, manager: &Arc<WriteBufferManager>) -> Db {
 fn fill(db: &Db, first: u32, kilobytes: u32) {
     for number in first..first + kilobytes {
         db.put(format!("key{number:08}").as_bytes(), &[b'v'; 1000]).unwrap();
-    }
-}
-
-/// The thread of a job that has just ended may hold the memtables for a moment.
-fn eventually(condition: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "it never came to be");
-        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -91,7 +82,9 @@ fn memtables_are_flushed_before_they_pass_the_size() {
     assert!(manager.memory_usage() >= 50_000 && manager.mutable_memtable_memory_usage() < 50_000);
     drop(iter);
     db.close().unwrap();
-    eventually(|| manager.memory_usage() == 0 && manager.mutable_memtable_memory_usage() == 0);
+    wait_until("its memory is given back", || {
+        manager.memory_usage() == 0 && manager.mutable_memtable_memory_usage() == 0
+    });
 }
 
 #[test]
@@ -117,7 +110,7 @@ fn memtables_are_charged_to_the_cache() {
         db.flush().unwrap();
         assert!(charged() <= 256 << 10, "{}", charged());
         db.close().unwrap();
-        eventually(|| charged() == 0);
+        wait_until("its memory is given back", || charged() == 0);
     }
 }
 
@@ -141,13 +134,12 @@ fn writes_wait_for_memory_where_that_is_wanted() {
     let impatient = WriteOptions { no_slowdown: true, ..WriteOptions::default() };
     let error = db.put_cf(&default, b"a", b"b", &impatient).unwrap_err();
     assert!(error.kind() == ErrorKind::Incomplete && error.to_string().contains("Write stall"), "{error}");
-    std::thread::scope(|scope| {
-        let writer = scope.spawn(|| db.put(b"a", b"b").unwrap());
-        std::thread::sleep(Duration::from_millis(300));
-        assert!(!writer.is_finished(), "it did not wait");
-        db.continue_background_work().unwrap();
-        writer.join().unwrap();
-    });
+    let writer = {
+        let db = db.clone();
+        Waiting::begin("a writer", move || db.put(b"a", b"b"))
+    };
+    db.continue_background_work().unwrap();
+    writer.join().unwrap();
     // Without the wait writes pass the size.
     manager.set_allow_stall(false);
     db.pause_background_work().unwrap();
@@ -175,7 +167,7 @@ fn databases_share_a_size() {
     two.wait_for_background_work().unwrap();
     assert_eq!(two.property_cf(&other, "num-files-at-level0").unwrap(), "1");
     drop((one, two, other));
-    eventually(|| manager.memory_usage() == 0);
+    wait_until("its memory is given back", || manager.memory_usage() == 0);
 }
 
 #[test]
@@ -221,5 +213,7 @@ fn what_recovery_leaves_in_memory_is_counted_at_once() {
     assert!(manager.memory_usage() >= 300_000, "{}", manager.memory_usage());
     assert_eq!(manager.mutable_memtable_memory_usage(), manager.memory_usage());
     db.close().unwrap();
-    eventually(|| manager.memory_usage() == 0 && manager.mutable_memtable_memory_usage() == 0);
+    wait_until("its memory is given back", || {
+        manager.memory_usage() == 0 && manager.mutable_memtable_memory_usage() == 0
+    });
 }

@@ -200,10 +200,7 @@ fn a_blob_is_one_read_and_one_wait() {
         let large = (0..KEYS).filter(|&number| blob_value(number % FILES, number).len() > 250_000).count() as u64;
         assert!((KEYS..=KEYS + 2 * FILES + large * 16).contains(&requests), "{requests}");
         // Now that they are open, a future waits for its record alone.
-        let mut read = polling(|| db.get_async(&options, &key(5)));
-        while poll_once(&mut read).is_none() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        block_on(polling(|| db.get_async(&options, &key(5)))).unwrap();
         assert_eq!(place.file_system.take_opened(), Vec::<String>::new());
     });
 }

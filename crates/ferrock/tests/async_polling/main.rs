@@ -14,12 +14,16 @@
 #[allow(dead_code, reason = "the archive serves other tests too")]
 mod archive;
 mod blobs;
+#[path = "../common/mod.rs"]
+mod common;
 mod executors;
 mod families;
 mod life;
 mod tables;
 mod watched;
 
+use common::threads::wait_until;
+use common::{key, slices};
 use ferrock::options::{CompressionType, FilterPolicy, MergeOperator};
 use ferrock::{ColumnFamily, ColumnFamilyOptions, Db, DbOptions, PinnedSlice, ReadOptions};
 use ferrock_base::merge::StringAppend;
@@ -106,14 +110,6 @@ fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     }
 }
 
-fn key(number: u64) -> Vec<u8> {
-    format!("key{number:06}").into_bytes()
-}
-
-fn slices(keys: &[Vec<u8>]) -> Vec<&[u8]> {
-    keys.iter().map(Vec::as_slice).collect()
-}
-
 fn family_options() -> ColumnFamilyOptions {
     let mut options = ColumnFamilyOptions::default();
     options.compression = CompressionType::NoCompression;
@@ -182,13 +178,7 @@ fn everywhere(test: impl Fn(&Place)) {
 
 fn assert_nothing_in_use(file_system: &Watched) {
     let in_use = || file_system.read_layer().unwrap().pool().usage().in_use_bytes;
-    for _ in 0..6000 {
-        if in_use() == 0 {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("{} bytes are still in use", in_use());
+    wait_until("no bytes in use", || in_use() == 0);
 }
 
 /// Futures, one for each key and many keys in one, find or say what blocking reads do, and do not block.

@@ -1,5 +1,6 @@
 //! A file system that notices which thread reads, and holds up threads that open files.
 
+use crate::common::threads::Gate;
 use ferrock_base::Result;
 use ferrock_vfs::{
     FileLock, FileSystem, IoCounters, RandomAccessFile, RandomAccessOptions, ReadLabel, ReadLayer, SequentialFile,
@@ -7,7 +8,7 @@ use ferrock_vfs::{
 };
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 
 thread_local! {
     static POLLS: Cell<bool> = const { Cell::new(false) };
@@ -27,8 +28,8 @@ struct Seen {
     blocked: Mutex<Vec<String>>,
     /// Files that were opened for reading, in order.
     opened: Mutex<Vec<String>>,
-    is_gate_shut: Mutex<bool>,
-    gate_moved: Condvar,
+    /// Shut, threads that open files for futures wait.
+    gate: Gate,
 }
 
 impl Seen {
@@ -63,8 +64,12 @@ impl Watched {
 
     /// While it is shut, opening a file for reading takes for ever, but for threads that poll.
     pub fn shut_gate(&self, is_shut: bool) {
-        *self.seen.is_gate_shut.lock().unwrap() = is_shut;
-        self.seen.gate_moved.notify_all();
+        self.seen.gate.set(is_shut);
+    }
+
+    /// Returns when a thread waits at the gate.
+    pub fn wait_at_gate(&self) {
+        self.seen.gate.wait_for(1);
     }
 }
 
@@ -107,12 +112,10 @@ impl FileSystem for Watched {
     fn open_random_access(&self, path: &Path, options: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>> {
         self.seen.note("opened", path);
         self.seen.opened.lock().unwrap().push(path.file_name().unwrap().to_string_lossy().into_owned());
-        let mut is_shut = self.seen.is_gate_shut.lock().unwrap();
         // The polling thread was noticed, and would wait for itself.
-        while *is_shut && !POLLS.with(Cell::get) {
-            is_shut = self.seen.gate_moved.wait(is_shut).unwrap();
+        if !POLLS.with(Cell::get) {
+            self.seen.gate.pass();
         }
-        drop(is_shut);
         let inner = self.inner.open_random_access(path, options)?;
         Ok(Arc::new(WatchedFile { inner, seen: Arc::clone(&self.seen) }))
     }

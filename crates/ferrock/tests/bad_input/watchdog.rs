@@ -23,6 +23,7 @@ pub fn watch(case: &str) -> Watched {
     START.call_once(|| {
         std::thread::spawn(|| {
             loop {
+                // Time itself: how long the case takes.
                 std::thread::sleep(Duration::from_secs(1));
                 if let Some((since, case)) = &*CURRENT.lock()
                     && since.elapsed() > LIMIT

@@ -3,7 +3,7 @@
 
 use ferrock::options::WalRecoveryMode;
 use ferrock::{Db, DbOptions, ReadOptions, WriteBatch, WriteOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -75,8 +75,8 @@ fn killed_writer_of_a_large_batch() {
     }
     println!("\nack 0");
     db.write(batch, &WriteOptions::default()).unwrap();
-    // Killed here at the latest.
-    std::thread::sleep(Duration::from_secs(60));
+    // Killed here at the latest; the end of the input is the end of the parent.
+    std::io::stdin().lock().read_to_end(&mut Vec::new()).unwrap();
 }
 
 #[test]
@@ -114,6 +114,7 @@ fn kill_within_a_large_append(path: &Path, log_bytes: u64) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "killed::killed_writer_of_a_large_batch", "--nocapture"])
         .env(DIRECTORY, path)
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -161,6 +162,7 @@ fn kill_a_writer(path: &Path, round: u64) -> u64 {
         acknowledged
     });
     wait_for_start.recv_timeout(Duration::from_secs(60)).unwrap();
+    // The moment of the kill is what varies.
     std::thread::sleep(Duration::from_micros(round * 7919 % 97 * 700));
     child.kill().unwrap();
     child.wait().unwrap();

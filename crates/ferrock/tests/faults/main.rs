@@ -9,6 +9,8 @@
 )]
 
 mod auto_resume;
+#[path = "../common/mod.rs"]
+mod common;
 mod damage;
 mod full_disk;
 mod history;

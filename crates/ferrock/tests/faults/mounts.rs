@@ -30,6 +30,7 @@ impl Drop for Mounted {
             if Command::new("umount").arg(&self.0).output().is_ok_and(|done| done.status.success()) {
                 return;
             }
+            // Nothing tells when the other process has gone.
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
     }

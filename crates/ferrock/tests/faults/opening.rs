@@ -1,5 +1,6 @@
 //! Opening what cannot be opened: locked, missing, no database, no directory. Each error says what to do.
 
+use crate::common::creating;
 use crate::rig::{DIRECTORY, Rig};
 use ferrock::{Db, DbOptions, ErrorKind};
 use std::io::{BufRead, BufReader, Write};
@@ -8,21 +9,15 @@ use std::process::{Command, Stdio};
 
 const CHILD_DIRECTORY: &str = "FERROCK_FAULTS_TEST_DIRECTORY";
 
-fn create() -> DbOptions {
-    let mut options = DbOptions::default();
-    options.create_if_missing = true;
-    options
-}
-
 #[test]
 fn a_second_opener_in_this_process_is_told_who_holds_the_lock() {
     let directory = tempfile::tempdir().unwrap();
-    let db = Db::open(directory.path(), create()).unwrap();
+    let db = Db::open(directory.path(), creating()).unwrap();
     db.put(b"k", b"v").unwrap();
     for path in
         [directory.path().to_path_buf(), directory.path().join("../").join(directory.path().file_name().unwrap())]
     {
-        let error = Db::open(path, create()).unwrap_err();
+        let error = Db::open(path, creating()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
         let text = error.to_string();
         assert!(text.contains("/LOCK: No locks available") && text.contains("lock hold by current process"), "{text}");
@@ -34,7 +29,7 @@ fn a_second_opener_in_this_process_is_told_who_holds_the_lock() {
     db.put(b"later", b"v").unwrap();
     assert!(reader.get(b"later").unwrap().is_none());
     db.close().unwrap();
-    Db::open(directory.path(), create()).unwrap();
+    Db::open(directory.path(), creating()).unwrap();
     // The memory file system has locks too.
     let rig = Rig::new();
     let first = rig.open();
@@ -47,7 +42,7 @@ fn a_second_opener_in_this_process_is_told_who_holds_the_lock() {
 #[test]
 fn child() {
     let Some(directory) = std::env::var_os(CHILD_DIRECTORY) else { return };
-    let db = Db::open(Path::new(&directory), create()).unwrap();
+    let db = Db::open(Path::new(&directory), creating()).unwrap();
     db.put(b"child", b"was here").unwrap();
     println!("READY");
     std::io::stdout().flush().unwrap();
@@ -68,7 +63,7 @@ fn a_second_opener_in_another_process_is_told_who_holds_the_lock() {
         line.clear();
         assert_ne!(output.read_line(&mut line).unwrap(), 0, "the child ended");
     }
-    let error = Db::open(directory.path(), create()).unwrap_err();
+    let error = Db::open(directory.path(), creating()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
     assert!(error.to_string().contains("LOCK") && error.to_string().contains("process"), "{error}");
     let (reader, _) = Db::open_read_only(directory.path(), DbOptions::default(), None).unwrap();
@@ -77,7 +72,7 @@ fn a_second_opener_in_another_process_is_told_who_holds_the_lock() {
     // A process that dies gives up its lock.
     child.kill().unwrap();
     child.wait().unwrap();
-    let db = Db::open(directory.path(), create()).unwrap();
+    let db = Db::open(directory.path(), creating()).unwrap();
     assert_eq!(db.get(b"child").unwrap().as_deref(), Some(&b"was here"[..]));
 }
 
@@ -99,7 +94,7 @@ fn a_missing_directory_is_not_created_unasked() {
         assert!(!directory.path().join("a").exists());
     }
     Db::list_column_families(&missing, &DbOptions::default()).unwrap_err();
-    Db::open(&missing, create()).unwrap();
+    Db::open(&missing, creating()).unwrap();
     assert!(missing.join("CURRENT").exists());
 }
 
@@ -113,7 +108,7 @@ fn a_directory_without_database_keeps_its_files() {
     assert!(error.to_string().contains("create_if_missing"), "{error}");
     let error = Db::open_read_only(directory.path(), DbOptions::default(), None).unwrap_err();
     assert!(error.to_string().contains("CURRENT"), "{error}");
-    Db::open(directory.path(), create()).unwrap().close().unwrap();
+    Db::open(directory.path(), creating()).unwrap().close().unwrap();
     assert_eq!(std::fs::read(directory.path().join("letter.txt")).unwrap(), b"dear");
     assert_eq!(std::fs::read(directory.path().join("000001.sst.bak")).unwrap(), b"x");
 }
@@ -122,7 +117,7 @@ fn a_directory_without_database_keeps_its_files() {
 fn a_database_whose_current_is_gone_is_refused_and_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    let db = Db::open(path, create()).unwrap();
+    let db = Db::open(path, creating()).unwrap();
     db.put(b"a", b"flushed").unwrap();
     db.flush().unwrap();
     db.put(b"b", b"in the log").unwrap();
@@ -137,14 +132,14 @@ fn a_database_whose_current_is_gone_is_refused_and_kept() {
     // With the log or without it.
     for _ in 0..2 {
         let mut errors = vec![
-            Db::open(path, create()).unwrap_err(),
+            Db::open(path, creating()).unwrap_err(),
             Db::open(path, DbOptions::default()).unwrap_err(),
-            Db::open_with_latest_options(path, create()).map(drop).unwrap_err(),
-            Db::open_read_only(path, create(), None).map(drop).unwrap_err(),
-            Db::list_column_families(path, &create()).unwrap_err(),
+            Db::open_with_latest_options(path, creating()).map(drop).unwrap_err(),
+            Db::open_read_only(path, creating(), None).map(drop).unwrap_err(),
+            Db::list_column_families(path, &creating()).unwrap_err(),
         ];
         let families = vec![("default".to_owned(), ferrock::ColumnFamilyOptions::default())];
-        errors.push(Db::open_read_only(path, create(), Some(families)).map(drop).unwrap_err());
+        errors.push(Db::open_read_only(path, creating(), Some(families)).map(drop).unwrap_err());
         for error in errors {
             assert!(error.is_corruption(), "{error}");
             let text = error.to_string();
@@ -159,13 +154,13 @@ fn a_database_whose_current_is_gone_is_refused_and_kept() {
     assert_eq!(files(), before);
     // What the error says to do.
     std::fs::write(path.join("CURRENT"), current).unwrap();
-    let db = Db::open(path, create()).unwrap();
+    let db = Db::open(path, creating()).unwrap();
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"flushed"[..]));
     assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"in the log"[..]));
     drop(db);
     std::fs::remove_file(path.join("CURRENT")).unwrap();
-    Db::destroy(path, &create()).unwrap();
-    assert!(Db::open(path, create()).unwrap().get(b"a").unwrap().is_none());
+    Db::destroy(path, &creating()).unwrap();
+    assert!(Db::open(path, creating()).unwrap().get(b"a").unwrap().is_none());
 }
 
 #[test]
@@ -173,7 +168,7 @@ fn a_file_in_place_of_the_directory_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     std::fs::write(&file, b"x").unwrap();
-    let error = Db::open(&file, create()).unwrap_err();
+    let error = Db::open(&file, creating()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
     assert!(error.to_string().contains("file"), "{error}");
     assert_eq!(std::fs::read(&file).unwrap(), b"x");

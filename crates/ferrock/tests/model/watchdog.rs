@@ -28,6 +28,7 @@ impl Watchdog {
             let (mut last, mut quiet) = (0, Duration::ZERO);
             let step = Duration::from_millis(500);
             while !watched.stopped.load(Ordering::Relaxed) {
+                // Time itself: how long no operation has ended.
                 std::thread::sleep(step);
                 let now = watched.ticks.load(Ordering::Relaxed);
                 quiet = if now == last { quiet + step } else { Duration::ZERO };

@@ -1,17 +1,18 @@
 //! Options of a whole database, but for those about how files are asked for: `files.rs`.
 
 use crate::Effect::{self, Shown};
+use crate::common::threads::RecordingSpawner;
 use crate::files;
 use crate::setup::{
     DIRECTORY, Setup, differs, differs_with, flush_all, flush_range, key, number, put, put_unlogged, wait_until,
 };
 use crate::writes;
 use ferrock::{Db, ErrorKind, ReadOptions, WriteOptions};
-use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
+use ferrock_base::thread::Spawner;
 use ferrock_vfs::{FileSystem, write_file_synced};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 pub const EFFECTS: &[(&str, Effect)] = &[
@@ -122,25 +123,15 @@ fn max_open_files() {
     assert!(few >= 16 && all == 0, "{few} and {all} tables were opened");
 }
 
-#[derive(Debug, Default)]
-struct CountingSpawner(AtomicU64);
-
-impl Spawner for CountingSpawner {
-    fn spawn(&self, name: &str, job: Job) -> ferrock::Result<Box<dyn Join>> {
-        self.0.fetch_add(u64::from(name.contains("open")), Ordering::SeqCst);
-        StdSpawner.spawn(name, job)
-    }
-}
-
 pub fn max_file_opening_threads() {
     let threads = differs("max_file_opening_threads", ["1", "4"], |mut setup| {
         let db = setup.open();
         (0..8).for_each(|_| flush_range(&db, 0..10));
         drop(db);
-        let spawner = Arc::new(CountingSpawner::default());
+        let spawner = Arc::new(RecordingSpawner::default());
         setup.db.components.spawner = Some(Arc::clone(&spawner) as Arc<dyn Spawner>);
         drop(setup.open());
-        spawner.0.load(Ordering::SeqCst)
+        spawner.count("open")
     });
     assert_eq!(threads, [0, 3], "beside the thread that opens");
 }
@@ -155,14 +146,14 @@ fn max_background_jobs() {
                 db.flush_cf(family, &ferrock::FlushOptions::default()).unwrap();
             }
         }
-        setup.compactions.is_held.store(true, Ordering::SeqCst);
+        setup.compactions.gate.set(true);
         for family in &families {
             db.set_options_cf(family, &[("disable_auto_compactions", "false")]).unwrap();
         }
         let wanted = if db.int_property("num-running-compactions").unwrap() > 1 { 3 } else { 1 };
         wait_until("compactions", || setup.compactions.begun.load(Ordering::SeqCst) >= wanted);
         let running = number(&db, "num-running-compactions");
-        setup.compactions.is_held.store(false, Ordering::SeqCst);
+        setup.compactions.gate.open();
         db.wait_for_background_work().unwrap();
         running
     });
@@ -329,11 +320,11 @@ fn delayed_write_rate() {
         |setup| {
             let db = setup.open();
             (0..3).for_each(|_| flush_range(&db, 0..10));
-            setup.compactions.is_held.store(true, Ordering::SeqCst);
+            setup.compactions.gate.set(true);
             let family = db.default_column_family().unwrap();
             db.set_options_cf(&family, &[("disable_auto_compactions", "false")]).unwrap();
             let rate = number(&db, "actual-delayed-write-rate");
-            setup.compactions.is_held.store(false, Ordering::SeqCst);
+            setup.compactions.gate.open();
             rate
         },
     );
@@ -365,10 +356,11 @@ fn info_log_level() {
 }
 
 fn keep_log_file_num() {
-    let kept = differs("keep_log_file_num", ["3", "1000"], |setup| {
+    let kept = differs_with("keep_log_file_num", ["3", "1000"], Setup::with_manual_clock, |setup| {
         for _ in 0..6 {
             drop(setup.open());
-            std::thread::sleep(Duration::from_millis(2));
+            // Names of logs are times.
+            setup.clock.advance(Duration::from_millis(2));
         }
         setup.files(|name| name.starts_with("LOG")).len()
     });
@@ -376,11 +368,11 @@ fn keep_log_file_num() {
 }
 
 fn max_log_file_size() {
-    let files = differs("max_log_file_size", ["600", "0"], |setup| {
+    let files = differs_with("max_log_file_size", ["600", "0"], Setup::with_manual_clock, |setup| {
         let db = setup.open();
         for _ in 0..8 {
             flush_range(&db, 0..10);
-            std::thread::sleep(Duration::from_millis(1));
+            setup.clock.advance(Duration::from_millis(1));
         }
         setup.files(|name| name.starts_with("LOG")).len() > 1
     });
@@ -392,15 +384,9 @@ fn stats_dump_period_sec() {
         let db = setup.open();
         setup.clock.advance(Duration::from_secs(120));
         flush_range(&db, 0..10);
-        // The job writes its statistics after it has woken the threads that wait for it.
-        let is_dumped = || log_text(&setup).contains("DB Stats");
-        for _ in 0..200 {
-            if is_dumped() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        is_dumped()
+        // The job writes its statistics after it has woken the threads that wait for it, and then tells listeners.
+        wait_until("the end of the flush", || setup.compactions.flushed.load(Ordering::SeqCst) == 1);
+        log_text(&setup).contains("DB Stats")
     });
     assert_eq!(dumped, [false, true]);
 }

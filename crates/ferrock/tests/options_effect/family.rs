@@ -142,12 +142,12 @@ fn stall(name: &str, values: [&str; 2]) {
         |setup| {
             let db = setup.open();
             (0..4).for_each(|_| flush_range(&db, 0..50));
-            setup.compactions.is_held.store(true, Ordering::SeqCst);
+            setup.compactions.gate.set(true);
             let family = db.default_column_family().unwrap();
             db.set_options_cf(&family, &[("disable_auto_compactions", "false")]).unwrap();
             wait_until("the compaction", || setup.compactions.begun.load(Ordering::SeqCst) > 0);
             let stalled = (number(&db, "actual-delayed-write-rate") > 0, number(&db, "is-write-stopped") > 0);
-            setup.compactions.is_held.store(false, Ordering::SeqCst);
+            setup.compactions.gate.open();
             db.wait_for_background_work().unwrap();
             stalled
         },

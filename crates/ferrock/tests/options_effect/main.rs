@@ -9,6 +9,8 @@
     reason = "tests fail by panicking, and look at real files"
 )]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod components;
 mod compression;
 mod database;

@@ -1,6 +1,7 @@
 //! Options of single operations.
 
 use crate::Effect::{self, Elsewhere, Shown};
+use crate::common::threads::{Gate, Waiting};
 use crate::setup::{DIRECTORY, Setup, flush_range, force_compaction, key, number, put, wait_until};
 use crate::table::reads_of_a_scan_with;
 use ferrock::options::{BottommostLevelCompaction, FilterPolicy, LimitReads, PrefixExtractor};
@@ -8,8 +9,7 @@ use ferrock::{CompactRangeOptions, Db, ErrorKind, FlushOptions, ReadOptions, Wri
 use ferrock_vfs::{FileSystem, write_file_synced};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
 
 const API: &str = "tests/api.rs";
 const DEADLINES: &str = "tests/deadlines.rs";
@@ -284,24 +284,21 @@ fn wait() {
         let setup = Setup::new();
         let db = setup.open();
         put(&db, 0..10);
-        let is_held = Arc::new(AtomicBool::new(true));
-        setup.hold_creation_of_tables(&is_held);
-        let has_returned = AtomicBool::new(false);
-        let early = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                db.flush_cf(&db.default_column_family().unwrap(), &FlushOptions { wait }).unwrap();
-                has_returned.store(true, Ordering::SeqCst);
-            });
-            if wait {
-                std::thread::sleep(Duration::from_millis(100));
-            } else {
-                wait_until("the flush to return", || has_returned.load(Ordering::SeqCst));
-            }
-            let early = has_returned.load(Ordering::SeqCst);
-            assert_eq!(number(&db, "num-files-at-level0"), 0, "the table is held");
-            is_held.store(false, Ordering::SeqCst);
-            early
-        });
+        let gate = setup.hold_creation_of_tables();
+        let flush = {
+            let db = db.clone();
+            move || db.flush_cf(&db.default_column_family().unwrap(), &FlushOptions { wait }).unwrap()
+        };
+        let waiting = if wait {
+            Some(Waiting::begin("the flush", flush))
+        } else {
+            flush();
+            None
+        };
+        assert_eq!(number(&db, "num-files-at-level0"), 0, "the table is held");
+        let early = waiting.is_none();
+        gate.open();
+        waiting.into_iter().for_each(Waiting::join);
         db.wait_for_background_work().unwrap();
         assert_eq!(number(&db, "num-files-at-level0"), 1);
         early
@@ -363,7 +360,7 @@ fn exclusive_manual_compaction() {
         db.compact_range(None, None).unwrap();
         let before = setup.compactions.begun.load(Ordering::SeqCst);
         let begun = || setup.compactions.begun.load(Ordering::SeqCst) - before;
-        setup.compactions.is_held.store(true, Ordering::SeqCst);
+        setup.compactions.gate.set(true);
         let options = CompactRangeOptions {
             exclusive_manual_compaction,
             bottommost_level_compaction: BottommostLevelCompaction::Force,
@@ -378,13 +375,12 @@ fn exclusive_manual_compaction() {
             wait_until("the manual compaction", || begun() == 1);
             (0..3).for_each(|_| flush_range(db, 500..600));
             db.set_options_cf(family, &[("disable_auto_compactions", "false")]).unwrap();
-            let since = Instant::now();
-            let patience = Duration::from_millis(if exclusive_manual_compaction { 200 } else { 5000 });
-            while begun() < 2 && since.elapsed() < patience {
-                std::thread::sleep(Duration::from_millis(1));
+            // What may run is started by the change of the options; an exclusive one keeps it from that.
+            if !exclusive_manual_compaction {
+                wait_until("the automatic compaction", || begun() >= 2);
             }
             let most = begun();
-            setup.compactions.is_held.store(false, Ordering::SeqCst);
+            setup.compactions.gate.open();
             manual.join().unwrap();
             most
         });
@@ -396,18 +392,15 @@ fn exclusive_manual_compaction() {
 }
 
 impl Setup {
-    /// Holds each thread that creates a table, until `is_held` is false (or ten seconds are over).
-    pub fn hold_creation_of_tables(&self, is_held: &Arc<AtomicBool>) {
-        let is_held = Arc::clone(is_held);
+    /// Holds each thread that creates a table until the gate is opened.
+    pub fn hold_creation_of_tables(&self) -> Arc<Gate> {
+        let gate = Gate::shut();
+        let held = Arc::clone(&gate);
         self.memory.set_operation_hook(Some(Arc::new(move |_, line| {
-            let since = Instant::now();
-            while line.starts_with("create")
-                && line.ends_with(".sst")
-                && is_held.load(Ordering::SeqCst)
-                && since.elapsed() < Duration::from_secs(10)
-            {
-                std::thread::sleep(Duration::from_millis(1));
+            if line.starts_with("create") && line.ends_with(".sst") {
+                held.pass();
             }
         })));
+        gate
     }
 }

@@ -1,9 +1,10 @@
 //! A database with one option changed, and what is measured of it.
 
+pub use crate::common::threads::{Gate, wait_until};
 use crate::recording::RecordingFileSystem;
 use ferrock::options::CompressionType;
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionEvent, Db, DbOptions, EventListener,
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, CompactionEvent, Db, DbOptions, EventListener, FlushEvent,
     FlushOptions, Result, WriteOptions,
 };
 use ferrock_base::clock::{Clock, ManualClock};
@@ -12,25 +13,27 @@ use ferrock_vfs::{FileSystem, MemoryFileSystem, read_file};
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const DIRECTORY: &str = "/db";
 
-/// Counts compactions, and holds them at their beginning while told to.
+/// Counts compactions, and holds them at their beginning while the gate is shut.
 #[derive(Debug, Default)]
 pub struct Compactions {
     pub begun: AtomicU64,
-    pub is_held: AtomicBool,
+    pub gate: Gate,
+    /// Flushes that are over.
+    pub flushed: AtomicU64,
 }
 
 impl EventListener for Compactions {
     fn on_compaction_begin(&self, _event: &CompactionEvent) {
         self.begun.fetch_add(1, Ordering::SeqCst);
-        let since = Instant::now();
-        while self.is_held.load(Ordering::SeqCst) && since.elapsed() < Duration::from_secs(10) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        self.gate.pass();
+    }
+
+    fn on_flush_completed(&self, _event: &FlushEvent) {
+        self.flushed.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -186,12 +189,4 @@ pub fn differs_with<M: PartialEq + Debug>(
     let measured = values.map(|value| measure(prepare(Setup::new()).set(name, value)));
     assert_ne!(measured[0], measured[1], "{name}: {values:?} make no difference");
     measured
-}
-
-pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let since = Instant::now();
-    while !condition() {
-        assert!(since.elapsed() < Duration::from_secs(10), "{what}: it does not come");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }

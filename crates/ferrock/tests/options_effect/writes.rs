@@ -1,34 +1,37 @@
 //! Options of the write path that show when writers meet, or when flushes cannot keep up.
 
+use crate::common::threads::{Gate, Waiting};
 use crate::setup::{Setup, differs, differs_with, key, number, value};
 use ferrock::{Db, ErrorKind, WriteOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 /// Three writers wait while the log is busy. Returns how often the log was appended to.
 fn three_writers_meet(setup: &Setup, db: &Db, value_bytes: usize) -> u64 {
     db.put(b"k", b"v").unwrap();
     let (count, is_first) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(true)));
+    let gate = Gate::shut();
     let hook = {
-        let (count, is_first) = (Arc::clone(&count), Arc::clone(&is_first));
+        let (count, is_first, gate) = (Arc::clone(&count), Arc::clone(&is_first), Arc::clone(&gate));
         move |_: u64, line: &str| {
             if line.starts_with("append") && line.contains(".log") {
                 count.fetch_add(1, Ordering::SeqCst);
                 if is_first.swap(false, Ordering::SeqCst) {
-                    std::thread::sleep(Duration::from_millis(300));
+                    gate.pass();
                 }
             }
         }
     };
     setup.memory.set_operation_hook(Some(Arc::new(hook)));
-    std::thread::scope(|scope| {
-        scope.spawn(|| db.put(b"first", b"v").unwrap());
-        std::thread::sleep(Duration::from_millis(50));
-        for number in 0..3u8 {
-            scope.spawn(move || db.put(&[number], &vec![number; value_bytes]).unwrap());
-        }
-    });
+    let put = |key: &[u8], value: Vec<u8>| {
+        let (db, key) = (db.clone(), key.to_vec());
+        Waiting::begin("a writer", move || db.put(&key, &value).unwrap())
+    };
+    let mut writers = vec![put(b"first", b"v".to_vec())];
+    gate.wait_for(1);
+    writers.extend((0..3u8).map(|number| put(&[number], vec![number; value_bytes])));
+    gate.open();
+    writers.into_iter().for_each(Waiting::join);
     setup.memory.set_operation_hook(None);
     for number in 0..3u8 {
         assert_eq!(db.get(&[number]).unwrap().unwrap().to_vec(), vec![number; value_bytes]);
@@ -65,14 +68,13 @@ pub fn max_write_buffer_number() {
         |setup| {
             let db = setup.open();
             let family = db.default_column_family().unwrap();
-            let is_held = Arc::new(AtomicBool::new(true));
-            setup.hold_creation_of_tables(&is_held);
+            let gate = setup.hold_creation_of_tables();
             let options = WriteOptions { no_slowdown: true, ..WriteOptions::default() };
             let write = |number| db.put_cf(&family, key(number).as_bytes(), &value(number), &options);
             let refused = (0..20_000).find_map(|number| write(number).err()).unwrap();
             assert_eq!(refused.kind(), ErrorKind::Incomplete);
             let waiting = number(&db, "num-immutable-mem-table");
-            is_held.store(false, Ordering::SeqCst);
+            gate.open();
             db.wait_for_background_work().unwrap();
             setup.memory.set_operation_hook(None);
             waiting
