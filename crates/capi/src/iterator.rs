@@ -13,20 +13,25 @@ use crate::write::family;
 use ferrock::{ColumnFamily, Db, Iter, ReadOptions, Result, SequenceNumber};
 use std::ffi::{c_char, c_uchar};
 
-/// An iterator.
+/// An iterator; one that was asked for what cannot be has that as its status, and no source.
 pub struct rocksdb_iterator_t {
-    /// The error is what it was asked for and cannot be.
-    open: Result<Open>,
+    iter: Iter,
+    source: Option<Source>,
 }
 
-struct Open {
-    iter: Iter,
-    /// With `tailing`: the newest sequence number when `iter` was made, which newer writes pass.
+/// What `rocksdb_iter_refresh` and a tailing iterator make a new one with.
+struct Source {
+    /// With `tailing`: the newest sequence number when the iterator was made, which newer writes pass.
     tailing: Option<SequenceNumber>,
-    /// What `rocksdb_iter_refresh` makes a new one with.
     db: Db,
     family: ColumnFamily,
     options: ReadOptions,
+}
+
+impl Source {
+    fn iter(&self) -> Iter {
+        self.db.iter_cf(&self.family, &self.options)
+    }
 }
 
 impl rocksdb_iterator_t {
@@ -38,35 +43,38 @@ impl rocksdb_iterator_t {
         // SAFETY: as for this function.
         let is_tailing = unsafe { options.as_ref() }.is_some_and(rocksdb_readoptions_t::is_tailing);
         // SAFETY: as for this function.
-        let open = unsafe { read_options(options) }.map(|options| Open::new(db, family, options, is_tailing));
-        Self { open }
+        match unsafe { read_options(options) } {
+            Ok(options) => Self::open(db, family, options, is_tailing),
+            Err(error) => Self { iter: Iter::failed(error), source: None },
+        }
     }
-}
 
-impl Open {
-    fn new(db: &Db, family: &ColumnFamily, options: ReadOptions, is_tailing: bool) -> Self {
+    fn open(db: &Db, family: &ColumnFamily, options: ReadOptions, is_tailing: bool) -> Self {
         let tailing = is_tailing.then(|| db.latest_sequence_number());
-        Self { iter: db.iter_cf(family, &options), tailing, db: db.clone(), family: family.clone(), options }
+        let source = Source { tailing, db: db.clone(), family: family.clone(), options };
+        Self { iter: source.iter(), source: Some(source) }
     }
 
     /// A tailing iterator goes on over what is there now, at the key it is on or behind it. False when that key is
     /// gone: then it is on the next one already. Any other iterator stays as it is.
     #[inline(always)]
     fn follow(&mut self) -> bool {
-        self.tailing.is_none() || self.pass_to_newest()
+        match &self.source {
+            Some(Source { tailing: Some(_), .. }) => self.pass_to_newest(),
+            _ => true,
+        }
     }
 
     /// [`Self::follow`] of a tailing iterator, out of the way of the others.
     #[cold]
     fn pass_to_newest(&mut self) -> bool {
-        let Some(seen) = self.tailing.as_mut() else { return true };
-        let newest = self.db.latest_sequence_number();
-        if *seen == newest {
+        let Some(source) = &mut self.source else { return true };
+        let newest = source.db.latest_sequence_number();
+        if source.tailing.replace(newest) == Some(newest) {
             return true;
         }
-        *seen = newest;
         let key = self.iter.valid().then(|| self.iter.key().to_vec());
-        self.iter = self.db.iter_cf(&self.family, &self.options);
+        self.iter = source.iter();
         let Some(key) = key else { return true };
         self.iter.seek(&key);
         self.iter.valid() && self.iter.key() == key
@@ -75,7 +83,7 @@ impl Open {
 
 impl NotBuilt for rocksdb_iterator_t {
     fn not_built(function: &'static str, _state: Option<State>) -> Self {
-        Self { open: Err(error(function)) }
+        Self { iter: Iter::failed(error(function)), source: None }
     }
 }
 
@@ -88,15 +96,15 @@ unsafe fn read_options(options: *const rocksdb_readoptions_t) -> Result<ReadOpti
     unsafe { options.as_ref() }.map_or_else(|| Ok(ReadOptions::default()), |options| options.to_read().cloned())
 }
 
-/// Moves an iterator, unless it is null or failed.
+/// Moves an iterator, unless it is null; one that failed stays where it is.
 ///
 /// # Safety
 /// The contract.
 unsafe fn position(iter: *mut rocksdb_iterator_t, go: impl FnOnce(&mut Iter)) {
     // SAFETY: as for this function.
-    if let Some(Ok(open)) = unsafe { iter.as_mut() }.map(|iter| iter.open.as_mut()) {
-        open.follow();
-        go(&mut open.iter);
+    if let Some(handle) = unsafe { iter.as_mut() } {
+        handle.follow();
+        go(&mut handle.iter);
     }
 }
 
@@ -106,7 +114,7 @@ unsafe fn position(iter: *mut rocksdb_iterator_t, go: impl FnOnce(&mut Iter)) {
 /// The contract.
 unsafe fn current<'a>(iter: *const rocksdb_iterator_t) -> Option<&'a Iter> {
     // SAFETY: as for this function.
-    Some(&unsafe { iter.as_ref() }?.open.as_ref().ok()?.iter)
+    Some(&unsafe { iter.as_ref() }?.iter)
 }
 
 c_functions! {
@@ -165,11 +173,11 @@ c_functions! {
     /// Goes to the next key.
     fn rocksdb_iter_next(iter: *mut rocksdb_iterator_t) {
         // SAFETY: the contract.
-        if let Some(Ok(open)) = unsafe { iter.as_mut() }.map(|iter| iter.open.as_mut())
-            && open.iter.valid()
-            && open.follow()
+        if let Some(handle) = unsafe { iter.as_mut() }
+            && handle.iter.valid()
+            && handle.follow()
         {
-            open.iter.next();
+            handle.iter.next();
         }
     }
 
@@ -225,8 +233,7 @@ c_functions! {
     fn rocksdb_iter_get_error(iter: *const rocksdb_iterator_t, errptr: *mut *mut c_char) {
         // SAFETY: the contract.
         let status = match unsafe { iter.as_ref() } {
-            Some(rocksdb_iterator_t { open: Ok(open) }) => open.iter.status(),
-            Some(rocksdb_iterator_t { open: Err(error) }) => Err(error.clone()),
+            Some(handle) => handle.iter.status(),
             None => Err(null_handle("iterator")),
         };
         if let Err(error) = status {
@@ -251,8 +258,8 @@ c_fallible! {
             options.snapshot.get_or_insert_with(|| db.db.snapshot());
             let families: Result<Vec<_>> = array(column_families, size).iter().map(|handle| family(*handle)).collect();
             for (index, family) in families?.into_iter().enumerate() {
-                let open = Open::new(&db.db, family, options.clone(), false);
-                put(at(iterators, index), give(rocksdb_iterator_t { open: Ok(open) }));
+                let handle = rocksdb_iterator_t::open(&db.db, family, options.clone(), false);
+                put(at(iterators, index), give(handle));
             }
         }
         Ok(())
@@ -262,9 +269,9 @@ c_fallible! {
     fn rocksdb_iter_refresh(iter: *const rocksdb_iterator_t) {
         // SAFETY: the contract; RocksDB's signature says const, and changes the iterator behind it.
         let iter = unsafe { borrow(iter, "iterator").map(|_| &mut *iter.cast_mut())? };
-        let open = iter.open.as_mut().map_err(|error| error.clone())?;
-        open.options.snapshot = None;
-        open.iter = open.db.iter_cf(&open.family, &open.options);
+        let Some(source) = &mut iter.source else { return iter.iter.status() };
+        source.options.snapshot = None;
+        iter.iter = source.iter();
         Ok(())
     }
 }

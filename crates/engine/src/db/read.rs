@@ -418,7 +418,9 @@ impl Iter {
     }
 
     /// An iterator that has nothing but an error.
-    pub(super) fn failed(error: Error) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn failed(error: Error) -> Self {
         Self { inner: Err(error), reads: None, limit: Default::default(), _release: None }
     }
 

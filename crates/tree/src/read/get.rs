@@ -120,13 +120,17 @@ impl<'a, P: Pin> GetContext<'a, P> {
     #[inline]
     #[must_use]
     pub fn next_file<'v>(&self, candidates: &mut Candidates<'v>) -> Option<&'v Arc<FileMetadata>> {
-        if self.is_done() {
-            return None;
+        if self.is_done() || self.covering.is_some() {
+            return self.next_file_at_the_end(candidates);
         }
-        match self.covering {
-            None => candidates.next().map(|(_, file)| file),
-            Some(covering) => candidates.next_newer_than(covering),
-        }
+        candidates.next().map(|(_, file)| file)
+    }
+
+    /// [`Self::next_file`] of a lookup that is done or under a tombstone, out of the way of the others.
+    #[cold]
+    fn next_file_at_the_end<'v>(&self, candidates: &mut Candidates<'v>) -> Option<&'v Arc<FileMetadata>> {
+        let covering = self.covering.filter(|_| !self.is_done())?;
+        candidates.next_newer_than(covering)
     }
 
     /// Records the newest range tombstone of the next source over the key (visible to the reader, truncated to the
