@@ -73,101 +73,6 @@ fn in_every_place(db: &Db, check: impl Fn(&Db)) {
     check(db);
 }
 
-#[test]
-fn bounds() {
-    let db = open();
-    put_letters(&db);
-    in_every_place(&db, |db| {
-        let bounded = |lower: Option<&[u8]>, upper: Option<&[u8]>| {
-            let (lower_bound, upper_bound) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
-            db.iter(&ReadOptions { lower_bound, upper_bound, ..ReadOptions::default() })
-        };
-        let mut iter = bounded(Some(b"b"), Some(b"d"));
-        iter.seek_to_first();
-        assert_eq!(forward(&mut iter), ["b", "c"]);
-        iter.seek_to_last();
-        assert_eq!(backward(&mut iter), ["c", "b"]);
-        iter.seek(b"a");
-        assert_eq!(iter.key(), b"b", "a seek before the lower bound goes to it");
-        iter.seek(b"d");
-        assert!(!iter.valid(), "the upper bound is not included");
-        iter.seek_for_prev(b"e");
-        assert_eq!(iter.key(), b"c", "a backward seek behind the upper bound goes before it");
-        iter.seek_for_prev(b"a");
-        assert!(!iter.valid());
-        let mut iter = bounded(None, Some(b"bb"));
-        iter.seek_to_first();
-        assert_eq!(forward(&mut iter), ["a", "b"]);
-        let mut iter = bounded(Some(b"cc"), None);
-        iter.seek_to_last();
-        assert_eq!(backward(&mut iter), ["e", "d"]);
-        for (lower, upper) in [(b"d", b"b"), (b"c", b"c")] {
-            let mut iter = bounded(Some(lower), Some(upper));
-            iter.seek_to_first();
-            assert!(!iter.valid());
-            iter.seek_to_last();
-            assert!(!iter.valid());
-            iter.seek(b"c");
-            assert!(!iter.valid());
-            iter.status().unwrap();
-        }
-    });
-}
-
-#[test]
-fn seeks_and_changes_of_direction() {
-    let db = open();
-    put_letters(&db);
-    db.delete(b"c").unwrap();
-    in_every_place(&db, |db| {
-        let mut iter = db.iter(&ReadOptions::default());
-        assert!(!iter.valid(), "a new iterator has no position");
-        assert_eq!((iter.key(), iter.value()), (&b""[..], &b""[..]));
-        iter.next();
-        iter.prev();
-        assert!(!iter.valid());
-        iter.seek(b"bb");
-        assert_eq!(iter.key(), b"d");
-        iter.prev();
-        assert_eq!(iter.key(), b"b");
-        iter.next();
-        assert_eq!(iter.key(), b"d");
-        iter.next();
-        iter.next();
-        assert!(!iter.valid());
-        iter.seek_for_prev(b"c");
-        assert_eq!(iter.key(), b"b");
-        iter.seek_for_prev(b"");
-        assert!(!iter.valid());
-        iter.seek(b"");
-        assert_eq!(iter.key(), b"a");
-        iter.status().unwrap();
-    });
-}
-
-#[test]
-fn an_iterator_and_a_snapshot_see_one_moment() {
-    let db = open();
-    put_letters(&db);
-    let snapshot = db.snapshot();
-    let mut iter = db.iter(&ReadOptions::default());
-    db.put(b"b", b"2").unwrap();
-    db.delete(b"d").unwrap();
-    db.put(b"f", b"1").unwrap();
-    iter.seek_to_first();
-    assert_eq!(forward(&mut iter), ["a", "b", "c", "d", "e"]);
-    let at_snapshot = ReadOptions { snapshot: Some(snapshot.clone()), ..ReadOptions::default() };
-    in_every_place(&db, |db| {
-        assert_eq!(db.get_with(&at_snapshot, b"b").unwrap().as_deref(), Some(&b"1"[..]));
-        assert_eq!(db.get_with(&at_snapshot, b"d").unwrap().as_deref(), Some(&b"1"[..]));
-        assert!(db.get_with(&at_snapshot, b"f").unwrap().is_none());
-        assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
-        let mut iter = db.iter(&at_snapshot);
-        iter.seek_to_last();
-        assert_eq!(backward(&mut iter), ["e", "d", "c", "b", "a"]);
-    });
-}
-
 /// Where a scan has no prefix to keep to, what it does inside (jumps over hidden versions, over deleted ranges, turns
 /// round) must not give it one.
 #[test]
@@ -389,7 +294,7 @@ fn values_larger_than_every_buffer() {
 }
 
 #[test]
-fn delete_range_at_its_edges() {
+fn ranges_in_a_batch() {
     let db = open();
     let family = db.default_column_family().unwrap();
     put_letters(&db);
@@ -403,22 +308,6 @@ fn delete_range_at_its_edges() {
     batch.delete_range(b"d", b"b").unwrap();
     assert!(db.write(batch, &now).is_err());
     assert!(db.get(b"x").unwrap().is_none());
-    db.delete_range_cf(&family, b"b", b"b", &now).unwrap();
-    in_every_place(&db, |db| assert!(db.get(b"b").unwrap().is_some(), "an empty range removes nothing"));
-    db.delete_range_cf(&family, b"b", b"d", &now).unwrap();
-    db.put(b"c", b"again").unwrap();
-    in_every_place(&db, |db| {
-        assert!(db.get(b"b").unwrap().is_none());
-        assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"again"[..]));
-        assert!(db.get(b"d").unwrap().is_some(), "the end is not included");
-        let mut iter = db.iter(&ReadOptions::default());
-        iter.seek_to_first();
-        assert_eq!(forward(&mut iter), ["a", "c", "d", "e"]);
-        iter.seek_to_last();
-        assert_eq!(backward(&mut iter), ["e", "d", "c", "a"]);
-        iter.seek(b"b");
-        assert_eq!(iter.key(), b"c");
-    });
     // Within a batch the order of the records counts.
     let mut batch = WriteBatch::new();
     batch.put(b"m1", b"1").unwrap();
@@ -456,17 +345,6 @@ fn merges_need_an_operator() {
     db.close().unwrap();
     let db = open(merging());
     in_every_place(&db, |db| assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"1,2"[..])));
-}
-
-#[test]
-fn single_delete_removes_one_put() {
-    let db = open();
-    let family = db.default_column_family().unwrap();
-    db.put(b"k", b"v").unwrap();
-    db.flush().unwrap();
-    db.single_delete_cf(&family, b"k", &WriteOptions::default()).unwrap();
-    in_every_place(&db, |db| assert!(db.get(b"k").unwrap().is_none()));
-    assert_eq!(db.live_files().len(), 0, "the pair vanished");
 }
 
 #[test]
