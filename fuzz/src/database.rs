@@ -15,7 +15,7 @@ use ferrock_cache::CacheOptions;
 use ferrock_format::file_name;
 use ferrock_format::log::{LogEvent, LogReader, SliceSource, WalRecoveryMode};
 use ferrock_format::write_batch::{Record, WriteBatchRef};
-use ferrock_table::{TableBlockCache, TableReadOptions, TableReader, TableReaderParams};
+use ferrock_table::{TableBlockCache, TableReadOptions, BlockTable, TableReaderParams};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use std::collections::HashSet;
 use std::future::Future;
@@ -253,7 +253,7 @@ pub fn table(data: &[u8]) {
     if selector & 4 != 0 {
         params.prefix_extractor = PrefixExtractor::built_in("rocksdb.FixedPrefix.4").expect("built in");
     }
-    let Ok(reader) = TableReader::open(params) else { return };
+    let Ok(reader) = BlockTable::open(params) else { return };
     let options = TableReadOptions { verify_checksums: selector & 8 == 0, ..TableReadOptions::default() };
     let mut keys = vec![b"key".to_vec()];
     let mut iter = reader.iter(options);

@@ -19,7 +19,7 @@ use ferrock_format::blob_index::BlobReference;
 use ferrock_format::log::{LogEvent, LogReader, SliceSource};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_format::wide_column::decode_entity;
-use ferrock_table::{TableReadOptions, TableReader, TableReaderParams};
+use ferrock_table::{BlockTable, TableReadOptions, TableReaderParams};
 use ferrock_vfs::{RandomAccessOptions, default_file_system};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,7 +138,7 @@ fn references(path: &Path, table: u64) -> BTreeMap<u64, (u64, u64)> {
     let file = path.join(format!("{table:06}.sst"));
     let file = file_system.open_random_access(&file, &RandomAccessOptions::default()).unwrap();
     let order = InternalComparator::new(Comparator::Bytewise);
-    let reader = TableReader::open(TableReaderParams::new(file, Arc::clone(&file_system), order)).unwrap();
+    let reader = BlockTable::open(TableReaderParams::new(file, Arc::clone(&file_system), order)).unwrap();
     let mut found: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     let mut iter = reader.iter(TableReadOptions::default());
     iter.seek_to_first();

@@ -17,7 +17,7 @@ use ferrock::{Db, DbOptions};
 use ferrock_base::InternalComparator;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::random::Random;
-use ferrock_table::{TableReader, TableReaderParams};
+use ferrock_table::{BlockTable, TableReaderParams};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadClass};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -191,7 +191,7 @@ impl Rig {
             let file = self.file_system.open_random_access(&path, &RandomAccessOptions::default()).unwrap();
             let file_system: Arc<dyn FileSystem> = Arc::new(self.file_system.clone());
             let order = InternalComparator::new(Comparator::Bytewise);
-            let reader = TableReader::open(TableReaderParams::new(file, file_system, order)).unwrap();
+            let reader = BlockTable::open(TableReaderParams::new(file, file_system, order)).unwrap();
             let mut blocks: Vec<Block> = Vec::new();
             reader
                 .visit_rows(&mut |block| {

@@ -1,13 +1,17 @@
 //! SST reader and writer over files and cache.
 //!
 //! ```text
-//! TableReader     opens a table: footer, metaindex, properties, index, filter, range tombstones
-//!   get           filter -> index -> data block, without an allocation
-//!   multi_get     the same for a batch, whose reads are submitted together
-//!   iter          TableIter: both directions, with readahead
-//!   statistics    sizes and shapes of its blocks, all partitions together
-//! TableBuilder    writes one: data blocks as keys come, everything else at the end
+//! Table, TableIter    an open table of any kind, and an iterator over it
+//! BlockTable          the block-based kind; opens footer, metaindex, properties, index, filter, range tombstones
+//!   get               filter -> index -> data block, without an allocation
+//!   multi_get         the same for a batch, whose reads are submitted together
+//!   iter              BlockTableIter: both directions, with readahead
+//!   statistics        sizes and shapes of its blocks, all partitions together
+//! TableBuilder        writes one: data blocks as keys come, everything else at the end
 //! ```
+//!
+//! The tree and the engine hold a [`Table`] and name no kind. The feature `test-kinds` adds one for tests
+//! (`entries_table`).
 //!
 //! The bytes are described where they are decoded, in `ferrock-format`; this crate does the I/O. Every block is
 //! verified once, when it is loaded: into the shared cache, or into the reader's own memory.
@@ -16,10 +20,15 @@
 pub mod blocks;
 pub mod builder;
 mod charging;
+#[cfg(any(test, feature = "test-kinds"))]
+pub mod entries_table;
 pub mod options;
 mod partition_boundary;
 mod read_stats;
 pub mod reader;
+mod table;
+mod table_iter;
+mod value;
 
 /// Property of a table with row bounds: the bytes of its side blocks and their directory, in decimal.
 pub const ROW_BOUNDS_PROPERTY: &[u8] = b"ferrock.row-bounds";
@@ -34,7 +43,10 @@ pub use options::BlockBasedTableOptions;
 pub use partition_boundary::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};
 pub use read_stats::{ReadCounts, ReadStats};
 pub use reader::{
-    BlockRead, FooterDetails, LimitReads, LoadedBlock, NeededBlock, NextBlock, PlannedRead, ReadTier, RoundReads,
-    RowReach, RowsAhead, RowsOfBlock, ScanBounds, ScanEstimate, TableIter, TableLookup, TableReadOptions, TableReader,
+    BlockRead, BlockTable, BlockTableIter, FooterDetails, LimitReads, LoadedBlock, NeededBlock, NextBlock, PlannedRead,
+    ReadTier, RoundReads, RowReach, RowsAhead, RowsOfBlock, ScanBounds, ScanEstimate, TableLookup, TableReadOptions,
     TableReaderParams, TableStatistics,
 };
+pub use table::Table;
+pub use table_iter::TableIter;
+pub use value::{ValuePin, ValueSource};

@@ -10,8 +10,8 @@ use ferrock_cache::{BlockCache, CacheOptions};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, LimitReads, ScanBounds, TableBuilder, TableBuilderParams, TableIter, TableReadOptions,
-    TableReader, TableReaderParams,
+    BlockBasedTableOptions, BlockTable, BlockTableIter, LimitReads, ScanBounds, TableBuilder, TableBuilderParams,
+    TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadClass, WritableOptions};
 use proptest::prelude::*;
@@ -77,7 +77,7 @@ struct Block {
 struct Table {
     shape: Shape,
     file_system: MemoryFileSystem,
-    reader: Arc<TableReader>,
+    reader: Arc<BlockTable>,
     order: Comparator,
     /// User keys, sorted; those with several versions as often.
     keys: Vec<Vec<u8>>,
@@ -130,7 +130,7 @@ impl Table {
             let capacity_bytes = shape.cache_bytes;
             BlockCache::new(CacheOptions { capacity_bytes, shard_bits: Some(0), ..CacheOptions::default() })
         });
-        let reader = TableReader::open(params).unwrap();
+        let reader = BlockTable::open(params).unwrap();
         let mut blocks = Vec::new();
         reader
             .visit_index(&mut |separator, entry| {
@@ -202,7 +202,7 @@ fn seek_key(key: &[u8]) -> Vec<u8> {
 /// From `start`, or else from the lower bound.
 fn scan_forward(
     table: &Table,
-    iter: &mut TableIter,
+    iter: &mut BlockTableIter,
     lower: Option<&[u8]>,
     upper: Option<&[u8]>,
     start: Option<&[u8]>,
@@ -223,7 +223,7 @@ fn scan_forward(
 /// From `start`, which is included, or else from before the upper bound.
 fn scan_backward(
     table: &Table,
-    iter: &mut TableIter,
+    iter: &mut BlockTableIter,
     lower: Option<&[u8]>,
     upper: Option<&[u8]>,
     start: Option<&[u8]>,

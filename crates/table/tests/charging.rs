@@ -9,8 +9,8 @@ use ferrock_format::compression::CompressionType;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::IndexType;
 use ferrock_table::{
-    CacheUsageOptions, ChargeDecision, Charging, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions,
-    TableReader, TableReaderParams, TableSummary,
+    BlockTable, CacheUsageOptions, ChargeDecision, Charging, TableBlockCache, TableBuilder, TableBuilderParams,
+    TableReadOptions, TableReaderParams, TableSummary,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use std::path::Path;
@@ -67,12 +67,12 @@ fn open(
     file_system: &Arc<dyn FileSystem>,
     cache: &Arc<TableBlockCache>,
     usage: CacheUsageOptions,
-) -> Result<Arc<TableReader>> {
+) -> Result<Arc<BlockTable>> {
     let file = file_system.open_random_access(Path::new(PATH), &RandomAccessOptions::default())?;
     let mut params = TableReaderParams::new(file, Arc::clone(file_system), InternalComparator::default());
     params.cache = Some(Arc::clone(cache));
     params.cache_usage = usage;
-    TableReader::open(params)
+    BlockTable::open(params)
 }
 
 fn check_reads(file_system: &Arc<dyn FileSystem>) {

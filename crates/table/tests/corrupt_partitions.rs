@@ -30,7 +30,7 @@ use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
 use ferrock_table::options::IndexType;
 use ferrock_table::{
-    BlockBasedTableOptions, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions, TableReader,
+    BlockBasedTableOptions, BlockTable, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions, read_file, write_file_synced};
 use std::path::Path;
@@ -262,7 +262,7 @@ struct Answers {
     prefixes: Vec<bool>,
 }
 
-fn walk(reader: &Arc<TableReader>, is_backward: bool) -> Result<Entries, Error> {
+fn walk(reader: &Arc<BlockTable>, is_backward: bool) -> Result<Entries, Error> {
     let mut iter = reader.iter(TableReadOptions::default());
     let mut found = Vec::new();
     if is_backward {
@@ -286,7 +286,7 @@ fn walk(reader: &Arc<TableReader>, is_backward: bool) -> Result<Entries, Error> 
     Ok(found)
 }
 
-fn ask(reader: &Arc<TableReader>) -> Result<Answers, Error> {
+fn ask(reader: &Arc<BlockTable>) -> Result<Answers, Error> {
     let options = TableReadOptions::default();
     let mut gets = Vec::new();
     let lookups: Vec<LookupKey> = (0..182).map(|key| LookupKey::new(&key_of(key), MAX_SEQUENCE_NUMBER)).collect();

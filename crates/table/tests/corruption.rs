@@ -16,7 +16,7 @@ use ferrock_base::internal_key::{make_internal_key, user_key};
 use ferrock_base::{Error, InternalComparator, LookupKey, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::filter::FilterPolicy;
-use ferrock_table::{BlockBasedTableOptions, TableBuilder, TableBuilderParams, TableReadOptions, TableReader};
+use ferrock_table::{BlockBasedTableOptions, BlockTable, TableBuilder, TableBuilderParams, TableReadOptions};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions, read_file, write_file_synced};
 use std::path::Path;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ fn build(format_version: u32, checksum: ChecksumType, compression: CompressionTy
 }
 
 /// Reads everything the table offers.
-fn read_all(reader: &Arc<TableReader>) -> Result<(Entries, Entries, Vec<Entries>, Option<u64>), Error> {
+fn read_all(reader: &Arc<BlockTable>) -> Result<(Entries, Entries, Vec<Entries>, Option<u64>), Error> {
     let options = TableReadOptions::default();
     let forward = scan(reader, options)?;
     let backward = scan_backward(reader)?;

@@ -6,7 +6,7 @@ use ferrock_base::types::SequenceNumber;
 use ferrock_base::{InternalComparator, InternalIterator, MAX_SEQUENCE_NUMBER, ValueType};
 use ferrock_table::options::{IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, ScanBounds, TableBuilder, TableBuilderParams, TableIter, TableReadOptions, TableReader,
+    BlockBasedTableOptions, BlockTable, BlockTableIter, ScanBounds, TableBuilder, TableBuilderParams, TableReadOptions,
     TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadClass, WritableOptions};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 struct Table {
     file_system: MemoryFileSystem,
-    reader: Arc<TableReader>,
+    reader: Arc<BlockTable>,
 }
 
 /// Rows `100`, `110`, ... `990`, a few in a block, without a cache.
@@ -43,17 +43,17 @@ fn table(row_bounds: bool, partitioned: bool) -> Table {
     let file = file_system.open_random_access(path, &RandomAccessOptions::default()).unwrap();
     let mut params = TableReaderParams::new(file, Arc::new(file_system.clone()), order);
     params.options = options;
-    Table { reader: TableReader::open(params).unwrap(), file_system }
+    Table { reader: BlockTable::open(params).unwrap(), file_system }
 }
 
 impl Table {
-    fn iter(&self, lower: Option<&str>, upper: Option<&str>) -> TableIter {
+    fn iter(&self, lower: Option<&str>, upper: Option<&str>) -> BlockTableIter {
         let owned = |key: Option<&str>| key.map(|key| key.as_bytes().to_vec());
         self.reader.iter_within(TableReadOptions::default(), Arc::new(ScanBounds::new(owned(lower), owned(upper))))
     }
 
     /// The row that an iterator is placed at, and the data reads for it.
-    fn placed(&self, mut iter: TableIter, place: impl FnOnce(&mut TableIter)) -> (Option<String>, u64) {
+    fn placed(&self, mut iter: BlockTableIter, place: impl FnOnce(&mut BlockTableIter)) -> (Option<String>, u64) {
         let reads = || self.file_system.counters().snapshot().class(ReadClass::Data).requests;
         let before = reads();
         place(&mut iter);

@@ -23,7 +23,7 @@ use ferrock_base::{
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexShorteningMode, IndexType};
 use ferrock_table::{
-    BlockBasedTableOptions, ReadTier, ScanBounds, TableBuilder, TableBuilderParams, TableReadOptions, TableReader,
+    BlockBasedTableOptions, BlockTable, ReadTier, ScanBounds, TableBuilder, TableBuilderParams, TableReadOptions,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions};
 use std::collections::BTreeSet;
@@ -129,7 +129,7 @@ impl Case {
         entries
     }
 
-    fn build(&self) -> Arc<TableReader> {
+    fn build(&self) -> Arc<BlockTable> {
         let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
         let mut params = TableBuilderParams::new(self.comparator());
         let mut options = BlockBasedTableOptions {

@@ -19,7 +19,7 @@ use ferrock_cache::{BlockCache, CacheOptions};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::{
-    BlockBasedTableOptions, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions, TableReader,
+    BlockBasedTableOptions, BlockTable, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, PosixFileSystem, WritableOptions};
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn digest(entries: &Entries) -> u64 {
     hash
 }
 
-fn check(expected: &Expected, reader: &Arc<TableReader>) -> Entries {
+fn check(expected: &Expected, reader: &Arc<BlockTable>) -> Entries {
     let entries = scan(reader, TableReadOptions::default()).unwrap();
     let name = expected.path.display();
     assert_eq!(entries.len() as u64 + expected.range_tombstones, expected.entries, "{name}");
@@ -143,7 +143,7 @@ fn every_table_reads_every_way() {
 
 /// The options a table says it was written with, as far as properties and footer tell.
 fn rewriting_params(
-    reader: &TableReader,
+    reader: &BlockTable,
     footer: &ferrock_format::footer::Footer,
     block_size: u64,
 ) -> TableBuilderParams {

@@ -24,8 +24,8 @@ use ferrock_format::block::DataBlockIter;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, LargePartitions};
 use ferrock_table::{
-    BlockBasedTableOptions, PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY, TableBlockCache,
-    TableBuilder, TableBuilderParams, TableReadOptions, TableReader, TableReaderParams,
+    BlockBasedTableOptions, BlockTable, PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY,
+    TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessFile, RandomAccessOptions, WritableOptions};
 use std::path::Path;
@@ -120,16 +120,16 @@ impl Setup {
         open.prefix_extractor = Some(extractor);
         open.options = params.options;
         // Another reader looks at the blocks, so that the one that is counted has read nothing yet.
-        let blocks = blocks_of(&TableReader::open(open.clone()).unwrap());
+        let blocks = blocks_of(&BlockTable::open(open.clone()).unwrap());
         open.cache = self.cache;
-        let reader = TableReader::open(open).unwrap();
+        let reader = BlockTable::open(open).unwrap();
         reads.lock().unwrap().clear();
         Table { blocks, reader, reads }
     }
 }
 
 /// The user keys of every block.
-fn blocks_of(reader: &TableReader) -> Vec<Vec<Vec<u8>>> {
+fn blocks_of(reader: &BlockTable) -> Vec<Vec<Vec<u8>>> {
     let mut blocks = Vec::new();
     reader
         .visit_rows(&mut |rows| {
@@ -152,7 +152,7 @@ fn blocks_of(reader: &TableReader) -> Vec<Vec<Vec<u8>>> {
 }
 
 struct Table {
-    reader: Arc<TableReader>,
+    reader: Arc<BlockTable>,
     reads: Arc<Mutex<Vec<(u64, usize)>>>,
     /// User keys of the blocks.
     blocks: Vec<Vec<Vec<u8>>>,

@@ -8,7 +8,7 @@ use ferrock_base::{InternalComparator, LookupKey, MAX_SEQUENCE_NUMBER, ValueType
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, TableBuilder, TableBuilderParams, TableReadOptions, TableReader, TableReaderParams,
+    BlockBasedTableOptions, BlockTable, TableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use std::path::Path;
@@ -60,7 +60,7 @@ fn write(policy: PartitionFromLevel, level: i32, keys: u32, decoupled: bool) -> 
     let mut params = TableReaderParams::new(file, file_system.clone(), InternalComparator::default());
     params.options = options;
     params.prefix_extractor = extractor;
-    let reader = TableReader::open(params).unwrap();
+    let reader = BlockTable::open(params).unwrap();
     let read = TableReadOptions::default();
     for number in 0..keys {
         for (number, is_there) in [(2 * number, true), (2 * number + 1, false)] {

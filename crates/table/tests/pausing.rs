@@ -15,7 +15,7 @@ use ferrock_base::internal_key::user_key;
 use ferrock_base::random::Random;
 use ferrock_base::{Error, ErrorKind, InternalIterator};
 use ferrock_cache::{BlockCache, CacheOptions};
-use ferrock_table::{ScanBounds, TableIter, TableReadOptions, TableReader, TableReaderParams};
+use ferrock_table::{BlockTable, BlockTableIter, ScanBounds, TableReadOptions, TableReaderParams};
 use ferrock_vfs::{FileSystem, PosixFileSystem, ReadClass};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Supplier<'_> {
     }
 
     /// Moves a scan, and drives it on until it is not paused any more.
-    fn drive(&mut self, iter: &mut TableIter, step: impl Fn(&mut TableIter)) {
+    fn drive(&mut self, iter: &mut BlockTableIter, step: impl Fn(&mut BlockTableIter)) {
         let before = self.requests();
         step(iter);
         assert!(self.reads_ahead || self.requests() == before, "it read by itself");
@@ -94,7 +94,7 @@ impl Move {
         }
     }
 
-    fn apply(&self, iter: &mut TableIter) {
+    fn apply(&self, iter: &mut BlockTableIter) {
         match self {
             Self::First => iter.seek_to_first(),
             Self::Last => iter.seek_to_last(),
@@ -109,7 +109,7 @@ impl Move {
 
 /// Random moves over a table, of a scan that pauses and one that reads.
 fn compare(
-    reader: &Arc<TableReader>,
+    reader: &Arc<BlockTable>,
     file_system: &dyn FileSystem,
     entries: &Entries,
     (seed, reads_ahead): (u64, bool),
@@ -139,7 +139,7 @@ fn compare(
             supplier.drive(&mut pausing, |iter| step.apply(iter));
             reading.status().unwrap();
             pausing.status().unwrap();
-            let stands = |iter: &TableIter| iter.valid().then(|| (iter.key().to_vec(), iter.value().to_vec()));
+            let stands = |iter: &BlockTableIter| iter.valid().then(|| (iter.key().to_vec(), iter.value().to_vec()));
             assert!(stands(&reading) == stands(&pausing), "seed {seed} {step:?}");
         }
     }
@@ -208,7 +208,7 @@ fn a_read_that_fails_is_made_again_by_the_scan_but_not_when_time_ran_out() {
 }
 
 /// The table with most data blocks that has no partitions.
-fn long_table(file_system: &Arc<dyn FileSystem>) -> Arc<TableReader> {
+fn long_table(file_system: &Arc<dyn FileSystem>) -> Arc<BlockTable> {
     let readers = tables().into_iter().filter_map(|path| open_by_itself(file_system, &path, None, |_| {}).ok());
     readers
         .filter(|reader| reader.properties().index_partitions == 0)
@@ -216,7 +216,7 @@ fn long_table(file_system: &Arc<dyn FileSystem>) -> Arc<TableReader> {
         .unwrap()
 }
 
-fn supply(iter: &mut TableIter) {
+fn supply(iter: &mut BlockTableIter) {
     while iter.is_paused() {
         let read = iter.pending_read().cloned().unwrap();
         drop(iter.take_started());

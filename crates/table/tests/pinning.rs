@@ -9,7 +9,7 @@ use ferrock_cache::{BlockCache, CacheOptions, EntryRole};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, MetadataCacheOptions, PinningTier};
 use ferrock_table::{
-    BlockBasedTableOptions, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions, TableReader,
+    BlockBasedTableOptions, BlockTable, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions,
     TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
@@ -22,11 +22,7 @@ fn key(number: u32) -> Vec<u8> {
     format!("key{number:08}").into_bytes()
 }
 
-fn open(
-    options: BlockBasedTableOptions,
-    capacity_bytes: usize,
-    level: i32,
-) -> (Arc<TableReader>, Arc<TableBlockCache>) {
+fn open(options: BlockBasedTableOptions, capacity_bytes: usize, level: i32) -> (Arc<BlockTable>, Arc<TableBlockCache>) {
     let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     let path = Path::new("/table.sst");
     let mut params = TableBuilderParams::new(InternalComparator::default());
@@ -50,7 +46,7 @@ fn open(
     params.options = Arc::new(options);
     params.level = level;
     params.cache = Some(Arc::clone(&cache));
-    (TableReader::open(params).unwrap(), cache)
+    (BlockTable::open(params).unwrap(), cache)
 }
 
 fn options() -> BlockBasedTableOptions {
@@ -65,7 +61,7 @@ fn options() -> BlockBasedTableOptions {
     }
 }
 
-fn check_reads(reader: &TableReader) {
+fn check_reads(reader: &BlockTable) {
     for number in (0..KEYS).step_by(13) {
         let lookup = LookupKey::new(&key(number), MAX_SEQUENCE_NUMBER);
         let mut found = Vec::new();

@@ -22,8 +22,8 @@ use ferrock_format::metaindex;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
 use ferrock_table::options::{IndexShorteningMode, IndexType, LargePartitions, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, MAX_BLOCK_ENTRIES_PROPERTY, PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY,
-    TableBuilder, TableBuilderParams, TableReadOptions, TableReader, TableReaderParams,
+    BlockBasedTableOptions, BlockTable, MAX_BLOCK_ENTRIES_PROPERTY, PARTITION_CUT_FROM_PROPERTY,
+    PARTITION_CUT_PROPERTY, TableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 const PATH: &str = "/000009.sst";
 
 struct Table {
-    reader: Arc<TableReader>,
+    reader: Arc<BlockTable>,
     file: Vec<u8>,
 }
 
@@ -49,13 +49,13 @@ fn build(params: &TableBuilderParams, entries: &Entries) -> Table {
     let bytes = file.read_vec(0, usize::try_from(file.size()).unwrap()).unwrap();
     let mut open = TableReaderParams::new(file, file_system, params.comparator.clone());
     open.prefix_extractor.clone_from(&params.prefix_extractor);
-    Table { reader: TableReader::open(open).unwrap(), file: bytes }
+    Table { reader: BlockTable::open(open).unwrap(), file: bytes }
 }
 
 /// Handle, separator and bound of every block.
 type Rows = Vec<(BlockHandle, Vec<u8>, Option<(Vec<u8>, bool)>)>;
 
-fn rows(reader: &TableReader) -> Rows {
+fn rows(reader: &BlockTable) -> Rows {
     let mut rows = Vec::new();
     reader
         .visit_rows(&mut |row| {
@@ -68,7 +68,7 @@ fn rows(reader: &TableReader) -> Rows {
 }
 
 /// The user keys of a block.
-fn keys_of(reader: &TableReader, handle: BlockHandle) -> Vec<Vec<u8>> {
+fn keys_of(reader: &BlockTable, handle: BlockHandle) -> Vec<Vec<u8>> {
     let block = reader.read_data_block(handle).unwrap();
     let mut iter = ferrock_format::block::DataBlockIter::new(&block, reader.comparator().clone(), None);
     let mut keys = Vec::new();
@@ -304,13 +304,13 @@ fn plain_table() -> (TableBuilderParams, Entries) {
     (params, entries.collect())
 }
 
-fn reopen(file: &[u8]) -> ferrock_base::Result<Arc<TableReader>> {
+fn reopen(file: &[u8]) -> ferrock_base::Result<Arc<BlockTable>> {
     let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     let mut written = file_system.create_writable(Path::new(PATH), &WritableOptions::default()).unwrap();
     written.append(file).unwrap();
     written.close().unwrap();
     let file = file_system.open_random_access(Path::new(PATH), &RandomAccessOptions::default()).unwrap();
-    TableReader::open(TableReaderParams::new(file, file_system, InternalComparator::default()))
+    BlockTable::open(TableReaderParams::new(file, file_system, InternalComparator::default()))
 }
 
 fn range(handle: BlockHandle) -> std::ops::Range<usize> {

@@ -26,7 +26,7 @@ use ferrock_format::filter::FilterPolicy;
 use ferrock_format::metaindex;
 use ferrock_table::options::PartitionFromLevel;
 use ferrock_table::{
-    BlockBasedTableOptions, TableBuilder, TableBuilderParams, TableReadOptions, TableReader, TableReaderParams,
+    BlockBasedTableOptions, BlockTable, TableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions, read_file};
 use std::path::Path;
@@ -135,7 +135,7 @@ fn every_combination_of_options_gives_the_bytes_of_rocksdb() {
             let file = file_system.open_random_access(path, &RandomAccessOptions::default()).unwrap();
             let mut params = TableReaderParams::new(file, Arc::clone(&file_system), InternalComparator::default());
             params.prefix_extractor.clone_from(&row.prefix_extractor);
-            TableReader::open(params).unwrap()
+            BlockTable::open(params).unwrap()
         };
         assert_eq!(&scan(&reader, TableReadOptions::default()).unwrap(), entries, "{}", row.name);
         check_all_ways(&reader, entries);
@@ -184,7 +184,7 @@ fn partition_edges_hide_no_key_and_no_prefix() {
         let file = file_system.open_random_access(path, &RandomAccessOptions::default()).unwrap();
         let mut params = TableReaderParams::new(file, Arc::clone(&file_system), InternalComparator::default());
         params.prefix_extractor.clone_from(&extractor);
-        let reader = TableReader::open(params).unwrap();
+        let reader = BlockTable::open(params).unwrap();
         check_all_ways(&reader, &entries);
         let options = TableReadOptions::default();
         let (mut absent, mut maybe) = (0, 0);

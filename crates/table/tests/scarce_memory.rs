@@ -8,7 +8,7 @@ use ferrock_cache::{BlockCache, CacheOptions, EntryRole};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::IndexType;
 use ferrock_table::{
-    BlockBasedTableOptions, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions, TableReader,
+    BlockBasedTableOptions, BlockTable, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions,
     TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
@@ -26,7 +26,7 @@ fn key(number: u32) -> Vec<u8> {
 }
 
 struct Table {
-    reader: Arc<TableReader>,
+    reader: Arc<BlockTable>,
     cache: Arc<TableBlockCache>,
     file_system: Arc<dyn FileSystem>,
     /// Makes the order of keys repeatable and unlike theirs.
@@ -61,7 +61,7 @@ impl Table {
         let mut params = TableReaderParams::new(file, file_system.clone(), InternalComparator::default());
         params.options = options;
         params.cache = Some(Arc::clone(&cache));
-        Self { reader: TableReader::open(params).unwrap(), cache, file_system, next: 1 }
+        Self { reader: BlockTable::open(params).unwrap(), cache, file_system, next: 1 }
     }
 
     /// With `cache_index_and_filter_blocks` and without: partitions are in the cache either way.

@@ -1,26 +1,26 @@
 //! Tables that stay open in the metadata of their file.
 
-use ferrock_table::TableReader;
+use ferrock_table::Table;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// An open table in its `FileMetadata`.
 #[derive(Clone, Debug)]
 pub struct KeptTable {
-    table: Arc<TableReader>,
+    table: Table,
     _permit: Arc<KeepPermit>,
 }
 
 impl KeptTable {
     /// A table that stays open as long as the metadata that holds it.
-    pub fn new(table: Arc<TableReader>, permit: Arc<KeepPermit>) -> Self {
+    pub fn new(table: Table, permit: Arc<KeepPermit>) -> Self {
         Self { table, _permit: permit }
     }
 
     /// The table.
     #[inline]
     #[must_use]
-    pub fn table(&self) -> &Arc<TableReader> {
+    pub fn table(&self) -> &Table {
         &self.table
     }
 }

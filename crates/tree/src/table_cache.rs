@@ -28,8 +28,7 @@ use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result};
 use ferrock_format::file_name;
 use ferrock_table::{
-    BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, ReadStats, TableBlockCache, TableReader,
-    TableReaderParams,
+    BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, ReadStats, Table, TableBlockCache, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions};
 use parking_lot::{Mutex, RwLock};
@@ -84,7 +83,7 @@ struct Shard {
 #[derive(Debug)]
 struct Slot {
     number: FileNumber,
-    table: Arc<TableReader>,
+    table: Table,
     was_used: AtomicBool,
 }
 
@@ -124,7 +123,7 @@ impl OpenTables {
         let shards = self.shards.iter().flatten();
         shards.into_iter().any(|shard| {
             let mut shard = shard.write();
-            let unused = shard.slots.iter().find(|slot| Arc::strong_count(&slot.table) == 1).map(|slot| slot.number);
+            let unused = shard.slots.iter().find(|slot| slot.table.is_unshared()).map(|slot| slot.number);
             unused.is_some_and(|number| shard.remove(number))
         })
     }
@@ -175,21 +174,21 @@ impl OpenTables {
         shards.get(usize::try_from(number.0 % shards.len() as u64).ok()?)
     }
 
-    fn get(&self, number: FileNumber) -> Option<Arc<TableReader>> {
+    fn get(&self, number: FileNumber) -> Option<Table> {
         let shard = self.shard(number)?.read();
         let slot = &shard.slots[*shard.positions.get(&number)?];
         slot.was_used.store(true, Ordering::Relaxed);
-        Some(Arc::clone(&slot.table))
+        Some(slot.table.clone())
     }
 
     /// Adds a table and returns it, or the one that another thread added first.
-    fn insert(&self, number: FileNumber, table: Arc<TableReader>) -> Arc<TableReader> {
+    fn insert(&self, number: FileNumber, table: Table) -> Table {
         let Some(shard) = self.shard(number) else { return table };
         let mut shard = shard.write();
         if let Some(&position) = shard.positions.get(&number) {
-            return Arc::clone(&shard.slots[position].table);
+            return shard.slots[position].table.clone();
         }
-        let slot = Slot { number, table: Arc::clone(&table), was_used: AtomicBool::new(false) };
+        let slot = Slot { number, table: table.clone(), was_used: AtomicBool::new(false) };
         let position = if shard.slots.len() < shard.capacity {
             shard.slots.push(slot);
             shard.slots.len() - 1
@@ -285,15 +284,15 @@ impl fmt::Debug for TableCache {
 #[derive(Clone, Debug)]
 pub enum TableRef<'a> {
     /// Lives in the metadata.
-    Borrowed(&'a Arc<TableReader>),
+    Borrowed(&'a Table),
     /// From a bounded cache.
-    Shared(Arc<TableReader>),
+    Shared(Table),
 }
 
 impl Deref for TableRef<'_> {
-    type Target = Arc<TableReader>;
+    type Target = Table;
     #[inline]
-    fn deref(&self) -> &Arc<TableReader> {
+    fn deref(&self) -> &Table {
         match self {
             Self::Borrowed(table) => table,
             Self::Shared(table) => table,
@@ -358,17 +357,14 @@ impl TableCache {
     /// # Errors
     /// `Io` and `Corruption` of opening the table; `MemoryLimit` when the block cache has no room for what an open
     /// table is charged with. An error is not kept: the next call tries again.
-    pub fn get(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
-        Ok(Arc::clone(&*self.get_ref(file)?))
+    pub fn get(&self, file: &FileMetadata) -> Result<Table> {
+        Ok((*self.get_ref(file)?).clone())
     }
 
     /// The open table, if it is open.
     #[must_use]
-    pub fn get_if_open(&self, file: &FileMetadata) -> Option<Arc<TableReader>> {
-        file.open_table()
-            .get()
-            .map(|kept| Arc::clone(kept.table()))
-            .or_else(|| self.params.open_tables.get(file.number))
+    pub fn get_if_open(&self, file: &FileMetadata) -> Option<Table> {
+        file.open_table().get().map(|kept| kept.table().clone()).or_else(|| self.params.open_tables.get(file.number))
     }
 
     #[cold]
@@ -391,7 +387,7 @@ impl TableCache {
     ///
     /// # Errors
     /// `Io` and `Corruption` of opening the table.
-    pub fn get_for_job(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
+    pub fn get_for_job(&self, file: &FileMetadata) -> Result<Table> {
         match self.get(file) {
             Err(error) if error.kind() == ErrorKind::MemoryLimit => self.open_uncharged(file),
             outcome => outcome,
@@ -402,13 +398,13 @@ impl TableCache {
     ///
     /// # Errors
     /// `Io` and `Corruption` of opening the table.
-    pub fn open_uncharged(&self, file: &FileMetadata) -> Result<Arc<TableReader>> {
+    pub fn open_uncharged(&self, file: &FileMetadata) -> Result<Table> {
         let usage = CacheUsageOptions { block_based_table_reader: ChargeDecision::Disabled, ..self.params.cache_usage };
         self.open_with(file, usage)
     }
 
     /// Opens the table of `file` without keeping it.
-    fn open_with(&self, file: &FileMetadata, cache_usage: CacheUsageOptions) -> Result<Arc<TableReader>> {
+    fn open_with(&self, file: &FileMetadata, cache_usage: CacheUsageOptions) -> Result<Table> {
         let params = &self.params;
         let mutable = self.mutable.load();
         let handle = self.open_file(file)?;
@@ -419,7 +415,7 @@ impl TableCache {
             bytes
         });
         let path = handle.path().to_path_buf();
-        let table = TableReader::open(TableReaderParams {
+        let table = Table::open(TableReaderParams {
             file_size: file.size_bytes,
             file_number: file.number,
             level: i32::try_from(file.level).unwrap_or(-1),

@@ -7,7 +7,7 @@ use ferrock_console::failure::BAD_DATA;
 use ferrock_console::text::digits;
 use ferrock_format::properties::names;
 use ferrock_table::reader::BlockSizes;
-use ferrock_table::{TableReader, TableStatistics};
+use ferrock_table::{BlockTable, TableStatistics};
 use std::fmt::Display;
 use std::io::Write;
 
@@ -30,7 +30,7 @@ pub(crate) fn print_internal_key(key: &[u8], out: &mut dyn Write) -> Result<u8> 
 }
 
 /// `--show_properties`.
-pub(crate) fn print_properties(reader: &TableReader, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn print_properties(reader: &BlockTable, out: &mut dyn Write) -> Result<()> {
     // RocksDB's text of them ends in the delimiter.
     write!(out, "Table Properties:\n{LINE}\n  {}", reader.properties().to_text("\n  ", ": "))?;
     let collected = reader.user_collected_properties()?;
@@ -56,7 +56,7 @@ pub(crate) fn readable<'a>(name: &[u8], value: &'a [u8]) -> Option<&'a str> {
 }
 
 /// `--list_meta_blocks`.
-pub(crate) fn print_meta_blocks(reader: &TableReader, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn print_meta_blocks(reader: &BlockTable, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "Meta Blocks:\n{LINE}")?;
     for (name, handle) in reader.meta_blocks()? {
         writeln!(out, "  {}: {} {}", String::from_utf8_lossy(&name), handle.offset, handle.size)?;

@@ -5,11 +5,11 @@ use crate::details::readable;
 use crate::recompress::Recompressed;
 use ferrock_console::text::digits;
 use ferrock_table::reader::BlockSizes;
-use ferrock_table::{TableReader, TableStatistics};
+use ferrock_table::{BlockTable, TableStatistics};
 use serde_json::{Map, Value, json};
 
 /// The properties, by the names of their text form.
-pub(crate) fn properties(reader: &TableReader) -> Result<Value> {
+pub(crate) fn properties(reader: &BlockTable) -> Result<Value> {
     let mut rows = Map::new();
     // No value has a line break, and no name a tab.
     for line in reader.properties().to_text("\n", "\t").lines() {
@@ -27,7 +27,7 @@ pub(crate) fn properties(reader: &TableReader) -> Result<Value> {
 }
 
 /// The meta blocks.
-pub(crate) fn meta_blocks(reader: &TableReader) -> Result<Value> {
+pub(crate) fn meta_blocks(reader: &BlockTable) -> Result<Value> {
     let blocks = reader.meta_blocks()?.into_iter();
     let rows = blocks.map(
         |(name, handle)| json!({"name": String::from_utf8_lossy(&name), "offset": handle.offset, "size": handle.size}),

@@ -14,7 +14,7 @@ use ferrock_format::block::DataBlockIter;
 use ferrock_format::footer::TableKind;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex::MetaBlock;
-use ferrock_table::TableReader;
+use ferrock_table::BlockTable;
 use ferrock_vfs::{WritableFile, WritableOptions, default_file_system};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl Dump {
 }
 
 /// Writes the dump. Damaged data blocks are named in it; the first of them is the result.
-pub(crate) fn write(reader: &TableReader, path: &Path, shows_trailers: bool) -> Result<Option<Error>> {
+pub(crate) fn write(reader: &BlockTable, path: &Path, shows_trailers: bool) -> Result<Option<Error>> {
     let file = default_file_system().create_writable(path, &WritableOptions::default())?;
     let mut dump = Dump { file, text: Vec::new(), shows_trailers };
     head(reader, &mut dump)?;
@@ -92,7 +92,7 @@ fn encoded(handle: BlockHandle) -> String {
     digits(&bytes)
 }
 
-fn head(reader: &TableReader, dump: &mut Dump) -> Result<()> {
+fn head(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
     let footer = reader.footer();
     let mut text = format!("Footer Details:\n{LINE}  metaindex handle: {}\n", encoded(footer.metaindex));
     // Writing to a String cannot fail.
@@ -119,7 +119,7 @@ fn head(reader: &TableReader, dump: &mut Dump) -> Result<()> {
     dump.put(&text)
 }
 
-fn index(reader: &TableReader, dump: &mut Dump) -> Result<()> {
+fn index(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
     dump.put(&format!("Index Details:\n{LINE}  Block key hex dump: Data block handle\n  Block key ascii\n\n"))?;
     let mut failed = None;
     reader.visit_index(&mut |key, entry| {
@@ -140,7 +140,7 @@ fn index(reader: &TableReader, dump: &mut Dump) -> Result<()> {
 }
 
 /// What Ferrock's own blocks say about the rows of data blocks.
-fn row_bounds(reader: &TableReader, dump: &mut Dump) -> Result<()> {
+fn row_bounds(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
     let mut failed = None;
     let mut is_first = true;
     reader.visit_rows(&mut |rows| {
@@ -157,7 +157,7 @@ fn row_bounds(reader: &TableReader, dump: &mut Dump) -> Result<()> {
     failed.map_or_else(|| dump.put(if is_first { "" } else { "\n" }), Err)
 }
 
-fn meta_contents(reader: &TableReader, dump: &mut Dump) -> Result<()> {
+fn meta_contents(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
     if let Some(dictionary) = reader.compression_dictionary()?.filter(|dictionary| !dictionary.is_empty()) {
         let (size, hex) = (dictionary.len(), digits(&dictionary));
         dump.put(&format!("Compression Dictionary:\n{LINE}  size (bytes): {size}\n\n  HEX    {hex}\n\n"))?;
@@ -175,7 +175,7 @@ fn meta_contents(reader: &TableReader, dump: &mut Dump) -> Result<()> {
     Ok(())
 }
 
-fn data_blocks(reader: &TableReader, dump: &mut Dump) -> Result<Option<Error>> {
+fn data_blocks(reader: &BlockTable, dump: &mut Dump) -> Result<Option<Error>> {
     let mut handles = Vec::new();
     reader.visit_index(&mut |_, entry| {
         handles.push(entry.handle);
@@ -203,7 +203,7 @@ fn data_blocks(reader: &TableReader, dump: &mut Dump) -> Result<Option<Error>> {
 }
 
 /// The outer error is the dump's, the inner one the table's.
-fn data_block(reader: &TableReader, handle: BlockHandle, dump: &mut Dump) -> Result<Result<()>> {
+fn data_block(reader: &BlockTable, handle: BlockHandle, dump: &mut Dump) -> Result<Result<()>> {
     let block = match reader.read_data_block(handle) {
         Ok(block) => block,
         Err(error) => return Ok(Err(error)),

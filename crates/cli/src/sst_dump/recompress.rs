@@ -7,7 +7,7 @@ use ferrock_base::InternalIterator;
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_format::compression::CompressionOptions;
-use ferrock_table::{TableBuilder, TableBuilderParams, TableReadOptions, TableReader};
+use ferrock_table::{BlockTable, TableBuilder, TableBuilderParams, TableReadOptions};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Recompressed {
 
 /// Writes the table into memory with one compression.
 pub(crate) fn measure(
-    reader: &Arc<TableReader>,
+    reader: &Arc<BlockTable>,
     request: &Recompression,
     compression: CompressionType,
     level: i32,

@@ -6,7 +6,7 @@ use crate::{Failure, Result, details, json, raw, recompress, sequential};
 use ferrock::Error;
 use ferrock_console::failure::{NOT_DONE, exit_code_of};
 use ferrock_console::text::digits;
-use ferrock_table::{TableReader, TableStatistics};
+use ferrock_table::{BlockTable, TableStatistics};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
@@ -138,7 +138,7 @@ impl Session<'_> {
         Ok(Value::Object(row))
     }
 
-    fn table(&mut self, path: &Path, reader: &Arc<TableReader>, row: &mut Map<String, Value>) -> Result<()> {
+    fn table(&mut self, path: &Path, reader: &Arc<BlockTable>, row: &mut Map<String, Value>) -> Result<()> {
         match self.request.command {
             Command::Check | Command::Scan => self.read(reader, row)?,
             Command::Verify => match reader.verify_checksums(0) {
@@ -162,7 +162,7 @@ impl Session<'_> {
         self.show(reader, row)
     }
 
-    fn read(&mut self, reader: &Arc<TableReader>, row: &mut Map<String, Value>) -> Result<()> {
+    fn read(&mut self, reader: &Arc<BlockTable>, row: &mut Map<String, Value>) -> Result<()> {
         if self.valid.len() == 1 {
             let range = &self.request.range;
             let key = |key: &Option<Vec<u8>>| key.as_deref().map(digits).unwrap_or_default();
@@ -180,7 +180,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn recompress(&mut self, reader: &Arc<TableReader>, row: &mut Map<String, Value>) -> Result<()> {
+    fn recompress(&mut self, reader: &Arc<BlockTable>, row: &mut Map<String, Value>) -> Result<()> {
         let request = &self.request.recompression;
         self.say(&format!("Block Size: {}", request.table.block_size))?;
         let mut rows = Vec::new();
@@ -198,7 +198,7 @@ impl Session<'_> {
     }
 
     /// What the `--show...` and `--list...` flags ask for.
-    fn show(&mut self, reader: &Arc<TableReader>, row: &mut Map<String, Value>) -> Result<()> {
+    fn show(&mut self, reader: &Arc<BlockTable>, row: &mut Map<String, Value>) -> Result<()> {
         let properties = reader.properties();
         let summary = &mut self.summary;
         summary.files += 1;

@@ -3,7 +3,7 @@
 use crate::Result;
 use ferrock::Error;
 use ferrock_base::{Comparator, InternalComparator};
-use ferrock_table::{TableReader, TableReaderParams};
+use ferrock_table::{BlockTable, TableReaderParams};
 use ferrock_vfs::{FileSystem, RandomAccessOptions, default_file_system};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,14 +38,14 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Found> {
 }
 
 /// Opens a table by what it says about itself.
-pub(crate) fn open(path: &Path) -> std::result::Result<Arc<TableReader>, Error> {
+pub(crate) fn open(path: &Path) -> std::result::Result<Arc<BlockTable>, Error> {
     let file_system: Arc<dyn FileSystem> = default_file_system();
     let file = file_system.open_random_access(path, &RandomAccessOptions::default())?;
     let mut params = TableReaderParams::new(file, file_system, InternalComparator::default());
-    let name = TableReader::properties_of(&params)?.comparator_name;
+    let name = BlockTable::properties_of(&params)?.comparator_name;
     if !name.is_empty() {
         let comparator = Comparator::built_in(&name).map_err(|error| error.in_file(path))?;
         params.comparator = InternalComparator::new(comparator);
     }
-    TableReader::open(params)
+    BlockTable::open(params)
 }

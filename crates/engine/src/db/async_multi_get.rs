@@ -18,7 +18,7 @@ use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::options::ReadOptions;
 use crate::super_version::thread_ordinal;
 use ferrock_base::{Result, SequenceNumber};
-use ferrock_table::BlockPin;
+use ferrock_table::ValuePin;
 use ferrock_tree::read::MultiGetBatch;
 use ferrock_tree::read::multi_get::in_callers_order;
 use std::collections::{HashMap, VecDeque};
@@ -113,7 +113,7 @@ impl MultiGetAsync {
         keys: &[&[u8]],
     ) -> Vec<usize> {
         let operator = pinned.options.merge_operator.as_deref();
-        let batch = MultiGetBatch::<BlockPin>::new(data.comparator.user(), keys, sequence, operator);
+        let batch = MultiGetBatch::<ValuePin>::new(data.comparator.user(), keys, sequence, operator);
         let search = Search { data, pinned, options, table_options: options.for_table(), sequence };
         let (lookups, contexts, mut slots) = batch.into_parts();
         let first = self.results.len();

@@ -19,7 +19,7 @@ use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::options::ReadOptions;
 use ferrock_base::{Error, ErrorKind, FileNumber, LookupKey, Result, SequenceNumber};
 use ferrock_format::blob_index::BlobReference;
-use ferrock_table::{BlockPin, BlockRead, LoadedBlock, NeededBlock, TableLookup, TableReader};
+use ferrock_table::{BlockRead, LoadedBlock, NeededBlock, Table, TableLookup, ValuePin};
 use ferrock_tree::blob::{BlobFileReader, BlobPlace, BlobRead, BlobView};
 use ferrock_tree::read::{GetContext, SuspendedGet};
 use ferrock_tree::table_cache::TableRef;
@@ -42,7 +42,7 @@ pub(super) struct ReadView {
 
 /// The point at which a search is suspended.
 enum At {
-    Block(Arc<FileMetadata>, Arc<TableReader>, TableLookup, NeededBlock),
+    Block(Arc<FileMetadata>, Table, TableLookup, NeededBlock),
     Table(Arc<FileMetadata>),
     BlobFile(BlobReference),
     Blob(Arc<BlobFileReader>, BlobReference),
@@ -52,7 +52,7 @@ enum At {
 pub(super) struct SuspendedLookup {
     view: Arc<ReadView>,
     lookup: LookupKey,
-    found: SuspendedGet<BlockPin>,
+    found: SuspendedGet<ValuePin>,
     at: At,
 }
 
@@ -75,7 +75,7 @@ pub(super) enum Identity {
 /// The future that a suspended search waits for.
 pub(super) enum Wait {
     Block(BlockRead),
-    Table(Opening<TableReader>),
+    Table(Opening<Table>),
     BlobFile(Opening<BlobFileReader>),
     Blob(BlobRead),
 }
@@ -84,7 +84,7 @@ pub(super) enum Wait {
 #[derive(Clone)]
 pub(super) enum Completion {
     Block(Result<LoadedBlock>),
-    Table(Result<Arc<TableReader>>),
+    Table(Result<Arc<Table>>),
     BlobFile(Result<Arc<BlobFileReader>>),
     Blob(Result<Vec<u8>>),
 }
@@ -125,7 +125,7 @@ impl ReadView {
     }
 
     /// The read or open for the blob index that a search ended at; `None` if the value, or an error, was supplied.
-    fn at_blob(&self, context: &mut GetContext<'_, BlockPin>) -> Option<At> {
+    fn at_blob(&self, context: &mut GetContext<'_, ValuePin>) -> Option<At> {
         let blobs = self.blobs();
         match blobs.follow(context.user_key(), context.blob_index()?) {
             Ok(BlobPlace::InFile(reference)) => Some(match blobs.open_file(&reference) {
@@ -149,7 +149,7 @@ impl ReadView {
 pub(super) fn step(
     stop: Option<Stop<'_>>,
     lookup: &LookupKey,
-    mut context: GetContext<'_, BlockPin>,
+    mut context: GetContext<'_, ValuePin>,
     view: impl FnOnce() -> Arc<ReadView>,
 ) -> Step {
     if stop.is_none() && context.blob_index().is_none() {
@@ -162,14 +162,14 @@ pub(super) fn step(
 fn suspend(
     stop: Option<Stop<'_>>,
     lookup: &LookupKey,
-    context: &mut GetContext<'_, BlockPin>,
+    context: &mut GetContext<'_, ValuePin>,
     view: Arc<ReadView>,
 ) -> Option<SuspendedLookup> {
     let at = match stop {
         None => view.at_blob(context)?,
         Some(Stop::Table(_, file)) => At::Table(Arc::clone(file)),
         Some(Stop::Block(AtBlock { place, needed, .. })) => {
-            At::Block(Arc::clone(place.file), Arc::clone(&place.table), place.lookup, needed)
+            At::Block(Arc::clone(place.file), (*place.table).clone(), place.lookup, needed)
         }
     };
     Some(SuspendedLookup { view, lookup: lookup.clone(), found: context.suspend(), at })
@@ -180,7 +180,7 @@ impl SuspendedLookup {
     pub(super) fn identity(&self) -> Identity {
         match &self.at {
             At::Block(_, table, _, needed) => {
-                let (table, offset) = needed.identity_in(table);
+                let (table, offset) = table.identity_of(*needed);
                 Identity::Block(table, offset)
             }
             At::Table(file) => Identity::Table(file.number),
@@ -196,7 +196,7 @@ impl SuspendedLookup {
             At::Block(_, table, _, needed) => Wait::Block(table.start_needed(&view.options.for_table(), *needed)),
             At::Table(file) => {
                 let (view, file) = (Arc::clone(view), Arc::clone(file));
-                let (number, open) = (file.number, move || view.data.table_cache.get(&file));
+                let (number, open) = (file.number, move || view.data.table_cache.get(&file).map(Arc::new));
                 Wait::Table(core.opening_tables.start(&core.helpers, number, open))
             }
             At::BlobFile(reference) => {
@@ -219,7 +219,7 @@ impl SuspendedLookup {
             (At::Block(file, table, mut in_table, _), Completion::Block(block)) => {
                 in_table.supply(block).map(|()| (file, table, Some(in_table)))
             }
-            (At::Table(file), Completion::Table(table)) => table.map(|table| (file, table, None)),
+            (At::Table(file), Completion::Table(table)) => table.map(|table| (file, Table::clone(&table), None)),
             (At::BlobFile(reference), Completion::BlobFile(Ok(file))) => {
                 let (found, at) = (context.suspend(), At::Blob(file, reference));
                 return Step::Waits(Self { view: Arc::clone(&view), lookup: lookup.clone(), found, at });
@@ -246,10 +246,10 @@ impl ReadView {
     fn go_on(
         self: &Arc<Self>,
         file: &Arc<FileMetadata>,
-        table: Arc<TableReader>,
+        table: Table,
         in_table: Option<TableLookup>,
         lookup: &LookupKey,
-        mut context: GetContext<'_, BlockPin>,
+        mut context: GetContext<'_, ValuePin>,
     ) -> Step {
         let (options, sequence) = (&self.options, self.sequence);
         let table_options = options.for_table();

@@ -75,7 +75,7 @@ use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, Seq
 use ferrock_format::write_batch::WriteBatch;
 use ferrock_memtable::MemTable;
 use ferrock_options::EventListener;
-use ferrock_table::{ReadStats, ReadTier, TableBlockCache, TableReader};
+use ferrock_table::{ReadStats, ReadTier, Table, TableBlockCache};
 use ferrock_tree::blob::{BlobFileReader, BlobSource, OwnedBlobView};
 use ferrock_tree::compaction::choice::RunningCompactions;
 use ferrock_tree::places::FilePlaces;
@@ -176,7 +176,7 @@ pub(crate) struct DbCore {
     pub(crate) spawner: Arc<dyn Spawner>,
     /// Threads for what would block a polling thread.
     pub(crate) helpers: ThreadPool<Job>,
-    pub(crate) opening_tables: Openings<TableReader>,
+    pub(crate) opening_tables: Openings<Table>,
     pub(crate) opening_blob_files: Openings<BlobFileReader>,
     pub(crate) block_cache: Arc<TableBlockCache>,
     pub(crate) open_tables: Arc<OpenTables>,

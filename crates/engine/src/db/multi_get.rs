@@ -18,7 +18,7 @@ use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::super_version::thread_ordinal;
 use ferrock_base::{LookupKey, Result, SequenceNumber};
-use ferrock_table::{BlockPin, NeededBlock, RoundReads, TableLookup, TableReadOptions};
+use ferrock_table::{NeededBlock, RoundReads, TableLookup, TableReadOptions, ValuePin};
 use ferrock_tree::blob::FetchBlob;
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::read::{GetContext, MultiGetBatch};
@@ -27,7 +27,7 @@ use ferrock_tree::version::{Candidates, FileMetadata};
 use std::sync::Arc;
 
 type Results = Vec<Result<Option<PinnedSlice>>>;
-type Batch<'a> = MultiGetBatch<'a, BlockPin>;
+type Batch<'a> = MultiGetBatch<'a, ValuePin>;
 
 impl DbCore {
     /// The values of many keys of one family, in the order of `keys`.
@@ -149,7 +149,7 @@ pub(super) fn group_by_family(families: &[&ColumnFamily]) -> Vec<Vec<usize>> {
 struct Family<'f, 'c, 'k> {
     search: Search<'f>,
     lookups: &'f [LookupKey],
-    contexts: &'c mut [GetContext<'k, BlockPin>],
+    contexts: &'c mut [GetContext<'k, ValuePin>],
 }
 
 /// What all lookups in a family have in common.
@@ -186,7 +186,7 @@ pub(super) struct AtBlock<'f> {
 impl AtBlock<'_> {
     fn wait(self, round: &mut RoundReads<'_, ((usize, usize), Self)>, waiter: (usize, usize)) {
         let (table, needed) = (self.place.table.clone(), self.needed);
-        round.add(&table, needed, (waiter, self));
+        table.add_to(round, needed, (waiter, self));
     }
 }
 
@@ -199,7 +199,7 @@ impl<'f> Search<'f> {
         mut candidates: Candidates<'f>,
         mut waited_in: Option<Place<'f>>,
         lookup: &'f LookupKey,
-        context: &mut GetContext<'_, BlockPin>,
+        context: &mut GetContext<'_, ValuePin>,
     ) -> Option<Stop<'f>> {
         loop {
             let mut place = match waited_in.take() {
@@ -234,7 +234,7 @@ impl<'f> Search<'f> {
         candidates: Candidates<'f>,
         waited_in: Option<Place<'f>>,
         lookup: &'f LookupKey,
-        context: &mut GetContext<'_, BlockPin>,
+        context: &mut GetContext<'_, ValuePin>,
     ) -> Option<AtBlock<'f>> {
         match self.go_on(candidates, waited_in, lookup, context)? {
             Stop::Block(stop) => Some(stop),
@@ -248,7 +248,7 @@ impl<'f> Search<'f> {
         mut candidates: Candidates<'f>,
         mut file: &'f Arc<FileMetadata>,
         lookup: &'f LookupKey,
-        context: &mut GetContext<'_, BlockPin>,
+        context: &mut GetContext<'_, ValuePin>,
     ) -> Option<AtBlock<'f>> {
         loop {
             let table = match self.data.table_cache.get_ref(file) {
@@ -272,7 +272,7 @@ impl<'f> Search<'f> {
         &self,
         candidates: Candidates<'f>,
         file: &'f Arc<FileMetadata>,
-        context: &mut GetContext<'_, BlockPin>,
+        context: &mut GetContext<'_, ValuePin>,
     ) -> Option<Stop<'f>> {
         if self.options.read_tier == ReadTier::BlockCacheOnly {
             context.fail(not_open());
@@ -288,7 +288,7 @@ impl<'f> Search<'f> {
         file: &'f Arc<FileMetadata>,
         table: TableRef<'f>,
         lookup: &LookupKey,
-        context: &mut GetContext<'_, BlockPin>,
+        context: &mut GetContext<'_, ValuePin>,
     ) -> Place<'f> {
         if let Some(tombstones) = table.range_tombstones() {
             let (smallest, largest, key) = (&file.smallest, &file.largest, lookup.user_key());

@@ -9,7 +9,7 @@ use crate::options::{ReadOptions, ReadTier};
 use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
-use ferrock_table::{BlockPin, LimitReads, PlannedRead, ReadStats, ScanBounds, TableReadOptions};
+use ferrock_table::{LimitReads, PlannedRead, ReadStats, ScanBounds, TableReadOptions, ValuePin};
 use ferrock_tree::blob::{BlobView, FetchBlob, OwnedBlobView};
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::iterator::tables::{Child, table_file_iterator, table_level_iterator};
@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 /// A value read: copied out of a memtable, or left where it is in a cached block and kept alive. `'static` and `Send`.
-pub type PinnedSlice = PinnedValue<BlockPin>;
+pub type PinnedSlice = PinnedValue<ValuePin>;
 
 impl ReadOptions {
     pub(super) fn for_table(&self) -> TableReadOptions {
@@ -85,7 +85,7 @@ impl DbCore {
         data: &ColumnFamilyData,
         options: &ReadOptions,
         key: &[u8],
-        go_on: impl FnOnce(&Arc<SuperVersion>, &LookupKey, SequenceNumber, GetContext<'_, BlockPin>) -> R,
+        go_on: impl FnOnce(&Arc<SuperVersion>, &LookupKey, SequenceNumber, GetContext<'_, ValuePin>) -> R,
     ) -> R {
         let thread = thread_ordinal();
         let pinned = data.super_version.pin(thread);
@@ -193,7 +193,7 @@ fn search_tables(
     lookup: &LookupKey,
     sequence: SequenceNumber,
     options: &ReadOptions,
-    context: &mut GetContext<'_, BlockPin>,
+    context: &mut GetContext<'_, ValuePin>,
 ) -> Result<()> {
     let table_options = options.for_table();
     let mut candidates = pinned.version.candidates_of(lookup);
@@ -287,7 +287,7 @@ pub(super) fn search_memtables(
     pinned: &SuperVersion,
     lookup: &LookupKey,
     sequence: SequenceNumber,
-    context: &mut GetContext<'_, BlockPin>,
+    context: &mut GetContext<'_, ValuePin>,
 ) -> bool {
     for memtable in std::iter::once(&pinned.memtable).chain(&pinned.immutable) {
         context.add_covering_tombstone(memtable.max_covering_tombstone(lookup.user_key(), sequence));

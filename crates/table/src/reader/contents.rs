@@ -2,7 +2,7 @@
 
 use super::index_position::IndexPosition;
 use super::open::read_properties_block;
-use super::{TableReadOptions, TableReader};
+use super::{BlockTable, TableReadOptions};
 use crate::blocks::{BlockRole, CachedBlock};
 use ferrock_base::checksum::ChecksumType;
 use ferrock_base::internal_key::user_key;
@@ -43,7 +43,7 @@ pub struct FooterDetails {
     pub has_index: bool,
 }
 
-impl TableReader {
+impl BlockTable {
     /// The content of the footer.
     #[must_use]
     pub fn footer(&self) -> FooterDetails {

@@ -1,12 +1,12 @@
 //! The blocks that bounds, row bounds and filters exclude from a scan, so that they are not read.
 
-use super::TableIter;
+use super::BlockTableIter;
 use super::direction::Direction;
 use super::scan_bounds::bounds_of_prefix;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::{Comparator, Result};
 
-impl TableIter {
+impl BlockTableIter {
     /// True when nothing within the bounds lies ahead of the current block.
     pub(super) fn leaves_bounds(&mut self) -> bool {
         let bounds = &*self.bounds;

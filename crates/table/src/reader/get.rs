@@ -1,7 +1,7 @@
 //! Point lookups.
 
 use super::index_position::{IndexPosition, PositionOf};
-use super::{TableReadOptions, TableReader};
+use super::{BlockTable, TableReadOptions};
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, PinnedBlock};
 use ferrock_base::internal_key::{make_internal_key, user_key};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
@@ -18,7 +18,7 @@ pub(super) enum Outcome {
     EndOfBlock,
 }
 
-impl TableReader {
+impl BlockTable {
     /// Shows `visit` the entries of the key's user key, newest first, from the lookup's sequence number on, until it
     /// returns false. Nothing is allocated and nothing copied: a visitor that wants to keep a value pins its block.
     ///

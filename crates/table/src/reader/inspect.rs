@@ -5,7 +5,7 @@ use super::index_position::IndexPosition;
 use super::index_reader::handles;
 use super::open::read_properties_block;
 use super::readahead::Readahead;
-use super::{TableReadOptions, TableReader};
+use super::{BlockTable, TableReadOptions};
 use crate::blocks::BlockRole;
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
@@ -16,7 +16,7 @@ use ferrock_vfs::{ReadClass, ReadContext};
 /// Window of a verification pass when the caller gives none.
 const VERIFY_READAHEAD_BYTES: usize = 256 << 10;
 
-impl TableReader {
+impl BlockTable {
     /// Roughly how much of the file belongs to the keys before an internal key: the data blocks before that of the key,
     /// and of the rest of the file (index, filters, properties) the share that these have of the data. The whole file
     /// for a key behind all others, so that neighbouring ranges add up to it.

@@ -17,7 +17,7 @@ use super::pause_state::{Paused, Pausing};
 use super::planned_read::{PlannedRead, PlannedWindow};
 use super::scan_bounds::{BoundKey, ScanBounds};
 use super::window::{Window, WindowPolicy};
-use super::{TableReadOptions, TableReader};
+use super::{BlockTable, TableReadOptions};
 use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
 use ferrock_base::internal_key::user_key;
 use ferrock_base::{Error, InternalIterator, Result};
@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 /// Moves over the point entries of a table, in both directions. Range tombstones are not among them.
 #[derive(Debug)]
-pub struct TableIter {
-    pub(super) reader: Arc<TableReader>,
+pub struct BlockTableIter {
+    pub(super) reader: Arc<BlockTable>,
     pub(super) options: TableReadOptions,
     pub(super) bounds: Arc<ScanBounds>,
     pub(super) index: HeldIndexPosition,
@@ -65,22 +65,22 @@ pub struct TableIter {
     pub(super) error: Option<Error>,
 }
 
-impl TableReader {
+impl BlockTable {
     /// A new iterator, not positioned.
     #[must_use]
-    pub fn iter(self: &Arc<Self>, options: TableReadOptions) -> TableIter {
-        TableIter::new(self.clone(), options, Arc::default())
+    pub fn iter(self: &Arc<Self>, options: TableReadOptions) -> BlockTableIter {
+        BlockTableIter::new(self.clone(), options, Arc::default())
     }
 
     /// A new iterator over the keys within bounds, not positioned.
     #[must_use]
-    pub fn iter_within(self: &Arc<Self>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> TableIter {
-        TableIter::new(self.clone(), options, bounds)
+    pub fn iter_within(self: &Arc<Self>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> BlockTableIter {
+        BlockTableIter::new(self.clone(), options, bounds)
     }
 }
 
-impl TableIter {
-    pub(super) fn new(reader: Arc<TableReader>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> Self {
+impl BlockTableIter {
+    pub(super) fn new(reader: Arc<BlockTable>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> Self {
         let table = &reader.options;
         let policy = WindowPolicy {
             fixed_bytes: options.readahead_bytes as u64,
@@ -126,7 +126,7 @@ impl TableIter {
 
     /// The table.
     #[must_use]
-    pub fn reader(&self) -> &Arc<TableReader> {
+    pub fn reader(&self) -> &Arc<BlockTable> {
         &self.reader
     }
 
@@ -426,14 +426,14 @@ impl TableIter {
     }
 }
 
-impl Drop for TableIter {
+impl Drop for BlockTableIter {
     fn drop(&mut self) {
         self.keep_unused();
         self.note_spent();
     }
 }
 
-impl InternalIterator for TableIter {
+impl InternalIterator for BlockTableIter {
     #[inline]
     fn valid(&self) -> bool {
         self.cursor.valid()

@@ -13,7 +13,7 @@
 //! are not considered. A table without that number, or with a user key in two blocks, is read block by block.
 
 use super::direction::Direction;
-use super::iter::TableIter;
+use super::iter::BlockTableIter;
 use super::row_bounds::truncate_to_user_key;
 use ferrock_base::InternalIterator;
 use ferrock_base::internal_key::user_key;
@@ -72,7 +72,7 @@ impl RowReach<'_> {
     }
 }
 
-impl TableIter {
+impl BlockTableIter {
     fn step_index(&self, at: &mut IndexCursor, leaf: &IndexBlock) {
         match self.direction {
             Direction::Forward => at.next(leaf),

@@ -40,7 +40,7 @@ mod statistics;
 mod window;
 
 pub use contents::FooterDetails;
-pub use iter::TableIter;
+pub use iter::BlockTableIter;
 pub use limited::{NextBlock, RowReach, RowsAhead};
 pub use multi_get::{BlockRead, RoundReads, TableLookup};
 pub use params::TableReaderParams;
@@ -75,7 +75,7 @@ use std::sync::Arc;
 
 /// An open table.
 #[derive(Debug)]
-pub struct TableReader {
+pub struct BlockTable {
     loader: BlockLoader,
     file_system: Arc<dyn FileSystem>,
     file_number: FileNumber,
@@ -105,7 +105,7 @@ pub struct TableReader {
     _charge: Option<Reservation>,
 }
 
-impl TableReader {
+impl BlockTable {
     #[inline]
     fn resident_index(&self) -> ResidentIndex<'_> {
         ResidentIndex { index: &self.index, loader: &self.loader }

@@ -9,7 +9,7 @@
 //!
 //! Steps 2 to 4 are usually served from the bytes read in step 1, as all of it lies at the end of the file.
 
-use super::TableReader;
+use super::BlockTable;
 use super::block_loader::BlockLoader;
 use super::filter_reader::FilterReader;
 use super::index_reader::IndexReader;
@@ -45,7 +45,7 @@ const MAX_TAIL_BYTES: u64 = 8 << 20;
 const NO_ROOM: &str =
     "Can't allocate BlockBasedTableReader due to memory limit based on cache capacity for memory allocation";
 
-impl TableReader {
+impl BlockTable {
     /// Opens a table: reads its footer, metaindex, properties, index, filter and range tombstones.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl TableReader {
     }
 }
 
-fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
+fn open_file(params: TableReaderParams) -> Result<Arc<BlockTable>> {
     let (mut loader, footer) = read_footer(&params)?;
     let meta = read_metaindex(&loader, footer.metaindex)?;
     let properties = read_properties(&loader, &meta, footer.format_version)?;
@@ -113,7 +113,7 @@ fn open_file(params: TableReaderParams) -> Result<Arc<TableReader>> {
     loader.tail = None;
     let data_end = data_end(&loader, &meta, &properties, &index, [index_handle, footer.metaindex]);
     let cache = loader.cache.clone();
-    let mut reader = TableReader {
+    let mut reader = BlockTable {
         loader,
         file_system: params.file_system,
         file_number: params.file_number,

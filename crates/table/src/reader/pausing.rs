@@ -11,10 +11,10 @@
 //! the scan reads them itself and returns the error.
 //!
 //! A read that was started ahead is already in flight when the scan pauses for it:
-//! [`take_started`](TableIter::take_started).
+//! [`take_started`](BlockTableIter::take_started).
 
 use super::direction::Direction;
-use super::iter::TableIter;
+use super::iter::BlockTableIter;
 use super::pause_state::Paused;
 use super::planned_read::PlannedRead;
 use super::window::Ahead;
@@ -23,7 +23,7 @@ use ferrock_base::{Error, ErrorKind, InternalIterator};
 use ferrock_vfs::AsyncRead;
 use std::ops::Range;
 
-impl TableIter {
+impl BlockTableIter {
     /// Switches pausing on or off. A pausing scan pauses instead of reading.
     pub fn set_pausing(&mut self, pauses: bool) {
         self.options.pauses = pauses;

@@ -6,7 +6,7 @@ use super::resident::NeededBlock;
 use ferrock_vfs::ReadClass;
 use std::ops::Range;
 
-/// A read that a scan has planned: make it, with those of other scans, and [`supply`](super::TableIter::supply) its
+/// A read that a scan has planned: make it, with those of other scans, and [`supply`](super::BlockTableIter::supply) its
 /// bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedRead {

@@ -57,7 +57,7 @@ pub struct TableReadOptions {
     /// Scans read ahead no further than their bounds.
     pub auto_readahead_size: bool,
     /// Reads are left to the scan's driver: a block that is not in memory makes a scan pause with `TryAgain`. See
-    /// [`TableIter::pending_read`](super::TableIter::pending_read).
+    /// [`BlockTableIter::pending_read`](super::BlockTableIter::pending_read).
     pub pauses: bool,
 }
 

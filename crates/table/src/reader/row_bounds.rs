@@ -14,7 +14,7 @@
 use super::block_loader::BlockLoader;
 use super::index_position::{IndexPosition, PositionOf};
 use super::index_reader::IndexReader;
-use super::{TableReadOptions, TableReader};
+use super::{BlockTable, TableReadOptions};
 use crate::blocks::CachedBlock;
 use crate::partition_boundary::PartitionBoundary;
 use ferrock_base::internal_key::TRAILER_SIZE;
@@ -72,7 +72,7 @@ pub struct RowsOfBlock<'a> {
     pub bound: Option<(&'a [u8], bool)>,
 }
 
-impl TableReader {
+impl BlockTable {
     /// Shows `visit` what is known of the rows of every data block, in order. Ends early when it returns false.
     ///
     /// # Errors

@@ -11,7 +11,7 @@
 //! them.
 
 use super::direction::Direction;
-use super::iter::TableIter;
+use super::iter::BlockTableIter;
 use super::planned_read::PlannedRead;
 use super::row_bounds::truncate_to_user_key;
 use ferrock_base::Result;
@@ -29,7 +29,7 @@ pub struct ScanEstimate {
     pub is_whole_range: bool,
 }
 
-impl TableIter {
+impl BlockTableIter {
     /// The estimate after the iterator was placed, or planned a read instead (`planned`).
     #[must_use]
     pub fn estimate(&self, planned: Option<&PlannedRead>) -> ScanEstimate {

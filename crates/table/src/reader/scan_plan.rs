@@ -11,21 +11,21 @@
 use super::block_loader::short_read;
 use super::direction::Direction;
 use super::extent::Extent;
-use super::iter::TableIter;
+use super::iter::BlockTableIter;
 use super::planned_read::{PlannedRead, PlannedWindow, Purpose};
 use super::read_options::ReadTier;
 use super::window::Ahead;
 use crate::blocks::{BlockRef, BlockRole};
 use ferrock_base::{ErrorKind, InternalIterator, Result};
 use ferrock_format::handle::BlockHandle;
-use ferrock_vfs::{RandomAccessFile, ReadBuffer, ReadClass, ReadContext};
+use ferrock_vfs::{FileSystem, RandomAccessFile, ReadBuffer, ReadClass, ReadContext};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Blocks that a limit hint may bring beyond its rows: it does not know where in a block the first row lies.
 const MAX_KEPT_BLOCKS: usize = 2;
 
-impl TableIter {
+impl BlockTableIter {
     /// As `seek`, but makes no read: `None` if the iterator is placed as by `seek` (or failed as `seek` would have),
     /// else the read that it needs first.
     pub fn plan_seek(&mut self, target: &[u8]) -> Option<PlannedRead> {
@@ -63,6 +63,12 @@ impl TableIter {
     #[must_use]
     pub fn read_context(&self) -> ReadContext {
         self.options.read_context(ReadClass::Data)
+    }
+
+    /// The file system that opened the file.
+    #[must_use]
+    pub fn file_system(&self) -> &Arc<dyn FileSystem> {
+        &self.reader.file_system
     }
 
     /// The file that planned reads are of.

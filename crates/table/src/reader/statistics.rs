@@ -11,7 +11,7 @@
 use super::index_position::IndexPosition;
 use super::index_reader::handles;
 use super::readahead::Readahead;
-use super::{TableReadOptions, TableReader};
+use super::{BlockTable, TableReadOptions};
 use crate::blocks::BlockRole;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::{Error, InternalIterator, Result};
@@ -259,7 +259,7 @@ impl TableStatistics {
     }
 }
 
-impl TableReader {
+impl BlockTable {
     /// Reads every data block, index and filter block of the table past the cache, checks them, and counts.
     ///
     /// # Errors

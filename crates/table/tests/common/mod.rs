@@ -7,7 +7,7 @@ use ferrock_base::{
     Comparator, InternalComparator, InternalIterator, LookupKey, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType,
 };
 use ferrock_format::properties::TableProperties;
-use ferrock_table::{ReadTier, TableBlockCache, TableReadOptions, TableReader, TableReaderParams};
+use ferrock_table::{BlockTable, ReadTier, TableBlockCache, TableReadOptions, TableReaderParams};
 use ferrock_vfs::{FileSystem, RandomAccessOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ pub fn open_by_itself(
     path: &Path,
     cache: Option<Arc<TableBlockCache>>,
     change: impl FnOnce(&mut TableReaderParams),
-) -> ferrock_base::Result<Arc<TableReader>> {
+) -> ferrock_base::Result<Arc<BlockTable>> {
     let file = file_system.open_random_access(path, &RandomAccessOptions::default())?;
     let mut params = TableReaderParams::new(file, file_system.clone(), InternalComparator::default());
     params.cache = cache;
     change(&mut params);
-    let reader = match TableReader::open(params.clone()) {
+    let reader = match BlockTable::open(params.clone()) {
         Err(error) if error.message().contains("rocksdb.ReverseBytewiseComparator") => {
             params.comparator = InternalComparator::new(Comparator::ReverseBytewise);
-            TableReader::open(params.clone())?
+            BlockTable::open(params.clone())?
         }
         other => other?,
     };
@@ -37,7 +37,7 @@ pub fn open_by_itself(
         if reader.properties().comparator_name == "rocksdb.ReverseBytewiseComparator" {
             params.comparator = InternalComparator::new(Comparator::ReverseBytewise);
         }
-        return TableReader::open(params);
+        return BlockTable::open(params);
     }
     Ok(reader)
 }
@@ -49,7 +49,7 @@ pub fn comparator_of(properties: &TableProperties) -> InternalComparator {
     }
 }
 
-pub fn scan(reader: &Arc<TableReader>, options: TableReadOptions) -> ferrock_base::Result<Entries> {
+pub fn scan(reader: &Arc<BlockTable>, options: TableReadOptions) -> ferrock_base::Result<Entries> {
     let mut iter = reader.iter(options);
     let mut entries = Vec::new();
     iter.seek_to_first();
@@ -62,7 +62,7 @@ pub fn scan(reader: &Arc<TableReader>, options: TableReadOptions) -> ferrock_bas
     Ok(entries)
 }
 
-pub fn scan_backward(reader: &Arc<TableReader>) -> ferrock_base::Result<Entries> {
+pub fn scan_backward(reader: &Arc<BlockTable>) -> ferrock_base::Result<Entries> {
     let mut iter = reader.iter(TableReadOptions::default());
     let mut entries = Vec::new();
     iter.seek_to_last();
@@ -76,7 +76,7 @@ pub fn scan_backward(reader: &Arc<TableReader>) -> ferrock_base::Result<Entries>
 }
 
 /// Every entry of a user key, as `get` shows them.
-pub fn get_all(reader: &TableReader, key: &LookupKey, options: &TableReadOptions) -> ferrock_base::Result<Entries> {
+pub fn get_all(reader: &BlockTable, key: &LookupKey, options: &TableReadOptions) -> ferrock_base::Result<Entries> {
     let mut found = Vec::new();
     let mut pins = Vec::new();
     reader.get(options, key, &mut |key, value, pinned| {
@@ -91,7 +91,7 @@ pub fn get_all(reader: &TableReader, key: &LookupKey, options: &TableReadOptions
 }
 
 /// Checks seeks, lookups, batches and bounds against the list of all entries.
-pub fn check_all_ways(reader: &Arc<TableReader>, entries: &Entries) {
+pub fn check_all_ways(reader: &Arc<BlockTable>, entries: &Entries) {
     let comparator = comparator_of(reader.properties());
     assert!(entries.windows(2).all(|pair| comparator.compare(&pair[0].0, &pair[1].0).is_lt()), "out of order");
     assert_eq!(&scan_backward(reader).unwrap(), entries);
@@ -174,7 +174,7 @@ pub fn check_all_ways(reader: &Arc<TableReader>, entries: &Entries) {
 }
 
 /// The entries of a table that is in the cache can be read without I/O; one that is not cannot.
-pub fn check_cache_only(reader: &TableReader, entries: &Entries) {
+pub fn check_cache_only(reader: &BlockTable, entries: &Entries) {
     let options = TableReadOptions { read_tier: ReadTier::BlockCacheOnly, ..TableReadOptions::default() };
     for (key, _) in entries.iter().step_by(11) {
         let lookup = LookupKey::new(user_key(key), MAX_SEQUENCE_NUMBER);

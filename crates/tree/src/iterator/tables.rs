@@ -7,22 +7,22 @@ use crate::version::{FileMetadata, LevelFiles, Version};
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_memtable::MemTableIter;
 use ferrock_table::{
-    BlockPin, NextBlock, PlannedRead, ReadTier, RowReach, RowsAhead, ScanBounds, ScanEstimate, TableIter,
-    TableReadOptions,
+    NextBlock, PlannedRead, ReadTier, RowReach, RowsAhead, ScanBounds, ScanEstimate, TableIter, TableReadOptions,
+    ValuePin,
 };
 use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::ops::Range;
 use std::sync::Arc;
 
-impl Pin for BlockPin {
+impl Pin for ValuePin {
     fn bytes(&self) -> &[u8] {
         self.value()
     }
 }
 
 impl PinValue for TableIter {
-    type Pin = BlockPin;
-    fn value_pin(&self) -> Option<BlockPin> {
+    type Pin = ValuePin;
+    fn value_pin(&self) -> Option<ValuePin> {
         TableIter::value_pin(self)
     }
 }
@@ -77,7 +77,7 @@ impl PlannedIterator for TableIter {
 
 /// How a read that an iterator planned is made.
 fn child_read(iter: &TableIter, read: PlannedRead) -> ChildRead {
-    let (file, file_system) = (Arc::clone(iter.file()), Arc::clone(iter.reader().file_system()));
+    let (file, file_system) = (Arc::clone(iter.file()), Arc::clone(iter.file_system()));
     ChildRead { context: iter.read_context(), read, file, file_system }
 }
 
@@ -178,3 +178,6 @@ pub fn table_level_iterator_for_job(
         LevelTables { cache, files: files.into(), level: None, run, options, bounds: Arc::default(), is_for_job: true };
     LevelIterator::new(source, order, Arc::default())
 }
+
+#[cfg(test)]
+mod tests;

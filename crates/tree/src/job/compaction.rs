@@ -17,7 +17,7 @@ use crate::version::{KeyNotBeyondLevel, Version};
 use ferrock_base::Result;
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
-use ferrock_table::{TableReadOptions, TableReader};
+use ferrock_table::{Table, TableReadOptions};
 use ferrock_vfs::IoPriority;
 use std::sync::Arc;
 
@@ -214,7 +214,7 @@ impl DeeperLevels for DeeperInVersion {
     }
 }
 
-fn entries_with(sum: Option<u64>, table: &TableReader) -> Option<u64> {
+fn entries_with(sum: Option<u64>, table: &Table) -> Option<u64> {
     let properties = table.properties();
     // Tables written before the format version was recorded do not keep the count exactly.
     if properties.format_version < 5 {

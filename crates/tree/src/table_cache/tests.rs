@@ -74,7 +74,7 @@ fn an_unbounded_cache_opens_each_table_once() {
     for file in &fixture.files {
         assert_eq!(file.statistics().unwrap().num_entries, 1);
         let first = cache.get(file).unwrap();
-        assert!(Arc::ptr_eq(&first, &cache.get(file).unwrap()));
+        assert!(first.is_same(&cache.get(file).unwrap()));
         assert!(matches!(cache.get_ref(file).unwrap(), TableRef::Borrowed(_)));
         assert_eq!(first.file_number(), file.number);
         fixture.file_system.remove_file(first.file_path()).unwrap();
@@ -90,7 +90,7 @@ fn a_bounded_cache_keeps_its_bound_and_what_is_used() {
     let table = cache.get(hot).unwrap();
     for file in &fixture.files[1..] {
         assert_eq!(cache.get(file).unwrap().file_number(), file.number);
-        assert!(Arc::ptr_eq(&cache.get(hot).unwrap(), &table), "used all the time, so never evicted");
+        assert!(cache.get(hot).unwrap().is_same(&table), "used all the time, so never evicted");
         assert!(cache.params.open_tables.len() <= 5);
     }
     assert_eq!(cache.params.open_tables.len(), 5);

@@ -4,7 +4,7 @@ use crate::Result;
 use ferrock::Db;
 use ferrock_base::InternalComparator;
 use ferrock_format::file_name;
-use ferrock_table::{TableReader, TableReaderParams, TableStatistics};
+use ferrock_table::{BlockTable, TableReaderParams, TableStatistics};
 use ferrock_vfs::{RandomAccessOptions, default_file_system};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ fn statistics(db: &Db) -> Result<TableStatistics> {
         let path = db.path().join(file_name::table(live.number));
         let file = file_system.open_random_access(&path, &RandomAccessOptions::default())?;
         let params = TableReaderParams::new(file, file_system.clone(), InternalComparator::default());
-        all.merge(&TableReader::open(params)?.statistics()?);
+        all.merge(&BlockTable::open(params)?.statistics()?);
     }
     Ok(all)
 }

@@ -1,7 +1,7 @@
 //! The block that one lookup needs, read as a future.
 
 use crate::reader::resident::{LoadedBlock, NeededBlock};
-use crate::reader::{TableReadOptions, TableReader};
+use crate::reader::{BlockTable, TableReadOptions};
 use ferrock_base::Result;
 use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::future::Future;
@@ -13,13 +13,13 @@ use std::task::{Context, Poll, ready};
 #[derive(Debug)]
 #[must_use = "a block that is not polled for is read in vain"]
 pub struct BlockRead {
-    table: Arc<TableReader>,
+    table: Arc<BlockTable>,
     options: TableReadOptions,
     needed: NeededBlock,
     read: AsyncRead,
 }
 
-impl TableReader {
+impl BlockTable {
     /// Begins to read a block that a lookup needs.
     pub fn start_needed(self: &Arc<Self>, options: &TableReadOptions, needed: NeededBlock) -> BlockRead {
         let read = match self.needed_length(needed) {
@@ -42,7 +42,7 @@ impl BlockRead {
 
     /// The table that the block is of.
     #[must_use]
-    pub fn table(&self) -> &Arc<TableReader> {
+    pub fn table(&self) -> &Arc<BlockTable> {
         &self.table
     }
 }
@@ -50,7 +50,7 @@ impl BlockRead {
 impl NeededBlock {
     /// As [`BlockRead::identity`], of a read that would be started for it.
     #[must_use]
-    pub fn identity_in(&self, table: &Arc<TableReader>) -> (usize, u64) {
+    pub fn identity_in(&self, table: &Arc<BlockTable>) -> (usize, u64) {
         (Arc::as_ptr(table).addr(), self.handle.offset)
     }
 }

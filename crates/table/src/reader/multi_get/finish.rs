@@ -3,11 +3,11 @@
 use crate::blocks::{BlockRef, BlockRole};
 use crate::reader::block_loader::short_read;
 use crate::reader::resident::NeededBlock;
-use crate::reader::{TableReadOptions, TableReader};
+use crate::reader::{BlockTable, TableReadOptions};
 use ferrock_base::Result;
 use std::sync::OnceLock;
 
-impl TableReader {
+impl BlockTable {
     /// Checks and decodes the bytes that were read, and puts the block where this table has blocks of its kind.
     pub(in crate::reader) fn finish_read(
         &self,

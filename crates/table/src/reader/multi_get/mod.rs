@@ -24,12 +24,12 @@ pub use block_read::BlockRead;
 pub use plan::TableLookup;
 pub use reads::RoundReads;
 
-use super::{TableReadOptions, TableReader};
+use super::{BlockTable, TableReadOptions};
 use crate::blocks::PinnedBlock;
 use ferrock_base::{LookupKey, ParsedInternalKey, Result};
 use std::sync::Arc;
 
-impl TableReader {
+impl BlockTable {
     /// Looks up many keys, in any order, in this table alone. `visit` gets the index of the key with each entry, as in
     /// [`get`](Self::get). The answer has one result for every key.
     ///

@@ -12,7 +12,7 @@ use crate::reader::get::Outcome;
 use crate::reader::index_position::OwnedPosition;
 use crate::reader::resident::{LoadedBlocks, NeededBlock};
 use crate::reader::resident_index::IndexSeekResult;
-use crate::reader::{TableReadOptions, TableReader};
+use crate::reader::{BlockTable, TableReadOptions};
 use ferrock_base::{LookupKey, ParsedInternalKey, Result};
 use ferrock_format::handle::BlockHandle;
 
@@ -33,7 +33,7 @@ impl NextBlocks {
     }
 }
 
-impl TableReader {
+impl BlockTable {
     /// Searches the blocks behind the first one, as far as they are in memory.
     #[cold]
     pub(super) fn search_next_blocks(

@@ -7,7 +7,7 @@ use crate::reader::get::Outcome;
 use crate::reader::index_position::IndexPosition;
 use crate::reader::resident::{LoadedBlock, LoadedBlocks, NeededBlock};
 use crate::reader::resident_index::IndexSeekResult;
-use crate::reader::{ReadTier, TableReadOptions, TableReader};
+use crate::reader::{BlockTable, ReadTier, TableReadOptions};
 use ferrock_base::{ErrorKind, LookupKey, ParsedInternalKey, Result};
 use ferrock_format::handle::BlockHandle;
 
@@ -46,7 +46,7 @@ impl TableLookup {
     }
 }
 
-impl TableReader {
+impl BlockTable {
     /// Advances `lookup` without reading: to a block that it needs, or (`None`) to its end, after `visit` saw the
     /// entries of the key as in [`get`](Self::get).
     ///

@@ -2,7 +2,7 @@
 
 use crate::blocks::BlockRef;
 use crate::reader::resident::{LoadedBlock, NeededBlock};
-use crate::reader::{TableReadOptions, TableReader};
+use crate::reader::{BlockTable, TableReadOptions};
 use ferrock_base::{Error, Result};
 use ferrock_vfs::{FileSystem, ReadStream};
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ const NONE: usize = usize::MAX;
 
 #[derive(Debug)]
 struct Read {
-    table: Arc<TableReader>,
+    table: Arc<BlockTable>,
     needed: NeededBlock,
     first_waiter: usize,
     last_waiter: usize,
@@ -72,7 +72,7 @@ impl<'f, W> RoundReads<'f, W> {
     }
 
     /// Adds a lookup that waits for a block.
-    pub fn add(&mut self, table: &Arc<TableReader>, needed: NeededBlock, waiter: W) {
+    pub fn add(&mut self, table: &Arc<BlockTable>, needed: NeededBlock, waiter: W) {
         let number = self.waiters.len();
         self.waiters.push(Waiter { waiter: Some(waiter), next: NONE });
         let key = (Arc::as_ptr(table).addr(), needed.handle.offset);

@@ -16,8 +16,8 @@ use ferrock_cache::CacheOptions;
 use ferrock_table::options::IndexShorteningMode::{NoShortening, ShortenSeparators};
 use ferrock_table::options::{FlushBlockPolicy, IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, LimitReads, ScanBounds, TableBlockCache, TableBuilder, TableBuilderParams, TableIter,
-    TableReadOptions, TableReader, TableReaderParams,
+    BlockBasedTableOptions, LimitReads, ScanBounds, Table, TableBlockCache, TableBuilder, TableBuilderParams,
+    TableIter, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{
     Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, RandomAccessOptions,
@@ -34,7 +34,7 @@ use std::time::Duration;
 struct File {
     smallest: Vec<u8>,
     largest: Vec<u8>,
-    reader: Arc<TableReader>,
+    reader: Table,
 }
 
 /// Tables of a level, read without a cache.
@@ -127,7 +127,7 @@ impl Tables {
         self.levels.push(Arc::new(files));
     }
 
-    fn write(&self, path: &Path, entries: &Entries, tombstones: &FragmentedRangeTombstones) -> Arc<TableReader> {
+    fn write(&self, path: &Path, entries: &Entries, tombstones: &FragmentedRangeTombstones) -> Table {
         let order = InternalComparator::default();
         let mut params = TableBuilderParams::new(order.clone());
         params.options = self.form.options();
@@ -150,7 +150,7 @@ impl Tables {
             let nothing = CacheOptions { capacity_bytes: 0, ..CacheOptions::default() };
             params.cache = Some(TableBlockCache::new(nothing));
         }
-        TableReader::open(params).unwrap()
+        Table::open(params).unwrap()
     }
 
     fn scan(&self, is_deferring: bool, options: DbIteratorOptions) -> Scan {

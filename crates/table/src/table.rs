@@ -1,0 +1,243 @@
+//! A table of any kind. A second kind becomes a variant here and in [`TableIter`](crate::TableIter); what is above
+//! (file metadata, pinned values, iterators over levels) names no kind.
+//!
+//! A match on one variant compiles to nothing.
+
+use crate::blocks::PinnedBlock;
+#[cfg(any(test, feature = "test-kinds"))]
+use crate::entries_table::EntriesTable;
+use crate::reader::{
+    BlockRead, BlockTable, NeededBlock, RoundReads, ScanBounds, TableLookup, TableReadOptions, TableReaderParams,
+};
+use crate::table_iter::TableIter;
+use crate::value::ValueSource;
+use ferrock_base::range_tombstone::FragmentedRangeTombstones;
+use ferrock_base::{FileNumber, LookupKey, ParsedInternalKey, Result};
+use ferrock_format::properties::TableProperties;
+use std::path::Path;
+use std::sync::Arc;
+
+/// An open table. A clone is the same table.
+#[derive(Clone, Debug)]
+pub enum Table {
+    /// RocksDB's block-based table.
+    Block(Arc<BlockTable>),
+    /// A table of tests.
+    #[cfg(any(test, feature = "test-kinds"))]
+    Entries(Arc<EntriesTable>),
+}
+
+/// The same expression for every kind.
+macro_rules! of_kind {
+    ($table:expr, $inner:ident => $then:expr) => {
+        match $table {
+            Table::Block($inner) => $then,
+            #[cfg(any(test, feature = "test-kinds"))]
+            Table::Entries($inner) => $then,
+        }
+    };
+}
+
+impl Table {
+    /// Opens a table of the kind that its footer names.
+    ///
+    /// # Errors
+    /// `Corruption` for a file that is not a whole table; `NotSupported` for a kind or a feature that cannot be read;
+    /// `InvalidArgument` for a table of another order; `MemoryLimit` when the cache has no room for its charge; the
+    /// error of a read.
+    pub fn open(params: TableReaderParams) -> Result<Self> {
+        #[cfg(any(test, feature = "test-kinds"))]
+        if let Some(table) = EntriesTable::open(&params)? {
+            return Ok(Self::Entries(table));
+        }
+        BlockTable::open(params).map(Self::Block)
+    }
+
+    /// Shows `visit` the entries of the key's user key, newest first, from the lookup's sequence number on, until it
+    /// returns false. Range tombstones are not looked at.
+    ///
+    /// # Errors
+    /// The error of a read; `Corruption` for a damaged block.
+    #[inline]
+    pub fn get(
+        &self,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
+    ) -> Result<()> {
+        match self {
+            Self::Block(table) => table.get(options, key, &mut of_block(visit)),
+            #[cfg(any(test, feature = "test-kinds"))]
+            Self::Entries(table) => table.get(key, visit),
+        }
+    }
+
+    /// Advances `lookup` without reading: to a block that it needs, or (`None`) to its end, after `visit` saw the
+    /// entries of the key as in [`get`](Self::get).
+    ///
+    /// # Errors
+    /// `Incomplete` or `TryAgain` when the options allow no read; `Corruption` for a damaged block.
+    #[inline]
+    pub fn advance(
+        &self,
+        options: &TableReadOptions,
+        key: &LookupKey,
+        lookup: &mut TableLookup,
+        visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
+    ) -> Result<Option<NeededBlock>> {
+        match self {
+            Self::Block(table) => table.advance(options, key, lookup, &mut of_block(visit)),
+            #[cfg(any(test, feature = "test-kinds"))]
+            Self::Entries(table) => table.get(key, visit).map(|()| None),
+        }
+    }
+
+    /// Begins to read a block that a lookup in this table needs.
+    pub fn start_needed(&self, options: &TableReadOptions, needed: NeededBlock) -> BlockRead {
+        self.of_needed().start_needed(options, needed)
+    }
+
+    /// Adds the block that a lookup in this table needs to the reads of a round.
+    pub fn add_to<W>(&self, round: &mut RoundReads<'_, W>, needed: NeededBlock, waiter: W) {
+        round.add(self.of_needed(), needed, waiter);
+    }
+
+    /// Equal for two needed blocks only if they are the same block; as [`BlockRead::identity`] of its read.
+    #[must_use]
+    pub fn identity_of(&self, needed: NeededBlock) -> (usize, u64) {
+        needed.identity_in(self.of_needed())
+    }
+
+    /// The table of blocks that a lookup advanced in. Only such a table needs a block.
+    fn of_needed(&self) -> &Arc<BlockTable> {
+        match self {
+            Self::Block(table) => table,
+            #[cfg(any(test, feature = "test-kinds"))]
+            Self::Entries(_) => unreachable!("a lookup in entries needs no block"),
+        }
+    }
+
+    /// A new iterator, not positioned.
+    #[must_use]
+    pub fn iter(&self, options: TableReadOptions) -> TableIter {
+        self.iter_within(options, Arc::default())
+    }
+
+    /// A new iterator over the keys within bounds, not positioned.
+    #[must_use]
+    pub fn iter_within(&self, options: TableReadOptions, bounds: Arc<ScanBounds>) -> TableIter {
+        match self {
+            Self::Block(table) => TableIter::Block(table.iter_within(options, bounds)),
+            #[cfg(any(test, feature = "test-kinds"))]
+            Self::Entries(table) => TableIter::Entries(table.iter()),
+        }
+    }
+
+    /// The table's range tombstones, `None` when it has none.
+    #[inline]
+    #[must_use]
+    pub fn range_tombstones(&self) -> Option<&Arc<FragmentedRangeTombstones>> {
+        of_kind!(self, table => table.range_tombstones())
+    }
+
+    /// The table's properties.
+    #[must_use]
+    pub fn properties(&self) -> &Arc<TableProperties> {
+        of_kind!(self, table => table.properties())
+    }
+
+    /// Bytes that the table itself holds in memory, without what is in the block cache.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        of_kind!(self, table => table.memory_bytes())
+    }
+
+    /// Loads the table into the cache, as reads would: what `prepopulate_block_cache` asks for.
+    ///
+    /// # Errors
+    /// The error of a read; `MemoryLimit` of a cache that fails when it is full.
+    pub fn fill_cache(&self) -> Result<()> {
+        match self {
+            Self::Block(table) => table.fill_cache(),
+            #[cfg(any(test, feature = "test-kinds"))]
+            Self::Entries(_) => Ok(()),
+        }
+    }
+
+    /// Where in the file the first entry at or after `internal_key` lies, or would lie.
+    ///
+    /// # Errors
+    /// The error of a read; `Corruption` for a damaged index.
+    pub fn approximate_offset_of(&self, internal_key: &[u8]) -> Result<u64> {
+        of_kind!(self, table => table.approximate_offset_of(internal_key))
+    }
+
+    /// Bytes of the file between two internal keys.
+    ///
+    /// # Errors
+    /// The error of a read; `Corruption` for a damaged index.
+    pub fn approximate_size_between(&self, begin: &[u8], end: &[u8]) -> Result<u64> {
+        of_kind!(self, table => table.approximate_size_between(begin, end))
+    }
+
+    /// Reads the whole file past the cache and checks it. `readahead_bytes` is how much to read at a time, 0 for a
+    /// default.
+    ///
+    /// # Errors
+    /// The error of a read; `Corruption` for what is damaged.
+    pub fn verify_checksums(&self, readahead_bytes: usize) -> Result<()> {
+        match self {
+            Self::Block(table) => table.verify_checksums(readahead_bytes),
+            #[cfg(any(test, feature = "test-kinds"))]
+            Self::Entries(_) => Ok(()),
+        }
+    }
+
+    /// The block-based table, for what only such a table has.
+    #[must_use]
+    pub fn as_block(&self) -> Option<&Arc<BlockTable>> {
+        match self {
+            Self::Block(table) => Some(table),
+            #[cfg(any(test, feature = "test-kinds"))]
+            Self::Entries(_) => None,
+        }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn file_path(&self) -> &Path {
+        of_kind!(self, table => table.file_path())
+    }
+
+    /// Number of the file.
+    #[must_use]
+    pub fn file_number(&self) -> FileNumber {
+        of_kind!(self, table => table.file_number())
+    }
+
+    /// True for two clones of one table.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Block(one), Self::Block(other)) => Arc::ptr_eq(one, other),
+            #[cfg(any(test, feature = "test-kinds"))]
+            (Self::Entries(one), Self::Entries(other)) => Arc::ptr_eq(one, other),
+            #[cfg(any(test, feature = "test-kinds"))]
+            _ => false,
+        }
+    }
+
+    /// True while this is the only clone.
+    #[must_use]
+    pub fn is_unshared(&self) -> bool {
+        of_kind!(self, table => Arc::strong_count(table) == 1)
+    }
+}
+
+/// The visitor of a block-based table.
+#[inline]
+fn of_block(
+    visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
+) -> impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool {
+    move |key, value, pinned| visit(key, value, ValueSource::Block(pinned))
+}
