@@ -187,14 +187,14 @@ fn a_limit_reads_what_its_rows_need() {
                     };
                     let (rows, _, needed) = rig.rows(exact);
                     assert_eq!(rows as i64, limit);
-                    let (rows, requests, bytes) = rig.rows(limited.clone().limit(limit as u64));
+                    let (rows, requests, bytes) = rig.rows(limited.clone().limit(limit as u64).fewest_bytes());
                     assert_eq!(rows as i64, limit);
                     let context = format!("{partitions:?}, from {from:?}, limit {limit}, reverse {is_reverse}");
                     assert!(
                         bytes <= needed && requests <= 6,
                         "{context}: {requests} requests of {bytes} bytes; its blocks have {needed}"
                     );
-                    let (rows, requests, bytes) = rig.rows(limited.limit(limit as u64).fewest_requests());
+                    let (rows, requests, bytes) = rig.rows(limited.limit(limit as u64));
                     assert_eq!(rows as i64, limit);
                     // Where in its block the first row lies is not known before it is read: hence one block more. The
                     // tables of the small partitions have fewer rows in a block, which is what a limit goes by.
@@ -215,7 +215,7 @@ fn pages_go_on_where_the_last_one_ended() {
         for (is_reverse, few_requests) in [(false, false), (true, false), (false, true), (true, true)] {
             let rig = rig(partitions, Some(64 << 20));
             let query = || if is_reverse { rig.large().reverse() } else { rig.large() };
-            let query = || if few_requests { query().fewest_requests() } else { query() };
+            let query = || if few_requests { query() } else { query().fewest_bytes() };
             let (mut token, mut rows, mut requests, mut bytes) = (None::<Vec<u8>>, 0, 0, 0);
             while rows < 5000 {
                 let mut page = query().limit(50);
@@ -264,12 +264,12 @@ fn ranges_are_read_together() {
             (rows, requests, rig.file_system.counters().snapshot().batches - before)
         };
         let many = |asked| matches!(asked, (320, 16..=18, 1));
-        for together in [query.clone(), query.clone().reverse(), query.clone().limit(400).fewest_requests()] {
+        for together in [query.clone(), query.clone().reverse(), query.clone().limit(400)] {
             let asked = asked(together);
             assert!(many(asked), "{asked:?}");
         }
         // Of which only the first two are needed.
-        let (rows, requests, _) = asked(query.limit(40));
+        let (rows, requests, _) = asked(query.limit(40).fewest_bytes());
         assert!(rows == 40 && requests <= 6, "{rows} rows, {requests} requests");
     });
 }

@@ -78,7 +78,7 @@ impl<'t> Query<'t> {
             ranges: Vec::new(),
             is_reverse: false,
             limit: 0,
-            limit_reads: LimitReads::FewestBytes,
+            limit_reads: LimitReads::FewestRequests,
             token: None,
             error,
         }
@@ -112,18 +112,24 @@ impl<'t> Query<'t> {
 
     /// So many rows at most, of all ranges together; 0: all.
     ///
-    /// **Cost:** no block is read that these rows do not need. If all rows are of about the same size, that is one
-    /// request, and mostly a second one for the last block; if sizes differ, or rows lie in several tables, there are
-    /// more, since no request reads a block that may turn out not to be needed.
-    /// [`fewest_requests`](Self::fewest_requests) makes the opposite choice.
+    /// **Cost:** mostly one request, at the price of bytes that the rows may not need: the first request reads as many
+    /// blocks as so many rows take on average, and one more; with several ranges, that for each.
+    /// [`fewest_bytes`](Self::fewest_bytes) makes the opposite choice.
     pub fn limit(mut self, rows: u64) -> Self {
         self.limit = rows;
         self
     }
 
-    /// With a limit: fewer requests, and mostly one, at the price of bytes that the rows may not need. The first
-    /// request reads as many blocks as so many rows take on average, and one more; with several ranges, that for each.
-    /// For devices and networks on which a request takes longer than some blocks.
+    /// With a limit: no block is read that the rows do not need. If all rows are of about the same size, that is one
+    /// request, and mostly a second one for the last block; if sizes differ, or rows lie in several tables, there are
+    /// more, since no request reads a block that may turn out not to be needed. For devices and networks on which bytes
+    /// cost more than requests.
+    pub fn fewest_bytes(mut self) -> Self {
+        self.limit_reads = LimitReads::FewestBytes;
+        self
+    }
+
+    /// With a limit: few requests, as [`limit`](Self::limit) says; this is the default.
     pub fn fewest_requests(mut self) -> Self {
         self.limit_reads = LimitReads::FewestRequests;
         self
@@ -171,7 +177,7 @@ impl<'t> Query<'t> {
     /// **Cost:** one read for each table that has rows of the range, as long as the range takes up to 256 KiB; none
     /// where filter, index or row bounds exclude all rows: for an absent partition, up to the filter's false positives
     /// (1 %). With a limit, see [`limit`](Self::limit). Several ranges are read together, one batch for all; with a
-    /// limit one after the other, unless [`fewest_requests`](Self::fewest_requests) was called.
+    /// limit and [`fewest_bytes`](Self::fewest_bytes) one after the other.
     ///
     /// # Errors
     /// `Invalid argument` for wrong parameters, and for a page token that is damaged or of another query.

@@ -143,7 +143,7 @@ impl Database for WideDatabase {
 
     fn cursor(&self, bounds: &Bounds, limit: Option<u64>) -> Result<Box<dyn Cursor + '_>> {
         let (query, partition) = self.query(bounds)?;
-        let query = query.limit(limit.unwrap_or(0)).fewest_requests();
+        let query = query.limit(limit.unwrap_or(0));
         Ok(Box::new(WideCursor { database: self, query, partition, rows: None }))
     }
 

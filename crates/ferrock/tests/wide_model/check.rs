@@ -93,8 +93,8 @@ impl Checker<'_> {
         let limit = 1 + self.random.below(9);
         let first = &expected[..expected.len().min(limit as usize)];
         compare_with(&collect(query.clone().limit(limit).iter().unwrap()), first, "with a limit");
-        let few = query.clone().limit(limit).fewest_requests();
-        compare_with(&collect(few.iter().unwrap()), first, "with a limit, in few requests");
+        let few = query.clone().limit(limit).fewest_bytes();
+        compare_with(&collect(few.iter().unwrap()), first, "with a limit, in few bytes");
         if !is_reverse && ranges.len() < 2 {
             // On to another range, from wherever the rows are.
             let mut rows = query.clone().limit(if self.random.one_in(2) { 1 << 20 } else { 0 }).iter().unwrap();
@@ -122,7 +122,7 @@ impl Checker<'_> {
                 page = page.limit(0);
             }
             if self.random.one_in(3) {
-                page = page.fewest_requests();
+                page = page.fewest_bytes();
             }
             if let Some(token) = &token {
                 page = page.page(token);
