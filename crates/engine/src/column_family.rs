@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use ferrock_base::InternalComparator;
 use ferrock_base::byte_text::to_bytes;
 use ferrock_memtable::{MemTable, MemTableOptions, MemoryTracker};
-use ferrock_tree::hash_index_choice::HashIndexChoice;
+use ferrock_table::adaptive::HashIndexChoice;
 use ferrock_tree::table_cache::TableCache;
 use ferrock_tree::version::Version;
 use std::borrow::Cow;

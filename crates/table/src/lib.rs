@@ -17,6 +17,7 @@
 //! verified once, when it is loaded: into the shared cache, or into the reader's own memory.
 #![warn(missing_docs)]
 
+pub mod adaptive;
 pub mod blocks;
 pub mod builder;
 mod charging;
@@ -24,7 +25,6 @@ mod charging;
 pub mod entries_table;
 pub mod options;
 mod partition_boundary;
-mod read_stats;
 pub mod reader;
 mod table;
 mod table_iter;
@@ -36,12 +36,12 @@ pub const ROW_BOUNDS_PROPERTY: &[u8] = b"ferrock.row-bounds";
 /// Property of a table with row bounds: the most entries that one of its data blocks has, in decimal.
 pub const MAX_BLOCK_ENTRIES_PROPERTY: &[u8] = b"ferrock.max-block-entries";
 
+pub use adaptive::{ReadCounts, ReadStats};
 pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
 pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
 pub use charging::{CacheUsageOptions, ChargeDecision, Charging};
 pub use options::BlockBasedTableOptions;
 pub use partition_boundary::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};
-pub use read_stats::{ReadCounts, ReadStats};
 pub use reader::{
     BlockRead, BlockTable, BlockTableIter, FooterDetails, LimitReads, LoadedBlock, NeededBlock, NextBlock, PlannedRead,
     ReadTier, RoundReads, RowReach, RowsAhead, RowsOfBlock, ScanBounds, ScanEstimate, TableLookup, TableReadOptions,

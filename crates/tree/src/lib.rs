@@ -7,7 +7,6 @@
 //! | [`iterator`] | ranges: levels, merging, visibility, deletions, bounds |
 //! | [`compaction`] | what to compact, and what remains of the entries that are merged |
 //! | [`job`] | flushes and compactions, run without a database |
-//! | [`hash_index_choice`] | whether tables get a hash index, by how they are read |
 //! | [`blob`] | values that lie in blob files |
 //! | [`table_cache`] | open tables, bounded by the number of open files |
 //! | [`places`] | the directories of a database |
@@ -19,7 +18,6 @@
 
 pub mod blob;
 pub mod compaction;
-pub mod hash_index_choice;
 pub mod iterator;
 pub mod job;
 mod kept_table;

@@ -2,8 +2,8 @@
 
 use super::read_options::TableReadOptions;
 use super::side_blocks::SideBlocks;
+use crate::adaptive::ReadStats;
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, FilterBlock, TableBlockCache};
-use crate::read_stats::ReadStats;
 use ferrock_base::checksum::ChecksumType;
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_cache::{CacheKey, Priority};

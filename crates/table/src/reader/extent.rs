@@ -14,9 +14,9 @@
 
 use super::index_position::HeldIndexPosition;
 use super::meta_source::Partitions;
-use super::near_partitions::NEAR_BYTES;
 use super::resident_index::ResidentIndex;
 use super::scan_bounds::BoundKey;
+use crate::adaptive::NEAR_BYTES;
 use crate::blocks::BlockGuard;
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;

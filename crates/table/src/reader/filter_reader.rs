@@ -7,12 +7,12 @@
 //! partitions enter the cache in that proportion.
 
 use super::block_loader::BlockLoader;
-use super::filter_miss_rate::FilterMissRate;
 use super::index_reader::handles;
 use super::meta_source::{MetaSource, Partitions};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
 use super::resident::{LoadedBlocks, NeededBlock, Resident};
+use crate::adaptive::FilterMissRate;
 use crate::blocks::{BlockGuard, BlockRole};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::prefix::PrefixExtractor;

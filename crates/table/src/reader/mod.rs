@@ -8,7 +8,6 @@ mod contents;
 mod direction;
 mod exclusion;
 mod extent;
-mod filter_miss_rate;
 mod filter_reader;
 mod get;
 mod index_fetcher;
@@ -26,7 +25,6 @@ mod pause_state;
 mod pausing;
 mod placement;
 mod planned_read;
-mod read_history;
 mod read_options;
 mod readahead;
 mod resident;
@@ -54,6 +52,7 @@ pub use statistics::{
     BlockSizes, DataStatistics, FilterFormats, FilterStatistics, HashIndexStatistics, IndexStatistics, TableStatistics,
 };
 
+use crate::adaptive::ReadHistories;
 use crate::options::BlockBasedTableOptions;
 use crate::partition_boundary::PartitionBoundary;
 use block_loader::BlockLoader;
@@ -68,7 +67,6 @@ use ferrock_vfs::FileSystem;
 use filter_reader::FilterReader;
 use index_fetcher::IndexFetcher;
 use index_reader::IndexReader;
-use read_history::ReadHistories;
 use resident_index::ResidentIndex;
 use std::path::Path;
 use std::sync::Arc;

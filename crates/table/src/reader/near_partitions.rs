@@ -19,6 +19,7 @@ use super::meta_source::Partitions;
 use super::read_options::{ReadTier, TableReadOptions};
 use super::resident_index::ResidentIndex;
 use super::scan_bounds::ScanBounds;
+use crate::adaptive::{CrossingRamp, EAGER_BYTES, NEAR_BYTES};
 use crate::blocks::{BlockGuard, BlockRef, BlockRole};
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::block::{IndexBlock, IndexCursor};
@@ -27,12 +28,6 @@ use ferrock_vfs::ReadClass;
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// Most bytes of partitions that a seek reads because both bounds are known.
-const EAGER_BYTES: u64 = 16 << 10;
-/// A scan whose bounds lie in partitions of at most so many bytes together is assumed to reach its end.
-pub(super) const NEAR_BYTES: u64 = 32 << 10;
-/// Most bytes of partitions that a crossing reads at once.
-const MAX_CROSSING_BYTES: u64 = 64 << 10;
 /// Bytes between two partitions that are read with them rather than in another request.
 const MAX_GAP_BYTES: u64 = 4 << 10;
 
@@ -76,7 +71,7 @@ fn end_of(resident: &ResidentIndex<'_>, handle: BlockHandle) -> Option<u64> {
 #[derive(Debug, Default)]
 pub(crate) struct NearPartitions {
     held: Vec<HeldPartition>,
-    crossing_bytes: u64,
+    crossings: CrossingRamp,
     /// Reads are recorded in `wanted` instead of being made.
     pub(crate) is_planning: bool,
     /// The partitions that planning found missing.
@@ -110,7 +105,7 @@ impl NearPartitions {
 
     /// Resets the size of the next crossing's read.
     pub(crate) fn restart(&mut self) {
-        self.crossing_bytes = 0;
+        self.crossings.restart();
     }
 
     /// Takes the bytes of a run: decodes its partitions, and holds them. A damaged or incomplete partition is skipped;
@@ -236,15 +231,7 @@ impl IndexScan<'_> {
                 handles
             }),
             Step::Forward | Step::Backward => {
-                let limit = {
-                    let mut near = self.near.borrow_mut();
-                    // A scan that crosses partitions has used all data of one, which is far more than its index, unless
-                    // a limit hint ends the scan soon.
-                    let is_ending = self.bounds.limit_hint() > 0;
-                    let limit = near.crossing_bytes.max(if is_ending { 1 } else { EAGER_BYTES });
-                    near.crossing_bytes = (2 * limit).min(MAX_CROSSING_BYTES);
-                    limit
-                };
+                let limit = self.near.borrow_mut().crossings.next_bytes(self.bounds.limit_hint() > 0);
                 all(NEAR_BYTES).or_else(|| self.neighbours(resident, partitions, top, (goes_back, false), last, limit))
             }
         };

@@ -1,9 +1,9 @@
 //! What is needed to open a table.
 
+use crate::adaptive::ReadStats;
 use crate::blocks::TableBlockCache;
 use crate::charging::CacheUsageOptions;
 use crate::options::BlockBasedTableOptions;
-use crate::read_stats::ReadStats;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{FileNumber, InternalComparator, SequenceNumber};
 use ferrock_vfs::{FileSystem, RandomAccessFile};

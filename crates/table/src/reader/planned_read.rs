@@ -6,8 +6,8 @@ use super::resident::NeededBlock;
 use ferrock_vfs::ReadClass;
 use std::ops::Range;
 
-/// A read that a scan has planned: make it, with those of other scans, and [`supply`](super::BlockTableIter::supply) its
-/// bytes.
+/// A read that a scan has planned: make it, with those of other scans, and
+/// [`supply`](super::BlockTableIter::supply) its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedRead {
     pub(super) range: Range<u64>,

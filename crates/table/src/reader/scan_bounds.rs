@@ -20,9 +20,9 @@ use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
 
 /// The range of a scan, from `lower` inclusive to `upper` exclusive, and the number of rows after which it may stop.
 ///
-/// Bounds shape what is read, and end an iteration early: a [`BlockTableIter`](super::BlockTableIter) may become invalid, without
-/// an error, once all keys ahead of it are outside; it may still show keys outside that lie in a block with keys
-/// inside.
+/// Bounds shape what is read, and end an iteration early: a [`BlockTableIter`](super::BlockTableIter) may become
+/// invalid, without an error, once all keys ahead of it are outside; it may still show keys outside that lie in a block
+/// with keys inside.
 ///
 /// ```
 /// use ferrock_table::ScanBounds;

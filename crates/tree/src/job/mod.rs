@@ -22,7 +22,6 @@ mod tests;
 pub use compaction::CompactionJob;
 pub use flush::FlushJob;
 
-use crate::hash_index_choice::HashIndexChoice;
 use crate::table_cache::TableCache;
 use crate::version::{FileMetadata, Version};
 use ferrock_base::clock::Clock;
@@ -31,6 +30,7 @@ use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, Seq
 use ferrock_format::version_edit::{BlobFileGarbage, NewFile};
 use ferrock_options::{ColumnFamilyOptions, DbOptions};
 use ferrock_table::TableBlockCache;
+use ferrock_table::adaptive::HashIndexChoice;
 use ferrock_table::options::PrepopulateBlockCache;
 use ferrock_vfs::FileSystem;
 use std::fmt;

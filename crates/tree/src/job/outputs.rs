@@ -7,13 +7,13 @@ use crate::blob::{BlobFlow, for_each_reference};
 use crate::compaction::iterator::{
     CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
 };
-use crate::hash_index_choice::HASH_INDEX_PROPERTY;
 use ferrock_base::byte_text::to_bytes;
 use ferrock_base::internal_key::{make_internal_key, sequence, trailer};
 use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
+use ferrock_table::adaptive::HASH_INDEX_PROPERTY;
 use ferrock_table::options::DataBlockIndexType;
 use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};

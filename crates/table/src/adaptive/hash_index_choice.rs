@@ -18,8 +18,8 @@
 //! are enough of them; otherwise the last decision stays. As tables are rewritten by compaction, a family follows its
 //! load. Nothing is kept across a reopening: the first reads decide.
 
-use ferrock_table::{ReadCounts, ReadStats};
-use parking_lot::Mutex;
+use super::read_stats::{ReadCounts, ReadStats};
+use ferrock_base::sync::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
