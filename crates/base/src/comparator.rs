@@ -5,7 +5,7 @@
 //! database opens only with the comparator it was made with.
 
 use crate::error::{Error, Result};
-use crate::internal_key::{TRAILER_SIZE, append_internal_key, pack_trailer, trailer, user_key};
+use crate::internal_key::{TRAILER_SIZE, append_internal_key, pack_trailer, split_timestamp, trailer, user_key};
 use crate::types::{MAX_SEQUENCE_NUMBER, ValueType};
 use std::cmp::Ordering;
 use std::fmt;
@@ -29,6 +29,11 @@ pub trait CustomComparator: Send + Sync {
     /// May shorten `key` to any key `>= key`.
     fn find_short_successor(&self, key: &mut Vec<u8>) {
         let _ = key;
+    }
+    /// Bytes of a timestamp at the end of each user key, which this order takes for a part of its own; 0: there is none.
+    /// A database refuses an order with timestamps so far.
+    fn timestamp_size(&self) -> usize {
+        0
     }
     /// True, as by default in RocksDB, if two keys of different bytes may compare equal. Everything that hashes bytes
     /// is then off: filters of whole keys and of prefixes, in tables and memtables, and the hash indexes of data
@@ -105,6 +110,37 @@ impl Comparator {
         match self {
             Self::Bytewise | Self::ReverseBytewise => a == b,
             Self::Custom(custom) => a == b || custom.compare(a, b) == Ordering::Equal,
+        }
+    }
+
+    /// Bytes of the timestamp at the end of each user key; 0: there is none.
+    #[inline]
+    #[must_use]
+    pub fn timestamp_size(&self) -> usize {
+        match self {
+            Self::Bytewise | Self::ReverseBytewise => 0,
+            Self::Custom(custom) => custom.timestamp_size(),
+        }
+    }
+
+    /// A user key without its timestamp.
+    #[inline]
+    #[must_use]
+    pub fn without_timestamp<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
+        split_timestamp(user_key, self.timestamp_size()).0
+    }
+
+    /// Refuses an order with timestamps: filters, prefixes, bounds and range tombstones take a user key whole.
+    ///
+    /// # Errors
+    /// `NotSupported`.
+    pub fn refuse_timestamps(&self) -> Result<()> {
+        match self.timestamp_size() {
+            0 => Ok(()),
+            size => Err(Error::not_supported(format!(
+                "comparator {} (user-defined timestamps of {size} bytes)",
+                self.name()
+            ))),
         }
     }
 
@@ -271,6 +307,34 @@ mod tests {
         let order = InternalComparator::default();
         order.find_short_successor(&mut key);
         assert_eq!(key, b"l\x18\xff\xff\xff\xff\xff\xff\xff");
+    }
+
+    /// Keys ascending, timestamps descending, as RocksDB's `.u64ts` orders have them.
+    struct WithTimestamps;
+
+    impl CustomComparator for WithTimestamps {
+        fn name(&self) -> &str {
+            "test.BytewiseComparator.u64ts"
+        }
+        fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+            let ((a, at), (b, bt)) = (split_timestamp(a, 8), split_timestamp(b, 8));
+            a.cmp(b).then_with(|| bt.cmp(at))
+        }
+        fn timestamp_size(&self) -> usize {
+            8
+        }
+    }
+
+    #[test]
+    fn an_order_with_timestamps_splits_keys_and_is_refused() {
+        let order = Comparator::Custom(Arc::new(WithTimestamps));
+        assert_eq!(order.timestamp_size(), 8);
+        assert_eq!(order.without_timestamp(b"key\0\0\0\0\0\0\0\x07"), b"key");
+        assert!(order.compare(b"key\0\0\0\0\0\0\0\x07", b"key\0\0\0\0\0\0\0\x06").is_lt(), "newest first");
+        let error = order.refuse_timestamps().unwrap_err();
+        assert_eq!(error.kind(), crate::error::ErrorKind::NotSupported);
+        assert_eq!(Comparator::Bytewise.without_timestamp(b"key01234567"), b"key01234567");
+        Comparator::Bytewise.refuse_timestamps().unwrap();
     }
 
     proptest! {

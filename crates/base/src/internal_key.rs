@@ -48,6 +48,14 @@ pub fn user_key(internal_key: &[u8]) -> &[u8] {
     &internal_key[..internal_key.len().saturating_sub(TRAILER_SIZE)]
 }
 
+/// A user key in its two parts: the key, and behind it a timestamp of `timestamp_size` bytes, as the comparator says
+/// ([`Comparator::timestamp_size`](crate::Comparator::timestamp_size)). A key that is shorter than that has neither.
+#[inline]
+#[must_use]
+pub fn split_timestamp(user_key: &[u8], timestamp_size: usize) -> (&[u8], &[u8]) {
+    user_key.split_at(user_key.len().saturating_sub(timestamp_size))
+}
+
 /// The trailer of an internal key; 0 when it is too short to have one.
 #[inline]
 #[must_use]
@@ -176,6 +184,13 @@ mod tests {
         assert_eq!(&tombstone[9..], &[0x0f, 0x0d, 0x02, 0, 0, 0, 0, 0]);
         assert!(ParsedInternalKey::parse(b"short").is_err());
         assert!(ParsedInternalKey::parse(b"\x7f\0\0\0\0\0\0\0").is_err());
+    }
+
+    #[test]
+    fn a_timestamp_is_split_off_by_its_size() {
+        assert_eq!(split_timestamp(b"key", 0), (&b"key"[..], &b""[..]));
+        assert_eq!(split_timestamp(b"key01234567", 8), (&b"key"[..], &b"01234567"[..]));
+        assert_eq!(split_timestamp(b"short", 8), (&b""[..], &b"short"[..]));
     }
 
     #[test]

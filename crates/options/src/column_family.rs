@@ -312,6 +312,13 @@ impl ColumnFamilyOptions {
                 bound: "not supported with no_block_cache = true: there is nothing to charge".to_owned(),
             });
         }
+        if self.comparator.timestamp_size() > 0 {
+            violations.push(Violation {
+                name: "comparator".to_owned(),
+                value: self.comparator.name().to_owned(),
+                bound: "not supported: user-defined timestamps".to_owned(),
+            });
+        }
         let settings = &self.settings;
         for kind in std::iter::once(settings.compression)
             .chain(settings.compression_per_level.iter().copied())
@@ -412,6 +419,35 @@ impl ColumnFamilyOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ferrock_base::comparator::{Comparator, CustomComparator};
+    use std::cmp::Ordering;
+    use std::sync::Arc;
+
+    struct WithTimestamps;
+
+    impl CustomComparator for WithTimestamps {
+        fn name(&self) -> &str {
+            "test.BytewiseComparator.u64ts"
+        }
+        fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+            a.cmp(b)
+        }
+        fn timestamp_size(&self) -> usize {
+            8
+        }
+    }
+
+    #[test]
+    fn an_order_with_timestamps_is_refused() {
+        let mut options = ColumnFamilyOptions::default();
+        assert!(options.violations().is_empty());
+        options.comparator = Comparator::Custom(Arc::new(WithTimestamps));
+        let violations: Vec<String> = options.violations().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            violations,
+            ["comparator = test.BytewiseComparator.u64ts is not supported: user-defined timestamps"]
+        );
+    }
 
     #[test]
     fn compression_settings_survive_their_text() {

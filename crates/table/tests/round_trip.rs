@@ -11,10 +11,13 @@ mod common;
 
 use common::{Entries, check_all_ways, get_all, open_by_itself, scan};
 use ferrock_base::checksum::{ChecksumType, crc32c};
-use ferrock_base::internal_key::make_internal_key;
+use ferrock_base::comparator::CustomComparator;
+use ferrock_base::internal_key::{make_internal_key, split_timestamp};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
-use ferrock_base::{Comparator, InternalComparator, LookupKey, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
+use ferrock_base::{
+    Comparator, Error, ErrorKind, InternalComparator, LookupKey, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType,
+};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{FlushBlockPolicy, IndexBlockSearchType, IndexShorteningMode};
@@ -23,6 +26,7 @@ use ferrock_table::{
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions};
 use proptest::prelude::*;
+use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -401,4 +405,37 @@ fn an_external_table_shows_its_global_sequence_number() {
     // An entry written before the lookup's sequence number only.
     let key = LookupKey::new(b"key00001", SequenceNumber(76));
     assert!(get_all(&reader, &key, &TableReadOptions::default()).unwrap().is_empty());
+}
+
+/// Keys ascending, then timestamps descending.
+struct WithTimestamps;
+
+impl CustomComparator for WithTimestamps {
+    fn name(&self) -> &str {
+        "test.BytewiseComparator.u64ts"
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let ((a, at), (b, bt)) = (split_timestamp(a, 8), split_timestamp(b, 8));
+        a.cmp(b).then_with(|| bt.cmp(at))
+    }
+    fn timestamp_size(&self) -> usize {
+        8
+    }
+}
+
+#[test]
+fn an_order_with_timestamps_is_refused_by_builder_and_reader() {
+    let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    let order = InternalComparator::new(Comparator::Custom(Arc::new(WithTimestamps)));
+    let is_refused = |error: &Error| {
+        error.kind() == ErrorKind::NotSupported && error.message().contains("user-defined timestamps of 8 bytes")
+    };
+    let file = file_system.create_writable(Path::new("/refused.sst"), &WritableOptions::default()).unwrap();
+    let error = TableBuilder::new(TableBuilderParams::new(order.clone()), file).unwrap_err();
+    assert!(is_refused(&error), "{error}");
+    let entries = vec![(make_internal_key(b"k", SequenceNumber(1), ValueType::Value), b"v".to_vec())];
+    build(&file_system, TableBuilderParams::new(InternalComparator::default()), &entries, &Entries::new());
+    let opened = open_by_itself(&file_system, Path::new(PATH), None, |params| params.comparator = order);
+    let error = opened.unwrap_err();
+    assert!(is_refused(&error), "{error}");
 }

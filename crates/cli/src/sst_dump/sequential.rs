@@ -71,7 +71,8 @@ fn start(range: &Range, reader: &Arc<BlockTable>, options: TableReadOptions) -> 
         None => iter.seek_to_first(),
     }
     if let (Some(from), false, true) = (&from, is_forward, range.prefix.is_some()) {
-        while iter.valid() && ferrock_base::internal_key::user_key(iter.key()) == from {
+        let order = reader.comparator().user();
+        while iter.valid() && order.equal(ferrock_base::internal_key::user_key(iter.key()), from) {
             iter.next();
         }
     }

@@ -86,6 +86,7 @@ impl TableBuilder {
     /// `InvalidArgument` for options that contradict each other or are out of their bounds; `MemoryLimit` when the
     /// block cache has no room for what the builder is charged with.
     pub fn new(mut params: TableBuilderParams, file: Box<dyn WritableFile>) -> Result<Self> {
+        params.comparator.user().refuse_timestamps()?;
         if let Some(violation) = params.options.violations().first() {
             return Err(Error::invalid_argument(violation.to_string()));
         }

@@ -59,7 +59,7 @@ impl RowBoundsLog {
         next: Option<&[u8]>,
         ends_prefix: bool,
     ) {
-        self.are_exact.push(user_key(separator) == user_key(last));
+        self.are_exact.push(comparator.user().equal(user_key(separator), user_key(last)));
         if let Some(next) = next {
             let last = Some(user_key(last)).filter(|_| !ends_prefix);
             self.first.clear();

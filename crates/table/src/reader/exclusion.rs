@@ -122,7 +122,8 @@ impl BlockTableIter {
     pub(super) fn is_below_lower(&self, target: &[u8]) -> bool {
         let order = self.reader.loader.comparator.user();
         let Some(lower) = self.bounds.lower() else { return false };
-        let (target, is_upper) = (user_key(target), self.bounds.upper() == Some(user_key(target)));
+        let target = user_key(target);
+        let is_upper = self.bounds.upper().is_some_and(|upper| order.equal(upper, target));
         let order = order.compare(target, lower);
         order.is_lt() || order.is_eq() && is_upper
     }

@@ -409,7 +409,9 @@ impl BlockTableIter {
     /// After the index was placed for a target going back: when the current block has nothing before it, the block
     /// before. Row bounds decide that, and for the exclusive upper bound separators may, too.
     fn step_over_empty_end(&mut self, target: &[u8]) -> bool {
-        let upper: Option<BoundKey> = self.bounds.upper_key().filter(|key| user_key(target) == key.user_key()).cloned();
+        let order = self.reader.loader.comparator.user();
+        let is_upper = |key: &&BoundKey| order.equal(user_key(target), key.user_key());
+        let upper: Option<BoundKey> = self.bounds.upper_key().filter(is_upper).cloned();
         let resident = self.reader.resident_index();
         let has_nothing = match &upper {
             Some(upper) => self.index.follows_end(&resident, upper, &mut self.scratch),

@@ -280,6 +280,7 @@ fn check_identity(params: &TableReaderParams, properties: &TableProperties) -> R
 
 /// Refuses features that this reader would read wrongly.
 fn check_readable(params: &TableReaderParams, properties: &TableProperties) -> Result<()> {
+    params.comparator.user().refuse_timestamps()?;
     let name = params.comparator.user().name();
     if properties.comparator_name.ends_with(".u64ts") {
         let message = format!("comparator {} (user-defined timestamps)", properties.comparator_name);
