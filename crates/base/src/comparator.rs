@@ -30,8 +30,7 @@ pub trait CustomComparator: Send + Sync {
     fn find_short_successor(&self, key: &mut Vec<u8>) {
         let _ = key;
     }
-    /// Bytes of a timestamp at the end of each user key, which this order takes for a part of its own; 0: there is none.
-    /// A database refuses an order with timestamps so far.
+    /// Bytes of a timestamp at the end of each user key; 0: there is none. A database refuses an order that has one.
     fn timestamp_size(&self) -> usize {
         0
     }
