@@ -1,16 +1,11 @@
 //! Column families and their handles.
 
 use crate::db::rocksdb_t;
+use crate::family_handle::{count_of, rocksdb_column_family_handle_t};
 use crate::handle::{borrow, give};
 use crate::memory;
 use crate::options::rocksdb_options_t;
-use ferrock::ColumnFamily;
 use std::ffi::{c_char, c_int};
-
-/// A handle of a column family.
-pub struct rocksdb_column_family_handle_t {
-    pub(crate) family: ColumnFamily,
-}
 
 c_fallible! {
     /// Creates a column family. The handle is the caller's.
@@ -142,9 +137,4 @@ pub(crate) unsafe fn free_texts(list: *mut *mut c_char, count: usize) {
     }
     // SAFETY: as for this function.
     unsafe { libc::free(list.cast()) };
-}
-
-/// A C count as a number of elements.
-pub(crate) fn count_of(count: c_int) -> usize {
-    usize::try_from(count).unwrap_or(0)
 }

@@ -1,6 +1,7 @@
 //! Options of compression, and what options of filters and compression were set to.
 
-use crate::options::{out_of_range, rocksdb_options_t, set};
+use crate::options::{rocksdb_options_t, set};
+use crate::refused::out_of_range;
 use ferrock::Result;
 use ferrock::options::CompressionType;
 use std::ffi::{c_int, c_uchar};

@@ -1,9 +1,9 @@
 //! Opening, closing and destroying databases.
 
-use crate::column_family::{count_of, rocksdb_column_family_handle_t};
-use crate::error::null_handle;
+use crate::family_handle::{count_of, rocksdb_column_family_handle_t};
 use crate::handle::{borrow, give, take};
 use crate::memory;
+use crate::memory::null_handle;
 use crate::options::rocksdb_options_t;
 use ferrock::{ColumnFamily, Db, Error, ErrorKind, Result};
 use ferrock_format::file_name::{self, FileKind};

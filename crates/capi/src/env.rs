@@ -3,9 +3,9 @@
 //! The default one is the machine. One of its own in memory has files that go with its last user. Threads are no pools
 //! here: jobs start on a thread each, as many as `max_background_jobs` says, so numbers of threads are only remembered.
 
-use crate::error::null_handle;
 use crate::handle::{borrow, give};
 use crate::memory;
+use crate::memory::null_handle;
 use crate::options::rocksdb_options_t;
 use ferrock::Result;
 use ferrock_vfs::{FileSystem, MemoryFileSystem};

@@ -89,12 +89,6 @@ fn panicked() -> Error {
     Error::new(ErrorKind::Aborted, "a defect in the engine stopped this call (a panic, see standard error)")
 }
 
-/// For a handle that must be there and is not.
-#[cold]
-pub(crate) fn null_handle(what: &str) -> Error {
-    Error::invalid_argument(format!("the {what} is a null pointer"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Handles: boxed values that a C caller owns.
 
-use crate::error::null_handle;
+use crate::memory::null_handle;
 use ferrock::Result;
 
 /// A new handle.

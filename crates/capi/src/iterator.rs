@@ -1,15 +1,16 @@
 //! Iterators.
 
 use crate::callback::State;
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
-use crate::error::{null_handle, save};
+use crate::error::save;
+use crate::family_handle::family;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::handle::{borrow, give};
+use crate::memory::null_handle;
 use crate::memory::{array, at, bytes, put};
 use crate::not_built::{NotBuilt, error};
 use crate::operation_options::rocksdb_readoptions_t;
 use crate::slice::rocksdb_slice_t;
-use crate::write::family;
 use ferrock::{ColumnFamily, Db, Iter, ReadOptions, Result, SequenceNumber};
 use std::ffi::{c_char, c_uchar};
 

@@ -1,14 +1,14 @@
 //! Flush, compaction, waiting, pausing, checking.
 
-use crate::column_family::{count_of, rocksdb_column_family_handle_t};
 use crate::db::rocksdb_t;
+use crate::family_handle::family;
+use crate::family_handle::{count_of, rocksdb_column_family_handle_t};
 use crate::handle::{borrow, borrow_or};
 use crate::memory::{array, optional_bytes};
 use crate::operation_options::{
     DEFAULT_FLUSH_OPTIONS, rocksdb_compactoptions_t, rocksdb_flushoptions_t, rocksdb_flushwaloptions_t,
     rocksdb_readoptions_t, rocksdb_wait_for_compact_options_t,
 };
-use crate::write::family;
 use ferrock::{ColumnFamily, CompactRangeOptions, FlushOptions};
 use std::ffi::{c_char, c_int, c_uchar};
 use std::sync::atomic::Ordering;

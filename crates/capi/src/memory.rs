@@ -43,6 +43,12 @@ pub(crate) unsafe fn array<'a, T>(data: *const T, length: usize) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(data, length) }
 }
 
+/// For a handle that must be there and is not.
+#[cold]
+pub(crate) fn null_handle(what: &str) -> Error {
+    Error::invalid_argument(format!("the {what} is a null pointer"))
+}
+
 /// The keys of a caller.
 ///
 /// # Safety
@@ -53,7 +59,7 @@ pub(crate) unsafe fn keys_of<'a>(
     lengths: *const usize,
 ) -> Result<Vec<&'a [u8]>> {
     if count > 0 && (keys.is_null() || lengths.is_null()) {
-        return Err(crate::error::null_handle("list of keys"));
+        return Err(null_handle("list of keys"));
     }
     // SAFETY: as for this function.
     unsafe {
@@ -76,7 +82,7 @@ pub(crate) fn at<T>(array: *mut T, index: usize) -> *mut T {
 /// `text` is null or ends in a zero byte and stays through `'a`.
 pub(crate) unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str> {
     if text.is_null() {
-        return Err(crate::error::null_handle(what));
+        return Err(null_handle(what));
     }
     // SAFETY: as for this function.
     let text = unsafe { CStr::from_ptr(text) };
@@ -92,7 +98,7 @@ pub(crate) unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str
 /// As for [`text`].
 pub(crate) unsafe fn name<'a>(name: *const c_char, what: &str) -> Result<Cow<'a, str>> {
     if name.is_null() {
-        return Err(crate::error::null_handle(what));
+        return Err(null_handle(what));
     }
     // SAFETY: as for this function.
     Ok(from_bytes(unsafe { CStr::from_ptr(name) }.to_bytes()))
@@ -107,7 +113,7 @@ pub(crate) unsafe fn name<'a>(name: *const c_char, what: &str) -> Result<Cow<'a,
 /// As for [`text`].
 pub(crate) unsafe fn path<'a>(text: *const c_char) -> Result<&'a Path> {
     if text.is_null() {
-        return Err(crate::error::null_handle("path"));
+        return Err(null_handle("path"));
     }
     // SAFETY: as for this function.
     let text = unsafe { CStr::from_ptr(text) };

@@ -1,7 +1,7 @@
 //! The levels of a column family and their tables, as they are at a moment.
 
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::handle::give;
 use crate::memory::{new_bytes, new_text, put};
 use ferrock::{ColumnFamily, LiveFile};

@@ -1,24 +1,7 @@
 //! Options that are sets of small numbers, hints to the file system without effect here.
 
 use crate::options::rocksdb_options_t;
-use std::collections::BTreeSet;
 use std::ffi::{c_int, c_uchar};
-
-/// The sets of options.
-#[derive(Clone)]
-pub(crate) struct OptionSets {
-    /// Kinds of files whose checksums the file system verifies.
-    checksum_handoff: BTreeSet<c_int>,
-    /// Compaction styles whose tables tell the file system how long they live.
-    write_lifetime: BTreeSet<c_int>,
-}
-
-impl Default for OptionSets {
-    fn default() -> Self {
-        // RocksDB begins with kCompactionStyleLevel.
-        Self { checksum_handoff: BTreeSet::new(), write_lifetime: BTreeSet::from([0]) }
-    }
-}
 
 /// Functions of a set: clear, add, remove, contains, count.
 macro_rules! option_sets {

@@ -4,7 +4,8 @@
 //! their names in an OPTIONS file: what the engine does not take as a value of theirs is kept for the getter, and
 //! refused by the open.
 
-use crate::options::{out_of_range, rocksdb_options_t};
+use crate::options::rocksdb_options_t;
+use crate::refused::out_of_range;
 use ferrock::options::{
     COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT as COLUMN_FAMILY_OPTIONS, DB_OPTIONS_WITHOUT_EFFECT as DB_OPTIONS,
 };

@@ -11,44 +11,30 @@ use crate::handle::{give, take};
 use crate::kept::Kept;
 use crate::memory::array;
 use crate::merge_operator::rocksdb_mergeoperator_t;
-use crate::option_sets::OptionSets;
+use crate::refused::{Refused, not_built, out_of_range};
 use crate::slice_transform::rocksdb_slicetransform_t;
 use crate::table_options::rocksdb_block_based_table_options_t;
 use ferrock::options::{BottommostCompression, CompactionStyle, CompressionType, WalRecoveryMode};
-use ferrock::{ColumnFamilyOptions, Comparator, DbOptions, Error, Result};
+use ferrock::{ColumnFamilyOptions, Comparator, DbOptions, Result};
 use ferrock_base::merge::UInt64Add;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CString, c_int};
 use std::sync::Arc;
 
-/// Values that were set and cannot be had, by option: the next open fails with the first.
-#[derive(Clone, Default)]
-pub(crate) struct Refused(BTreeMap<&'static str, Error>);
-
-impl Refused {
-    /// Notes what came of setting an option; a good value takes back a bad one.
-    pub(crate) fn note(&mut self, option: &'static str, outcome: Result<()>) {
-        match outcome {
-            Ok(()) => self.0.remove(option),
-            Err(error) => self.0.insert(option, error),
-        };
-    }
-
-    /// # Errors
-    /// The first refused value.
-    pub(crate) fn check(&self) -> Result<()> {
-        self.0.values().next().map_or(Ok(()), |error| Err(error.clone()))
-    }
+/// The sets of options.
+#[derive(Clone)]
+pub(crate) struct OptionSets {
+    /// Kinds of files whose checksums the file system verifies.
+    pub(crate) checksum_handoff: BTreeSet<c_int>,
+    /// Compaction styles whose tables tell the file system how long they live.
+    pub(crate) write_lifetime: BTreeSet<c_int>,
 }
 
-/// For a value that RocksDB has and this engine does not have yet.
-pub(crate) fn not_built(option: &str, value: impl std::fmt::Display) -> Error {
-    Error::not_supported(format!("{option} = {value} is not built yet"))
-}
-
-/// For a number that stands for nothing.
-pub(crate) fn out_of_range(option: &str, value: impl std::fmt::Display, bound: &str) -> Error {
-    Error::invalid_argument(format!("{option} = {value} is out of {bound}"))
+impl Default for OptionSets {
+    fn default() -> Self {
+        // RocksDB begins with kCompactionStyleLevel.
+        Self { checksum_handoff: BTreeSet::new(), write_lifetime: BTreeSet::from([0]) }
+    }
 }
 
 /// Options of a database and of a column family.

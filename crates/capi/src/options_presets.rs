@@ -2,7 +2,8 @@
 
 use crate::handle::give;
 use crate::memory::{array, put, text};
-use crate::options::{not_built, out_of_range, rocksdb_options_t, set};
+use crate::options::{rocksdb_options_t, set};
+use crate::refused::{not_built, out_of_range};
 use ferrock::Result;
 use ferrock::options::{
     CacheOptions, CompactionStyle, CompressionType, FilterPolicy, InfoLogLevel, TableBlockCache, WalRecoveryMode,
@@ -96,7 +97,7 @@ c_functions! {
                 options.family.block_cache = Some(TableBlockCache::new(cache));
                 options.family.memtable_prefix_bloom_size_ratio = 0.02;
                 options.family.memtable_whole_key_filtering = true;
-                options.refused_table = crate::options::Refused::default();
+                options.refused_table = crate::refused::Refused::default();
             });
         }
     }

@@ -1,14 +1,14 @@
 //! Options from a line of text, and from the OPTIONS file of a directory.
 
 use crate::cache::rocksdb_cache_t;
-use crate::column_family::{count_of, free_texts, rocksdb_column_family_handle_t};
+use crate::column_family::free_texts;
 use crate::db::rocksdb_t;
 use crate::env::rocksdb_env_t;
-use crate::error::null_handle;
+use crate::family_handle::{count_of, family, rocksdb_column_family_handle_t};
 use crate::handle::{borrow, give, take};
+use crate::memory::null_handle;
 use crate::memory::{self, array, new_array, new_text, put};
 use crate::options::rocksdb_options_t;
-use crate::write::family;
 use ferrock::options::{LoadedOptions, apply_text, load_latest};
 use ferrock::{Error, ErrorKind, Result};
 use std::ffi::{c_char, c_int};

@@ -1,7 +1,7 @@
 //! Properties.
 
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::memory::{new_text, put, text};
 use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;

@@ -1,12 +1,13 @@
 //! Reading keys: as copies from `malloc`, or pinned where they lie.
 
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
-use crate::error::{null_handle, text_of};
+use crate::error::text_of;
+use crate::family_handle::family;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::handle::{borrow, give};
+use crate::memory::null_handle;
 use crate::memory::{array, at, bytes, keys_of, new_bytes, put};
 use crate::operation_options::rocksdb_readoptions_t;
-use crate::write::family;
 use ferrock::{ColumnFamily, PinnedSlice, ReadOptions, Result};
 use std::ffi::c_char;
 use std::ptr::null_mut;

@@ -1,14 +1,14 @@
 //! Further ways to read a key: into the caller's memory, without asking a file, with slices.
 
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
 use crate::error::Neutral;
+use crate::family_handle::family;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::handle::give;
 use crate::memory::{array, at, bytes, new_bytes, put};
 use crate::operation_options::rocksdb_readoptions_t;
 use crate::read::{for_each, give_pinned, rocksdb_pinnableslice_t, source, split};
 use crate::slice::rocksdb_slice_t;
-use crate::write::family;
 use ferrock::options::ReadTier;
 use ferrock::{ColumnFamily, ErrorKind, PinnedSlice, ReadOptions, Result};
 use std::ffi::{c_char, c_uchar};

@@ -1,11 +1,11 @@
 //! About how many bytes ranges of keys take.
 
-use crate::column_family::{count_of, rocksdb_column_family_handle_t};
 use crate::db::rocksdb_t;
+use crate::family_handle::family;
+use crate::family_handle::{count_of, rocksdb_column_family_handle_t};
 use crate::handle::borrow;
 use crate::memory::{at, keys_of, put};
 use crate::operation_options::rocksdb_size_approximation_options_t;
-use crate::write::family;
 use ferrock::{ColumnFamily, Error, Result};
 use std::ffi::{c_char, c_int};
 

@@ -3,7 +3,8 @@
 use crate::cache::rocksdb_cache_t;
 use crate::filter_policy::rocksdb_filterpolicy_t;
 use crate::handle::{give, take};
-use crate::options::{Refused, out_of_range, rocksdb_options_t};
+use crate::options::rocksdb_options_t;
+use crate::refused::{Refused, out_of_range};
 use ferrock::options::FilterPolicy;
 use ferrock::{Error, Result};
 use ferrock_base::checksum::ChecksumType;

@@ -1,6 +1,6 @@
 //! The rest of the options of block-based tables, and what all of them were set to.
 
-use crate::options::out_of_range;
+use crate::refused::out_of_range;
 use crate::table_options::{rocksdb_block_based_table_options_t, set};
 use ferrock::Error;
 use ferrock_table::options::{IndexBlockSearchType, IndexShorteningMode, PinningTier, PrepopulateBlockCache};

@@ -1,12 +1,12 @@
 //! Writing single entries, and batches.
 
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
+use crate::family_handle::{family, rocksdb_column_family_handle_t};
 use crate::handle::{borrow, borrow_mut, borrow_or};
 use crate::memory::bytes;
 use crate::operation_options::{DEFAULT_WRITE_OPTIONS, rocksdb_writeoptions_t};
 use crate::write_batch::rocksdb_writebatch_t;
-use ferrock::{ColumnFamily, Result, WriteOptions};
+use ferrock::{Result, WriteOptions};
 use std::ffi::c_char;
 
 /// Database and options of a write.
@@ -20,16 +20,6 @@ unsafe fn target<'a>(
 ) -> Result<(&'a rocksdb_t, &'a WriteOptions)> {
     // SAFETY: as for this function.
     unsafe { Ok((borrow(db, "database")?, borrow_or(options, &DEFAULT_WRITE_OPTIONS).to_write()?)) }
-}
-
-/// The family of a handle.
-///
-/// # Safety
-/// The contract.
-#[inline]
-pub(crate) unsafe fn family<'a>(handle: *const rocksdb_column_family_handle_t) -> Result<&'a ColumnFamily> {
-    // SAFETY: as for this function.
-    unsafe { Ok(&borrow(handle, "column family")?.family) }
 }
 
 c_fallible! {

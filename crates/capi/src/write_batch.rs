@@ -3,10 +3,10 @@
 //! The functions that add to a batch cannot fail in C; what goes wrong in one (a key of 4 GiB, bytes that are no batch)
 //! is kept and told when the batch is written.
 
-use crate::column_family::rocksdb_column_family_handle_t;
+use crate::family_handle::family;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::handle::give;
 use crate::memory::{bytes, put};
-use crate::write::family;
 use ferrock::{Error, Result, WriteBatch};
 use std::ffi::{c_char, c_int};
 

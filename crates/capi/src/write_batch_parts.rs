@@ -1,7 +1,7 @@
 //! The rest of what batches can do: keys and values in parts, save points, and telling what they hold.
 
-use crate::column_family::{count_of, rocksdb_column_family_handle_t};
-use crate::error::null_handle;
+use crate::family_handle::{count_of, rocksdb_column_family_handle_t};
+use crate::memory::null_handle;
 use crate::memory::{bytes, keys_of};
 use crate::write_batch::{change, id, rocksdb_writebatch_t};
 use ferrock::Result;

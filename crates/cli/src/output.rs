@@ -2,7 +2,7 @@
 //!
 //! Progress bars appear on a terminal only; a log file or a program sees none of them.
 
-use crate::{Failure, Result};
+use crate::failure::{Failure, Result};
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,83 +1,12 @@
 //! Batches of writes that are applied atomically.
 
 use super::row::ColumnKey;
-use super::table::{Core, Table};
+use super::scratch::Scratch;
+use super::table::Table;
 use super::tuple::{KeyTuple, RowRange};
 use ferrock_base::Result;
 use ferrock_engine::WriteBatch;
-use ferrock_format::wide::{MAX_KEY_BYTES, ValueRef, begin_row, put_column};
-
-/// The thread's reusable buffers into which rows are encoded.
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
-    pub(super) key: Vec<u8>,
-    /// The end of a range.
-    pub(super) end: Vec<u8>,
-    pub(super) row: Vec<u8>,
-}
-
-/// Largest buffer, in bytes, that a thread keeps for its next row.
-const MAX_KEPT_BYTES: usize = 1 << 20;
-
-impl Scratch {
-    #[inline]
-    pub(super) fn let_go_of_large(&mut self) {
-        if self.row.capacity() > MAX_KEPT_BYTES {
-            self.row = Vec::new();
-        }
-    }
-
-    #[inline]
-    pub(super) fn encode_row<K: ColumnKey>(&mut self, core: &Core, columns: &[(K, ValueRef<'_>)]) -> Result<()> {
-        self.row.clear();
-        begin_row(&mut self.row);
-        let known = core.schema.columns();
-        let mut last = 0;
-        for (key, value) in columns {
-            let column = key.find(known)?;
-            if column.id <= last {
-                return self.encode_sorted(core, columns);
-            }
-            last = column.id;
-            put_column(&mut self.row, column.id, core.checked(column, *value)?);
-        }
-        Ok(())
-    }
-
-    /// The same for columns that are not in the order of their ids.
-    #[cold]
-    fn encode_sorted<K: ColumnKey>(&mut self, core: &Core, columns: &[(K, ValueRef<'_>)]) -> Result<()> {
-        self.row.clear();
-        begin_row(&mut self.row);
-        let mut sorted = Vec::with_capacity(columns.len());
-        for (key, value) in columns {
-            let column = key.find(core.schema.columns())?;
-            sorted.push((column, core.checked(column, *value)?));
-        }
-        sorted.sort_by_key(|(column, _)| column.id);
-        if let Some(pair) = sorted.windows(2).find(|pair| pair[0].0.id == pair[1].0.id) {
-            return Err(core.wrong(&format!("column {:?} is given twice", pair[0].0.name)));
-        }
-        sorted.into_iter().for_each(|(column, value)| put_column(&mut self.row, column.id, value));
-        Ok(())
-    }
-
-    /// Key and end of the rows of a partition within a range; false when none can be in it.
-    pub(super) fn encode_range(
-        &mut self,
-        core: &Core,
-        partition: &impl KeyTuple,
-        range: &impl RowRange,
-    ) -> Result<bool> {
-        let mut prefix = Vec::new();
-        core.encode_partition(partition, &mut prefix)?;
-        let (lower, upper) = core.bounds_of(&prefix, core.partition_count, range)?;
-        self.key = lower;
-        // Behind every row: no key is that long.
-        self.end = upper.unwrap_or_else(|| vec![0xff; MAX_KEY_BYTES + 1]);
-        Ok(self.key < self.end)
-    }
-}
+use ferrock_format::wide::ValueRef;
 
 /// Writes to one or more tables of a database that are seen, and survive, together or not at all.
 ///
@@ -170,5 +99,52 @@ impl Batch {
     #[must_use]
     pub fn into_write_batch(self) -> WriteBatch {
         self.batch
+    }
+}
+
+impl Table {
+    /// Removes a row, if it is there.
+    ///
+    /// **Cost:** no read; a tombstone.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn delete_row(&self, partition: impl KeyTuple, clustering: impl KeyTuple) -> Result<()> {
+        let mut batch = Batch::new();
+        batch.delete_row(self, partition, clustering)?;
+        self.write(batch)
+    }
+
+    /// Removes the rows of a range of a partition.
+    ///
+    /// **Cost:** no read; one range tombstone, however many rows there are.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn delete_rows(&self, partition: impl KeyTuple, range: impl RowRange) -> Result<()> {
+        let mut batch = Batch::new();
+        batch.delete_rows(self, partition, range)?;
+        self.write(batch)
+    }
+
+    /// Removes all rows of a partition.
+    ///
+    /// **Cost:** no read; one range tombstone.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn delete_partition(&self, partition: impl KeyTuple) -> Result<()> {
+        self.delete_rows(partition, ..)
+    }
+
+    /// Writes a batch; it may be of several tables of the database.
+    ///
+    /// # Errors
+    /// As [`Db::write`].
+    pub fn write(&self, batch: Batch) -> Result<()> {
+        if batch.count() == 0 {
+            return Ok(());
+        }
+        self.core.db.write(batch.into_write_batch(), &self.write_options)
     }
 }

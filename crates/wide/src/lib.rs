@@ -40,10 +40,13 @@
 //! the same.
 
 mod batch;
+mod key_range;
 mod query;
 mod row;
 mod rows;
 mod schema;
+mod scratch;
+mod shared;
 mod table;
 mod tuple;
 

@@ -1,5 +1,6 @@
 //! Queries: ranges of rows, forwards or backwards, page by page.
 
+use super::key_range::KeyRange;
 use super::rows::Rows;
 use super::table::Table;
 use super::tuple::{KeyTuple, RowRange};
@@ -10,23 +11,6 @@ use ferrock_engine::options::{LimitReads, ReadOptions};
 use ferrock_format::wide::PageToken;
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// Keys from one on and before another, if there is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct KeyRange {
-    pub(super) lower: Vec<u8>,
-    pub(super) upper: Option<Vec<u8>>,
-}
-
-impl KeyRange {
-    pub(super) fn is_empty(&self) -> bool {
-        self.upper.as_ref().is_some_and(|upper| *upper <= self.lower)
-    }
-
-    fn has(&self, key: &[u8]) -> bool {
-        *key >= self.lower[..] && self.upper.as_ref().is_none_or(|upper| *key < upper[..])
-    }
-}
 
 /// Rows of a partition, or of many, to be read. Made by [`Table::partition`] and [`Table::scan`]; nothing is read
 /// before [`iter`](Self::iter).
@@ -203,5 +187,19 @@ impl<'t> Query<'t> {
         let options = ReadOptions { limit_reads: self.limit_reads, ..self.table.read_options().clone() };
         let order = (self.is_reverse, rows_left);
         Ok(Rows::new(Arc::clone(core), options, ranges, order, query, (self.prefix, self.from)))
+    }
+}
+
+impl Table {
+    /// A query of rows of one partition.
+    pub fn partition(&self, partition: impl KeyTuple) -> Query<'_> {
+        let mut prefix = Vec::new();
+        let error = self.core.encode_partition(&partition, &mut prefix).err();
+        Query::new(self, prefix, self.core.partition_count, error)
+    }
+
+    /// A query of rows of many partitions. Its ranges are of partition components, or of all components.
+    pub fn scan(&self) -> Query<'_> {
+        Query::new(self, Vec::new(), 0, None)
     }
 }

@@ -1,6 +1,6 @@
 //! A row that was read.
 
-use super::table::Core;
+use super::shared::Core;
 use ferrock_base::{Error, Result};
 use ferrock_engine::PinnedSlice;
 use ferrock_format::wide::{Column, Component, KeyDecoder, RowRef, Value, ValueRef};

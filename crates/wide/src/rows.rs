@@ -1,8 +1,8 @@
 //! Iteration over the rows of a query.
 
-use super::query::KeyRange;
+use super::key_range::KeyRange;
 use super::row::{Row, RowView};
-use super::table::Core;
+use super::shared::Core;
 use super::tuple::RowRange;
 use ferrock_base::Result;
 use ferrock_engine::options::{LimitReads, ReadOptions};

@@ -1,6 +1,6 @@
 //! The benchmarks: one table, used to parse `--benchmarks` with its `[Xn]` and `[Wn]`, and to print the help.
 
-use crate::flags::wrap;
+use crate::wrap::wrap;
 use std::fmt::Write as _;
 
 /// The default of `--benchmarks`.

@@ -17,6 +17,7 @@
 
 mod benchmarks;
 mod experiments;
+mod failure;
 mod flags;
 mod keys;
 mod options;
@@ -28,32 +29,13 @@ mod values;
 mod verify_cost;
 mod worker;
 mod workloads;
+mod wrap;
 
+use failure::Failure;
 use flags::Parsed;
 use output::Output;
 use std::io::Write;
 use std::process::ExitCode;
-
-/// The reason for which a run failed.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// The command line is wrong, or requests an unsupported feature.
-    Usage(String),
-    /// The data is wrong.
-    Wrong(String),
-    /// The engine or a file refused.
-    Engine(ferrock::Error),
-    /// Standard output is gone.
-    Output(std::io::Error),
-}
-
-impl From<ferrock::Error> for Failure {
-    fn from(error: ferrock::Error) -> Self {
-        Self::Engine(error)
-    }
-}
-
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 const USAGE: u8 = 64;
 

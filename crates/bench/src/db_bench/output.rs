@@ -1,10 +1,10 @@
 //! What is printed. Results go to standard output; with `--json` that is one JSON object, and the lines for people go
 //! to standard error.
 
+use crate::failure::{Failure, Result};
 use crate::flags::effective;
 use crate::options::{EngineOptions, texts};
 use crate::settings::Settings;
-use crate::{Failure, Result};
 use serde_json::Value;
 use std::io::Write;
 

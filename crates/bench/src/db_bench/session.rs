@@ -1,6 +1,7 @@
 //! A run of the program: the database, the list of benchmarks, the threads of each.
 
 use crate::benchmarks::{self, Benchmark, Planned, Work};
+use crate::failure::{Failure, Result};
 use crate::keys::Keys;
 use crate::options::{EngineOptions, texts};
 use crate::output::Output;
@@ -10,7 +11,6 @@ use crate::values::{Merging, ValuePool};
 use crate::verify_cost;
 use crate::worker::{Shared, Worker};
 use crate::workloads::Graph;
-use crate::{Failure, Result};
 use ferrock::options::TableBlockCache;
 use ferrock::{Db, ReadOptions, WriteOptions};
 use ferrock_base::clock::{Clock, SystemClock};

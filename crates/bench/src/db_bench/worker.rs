@@ -1,12 +1,12 @@
 //! A thread of a benchmark: its shared and its own state.
 
 use crate::benchmarks::Work;
+use crate::failure::{Failure, Result};
 use crate::keys::Keys;
 use crate::settings::Settings;
 use crate::stats::{Operation, Stats};
 use crate::values::ValuePool;
 use crate::workloads::Graph;
-use crate::{Failure, Result};
 use ferrock::{Db, ReadOptions, WriteOptions};
 use ferrock_base::clock::Clock;
 use ferrock_base::random::Random;

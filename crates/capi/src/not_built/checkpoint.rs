@@ -1,8 +1,8 @@
 //! Checkpoints, and column families exported from and imported into databases.
 
 use super::{not_built, unbuilt_types};
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::kept::kept_options;
 use crate::live_files::rocksdb_livefiles_t;
 use crate::options::rocksdb_options_t;

@@ -2,9 +2,9 @@
 
 use super::events::rocksdb_compactionjobinfo_t;
 use super::{not_built, unbuilt_types};
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
 use crate::env::rocksdb_env_t;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::kept::kept_options;
 use crate::metadata::rocksdb_column_family_metadata_t;
 use crate::operation_options::rocksdb_readoptions_t;

@@ -1,9 +1,9 @@
 //! Batches that can be read.
 
 use super::{not_built, unbuilt_types};
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::comparator::rocksdb_comparator_t;
 use crate::db::rocksdb_t;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::iterator::rocksdb_iterator_t;
 use crate::operation_options::{rocksdb_readoptions_t, rocksdb_writeoptions_t};
 use crate::options::rocksdb_options_t;

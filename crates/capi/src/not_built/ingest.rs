@@ -3,9 +3,9 @@
 use super::events::rocksdb_table_properties_t;
 use super::files::rocksdb_envoptions_t;
 use super::{not_built, unbuilt_types};
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::comparator::rocksdb_comparator_t;
 use crate::db::rocksdb_t;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::kept::kept_options;
 use crate::options::rocksdb_options_t;
 use std::ffi::{c_char, c_int, c_uchar};

@@ -1,8 +1,8 @@
 //! Databases that follow another, that forget by age, and repair.
 
 use super::not_built;
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::options::rocksdb_options_t;
 use std::ffi::{c_char, c_int};
 

@@ -2,9 +2,9 @@
 
 use super::files::rocksdb_envoptions_t;
 use super::{not_built, unbuilt_types};
-use crate::column_family::rocksdb_column_family_handle_t;
 use crate::db::rocksdb_t;
 use crate::env::rocksdb_env_t;
+use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::kept::kept_options;
 use std::ffi::{c_char, c_uchar};
 

@@ -2,7 +2,8 @@
 
 use super::cost::Cost;
 use super::workload::Workload;
-use crate::{Failure, Result, output};
+use crate::failure::{Failure, Result};
+use crate::output;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

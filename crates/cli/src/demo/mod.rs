@@ -23,7 +23,8 @@ mod workload;
 mod workspace;
 mod writer;
 
-use crate::{Failure, Outcome, Result, output};
+use crate::failure::{Failure, Outcome, Result};
+use crate::output;
 use clap::Args;
 use cost::{Cost, LevelSummary};
 use ferrock::{Db, DbOptions};

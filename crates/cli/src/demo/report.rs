@@ -3,7 +3,8 @@
 use super::cost::{Cost, LevelSummary};
 use super::verify::Verification;
 use super::workload::Workload;
-use crate::{Result, output};
+use crate::failure::Result;
+use crate::output;
 use serde_json::{Value, json};
 use std::time::Duration;
 

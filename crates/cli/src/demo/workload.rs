@@ -7,7 +7,7 @@
 //! batch := keys_per_batch keys of consecutive index
 //! ```
 
-use crate::Result;
+use crate::failure::Result;
 use ferrock::options::FilterPolicy;
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, WriteBatch, WriteOptions};
 use ferrock_base::random::Random;

@@ -1,6 +1,6 @@
 //! The directory the demo works in. Removed at the end, also after an error; never a directory with something in it.
 
-use crate::{Failure, Result};
+use crate::failure::{Failure, Result};
 use ferrock::Error;
 use ferrock_base::random::Random;
 use ferrock_vfs::FileSystem;

@@ -8,7 +8,7 @@
 
 use super::cost::Cost;
 use super::workload::Workload;
-use crate::{Failure, Outcome, Result};
+use crate::failure::{Failure, Outcome, Result};
 use clap::Args;
 use std::io::{Read, Write};
 use std::path::PathBuf;

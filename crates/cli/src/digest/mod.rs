@@ -14,7 +14,8 @@ mod keys;
 mod report;
 mod scan;
 
-use crate::{Failure, Outcome, Result, output};
+use crate::failure::{Failure, Outcome, Result};
+use crate::output;
 use clap::{Args, ValueEnum};
 use ferrock::{Db, DbOptions, ReadOptions, options};
 use ferrock_vfs::FileSystem;

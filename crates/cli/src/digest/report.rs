@@ -7,7 +7,8 @@
 
 use super::keys::LookupResult;
 use super::scan::ScanResult;
-use crate::{Outcome, Result, hex, output};
+use crate::failure::{Outcome, Result};
+use crate::{hex, output};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 

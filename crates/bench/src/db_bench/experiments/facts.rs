@@ -1,6 +1,6 @@
 //! The content of an arm's tables, counted by reading every block of them.
 
-use crate::Result;
+use crate::failure::Result;
 use ferrock::Db;
 use ferrock_base::InternalComparator;
 use ferrock_format::file_name;

@@ -1,8 +1,8 @@
 //! One measurement: the counters before and after a benchmark, and the figures computed from them.
 
 use crate::benchmarks::{Benchmark, Work};
+use crate::failure::{Failure, Result};
 use crate::session::Session;
-use crate::{Failure, Result};
 use ferrock_cache::{CacheStats, EntryRole};
 use ferrock_vfs::IoSnapshot;
 use rustix::time::{ClockId, clock_gettime};

@@ -19,10 +19,10 @@ mod runner;
 mod scarce_memory;
 mod sweep;
 
+use crate::failure::{Failure, Result};
 use crate::flags::{Effect, Values};
 use crate::output::Output;
 use crate::settings::Settings;
-use crate::{Failure, Result};
 use plan::Definition;
 use runner::Runner;
 

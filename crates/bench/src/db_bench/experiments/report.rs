@@ -4,7 +4,7 @@
 use super::measure::Figure;
 use super::plan::{Outcome, Row};
 use super::runner::Runner;
-use crate::{Failure, Result};
+use crate::failure::{Failure, Result};
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use ferrock_bench::machine;

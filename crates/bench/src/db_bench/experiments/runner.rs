@@ -6,12 +6,12 @@
 use super::measure::{Sample, measure};
 use super::plan::{Arm, Cell, Definition, Outcome, Point, Row, Scale, set};
 use crate::benchmarks::{Benchmark, Planned, parse_list};
+use crate::failure::{Failure, Result};
 use crate::flags::{Setting, Values};
 use crate::options;
 use crate::output::Output;
 use crate::session::Session;
 use crate::settings::Settings;
-use crate::{Failure, Result};
 use ferrock::options::BottommostLevelCompaction;
 use ferrock::{CompactRangeOptions, Db};
 use std::collections::{BTreeMap, BTreeSet};

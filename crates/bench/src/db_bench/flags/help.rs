@@ -1,6 +1,7 @@
 //! The table as text: `--help`, and the values in effect.
 
 use super::{Effect, Flag, Kind, table};
+use crate::wrap::wrap;
 use std::fmt::Write as _;
 
 const INTRODUCTION: &str = "\
@@ -65,25 +66,6 @@ fn list<'a>(text: &mut String, title: &str, flags: impl Iterator<Item = &'a Flag
     let _ = writeln!(text, "\n{title}");
     let words: Vec<String> = flags.map(|flag| format!("--{}={}", flag.name, flag.default)).collect();
     wrap(text, &words.join(" "), "  ", "  ");
-}
-
-/// Adds words in lines of at most 110 characters.
-pub(crate) fn wrap(text: &mut String, words: &str, first: &str, later: &str) {
-    let mut line = first.to_owned();
-    let mut is_empty = true;
-    for word in words.split_whitespace() {
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > 110 {
-            let _ = writeln!(text, "{}", line.trim_end());
-            line = later.to_owned();
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        is_empty = false;
-    }
-    let _ = writeln!(text, "{}", line.trim_end());
 }
 
 /// The values in effect, from `(title, [(name, value)])`.

@@ -16,7 +16,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use help::{effective, help, wrap};
+pub(crate) use help::{effective, help};
 pub(crate) use parse::{Parsed, Setting, Values, parse};
 
 use ferrock::options::{

@@ -1,6 +1,6 @@
 //! Reads and writes together.
 
-use crate::Result;
+use crate::failure::Result;
 use crate::stats::Operation;
 use crate::worker::Worker;
 use std::sync::atomic::Ordering;

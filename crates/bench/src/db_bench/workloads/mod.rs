@@ -8,8 +8,8 @@ mod write;
 
 pub(crate) use linkbench::Graph;
 
-use crate::Result;
 use crate::benchmarks::Work;
+use crate::failure::Result;
 use crate::stats::Operation;
 use crate::worker::Worker;
 use ferrock::CompactRangeOptions;

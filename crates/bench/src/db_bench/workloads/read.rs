@@ -1,6 +1,6 @@
 //! Look-ups and iterations. Reads are checked: values against their keys, keys against their order.
 
-use crate::Result;
+use crate::failure::Result;
 use crate::stats::Operation;
 use crate::worker::Worker;
 use ferrock::Iter;

@@ -1,8 +1,8 @@
 //! Writes, deletions, merges.
 
 use super::permutation::Permutation;
-use crate::Result;
 use crate::benchmarks::Order;
+use crate::failure::Result;
 use crate::stats::Operation;
 use crate::worker::Worker;
 use ferrock::WriteBatch;

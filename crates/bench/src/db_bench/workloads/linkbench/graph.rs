@@ -3,7 +3,7 @@
 
 use super::distribution::{Zipf, out_degree, unit};
 use super::rows::{LINK_TYPES, node_id};
-use crate::Result;
+use crate::failure::Result;
 use crate::workloads::permutation::Permutation;
 use ferrock::{Db, ReadOptions};
 use ferrock_base::hash::hash128;

@@ -1,7 +1,7 @@
 //! The graph as it begins, and the check of all of it.
 
 use super::rows::{self, Kind, LINK_TYPES};
-use crate::Result;
+use crate::failure::Result;
 use crate::stats::Operation;
 use crate::worker::Worker;
 use ferrock::{Iter, ReadOptions, WriteBatch};

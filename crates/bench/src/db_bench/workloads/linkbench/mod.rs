@@ -21,8 +21,8 @@ mod rows;
 
 pub(crate) use graph::Graph;
 
+use crate::failure::{Failure, Result};
 use crate::worker::Worker;
-use crate::{Failure, Result};
 
 impl<'a> Worker<'a> {
     fn graph(&self) -> Result<&'a Graph> {

@@ -2,7 +2,7 @@
 
 use super::distribution::{batch, unit};
 use super::rows::{self, Kind, LINK_TYPES};
-use crate::Result;
+use crate::failure::Result;
 use crate::stats::Operation;
 use crate::worker::Worker;
 use ferrock::{ReadOptions, WriteBatch};
