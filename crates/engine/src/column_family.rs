@@ -1,6 +1,6 @@
 //! A column family: its options, the memtable being written, and what readers pin.
 
-use crate::db::stall_stats::StallCounts;
+use crate::metrics::stalls::StallCounts;
 use crate::options::{ColumnFamilyOptions, CompactionStyle};
 use crate::super_version::SuperVersionCell;
 use arc_swap::ArcSwap;

@@ -5,10 +5,12 @@
 mod background_error;
 mod column_family;
 mod db;
+mod events;
 mod info_log;
+mod metrics;
+mod option_notes;
 pub mod options;
 mod snapshot;
-mod statistics;
 mod super_version;
 mod sync;
 mod write;

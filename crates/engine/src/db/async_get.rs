@@ -34,7 +34,7 @@ impl DbCore {
             } else {
                 let table_options = options.for_table();
                 let search = Search { data, pinned, options, table_options, sequence };
-                search.go_on(pinned.version.candidates(lookup), None, lookup, &mut context)
+                search.resume(pinned.version.candidates(lookup), None, lookup, &mut context)
             };
             let view = || Arc::new(ReadView::new(self, data, pinned, options, sequence));
             match step(stop, lookup, context, view) {

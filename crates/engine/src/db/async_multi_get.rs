@@ -122,7 +122,7 @@ impl MultiGetAsync {
         for (number, (lookup, mut context)) in lookups.into_iter().zip(contexts).enumerate() {
             let stop = if search_memtables(pinned, &lookup, sequence, &mut context) {
                 asking += 1;
-                search.go_on(pinned.version.candidates(&lookup), None, &lookup, &mut context)
+                search.resume(pinned.version.candidates(&lookup), None, &lookup, &mut context)
             } else {
                 None
             };

@@ -12,7 +12,7 @@
 //! [`SuspendedLookup`]); the files that it has searched are skipped again when it resumes.
 
 use super::DbCore;
-use super::multi_get::{AtBlock, Place, Search, Stop};
+use super::multi_get::{AtBlock, Search, Stop, TableSearch};
 use super::openings::Opening;
 use super::read::{PinnedSlice, Release};
 use crate::column_family::{ColumnFamilyData, SuperVersion};
@@ -232,7 +232,7 @@ impl SuspendedLookup {
             _ => Err(Error::new(ErrorKind::Aborted, "a search was given something else than it waits for")),
         };
         match place {
-            Ok((file, table, in_table)) => view.go_on(&file, table, in_table, &lookup, context),
+            Ok((file, table, in_table)) => view.resume(&file, table, in_table, &lookup, context),
             Err(error) => {
                 context.fail(error);
                 Step::Over(context.finish())
@@ -243,7 +243,7 @@ impl SuspendedLookup {
 
 impl ReadView {
     /// Continues in a table, from its beginning or where the search stopped in it, and then in the others.
-    fn go_on(
+    fn resume(
         self: &Arc<Self>,
         file: &Arc<FileMetadata>,
         table: Table,
@@ -258,10 +258,10 @@ impl ReadView {
         candidates.find(|(_, candidate)| Arc::ptr_eq(candidate, file));
         let table = TableRef::Shared(table);
         let place = match in_table {
-            Some(in_table) => Place { file, table, lookup: in_table },
+            Some(in_table) => TableSearch { file, table, lookup: in_table },
             None => search.enter(file, table, lookup, &mut context),
         };
-        let stop = search.go_on(candidates, Some(place), lookup, &mut context);
+        let stop = search.resume(candidates, Some(place), lookup, &mut context);
         step(stop, lookup, context, || Arc::clone(self))
     }
 }

@@ -58,7 +58,7 @@ impl DbCore {
         let Some(core) = self.this.upgrade() else { return };
         match self.spawner.spawn("ferrock:resume", Box::new(move || core.run_auto_resume())) {
             Ok(_) => state.error.set_recovering(true),
-            Err(error) => self.info_log.warn(|| format!("writes wait for Db::resume: {error}")),
+            Err(error) => self.events.log().warn(|| format!("writes wait for Db::resume: {error}")),
         }
     }
 
@@ -75,8 +75,8 @@ impl DbCore {
                     }
                 }
             };
-            self.info_log.info(|| format!("trying to accept writes again after: {error}"));
-            self.listeners.iter().for_each(|listener| listener.on_error_recovery_begin(&error));
+            self.events.log().info(|| format!("trying to accept writes again after: {error}"));
+            self.events.tell(|listener| listener.on_error_recovery_begin(&error));
             let ended = self.resume_with_retries(times_left);
             let new_error = self.state.lock().error.standing().cloned();
             if let (Ended::Closing | Ended::TooManyAttempts, Some(new_error)) = (&ended, new_error) {
@@ -126,7 +126,7 @@ impl DbCore {
     /// The 1st, 2nd, 4th, ... goes into the LOG, which lies on the same full disk.
     fn note_failed_attempt(&self, attempts: i32, error: &Error) {
         if attempts.count_ones() == 1 {
-            self.info_log.warn(|| format!("attempt {attempts} to accept writes again failed: {error}"));
+            self.events.log().warn(|| format!("attempt {attempts} to accept writes again failed: {error}"));
         }
     }
 }

@@ -14,15 +14,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl DbCore {
-    pub(crate) fn flush_places(&self) -> usize {
-        (self.job_places() / 4).max(1)
+    pub(crate) fn max_background_flushes(&self) -> usize {
+        (self.max_background_jobs() / 4).max(1)
     }
 
-    pub(crate) fn compaction_places(&self) -> usize {
-        self.job_places().saturating_sub(self.flush_places()).max(1)
+    pub(crate) fn max_background_compactions(&self) -> usize {
+        self.max_background_jobs().saturating_sub(self.max_background_flushes()).max(1)
     }
 
-    fn job_places(&self) -> usize {
+    fn max_background_jobs(&self) -> usize {
         usize::try_from(self.options.load().max_background_jobs).unwrap_or(2)
     }
 
@@ -40,7 +40,7 @@ impl DbCore {
     }
 
     fn schedule_flushes(self: &Arc<Self>, state: &mut State) {
-        while state.running_flushes < self.flush_places() {
+        while state.running_flushes < self.max_background_flushes() {
             // The one that has waited longest: a busy family must not keep an idle one, and with it the log, waiting.
             let waiting = state.families.values().filter(|family| needs_flush(family));
             let longest = waiting.min_by_key(|family| family.immutable.front().map(|first| first.log_number_after));
@@ -65,7 +65,7 @@ impl DbCore {
     }
 
     fn schedule_compactions(self: &Arc<Self>, state: &mut State) {
-        while state.running_compactions < self.compaction_places() {
+        while state.running_compactions < self.max_background_compactions() {
             let Some(job) = self.pick_compaction(state) else { return };
             state.running_compactions += 1;
             let (id, running) = (job.data.id, job.running);
@@ -102,18 +102,13 @@ impl DbCore {
     pub(crate) fn dump_stats_if_due(&self) {
         let period_us = u64::from(self.options.load().stats_dump_period_sec) * 1_000_000;
         let now = self.clock.monotonic_us();
-        let last = self.last_stats_dump_us.load(Ordering::Relaxed);
-        if period_us == 0 || now.saturating_sub(last) < period_us {
-            return;
-        }
-        let is_mine = self.last_stats_dump_us.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        if is_mine {
+        if self.metrics.begin_dump(now, period_us) {
             for data in self.families.load().iter() {
                 if let Some(stats) = self.property(data, "cfstats") {
-                    self.info_log.info(|| stats);
+                    self.events.log().info(|| stats);
                 }
             }
-            self.info_log.info(|| self.db_stats());
+            self.events.log().info(|| self.db_stats());
         }
     }
 
@@ -137,7 +132,9 @@ impl DbCore {
         self.controller.update(family.data.id, condition, input.compaction_needed_bytes, near_stop);
         let after = self.controller.condition();
         if before != after {
-            self.info_log.warn(|| format!("[{}] writes are {after:?} (were {before:?}): {wanted:?}", family.data.name));
+            self.events
+                .log()
+                .warn(|| format!("[{}] writes are {after:?} (were {before:?}): {wanted:?}", family.data.name));
             self.changed.notify_all();
         }
     }
@@ -200,7 +197,7 @@ impl DbCore {
             self.delete_unneeded_files();
         }
         result = result.and(self.wal.lock().close());
-        self.info_log.info(|| "closed".to_owned());
+        self.events.log().info(|| "closed".to_owned());
         drop(self.lock.lock().take());
         result
     }

@@ -6,7 +6,7 @@
 use super::{DbCore, FamilyState, State};
 use crate::background_error::Reason;
 use crate::column_family::ColumnFamilyData;
-use crate::statistics::Statistics;
+use crate::metrics::Statistics;
 use ferrock_base::Result;
 use ferrock_options::CompactionEvent;
 use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, RunningId};
@@ -90,7 +90,7 @@ impl DbCore {
         match &result {
             Ok(()) => {}
             Err(error) if data.is_dropped() => {
-                self.info_log.info(|| format!("compaction of a dropped family: {error}"))
+                self.events.log().info(|| format!("compaction of a dropped family: {error}"))
             }
             Err(error) => self.set_background_error_locked(&mut state, Reason::Compaction, error),
         }
@@ -102,7 +102,7 @@ impl DbCore {
             self.clean_up();
         }
         if let Err(error) = result {
-            self.listeners.iter().for_each(|listener| listener.on_background_error(&error));
+            self.events.tell(|listener| listener.on_background_error(&error));
         }
         self.dump_stats_if_due();
     }
@@ -112,7 +112,7 @@ impl DbCore {
         let before = self.clock.monotonic_us();
         let (data, choice) = (&scheduled.data, &scheduled.choice);
         let mut event = compaction_event(scheduled);
-        self.listeners.iter().for_each(|listener| listener.on_compaction_begin(&event));
+        self.events.tell(|listener| listener.on_compaction_begin(&event));
         let context = self.job_context(data, Some(Arc::clone(&choice.version)), choice.epoch_number)?;
         let job = CompactionJob { context: &context, choice, is_manual: scheduled.is_manual };
         let output = job.run(&**self)?;
@@ -139,12 +139,12 @@ impl DbCore {
         drop(installs);
         self.open_new_tables(data, event.output_files.iter().copied());
         self.note_compaction(scheduled, &event, written, self.clock.monotonic_us().saturating_sub(before));
-        self.listeners.iter().for_each(|listener| listener.on_compaction_completed(&event));
+        self.events.tell(|listener| listener.on_compaction_completed(&event));
         Ok(())
     }
 
     fn note_compaction(&self, job: &ScheduledCompaction, event: &CompactionEvent, written: u64, us: u64) {
-        let statistics = &self.statistics;
+        let statistics = self.metrics.statistics();
         if job.choice.kind != CompactionKind::Merge {
             Statistics::add(&statistics.trivial_moves, 1);
         } else {
@@ -153,7 +153,7 @@ impl DbCore {
             Statistics::add(&statistics.compaction_write_bytes, written);
             Statistics::add(&statistics.compaction_us, us);
         }
-        self.info_log.info(|| {
+        self.events.log().info(|| {
             format!(
                 "[{}] compaction {}: {} (score {:.2}) from L{} to L{}, {} files in, {} files out, {written} bytes, {us} us{}",
                 job.data.name,

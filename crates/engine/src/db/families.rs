@@ -41,7 +41,7 @@ impl Db {
         notes.extend(options.settle_in(&core.options.load()).iter().map(|adjustment| format!("{place}: {adjustment}")));
         let header = dump::family_lines(name, &options);
         let data = core.create_family(name, options)?;
-        core.info_log.header_once(&header);
+        core.events.log().header_once(&header);
         core.replace_option_notes(&place, &[""], notes);
         core.write_options_file()?;
         Ok(ColumnFamily { data })
@@ -183,7 +183,7 @@ impl Db {
             options.adjust().iter().map(|adjustment| format!("database: {adjustment}")).collect();
         notes.extend(notes_of(&options, &[]));
         core.replace_option_notes("database", &changed_names(changes), notes);
-        core.info_log.set_level(options.info_log_level);
+        core.events.log().set_level(options.info_log_level);
         core.controller.set_max_rate(options.delayed_write_rate);
         let options = Arc::new(options);
         core.versions.set_db_options(Arc::clone(&options));
@@ -220,16 +220,9 @@ impl DbCore {
     /// Forgets what was noted of options whose names begin like one of `names`, in `place`, and notes and logs what is
     /// new.
     fn replace_option_notes(&self, place: &str, names: &[&str], notes: Vec<String>) {
-        let begins = |name: &&str| if name.is_empty() { format!("{place}: ") } else { format!("{place}: {name} = ") };
-        let old: Vec<String> = names.iter().map(begins).collect();
-        let mut all = self.option_notes.lock();
-        all.retain(|note| !old.iter().any(|begin| note.starts_with(begin)));
-        let new: Vec<String> = notes.into_iter().filter(|note| !all.contains(note)).collect();
-        new.iter().for_each(|note| self.info_log.warn(|| format!("options: {note}")));
-        // Of an option that another one's change adjusts, the last note stays.
-        let name_of = |note: &str| note.split_once(" = ").map(|(name, _)| format!("{name} = "));
-        all.retain(|note| !new.iter().filter_map(|new| name_of(new)).any(|begin| note.starts_with(&begin)));
-        all.extend(new);
+        for note in self.option_notes.replace(place, names, notes) {
+            self.events.log().warn(|| format!("options: {note}"));
+        }
     }
 
     pub(crate) fn create_family(

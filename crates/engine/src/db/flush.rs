@@ -12,7 +12,7 @@
 use super::{DbCore, State};
 use crate::background_error::Reason;
 use crate::column_family::ColumnFamilyData;
-use crate::statistics::Statistics;
+use crate::metrics::Statistics;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{FileNumber, Result};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
@@ -46,9 +46,9 @@ impl DbCore {
         drop(state);
         self.dump_stats_if_due();
         match result {
-            Ok(Some(event)) => self.listeners.iter().for_each(|listener| listener.on_flush_completed(&event)),
+            Ok(Some(event)) => self.events.tell(|listener| listener.on_flush_completed(&event)),
             Ok(None) => {}
-            Err(error) => self.listeners.iter().for_each(|listener| listener.on_background_error(&error)),
+            Err(error) => self.events.tell(|listener| listener.on_background_error(&error)),
         }
     }
 
@@ -125,11 +125,11 @@ impl DbCore {
         us: u64,
     ) -> FlushEvent {
         let size_bytes = file.as_ref().map_or(0, |file| file.size_bytes);
-        Statistics::add(&self.statistics.flushes, 1);
-        Statistics::add(&self.statistics.flush_bytes, size_bytes);
-        Statistics::add(&self.statistics.flush_us, us);
+        Statistics::add(&self.metrics.statistics().flushes, 1);
+        Statistics::add(&self.metrics.statistics().flush_bytes, size_bytes);
+        Statistics::add(&self.metrics.statistics().flush_us, us);
         let file_number = file.map(|file| file.number);
-        self.info_log.info(|| {
+        self.events.log().info(|| {
             format!("[{}] flushed {memtables} memtables to {file_number:?}, {size_bytes} bytes in {us} us", data.name)
         });
         FlushEvent { column_family: data.name.clone(), file_number, size_bytes }
@@ -154,7 +154,7 @@ impl DbCore {
         let numbers: BTreeSet<FileNumber> = numbers.collect();
         for (_, file) in version.files().filter(|(_, file)| numbers.contains(&file.number)) {
             if let Err(error) = data.table_cache.get_ref(file) {
-                self.info_log.warn(|| format!("[{}] a new table: {error}", data.name));
+                self.events.log().warn(|| format!("[{}] a new table: {error}", data.name));
             }
         }
     }
@@ -207,7 +207,7 @@ impl DbCore {
             if let Err(error) = self.file_system.remove_file(&path)
                 && !error.is_not_found()
             {
-                self.info_log.warn(|| format!("removing an obsolete log: {error}"));
+                self.events.log().warn(|| format!("removing an obsolete log: {error}"));
             }
         }
     }
@@ -220,7 +220,9 @@ impl DbCore {
         }
         let result = self.wal.lock().sync_directory();
         if let Err(error) = &result {
-            self.info_log.warn(|| format!("obsolete logs stay, the directory of the logs cannot be synced: {error}"));
+            self.events
+                .log()
+                .warn(|| format!("obsolete logs stay, the directory of the logs cannot be synced: {error}"));
         }
         result.is_ok()
     }

@@ -2,7 +2,7 @@
 
 use super::DbCore;
 use crate::column_family::ColumnFamilyData;
-use crate::statistics::Statistics;
+use crate::metrics::Statistics;
 use ferrock_base::{FileNumber, Result};
 use ferrock_format::file_name;
 use ferrock_tree::job::{FamilyContext, JobContext, JobEnv};
@@ -71,12 +71,12 @@ impl JobEnv for DbCore {
             if let Err(error) = self.file_system.remove_file(&path)
                 && !error.is_not_found()
             {
-                self.info_log.warn(|| format!("removing an unfinished table: {error}"));
+                self.events.log().warn(|| format!("removing an unfinished table: {error}"));
             }
         }
     }
 
     fn note_verified_blocks(&self, blocks: u64) {
-        Statistics::add(&self.statistics.verified_blocks, blocks);
+        Statistics::add(&self.metrics.statistics().verified_blocks, blocks);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! open.rs       directory -> locks, MANIFEST, logs, OPTIONS -> DbCore     recovery.rs   logs -> memtables -> tables
-//! write.rs      batch -> queue -> log -> memtable                         room.rs       full memtables, new logs
+//! write.rs      batch -> queue -> log -> memtable                         switch_memtable.rs full memtables, new logs
 //! read.rs       key -> memtables -> tables; iterators                     flush.rs      immutable memtables -> level 0
 //! compact.rs    choice -> job -> new tables                               manual.rs     flush, compact_range
 //! resume.rs     background errors, and the way back to writing               auto_resume.rs the same without a call
@@ -33,7 +33,6 @@ mod async_scan;
 mod async_search;
 mod auto_resume;
 mod background;
-mod cache_stats;
 mod compact;
 mod destroy;
 mod families;
@@ -53,17 +52,17 @@ mod properties;
 mod read;
 mod recovery;
 mod resume;
-mod room;
-pub(crate) mod stall_stats;
+mod switch_memtable;
 mod versions;
 mod write;
 
 use crate::background_error::{BackgroundError, Reason};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
-use crate::info_log::InfoLog;
+use crate::events::Events;
+use crate::metrics::Metrics;
+use crate::option_notes::OptionNotes;
 use crate::options::{ColumnFamilyOptions, DbOptions, ReadOptions, WriteOptions};
 use crate::snapshot::{Snapshot, SnapshotList};
-use crate::statistics::Statistics;
 use crate::write::controller::WriteController;
 use crate::write::queue::WriteQueue;
 use crate::write::wal::Wal;
@@ -74,8 +73,7 @@ use ferrock_base::thread::{Job, Spawner, ThreadPool};
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, SequenceNumber};
 use ferrock_format::write_batch::WriteBatch;
 use ferrock_memtable::MemTable;
-use ferrock_options::EventListener;
-use ferrock_table::{ReadStats, ReadTier, Table, TableBlockCache};
+use ferrock_table::{ReadStats, ReadTier, TableBlockCache, Table};
 use ferrock_tree::blob::{BlobFileReader, BlobSource, OwnedBlobView};
 use ferrock_tree::compaction::choice::RunningCompactions;
 use ferrock_tree::places::FilePlaces;
@@ -94,11 +92,10 @@ use std::sync::{Arc, Weak};
 pub use async_get::GetAsync;
 pub use async_multi_get::MultiGetAsync;
 pub use async_scan::{AsyncScan, NextBatch, ScanBatch};
-pub use cache_stats::MAP_PROPERTIES;
 pub use manual::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;
-pub use properties::{INTEGER_PROPERTIES, TEXT_PROPERTIES};
+pub use properties::{INTEGER_PROPERTIES, MAP_PROPERTIES, TEXT_PROPERTIES};
 pub use read::{Iter, PinnedSlice};
 pub use versions::{KeyVersion, KeyVersions};
 
@@ -182,8 +179,9 @@ pub(crate) struct DbCore {
     pub(crate) open_tables: Arc<OpenTables>,
     /// The open blob files of all families.
     pub(crate) blob_source: Arc<BlobSource>,
-    pub(crate) info_log: Arc<InfoLog>,
-    pub(crate) listeners: Vec<Arc<dyn EventListener>>,
+    pub(crate) events: Events,
+    pub(crate) metrics: Metrics,
+    pub(crate) option_notes: OptionNotes,
     pub(crate) db_id: String,
     pub(crate) session_id: String,
     /// Has its own lock, which is taken last.
@@ -211,10 +209,6 @@ pub(crate) struct DbCore {
     pub(crate) has_zombies: AtomicBool,
     pub(crate) is_closing: AtomicBool,
     pub(crate) has_unlogged_writes: AtomicBool,
-    pub(crate) statistics: Statistics,
-    /// When statistics were last dumped into the LOG, in monotonic microseconds.
-    pub(crate) last_stats_dump_us: AtomicU64,
-    pub(crate) option_notes: Mutex<Vec<String>>,
     /// Wakes the thread that waits for its next attempt to leave a background error.
     resume_alarm: Arc<Alarm>,
     /// For jobs that begin where only a reference is at hand.
@@ -306,7 +300,7 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         if let Err(error) = self.core.close() {
-            self.core.info_log.error(|| format!("closing: {error}"));
+            self.core.events.log().error(|| format!("closing: {error}"));
         }
     }
 }
@@ -368,7 +362,7 @@ impl Db {
     /// have no automatic compaction here. Of an option that is set again and again, the last note stays.
     #[must_use]
     pub fn option_notes(&self) -> Vec<String> {
-        self.core().option_notes.lock().clone()
+        self.core().option_notes.all()
     }
 
     /// A state of the whole database that stays readable until the last clone of the snapshot goes.

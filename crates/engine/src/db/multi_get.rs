@@ -108,7 +108,7 @@ impl DbCore {
                 }
                 asking += 1;
                 let candidates = search.pinned.version.candidates(lookup);
-                if let Some(stop) = search.go_on_opening(candidates, None, lookup, context) {
+                if let Some(stop) = search.resume_opening(candidates, None, lookup, context) {
                     stop.wait(&mut round, (number, index));
                 }
             }
@@ -123,7 +123,7 @@ impl DbCore {
                 if let Err(error) = place.lookup.supply(block) {
                     return context.fail(error);
                 }
-                if let Some(stop) = search.go_on_opening(candidates, Some(place), lookup, context) {
+                if let Some(stop) = search.resume_opening(candidates, Some(place), lookup, context) {
                     stop.wait(&mut next_round, waiter);
                 }
             });
@@ -162,7 +162,7 @@ pub(super) struct Search<'f> {
 }
 
 /// A table that a key's search is in, and how far it has come there.
-pub(super) struct Place<'f> {
+pub(super) struct TableSearch<'f> {
     pub(super) file: &'f Arc<FileMetadata>,
     pub(super) table: TableRef<'f>,
     pub(super) lookup: TableLookup,
@@ -179,7 +179,7 @@ pub(super) enum Stop<'f> {
 /// Where a key's search stands while it waits for a block.
 pub(super) struct AtBlock<'f> {
     pub(super) candidates: Candidates<'f>,
-    pub(super) place: Place<'f>,
+    pub(super) place: TableSearch<'f>,
     pub(super) needed: NeededBlock,
 }
 
@@ -194,10 +194,10 @@ impl<'f> Search<'f> {
     /// Goes on with a key: in the table where it waited, then in the others. Ends when older tables cannot change the
     /// result, or where something is missing.
     #[inline]
-    pub(super) fn go_on(
+    pub(super) fn resume(
         &self,
         mut candidates: Candidates<'f>,
-        mut waited_in: Option<Place<'f>>,
+        mut waited_in: Option<TableSearch<'f>>,
         lookup: &'f LookupKey,
         context: &mut GetContext<'_, ValuePin>,
     ) -> Option<Stop<'f>> {
@@ -227,23 +227,23 @@ impl<'f> Search<'f> {
         }
     }
 
-    /// As [`go_on`](Self::go_on), but opens the tables that are not open.
+    /// As [`resume`](Self::resume), but opens the tables that are not open.
     #[inline]
-    fn go_on_opening(
+    fn resume_opening(
         &self,
         candidates: Candidates<'f>,
-        waited_in: Option<Place<'f>>,
+        waited_in: Option<TableSearch<'f>>,
         lookup: &'f LookupKey,
         context: &mut GetContext<'_, ValuePin>,
     ) -> Option<AtBlock<'f>> {
-        match self.go_on(candidates, waited_in, lookup, context)? {
+        match self.resume(candidates, waited_in, lookup, context)? {
             Stop::Block(stop) => Some(stop),
-            Stop::Table(candidates, file) => self.open_and_go_on(candidates, file, lookup, context),
+            Stop::Table(candidates, file) => self.open_and_resume(candidates, file, lookup, context),
         }
     }
 
     #[cold]
-    fn open_and_go_on(
+    fn open_and_resume(
         &self,
         mut candidates: Candidates<'f>,
         mut file: &'f Arc<FileMetadata>,
@@ -259,7 +259,7 @@ impl<'f> Search<'f> {
                 }
             };
             let place = self.enter(file, table, lookup, context);
-            match self.go_on(candidates, Some(place), lookup, context)? {
+            match self.resume(candidates, Some(place), lookup, context)? {
                 Stop::Block(stop) => return Some(stop),
                 Stop::Table(left, next) => (candidates, file) = (left, next),
             }
@@ -289,12 +289,12 @@ impl<'f> Search<'f> {
         table: TableRef<'f>,
         lookup: &LookupKey,
         context: &mut GetContext<'_, ValuePin>,
-    ) -> Place<'f> {
+    ) -> TableSearch<'f> {
         if let Some(tombstones) = table.range_tombstones() {
             let (smallest, largest, key) = (&file.smallest, &file.largest, lookup.user_key());
             let covering = covering_sequence_in_file(tombstones, smallest, largest, key, self.sequence);
             context.add_covering_tombstone(covering);
         }
-        Place { file, table, lookup: TableLookup::default() }
+        TableSearch { file, table, lookup: TableLookup::default() }
     }
 }

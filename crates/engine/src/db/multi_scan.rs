@@ -69,7 +69,7 @@ struct PlannedRange {
     index: usize,
     iter: Iter,
     /// Children that have to read for themselves are left.
-    lacks: bool,
+    reads_itself: bool,
     /// Rows that may still be shown.
     rows_left: u64,
     has_started: bool,
@@ -169,7 +169,7 @@ impl MultiScan {
             lacking = self.run_round(lacking);
         }
         for (position, ..) in lacking {
-            self.planned[position].lacks = true;
+            self.planned[position].reads_itself = true;
         }
     }
 
@@ -183,7 +183,7 @@ impl MultiScan {
         });
         let count = fits.count().max(1);
         for (position, ..) in &lacking[count..] {
-            self.planned[*position].lacks = true;
+            self.planned[*position].reads_itself = true;
         }
         let lacking = &lacking[..count];
         let mut reads: Vec<RangeRead<'_>> = lacking
@@ -222,7 +222,7 @@ impl MultiScan {
             Err(error) => Iter::failed(error.clone()),
         };
         let rows_left = if limit == 0 { u64::MAX } else { limit };
-        PlannedRange { index, iter, lacks: false, rows_left, has_started: false, is_backward: self.is_backward }
+        PlannedRange { index, iter, reads_itself: false, rows_left, has_started: false, is_backward: self.is_backward }
     }
 }
 
@@ -251,7 +251,7 @@ impl PlannedRange {
         }
         if !self.has_started {
             self.has_started = true;
-            self.iter.start_planned(self.is_backward, self.lacks);
+            self.iter.start_planned(self.is_backward, self.reads_itself);
         } else if self.is_backward {
             self.iter.prev();
         } else {

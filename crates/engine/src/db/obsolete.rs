@@ -59,7 +59,7 @@ impl DbCore {
     fn delete_unneeded_in(&self, directory: &Path, needed: &NeededFiles, is_here: impl Fn(FileKind) -> bool) {
         let listing = match self.file_system.children(directory) {
             Ok(listing) => listing,
-            Err(error) => return self.info_log.warn(|| format!("listing obsolete files: {error}")),
+            Err(error) => return self.events.log().warn(|| format!("listing obsolete files: {error}")),
         };
         for name in obsolete_files(&listing, needed) {
             let Some(parsed) = file_name::parse(name).filter(|parsed| is_here(parsed.kind)) else { continue };
@@ -79,9 +79,9 @@ impl DbCore {
                 _ => {}
             }
             match self.file_system.remove_file(&directory.join(name)) {
-                Ok(()) => self.info_log.info(|| format!("removed {name}")),
+                Ok(()) => self.events.log().info(|| format!("removed {name}")),
                 Err(error) if error.is_not_found() => {}
-                Err(error) => self.info_log.warn(|| format!("removing {name}: {error}")),
+                Err(error) => self.events.log().warn(|| format!("removing {name}: {error}")),
             }
         }
     }

@@ -16,14 +16,16 @@ use super::log_blobs::LogBlobs;
 use super::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
 use super::openings::{Openings, helper_threads};
 use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
-use super::room::MAX_LIVE_LOGS;
+use super::switch_memtable::MAX_LIVE_LOGS;
 use super::{Db, DbCore, ExclusiveManual, FamilyState, State};
 use crate::background_error::BackgroundError;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
+use crate::events::Events;
 use crate::info_log::{InfoLog, InfoLogOptions};
+use crate::metrics::Metrics;
+use crate::option_notes::OptionNotes;
 use crate::options::{ColumnFamilyOptions, DbOptions, load_latest};
 use crate::snapshot::SnapshotList;
-use crate::statistics::Statistics;
 use crate::write::controller::WriteController;
 use crate::write::queue::WriteQueue;
 use crate::write::wal::{LiveLog, Wal, WalOptions};
@@ -431,7 +433,7 @@ impl Opener {
             places: Arc::clone(&places),
             is_read_only,
             file_system: Arc::clone(&self.file_system),
-            last_stats_dump_us: AtomicU64::new(clock.monotonic_us()),
+            metrics: Metrics::new(clock.monotonic_us()),
             clock,
             spawner: components.spawner(),
             helpers: helper_threads(components.spawner()),
@@ -446,8 +448,8 @@ impl Opener {
                 blob_files_at_once(self.options.max_open_files, budget),
                 open_tables,
             )),
-            info_log,
-            listeners: components.listeners.clone(),
+            events: Events::new(components.listeners.clone(), info_log),
+            option_notes: OptionNotes::new(self.notes.clone()),
             db_id: versions.db_id().unwrap_or_default(),
             session_id: unique_id::encode_session_id(random.next_u64(), random.next_u64()),
             versions,
@@ -478,8 +480,6 @@ impl Opener {
             has_zombies: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
             has_unlogged_writes: AtomicBool::new(false),
-            statistics: Statistics::default(),
-            option_notes: Mutex::new(self.notes.clone()),
             lock: Mutex::new(lock),
             resume_alarm: Arc::default(),
             this: Weak::clone(this),
@@ -488,7 +488,7 @@ impl Opener {
         core.adopt_families();
         if let Some(OpenFileBudget { process_limit, tables }) = budget {
             let asked = self.options.max_open_files;
-            core.info_log.info(|| {
+            core.events.log().info(|| {
                 format!("max_open_files = {asked}: at most {tables} tables, for the process may have {process_limit} files open")
             });
         }
@@ -608,7 +608,7 @@ impl DbCore {
         if self.options.load().paranoid_checks {
             return Err(error);
         }
-        self.info_log.warn(|| format!("a table cannot be opened: {error}"));
+        self.events.log().warn(|| format!("a table cannot be opened: {error}"));
         Ok(())
     }
 
@@ -669,7 +669,7 @@ impl DbCore {
             paranoid: options.paranoid_checks,
             min_log_number: self.versions.oldest_needed_log(),
             min_log_number_to_keep: self.versions.min_log_number_to_keep(),
-            info_log: &self.info_log,
+            info_log: self.events.log(),
         };
         recovery.run(&families, self.versions.last_sequence(), when_full)
     }

@@ -35,7 +35,7 @@ impl Db {
             return Err(Error::invalid_argument("Background work already unpaused"));
         }
         state.pauses -= 1;
-        core.go_on(&mut state);
+        core.schedule_unless_paused(&mut state);
         Ok(())
     }
 }
@@ -45,10 +45,10 @@ impl DbCore {
     pub(crate) fn end_pauses(self: &Arc<Self>) {
         let mut state = self.state.lock();
         state.pauses = 0;
-        self.go_on(&mut state);
+        self.schedule_unless_paused(&mut state);
     }
 
-    fn go_on(self: &Arc<Self>, state: &mut State) {
+    fn schedule_unless_paused(self: &Arc<Self>, state: &mut State) {
         if state.pauses == 0 {
             self.schedule(state);
             self.changed.notify_all();

@@ -5,8 +5,8 @@
 
 use super::{Db, DbCore, State};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
+use crate::metrics::{Statistics, cache, stalls};
 use crate::options::CompactionStyle;
-use crate::statistics::Statistics;
 use ferrock_base::Result;
 use ferrock_base::option_table::OptionValue as _;
 use ferrock_format::properties::TableProperties;
@@ -89,6 +89,10 @@ pub const TEXT_PROPERTIES: &[&str] = &[
     "ferrock.options-without-effect",
 ];
 
+/// Names of the properties that are maps.
+pub const MAP_PROPERTIES: &[&str] =
+    &["block-cache-entry-stats", "fast-block-cache-entry-stats", "cf-write-stall-stats", "db-write-stall-stats"];
+
 impl Db {
     /// The value of a property of the default family; `None` when no property has that name.
     #[must_use]
@@ -113,9 +117,38 @@ impl Db {
     pub fn int_property_cf(&self, family: &ColumnFamily, name: &str) -> Option<u64> {
         self.core().int_property(&family.data, name)
     }
+
+    /// The value of a property of the default family that is a map; `None` when no map has that name.
+    #[must_use]
+    pub fn map_property(&self, name: &str) -> Option<BTreeMap<String, String>> {
+        self.core().map_property(&self.core().default_family().ok()?, name)
+    }
+
+    /// The value of a property of a family that is a map.
+    #[must_use]
+    pub fn map_property_cf(&self, family: &ColumnFamily, name: &str) -> Option<BTreeMap<String, String>> {
+        self.core().map_property(&family.data, name)
+    }
 }
 
 impl DbCore {
+    fn map_property(&self, data: &Arc<ColumnFamilyData>, name: &str) -> Option<BTreeMap<String, String>> {
+        let name = name.strip_prefix("rocksdb.").unwrap_or(name);
+        if !MAP_PROPERTIES.contains(&name) {
+            return None;
+        }
+        let stalls = self.stall_map(data, name);
+        stalls.or_else(|| Some(cache::map(self.block_cache_of(&data.options.load()), &*self.clock)))
+    }
+
+    fn stall_map(&self, data: &ColumnFamilyData, name: &str) -> Option<BTreeMap<String, String>> {
+        match name {
+            "cf-write-stall-stats" => Some(data.stalls.map()),
+            "db-write-stall-stats" => Some(stalls::database_map(self.metrics.statistics())),
+            _ => None,
+        }
+    }
+
     pub(crate) fn property(&self, data: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
         let name = name.strip_prefix("rocksdb.").unwrap_or(name);
         let pinned = data.super_version.load();
@@ -135,7 +168,7 @@ impl DbCore {
             return Some(files.map(|(_, file)| file.size_bytes).sum::<u64>().to_string());
         }
         if let Some(map) = self.stall_map(data, name) {
-            return Some(super::stall_stats::text(&map));
+            return Some(stalls::text(&map));
         }
         match name {
             // Latencies are not counted, so no level has a histogram.
@@ -150,15 +183,15 @@ impl DbCore {
                 Some(aggregated_properties(data, &pinned, None).unwrap_or_else(|error| error.to_string()))
             }
             "block-cache-entry-stats" | "fast-block-cache-entry-stats" => {
-                Some(super::cache_stats::text(self.block_cache_of(&pinned.options)))
+                Some(cache::text(self.block_cache_of(&pinned.options)))
             }
-            "ferrock.options-without-effect" | "options-without-effect" => Some(self.option_notes.lock().join("\n")),
+            "ferrock.options-without-effect" | "options-without-effect" => Some(self.option_notes.all().join("\n")),
             "ferrock.data-block-index" => Some(match pinned.options.table.data_block_index_type {
                 DataBlockIndexType::Auto => data.hash_index_choice.last().to_string(),
                 fixed => format!("{}: as the option says", fixed.format_option()),
             }),
             "ferrock.reads" => Some(format!("{:#?}", data.table_cache.read_stats().counts())),
-            "ferrock.statistics" | "options-statistics" => Some(self.statistics.to_lines()),
+            "ferrock.statistics" | "options-statistics" => Some(self.metrics.statistics().to_lines()),
             "ferrock.io" => Some(format!("{:#?}", self.file_system.counters().snapshot())),
             _ => self.int_property(data, name).map(|value| value.to_string()),
         }
@@ -281,7 +314,7 @@ impl DbCore {
     }
 
     pub(crate) fn db_stats(&self) -> String {
-        let s = &self.statistics;
+        let s = self.metrics.statistics();
         let get = Statistics::get;
         let mut out = String::from("\n** DB Stats **\n");
         let written = get(&s.bytes_written);

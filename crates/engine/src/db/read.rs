@@ -78,14 +78,14 @@ impl DbCore {
         })
     }
 
-    /// Looks a key up in the memtables, as of now, and leaves the rest to `go_on`.
+    /// Looks a key up in the memtables, as of now, and leaves the rest to `finish`.
     #[inline]
     pub(super) fn look_up<R>(
         &self,
         data: &ColumnFamilyData,
         options: &ReadOptions,
         key: &[u8],
-        go_on: impl FnOnce(&Arc<SuperVersion>, &LookupKey, SequenceNumber, GetContext<'_, ValuePin>) -> R,
+        finish: impl FnOnce(&Arc<SuperVersion>, &LookupKey, SequenceNumber, GetContext<'_, ValuePin>) -> R,
     ) -> R {
         let thread = thread_ordinal();
         let pinned = data.super_version.pin(thread);
@@ -95,7 +95,7 @@ impl DbCore {
         if search_memtables(&pinned, &lookup, sequence, &mut context) {
             data.table_cache.read_stats().note_lookups(thread, 1);
         }
-        go_on(&pinned, &lookup, sequence, context)
+        finish(&pinned, &lookup, sequence, context)
     }
 
     #[inline]
@@ -431,12 +431,12 @@ impl Iter {
 
     /// Goes to the first key within the bounds, or the last one, after all children were planned; some of them may lack
     /// what they read.
-    pub(super) fn start_planned(&mut self, is_backward: bool, lacks: bool) {
+    pub(super) fn start_planned(&mut self, is_backward: bool, reads_itself: bool) {
         self.note_read();
         match (&mut self.inner, is_backward) {
-            (Ok(inner), false) if lacks => inner.seek_to_first(),
+            (Ok(inner), false) if reads_itself => inner.seek_to_first(),
             (Ok(inner), false) => inner.start_planned(),
-            (Ok(inner), true) if lacks => inner.seek_to_last(),
+            (Ok(inner), true) if reads_itself => inner.seek_to_last(),
             (Ok(inner), true) => inner.start_planned_backward(),
             (Err(_), _) => {}
         }

@@ -48,7 +48,7 @@ impl DbCore {
     pub(crate) fn set_background_error(&self, reason: Reason, error: &Error) {
         let has_changed = self.note_background_error(&mut self.state.lock(), reason, error);
         if has_changed {
-            self.listeners.iter().for_each(|listener| listener.on_background_error(error));
+            self.events.tell(|listener| listener.on_background_error(error));
         }
     }
 
@@ -62,7 +62,7 @@ impl DbCore {
         let has_changed = state.error.set(reason, error);
         if has_changed {
             self.has_background_error.store(true, Ordering::Release);
-            self.info_log.error(|| format!("writes stop after a failed {reason:?}: {error}"));
+            self.events.log().error(|| format!("writes stop after a failed {reason:?}: {error}"));
             self.controller.wake_sleeper();
         }
         self.begin_auto_resume(state);
@@ -98,7 +98,7 @@ impl DbCore {
 
     pub(super) fn tell_recovery_end(&self, old_error: Error, new_error: Option<Error>) {
         let event = ErrorRecoveryEvent { old_error, new_error };
-        self.listeners.iter().for_each(|listener| listener.on_error_recovery_end(&event));
+        self.events.tell(|listener| listener.on_error_recovery_end(&event));
     }
 
     /// Jobs that run may still fail with the old cause. While an error stands no other starts, so this ends; writers
@@ -132,7 +132,7 @@ impl DbCore {
         state.error.clear();
         state.auto_resume.times_left += 1;
         self.has_background_error.store(false, Ordering::Release);
-        self.info_log.info(|| "writes are accepted again".to_owned());
+        self.events.log().info(|| "writes are accepted again".to_owned());
         self.schedule(&mut state);
         self.changed.notify_all();
         self.resume_alarm.ring();
@@ -154,7 +154,7 @@ impl DbCore {
         let proved = self.wal.lock().prove(next);
         proved.inspect_err(|error| self.set_background_error(Reason::Write, error))?;
         for event in events {
-            self.listeners.iter().for_each(|listener| listener.on_flush_completed(&event));
+            self.events.tell(|listener| listener.on_flush_completed(&event));
         }
         Ok(())
     }

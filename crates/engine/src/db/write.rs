@@ -10,8 +10,8 @@
 use super::DbCore;
 use crate::background_error::Reason;
 use crate::column_family::FamilyMap;
+use crate::metrics::Statistics;
 use crate::options::WriteOptions;
-use crate::statistics::Statistics;
 use crate::write::controller::StallCondition;
 use crate::write::insert::{InsertMode, Inserter, Target};
 use crate::write::queue::{LeaderGuard, Member, Role};
@@ -223,7 +223,7 @@ impl DbCore {
 
         let first = SequenceNumber(self.visible_sequence.load(Ordering::Acquire) + 1);
         let count = number_batches(&mut request, &mut members, first);
-        let statistics = &self.statistics;
+        let statistics = self.metrics.statistics();
         let group_number = Statistics::get(&statistics.write_groups);
         let mut timer = GroupTimer::start(&*self.clock, group_number, group_bytes, options.sync);
         let mut verdict = Ok(());
@@ -262,7 +262,7 @@ impl DbCore {
     }
 
     fn note_group(&self, batches: u64, keys: u64, bytes: u64, options: &WriteOptions) {
-        let statistics = &self.statistics;
+        let statistics = self.metrics.statistics();
         Statistics::add(&statistics.write_groups, 1);
         Statistics::add(&statistics.batches_written, batches);
         Statistics::add(&statistics.keys_written, keys);
@@ -370,7 +370,7 @@ impl DbCore {
             error: Mutex::new(None),
             finished: Condvar::new(),
         });
-        self.statistics.parallel_groups.fetch_add(1, Ordering::Relaxed);
+        self.metrics.statistics().parallel_groups.fetch_add(1, Ordering::Relaxed);
         members.iter_mut().for_each(|member| member.let_insert(Arc::clone(&group)));
         group.insert(self, request);
         group.wait()
@@ -469,7 +469,7 @@ impl DbCore {
                     let before = self.clock.monotonic_us();
                     self.controller.sleep(&*self.clock, delay);
                     let slept = self.clock.monotonic_us().saturating_sub(before);
-                    self.statistics.stall_us.fetch_add(slept, Ordering::Relaxed);
+                    self.metrics.statistics().stall_us.fetch_add(slept, Ordering::Relaxed);
                     self.check_background_error()?;
                     if self.controller.condition() != StallCondition::Stopped {
                         return Ok(());
@@ -496,13 +496,16 @@ impl DbCore {
             return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
         }
         let before = self.clock.monotonic_us();
-        self.statistics.memory_stalls.fetch_add(1, Ordering::Relaxed);
+        self.metrics.statistics().memory_stalls.fetch_add(1, Ordering::Relaxed);
         let mut result = Ok(());
         while result.is_ok() && manager.should_stall() && self.begin_flush_of_something(&manager)? {
             manager.wait_for_room(Duration::from_millis(100));
             result = self.check_open();
         }
-        self.statistics.stall_us.fetch_add(self.clock.monotonic_us().saturating_sub(before), Ordering::Relaxed);
+        self.metrics
+            .statistics()
+            .stall_us
+            .fetch_add(self.clock.monotonic_us().saturating_sub(before), Ordering::Relaxed);
         result
     }
 
@@ -522,7 +525,7 @@ impl DbCore {
         }
         drop(state);
         let waited = self.clock.monotonic_us().saturating_sub(before);
-        self.statistics.stall_us.fetch_add(waited, Ordering::Relaxed);
+        self.metrics.statistics().stall_us.fetch_add(waited, Ordering::Relaxed);
         result
     }
 }

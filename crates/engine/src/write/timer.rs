@@ -4,7 +4,7 @@
 //! groups are sampled: one in [`SAMPLE`], counted that many times. Groups that sync or are
 //! large are all timed.
 
-use crate::statistics::Statistics;
+use crate::metrics::Statistics;
 use ferrock_base::clock::Clock;
 use std::sync::atomic::AtomicU64;
 

@@ -75,7 +75,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             reading = self.waiting_children().collect();
         }
         reading.into_iter().for_each(|child| self.children[child].resume());
-        if self.pausing.placing.is_some() { self.go_on_placing() } else { self.rebuild() }
+        if self.pausing.placing.is_some() { self.resume_placing() } else { self.rebuild() }
     }
 
     /// Pauses in a step.
@@ -97,7 +97,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.pausing.clear();
         self.children.iter_mut().for_each(|child| place.apply(child));
         self.pausing.placing = Some(Placing { place: OwnedSeekTarget::new(place), winner: None, bounds: Vec::new() });
-        self.go_on_placing();
+        self.resume_placing();
     }
 
     /// Places deferred children when `winner` has reached the top of the heap.
@@ -112,11 +112,11 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             }
         }
         self.pausing.placing = Some(Placing { place, winner: Some(winner), bounds });
-        self.go_on_placing();
+        self.resume_placing();
     }
 
     /// Pauses for the reads that the children need to be placed, or puts them in order when they are.
-    fn go_on_placing(&mut self) {
+    fn resume_placing(&mut self) {
         let Some(placing) = self.pausing.placing.take() else { return };
         let Some(pending) = self.pending_children() else {
             self.pausing.placing = Some(placing);

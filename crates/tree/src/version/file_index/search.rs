@@ -84,7 +84,7 @@ impl FileIndex {
         let place = self.search_root(root, probe);
         found.note(root.level, place.rank);
         if place.is_tied {
-            return self.go_on_tied(root, rest, &{ probe }, found);
+            return self.search_tied(root, rest, &{ probe }, found);
         }
         self.next_levels(rest, probe, found);
     }
@@ -102,7 +102,7 @@ impl FileIndex {
                 let place = self.search_window(step, probe, at, bridge & !WINDOW);
                 if place.is_tied {
                     found.note(step.level, place.rank);
-                    return self.go_on_tied(step, rest.as_slice(), &{ probe }, found);
+                    return self.search_tied(step, rest.as_slice(), &{ probe }, found);
                 }
                 rank = place.rank;
             }
@@ -134,7 +134,7 @@ impl FileIndex {
 
     /// The same for the levels behind one that is tied.
     #[cold]
-    fn go_on_tied(&self, tied: &Step, rest: &[Step], probe: &Probe<'_>, found: &mut KeyLocation) {
+    fn search_tied(&self, tied: &Step, rest: &[Step], probe: &Probe<'_>, found: &mut KeyLocation) {
         found.tied |= 1 << (tied.level & 63);
         for step in rest {
             let place = self.next_level_tied(step, found, probe);

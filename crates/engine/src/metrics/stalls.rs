@@ -2,9 +2,7 @@
 //!
 //! As in RocksDB a count goes up each time the condition of a family is evaluated and holds, not once for each writer.
 
-use super::DbCore;
-use crate::column_family::ColumnFamilyData;
-use crate::statistics::Statistics;
+use super::Statistics;
 use ferrock_tree::compaction::picker::stall::{StallCause, StallCondition};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +43,8 @@ impl StallCounts {
         }
     }
 
-    fn map(&self) -> BTreeMap<String, String> {
+    /// The counts as the map that RocksDB's `cf-write-stall-stats` is.
+    pub(crate) fn map(&self) -> BTreeMap<String, String> {
         let get = Statistics::get;
         let stops = [&self.memtable_stops, &self.level0_stops, &self.pending_bytes_stops];
         let delays = [&self.memtable_delays, &self.level0_delays, &self.pending_bytes_delays];
@@ -65,22 +64,14 @@ impl StallCounts {
     }
 }
 
-impl DbCore {
-    /// The counts of a property of this module.
-    pub(super) fn stall_map(&self, data: &ColumnFamilyData, name: &str) -> Option<BTreeMap<String, String>> {
-        match name {
-            "cf-write-stall-stats" => Some(data.stalls.map()),
-            "db-write-stall-stats" => {
-                let count = Statistics::get(&self.statistics.memory_stalls);
-                Some(BTreeMap::from([("write-buffer-manager-limit-stops".to_owned(), count.to_string())]))
-            }
-            _ => None,
-        }
-    }
+/// The counts of the database.
+pub(crate) fn database_map(statistics: &Statistics) -> BTreeMap<String, String> {
+    let count = Statistics::get(&statistics.memory_stalls);
+    BTreeMap::from([("write-buffer-manager-limit-stops".to_owned(), count.to_string())])
 }
 
 /// A map of counts in one line.
-pub(super) fn text(map: &BTreeMap<String, String>) -> String {
+pub(crate) fn text(map: &BTreeMap<String, String>) -> String {
     let counts: Vec<String> = map.iter().map(|(name, count)| format!("{name}: {count}")).collect();
     format!("Write Stall (count): {}\n", counts.join(", "))
 }

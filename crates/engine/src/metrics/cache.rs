@@ -3,72 +3,42 @@
 //! The numbers are kept as entries come and go, so they are of this moment: nothing is collected, and the fast form is
 //! the same as the other.
 
-use super::{Db, DbCore};
-use crate::column_family::{ColumnFamily, ColumnFamilyData};
+use ferrock_base::clock::Clock;
 use ferrock_cache::{CacheStats, EntryRole, RoleStats};
 use ferrock_table::TableBlockCache;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
-
-/// Names of the properties that are maps.
-pub const MAP_PROPERTIES: &[&str] =
-    &["block-cache-entry-stats", "fast-block-cache-entry-stats", "cf-write-stall-stats", "db-write-stall-stats"];
 
 /// Roles that RocksDB lists and this engine has no entries of.
 const ROLES_OF_NOTHING: [&str; 2] = ["deprecated-filter-block", "blob-cache"];
 
-impl Db {
-    /// The value of a property of the default family that is a map; `None` when no map has that name.
-    #[must_use]
-    pub fn map_property(&self, name: &str) -> Option<BTreeMap<String, String>> {
-        self.core().map_property(&self.core().default_family().ok()?, name)
+/// The counts of a cache as the map that RocksDB's `block-cache-entry-stats` is.
+pub(crate) fn map(cache: &TableBlockCache, clock: &dyn Clock) -> BTreeMap<String, String> {
+    let started_us = clock.monotonic_us();
+    let stats = cache.stats();
+    let seconds = clock.monotonic_us().saturating_sub(started_us) as f64 / 1e6;
+    let mut map = BTreeMap::from([
+        ("id".to_owned(), id(cache)),
+        ("capacity".to_owned(), cache.capacity().to_string()),
+        ("secs_for_last_collection".to_owned(), format!("{seconds:.6}")),
+        ("secs_since_last_collection".to_owned(), "0".to_owned()),
+    ]);
+    let mut add = |role: &str, of_role: &RoleStats| {
+        map.insert(format!("count.{role}"), of_role.entry_count.to_string());
+        map.insert(format!("bytes.{role}"), of_role.usage_bytes.to_string());
+        map.insert(format!("percent.{role}"), format!("{:.6}", percent(of_role.usage_bytes, cache.capacity())));
+    };
+    for role in EntryRole::ALL {
+        add(&hyphenated(role.name()), stats.role(role));
     }
-
-    /// The value of a property of a family that is a map.
-    #[must_use]
-    pub fn map_property_cf(&self, family: &ColumnFamily, name: &str) -> Option<BTreeMap<String, String>> {
-        self.core().map_property(&family.data, name)
+    for role in ROLES_OF_NOTHING {
+        add(role, &RoleStats::default());
     }
-}
-
-impl DbCore {
-    fn map_property(&self, data: &Arc<ColumnFamilyData>, name: &str) -> Option<BTreeMap<String, String>> {
-        let name = name.strip_prefix("rocksdb.").unwrap_or(name);
-        if !MAP_PROPERTIES.contains(&name) {
-            return None;
-        }
-        if let Some(map) = self.stall_map(data, name) {
-            return Some(map);
-        }
-        let started_us = self.clock.monotonic_us();
-        let options = data.options.load();
-        let cache = self.block_cache_of(&options);
-        let stats = cache.stats();
-        let seconds = self.clock.monotonic_us().saturating_sub(started_us) as f64 / 1e6;
-        let mut map = BTreeMap::from([
-            ("id".to_owned(), id(cache)),
-            ("capacity".to_owned(), cache.capacity().to_string()),
-            ("secs_for_last_collection".to_owned(), format!("{seconds:.6}")),
-            ("secs_since_last_collection".to_owned(), "0".to_owned()),
-        ]);
-        let mut add = |role: &str, of_role: &RoleStats| {
-            map.insert(format!("count.{role}"), of_role.entry_count.to_string());
-            map.insert(format!("bytes.{role}"), of_role.usage_bytes.to_string());
-            map.insert(format!("percent.{role}"), format!("{:.6}", percent(of_role.usage_bytes, cache.capacity())));
-        };
-        for role in EntryRole::ALL {
-            add(&hyphenated(role.name()), stats.role(role));
-        }
-        for role in ROLES_OF_NOTHING {
-            add(role, &RoleStats::default());
-        }
-        Some(map)
-    }
+    map
 }
 
 /// The cache and its entries, in lines.
-pub(super) fn text(cache: &TableBlockCache) -> String {
+pub(crate) fn text(cache: &TableBlockCache) -> String {
     let stats = cache.stats();
     let mut out = format!(
         "Block cache {} capacity: {} usage: {} pinned: {} table: {} occupancy: {} shards: {}\n",
