@@ -6,6 +6,7 @@ mod background_error;
 mod column_family;
 mod db;
 mod events;
+mod files;
 mod info_log;
 mod metrics;
 mod option_notes;

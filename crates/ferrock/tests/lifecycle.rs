@@ -9,6 +9,7 @@ use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, FlushOptions, ReadO
 use ferrock_base::thread::Spawner;
 use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
+use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -224,6 +225,33 @@ fn closing_ends_while_a_flush_is_about_to_begin() {
     drop(db);
     let db = Db::open(directory.path(), creating()).unwrap();
     assert_eq!(db.get(&4999u32.to_be_bytes()).unwrap().as_deref(), Some(&b"v"[..]), "the log has it");
+}
+
+/// Files of many tables may take long to remove, and their directory to list: a reader must not wait for it.
+#[test]
+fn the_thread_that_drops_an_iterator_removes_no_file() {
+    let faults = Arc::new(FaultInjectionFileSystem::new(Arc::new(MemoryFileSystem::new())));
+    let mut options = creating();
+    options.components.file_system = Some(Arc::clone(&faults) as Arc<dyn FileSystem>);
+    let db = Db::open("/db", options).unwrap();
+    let tables = || {
+        let names = faults.inner().children(Path::new("/db")).unwrap();
+        names.iter().filter(|name| name.ends_with(".sst")).count()
+    };
+    for value in [b"1", b"2"] {
+        db.put(b"k", value).unwrap();
+        db.flush().unwrap();
+    }
+    let iter = db.iter(&ReadOptions::default());
+    db.compact_range(None, None).unwrap();
+    assert_eq!(tables(), 3, "two that are read, one that is new");
+    let own = std::thread::current().id();
+    let of_reader = [OperationKind::Remove, OperationKind::List]
+        .map(|operation| faults.add_rule(FaultRule::new(operation, "*", Fault::Io).on_thread(own)));
+    drop(iter);
+    db.wait_for_background_work().unwrap();
+    assert_eq!(tables(), 1);
+    assert_eq!(of_reader.map(|rule| faults.fired(rule)), [Some(0); 2]);
 }
 
 #[test]

@@ -13,9 +13,9 @@
 
 use super::DbCore;
 use super::multi_get::{AtBlock, Search, Stop, TableSearch};
-use super::openings::Opening;
 use super::read::{PinnedSlice, Release};
 use crate::column_family::{ColumnFamilyData, SuperVersion};
+use crate::files::openings::Opening;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, ErrorKind, FileNumber, LookupKey, Result, SequenceNumber};
 use ferrock_format::blob_index::BlobReference;
@@ -116,7 +116,7 @@ impl ReadView {
             pinned: Arc::clone(pinned),
             options: options.clone(),
             sequence,
-            _release: Release::handed_over(core, &pinned.version),
+            _release: Release::new(core, &pinned.version),
         }
     }
 

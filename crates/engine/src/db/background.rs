@@ -145,12 +145,14 @@ impl DbCore {
         loop {
             let is_busy = state.running_flushes > 0
                 || state.running_compactions > 0
-                || state.running_cleanups > 0
                 || (state.error.standing().is_none()
                     && !self.is_closing.load(Ordering::Acquire)
                     && state.families.values().any(needs_flush));
             if !is_busy {
-                return state.error.check();
+                let result = state.error.check();
+                drop(state);
+                self.files.wait();
+                return result;
             }
             self.changed.wait(&mut state);
         }
@@ -178,6 +180,7 @@ impl DbCore {
         if already {
             return result;
         }
+        self.files.stop();
         let mut state = self.state.lock();
         self.changed.notify_all();
         self.resume_alarm.ring();
@@ -185,20 +188,19 @@ impl DbCore {
             || state.running_compactions > 0
             || state.error.is_recovering()
             || state.running_manual > 0
-            || state.running_cleanups > 0
         {
             self.changed.wait(&mut state);
         }
-        let is_cleanup_owed = state.is_cleanup_owed || self.has_zombies.load(Ordering::Acquire);
         drop(state);
-        if is_cleanup_owed {
+        self.files.wait();
+        if self.files.is_cleanup_owed() {
             // A job ended while closing waited for it, or while a reader held its inputs: they would stay beside its
             // outputs until the next open.
             self.delete_unneeded_files();
         }
         result = result.and(self.wal.lock().close());
         self.events.log().info(|| "closed".to_owned());
-        drop(self.lock.lock().take());
+        self.files.unlock_directory();
         result
     }
 

@@ -82,6 +82,8 @@ impl DbCore {
         // The version that the job read goes first: while the job holds it, the clean-up below keeps its files.
         let ScheduledCompaction { data, running, choice, .. } = job;
         drop(choice);
+        // Closing waits for the job, and then for its clean-up.
+        let cleanup = self.files.begin_cleanup();
         let mut state = self.state.lock();
         state.running_compactions -= 1;
         if let Some(family) = state.families.get_mut(&data.id) {
@@ -95,11 +97,10 @@ impl DbCore {
             Err(error) => self.set_background_error_locked(&mut state, Reason::Compaction, error),
         }
         self.schedule(&mut state);
-        let cleans_up = self.begin_cleanup(&mut state);
         self.changed.notify_all();
         drop(state);
-        if cleans_up {
-            self.clean_up();
+        if let Some(turn) = cleanup {
+            self.clean_up(turn);
         }
         if let Err(error) = result {
             self.events.tell(|listener| listener.on_background_error(&error));
@@ -120,10 +121,8 @@ impl DbCore {
         let written = if choice.kind == CompactionKind::Merge { output.size_bytes() } else { 0 };
         let installs = self.installs.lock();
         let applied = self.versions.log_and_apply(vec![job.edit(&output)]);
+        self.files.release(&output.numbers);
         let mut state = self.state.lock();
-        for number in &output.numbers {
-            state.pending_outputs.remove(&number.0);
-        }
         if let Err(error) = applied {
             // The files stay: the edit may have reached the disk.
             if !data.is_dropped() {

@@ -231,7 +231,7 @@ impl DbCore {
         options: ColumnFamilyOptions,
     ) -> Result<Arc<ColumnFamilyData>> {
         let options = Arc::new(options);
-        create_table_directories(&*self.file_system, &self.path, &options.cf_paths)?;
+        create_table_directories(&*self.file_system, self.files.database(), &options.cf_paths)?;
         // Alone in the write queue, so that the log number named is that of the log in use.
         self.exclusively(|core| {
             let log_number = core.wal.lock().current_number();

@@ -87,10 +87,8 @@ impl DbCore {
         self.log_release(&self.state.lock(), Some(LogChange::Flush { id, memtables: memtables.len() }))
             .add_to(&mut edit);
         let applied = self.versions.log_and_apply(vec![edit]);
+        self.files.release(&output.numbers);
         let mut state = self.state.lock();
-        output.numbers.iter().for_each(|number| {
-            state.pending_outputs.remove(&number.0);
-        });
         if let Err(error) = applied {
             if !data.is_dropped() {
                 self.set_background_error_locked(&mut state, Reason::Manifest, &error);
@@ -199,23 +197,15 @@ impl DbCore {
     }
 
     pub(crate) fn delete_logs(&self, numbers: &[FileNumber]) {
-        if numbers.is_empty() || !self.keeps_newest_log() {
-            return;
-        }
-        for number in numbers {
-            let path = self.places.log(*number);
-            if let Err(error) = self.file_system.remove_file(&path)
-                && !error.is_not_found()
-            {
-                self.events.log().warn(|| format!("removing an obsolete log: {error}"));
-            }
+        if !numbers.is_empty() && self.keeps_newest_log() {
+            self.files.remove_logs(numbers);
         }
     }
 
     /// Makes the name of the log in use durable, where logs have a directory of their own: one without any log counts
     /// as a volume that is not mounted when the database is opened.
     pub(crate) fn keeps_newest_log(&self) -> bool {
-        if !self.places.has_separate_logs() {
+        if !self.files.places().has_separate_logs() {
             return true;
         }
         let result = self.wal.lock().sync_directory();

@@ -4,7 +4,6 @@ use super::DbCore;
 use crate::column_family::ColumnFamilyData;
 use crate::metrics::Statistics;
 use ferrock_base::{FileNumber, Result};
-use ferrock_format::file_name;
 use ferrock_tree::job::{FamilyContext, JobContext, JobEnv};
 use ferrock_tree::version::Version;
 use std::path::Path;
@@ -49,11 +48,7 @@ impl DbCore {
 
 impl JobEnv for DbCore {
     fn new_output(&self) -> FileNumber {
-        // Under the lock: a clean-up in between would take the file for an orphan.
-        let mut state = self.state.lock();
-        let number = self.versions.new_file_number();
-        state.pending_outputs.insert(number.0);
-        number
+        self.files.reserve(|| self.versions.new_file_number())
     }
 
     fn check_stop(&self) -> Result<()> {
@@ -61,19 +56,7 @@ impl JobEnv for DbCore {
     }
 
     fn discard(&self, directory: &Path, numbers: &[FileNumber]) {
-        let mut state = self.state.lock();
-        for number in numbers {
-            state.pending_outputs.remove(&number.0);
-        }
-        drop(state);
-        for number in numbers {
-            let path = directory.join(file_name::table(*number));
-            if let Err(error) = self.file_system.remove_file(&path)
-                && !error.is_not_found()
-            {
-                self.events.log().warn(|| format!("removing an unfinished table: {error}"));
-            }
-        }
+        self.files.discard(directory, numbers);
     }
 
     fn note_verified_blocks(&self, blocks: u64) {

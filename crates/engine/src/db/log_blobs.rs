@@ -50,7 +50,7 @@ impl DbCore {
     pub(super) fn find_log_blobs(&self) -> Result<LogBlobs> {
         let known = self.versions.live_files().blob_files;
         let mut found = LogBlobs::default();
-        for directory in self.places.table_directories() {
+        for directory in self.files.places().table_directories() {
             let names = self.file_system.children(&directory)?;
             let names = names.iter().filter_map(|name| file_name::parse(name));
             let blobs = names.filter(|name| name.kind == FileKind::Blob).map(|name| name.number);

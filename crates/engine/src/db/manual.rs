@@ -169,6 +169,8 @@ impl DbCore {
         let result = self.compact_steps(data, begin, end, options);
         let result =
             result.and_then(|()| if options.change_level { self.move_up(data, options.target_level) } else { Ok(()) });
+        // Closing waits for the job, and then for its clean-up.
+        let cleanup = self.files.begin_cleanup();
         let mut state = self.state.lock();
         state.running_manual -= 1;
         if let Some(family) = state.families.get_mut(&data.id)
@@ -179,7 +181,9 @@ impl DbCore {
         self.schedule(&mut state);
         self.changed.notify_all();
         drop(state);
-        self.delete_obsolete_files();
+        if let Some(turn) = cleanup {
+            self.clean_up(turn);
+        }
         result
     }
 

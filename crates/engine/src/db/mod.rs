@@ -6,11 +6,10 @@
 //! read.rs       key -> memtables -> tables; iterators                     flush.rs      immutable memtables -> level 0
 //! compact.rs    choice -> job -> new tables                               manual.rs     flush, compact_range
 //! resume.rs     background errors, and the way back to writing               auto_resume.rs the same without a call
-//! background.rs which job runs when                                       obsolete.rs   files that nothing needs
+//! background.rs which job runs when                                       cleanup.rs    which files are needed
 //! families.rs   create, drop, list                                        properties.rs what a person may ask
 //! pause.rs      no jobs for a while                                       approximate.rs sizes by the index
 //! destroy.rs    a database's files, and nothing else                      versions.rs   every version of a key
-//! log_directory.rs where the logs of an open are
 //! async_get.rs  a key, as a future                                         async_multi_get.rs many keys, as one
 //! async_search.rs what waits in both, and goes on                           openings.rs   files being opened for them
 //! async_scan.rs rows in batches, as futures
@@ -33,19 +32,17 @@ mod async_scan;
 mod async_search;
 mod auto_resume;
 mod background;
+mod cleanup;
 mod compact;
 mod destroy;
 mod families;
 mod flush;
 mod job_env;
 mod log_blobs;
-mod log_directory;
 mod manual;
 mod multi_get;
 mod multi_scan;
-mod obsolete;
 mod open;
-mod openings;
 mod options_file;
 mod pause;
 mod properties;
@@ -59,6 +56,8 @@ mod write;
 use crate::background_error::{BackgroundError, Reason};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::events::Events;
+use crate::files::FileRegistry;
+use crate::files::openings::Openings;
 use crate::metrics::Metrics;
 use crate::option_notes::OptionNotes;
 use crate::options::{ColumnFamilyOptions, DbOptions, ReadOptions, WriteOptions};
@@ -76,16 +75,14 @@ use ferrock_memtable::MemTable;
 use ferrock_table::{ReadStats, ReadTier, TableBlockCache, Table};
 use ferrock_tree::blob::{BlobFileReader, BlobSource, OwnedBlobView};
 use ferrock_tree::compaction::choice::RunningCompactions;
-use ferrock_tree::places::FilePlaces;
-use ferrock_tree::table_cache::{MutableTableCacheParams, OpenTables, TableCache, TableCacheParams};
+use ferrock_tree::table_cache::{MutableTableCacheParams, TableCache, TableCacheParams};
 use ferrock_tree::version::{Version, VersionSet};
-use ferrock_vfs::{FileLock, FileSystem, RandomAccessOptions, ReadContext};
-use openings::Openings;
+use ferrock_vfs::{FileSystem, RandomAccessOptions, ReadContext};
 use parking_lot::{Condvar, Mutex};
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -145,17 +142,11 @@ pub(crate) struct FamilyState {
 pub(crate) struct State {
     pub(crate) families: BTreeMap<u32, FamilyState>,
     pub(crate) error: BackgroundError,
-    /// Numbers of files being written: never obsolete.
-    pub(crate) pending_outputs: BTreeSet<u64>,
     pub(crate) running_flushes: usize,
     pub(crate) running_compactions: usize,
     /// What callers do on their own threads and closing waits for: manual jobs that run or wait for their turn, OPTIONS
     /// files being written.
     pub(crate) running_manual: usize,
-    /// A job ended when closing had begun, and no clean-up has looked for files to remove after it.
-    pub(crate) is_cleanup_owed: bool,
-    /// Threads that remove obsolete files.
-    pub(crate) running_cleanups: usize,
     /// Callers that want no background work now.
     pub(crate) pauses: usize,
     pub(crate) next_job_id: u64,
@@ -164,8 +155,6 @@ pub(crate) struct State {
 
 /// Everything an open database is made of.
 pub(crate) struct DbCore {
-    pub(crate) path: PathBuf,
-    pub(crate) places: Arc<FilePlaces>,
     pub(crate) options: ArcSwap<DbOptions>,
     pub(crate) is_read_only: bool,
     pub(crate) file_system: Arc<dyn FileSystem>,
@@ -176,9 +165,9 @@ pub(crate) struct DbCore {
     pub(crate) opening_tables: Openings<Table>,
     pub(crate) opening_blob_files: Openings<BlobFileReader>,
     pub(crate) block_cache: Arc<TableBlockCache>,
-    pub(crate) open_tables: Arc<OpenTables>,
     /// The open blob files of all families.
     pub(crate) blob_source: Arc<BlobSource>,
+    pub(crate) files: Arc<FileRegistry>,
     pub(crate) events: Events,
     pub(crate) metrics: Metrics,
     pub(crate) option_notes: OptionNotes,
@@ -205,15 +194,12 @@ pub(crate) struct DbCore {
     /// A memtable is full, or there is too much log: the next leader makes room.
     pub(crate) is_room_needed: AtomicBool,
     pub(crate) has_background_error: AtomicBool,
-    /// The last clean-up left tables that only readers held.
-    pub(crate) has_zombies: AtomicBool,
     pub(crate) is_closing: AtomicBool,
     pub(crate) has_unlogged_writes: AtomicBool,
     /// Wakes the thread that waits for its next attempt to leave a background error.
     resume_alarm: Arc<Alarm>,
     /// For jobs that begin where only a reference is at hand.
     this: Weak<DbCore>,
-    lock: Mutex<Option<Box<dyn FileLock>>>,
 }
 
 impl DbCore {
@@ -234,14 +220,14 @@ impl DbCore {
         let db = self.options.load();
         Arc::new(TableCache::new(TableCacheParams {
             file_system: Arc::clone(&self.file_system),
-            paths: self.places.add_family(family, options),
+            paths: self.files.places().add_family(family, options),
             comparator: InternalComparator::new(options.comparator.clone()),
             mutable: self.mutable_table_cache_params(options),
             cache_usage: options.cache_usage,
             prefix_extractor: options.prefix_extractor.clone(),
             file_options: file_options(&db),
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
-            open_tables: Arc::clone(&self.open_tables),
+            open_tables: Arc::clone(self.files.open_tables()),
             read_stats: Arc::new(ReadStats::new(Arc::clone(&self.clock))),
         }))
     }
@@ -326,7 +312,7 @@ pub struct Db {
 
 impl fmt::Debug for Db {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Db").field("path", &self.core().path).finish_non_exhaustive()
+        f.debug_struct("Db").field("path", &self.core().files.database()).finish_non_exhaustive()
     }
 }
 
@@ -342,7 +328,7 @@ impl Db {
     /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.core().path
+        self.core().files.database()
     }
 
     /// The database's identity, as in the file IDENTITY.

@@ -13,14 +13,15 @@ mod read_only;
 
 use super::auto_resume::AutoResume;
 use super::log_blobs::LogBlobs;
-use super::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
-use super::openings::{Openings, helper_threads};
 use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
 use super::switch_memtable::MAX_LIVE_LOGS;
 use super::{Db, DbCore, ExclusiveManual, FamilyState, State};
 use crate::background_error::BackgroundError;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::events::Events;
+use crate::files::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
+use crate::files::openings::{Openings, helper_threads};
+use crate::files::{FileRegistry, FileRegistryParts};
 use crate::info_log::{InfoLog, InfoLogOptions};
 use crate::metrics::Metrics;
 use crate::option_notes::OptionNotes;
@@ -428,9 +429,24 @@ impl Opener {
             expected_bytes: self.families.first().map_or(0, |(_, options)| options.write_buffer_size as u64 * 11 / 10),
         };
         let places = Arc::new(FilePlaces::new(self.path.clone(), logs, &self.options.db_paths));
-        let core = Arc::new_cyclic(|this| DbCore {
-            path: self.path.clone(),
+        let blob_source = Arc::new(BlobSource::new(
+            Arc::clone(&self.file_system),
+            Arc::clone(&places),
+            super::file_options(&self.options),
+            blob_files_at_once(self.options.max_open_files, budget),
+            Arc::clone(&open_tables),
+        ));
+        let files = FileRegistry::new(FileRegistryParts {
+            file_system: Arc::clone(&self.file_system),
+            database: self.path.clone(),
             places: Arc::clone(&places),
+            open_tables,
+            blob_source: Arc::clone(&blob_source),
+            log: Arc::clone(&info_log),
+            directory_lock: lock,
+        });
+        let core = Arc::new_cyclic(|this| DbCore {
+            files,
             is_read_only,
             file_system: Arc::clone(&self.file_system),
             metrics: Metrics::new(clock.monotonic_us()),
@@ -440,14 +456,7 @@ impl Opener {
             opening_tables: Openings::default(),
             opening_blob_files: Openings::default(),
             block_cache,
-            open_tables: Arc::clone(&open_tables),
-            blob_source: Arc::new(BlobSource::new(
-                Arc::clone(&self.file_system),
-                Arc::clone(&places),
-                super::file_options(&self.options),
-                blob_files_at_once(self.options.max_open_files, budget),
-                open_tables,
-            )),
+            blob_source,
             events: Events::new(components.listeners.clone(), info_log),
             option_notes: OptionNotes::new(self.notes.clone()),
             db_id: versions.db_id().unwrap_or_default(),
@@ -460,12 +469,9 @@ impl Opener {
             state: Mutex::new(State {
                 families: BTreeMap::new(),
                 error: BackgroundError::default(),
-                pending_outputs: BTreeSet::new(),
                 running_flushes: 0,
                 running_compactions: 0,
                 running_manual: 0,
-                is_cleanup_owed: false,
-                running_cleanups: 0,
                 pauses: 0,
                 next_job_id: 1,
                 auto_resume: AutoResume::default(),
@@ -477,10 +483,8 @@ impl Opener {
             controller: WriteController::new(self.options.delayed_write_rate),
             is_room_needed: AtomicBool::new(false),
             has_background_error: AtomicBool::new(false),
-            has_zombies: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
             has_unlogged_writes: AtomicBool::new(false),
-            lock: Mutex::new(lock),
             resume_alarm: Arc::default(),
             this: Weak::clone(this),
             options: ArcSwap::from_pointee(self.options.clone()),
@@ -591,7 +595,7 @@ impl DbCore {
             }
         }
         if options.max_open_files < 0 {
-            files.truncate(self.open_tables.most_kept());
+            files.truncate(self.files.open_tables().most_kept());
         }
         if let Ok(bound) = usize::try_from(options.max_open_files) {
             files.truncate((bound.saturating_sub(DESCRIPTORS_FOR_OTHER_FILES) / 4).min(MOST_TABLES_AT_OPEN));
@@ -616,7 +620,7 @@ impl DbCore {
     /// name the wrong ones are noticed here, however few tables are opened with the database.
     fn check_table_places(&self, data: &ColumnFamilyData) -> Result<()> {
         let (paths, version): (&TablePaths, _) = (data.table_cache.paths(), &data.super_version.load().version);
-        let is_plain = paths.count() == 1 && is_same(paths.directory(0), &self.path);
+        let is_plain = paths.count() == 1 && is_same(paths.directory(0), self.files.database());
         if is_plain && version.files().all(|(_, file)| file.path_id == 0) {
             return Ok(());
         }
@@ -664,7 +668,7 @@ impl DbCore {
         }
         let recovery = LogRecovery {
             file_system: &*self.file_system,
-            directory: self.places.log_directory(),
+            directory: self.files.places().log_directory(),
             mode: options.wal_recovery_mode,
             paranoid: options.paranoid_checks,
             min_log_number: self.versions.oldest_needed_log(),
@@ -710,14 +714,14 @@ impl DbCore {
         if keeps_memtables {
             for &(number, size_bytes) in &recovered.logs {
                 // What the process before did not sync would be missing below what this one syncs.
-                let path = self.places.log(number);
+                let path = self.files.places().log(number);
                 self.file_system.reopen_writable(&path, &WritableOptions::for_purpose(WritePurpose::Log))?.sync()?;
                 wal.keep_recovered(LiveLog { number, size_bytes });
             }
         }
         wal.set_last_logged(self.visible());
         wal.switch(self.versions.new_file_number())?;
-        if keeps_memtables || self.places.has_separate_logs() {
+        if keeps_memtables || self.files.places().has_separate_logs() {
             // The MANIFEST is about to vouch for the logs that are kept, so their names have to be durable, too. And
             // before the OPTIONS file names another directory: one without any log is taken for one that is not
             // mounted.
@@ -752,8 +756,8 @@ impl DbCore {
             .map(|edit| (edit.column_family, edit.new_files.iter().map(|file| file.number).collect()))
             .collect();
         self.versions.log_and_apply(edits)?;
+        self.files.release_all();
         let mut state = self.state.lock();
-        state.pending_outputs.clear();
         let current_log = self.wal.lock().current_number();
         for family in state.families.values_mut() {
             if family.data.memtable.load().is_empty() {

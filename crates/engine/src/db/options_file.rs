@@ -39,8 +39,8 @@ impl DbCore {
             })
             .collect();
         let text = to_file(&self.options.load(), &families).format()?;
-        let temp = self.path.join(file_name::options_temp(self.versions.new_file_number()));
-        let path = self.path.join(file_name::options(self.versions.new_file_number()));
+        let temp = self.files.database().join(file_name::options_temp(self.versions.new_file_number()));
+        let path = self.files.database().join(file_name::options(self.versions.new_file_number()));
         write_file_atomically(&*self.file_system, &path, &temp, &to_bytes(&text))
     }
 

@@ -248,6 +248,11 @@ impl DbCore {
             "is-write-stopped" => {
                 u64::from(self.controller.condition() == crate::write::controller::StallCondition::Stopped)
             }
+            // Without a job that writes tables, none is kept for one.
+            "min-obsolete-sst-number-to-keep" => self.files.oldest_pending().map_or(u64::MAX, |number| number.0),
+            "num-live-versions" => self.versions.num_live_versions() as u64,
+            "min-log-number-to-keep" => self.versions.min_log_number_to_keep().0,
+            "obsolete-sst-files-size" => self.files.table_bytes(self.versions.live_files().zombie_tables),
             _ => return self.locked_int_property(data, name),
         })
     }
@@ -264,21 +269,8 @@ impl DbCore {
             }
             // Compactions are not aborted here, only waited for.
             "compaction-abort-count" => 0,
-            // Without a job that writes tables, none is kept for one.
-            "min-obsolete-sst-number-to-keep" => state.pending_outputs.first().copied().unwrap_or(u64::MAX),
             "compaction-pending" => u64::from(family.is_some_and(|family| self.is_compaction_due(family))),
             "background-errors" => state.error.count(),
-            "num-live-versions" => self.versions.num_live_versions() as u64,
-            "min-log-number-to-keep" => self.versions.min_log_number_to_keep().0,
-            "obsolete-sst-files-size" => {
-                let directories = self.places.table_directories();
-                let size = |number: ferrock_base::FileNumber| {
-                    let name = ferrock_format::file_name::table(number);
-                    let mut sizes = directories.iter().map(|at| self.file_system.file_size(&at.join(&name)));
-                    sizes.find_map(Result::ok).unwrap_or(0)
-                };
-                self.versions.live_files().zombie_tables.into_iter().map(size).sum()
-            }
             _ => return None,
         })
     }

@@ -21,7 +21,6 @@ use ferrock_tree::read::{GetContext, PinnedValue};
 use ferrock_tree::table_cache::{TableCache, TableRef};
 use ferrock_tree::version::Version;
 use ferrock_vfs::{ReadBuffer, ReadClass};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 /// A value read: copied out of a memtable, or left where it is in a cached block and kept alive. `'static` and `Send`.
@@ -158,8 +157,7 @@ impl IterSource {
     /// An iterator with the bounds and habits of `options`; `splits_runs` as for [`children`].
     pub(super) fn iter(&self, options: &ReadOptions, splits_runs: bool) -> Iter {
         let (data, pinned) = (&self.data, &self.pinned);
-        let release =
-            Release { core: Weak::clone(&self.core), version: Arc::downgrade(&pinned.version), is_handed_over: false };
+        let release = Release { core: Weak::clone(&self.core), version: Arc::downgrade(&pinned.version) };
         let inner = match children(data, pinned, options, splits_runs) {
             Ok(children) => MergingIterator::new(data.comparator.clone(), children).deferring_reads(),
             Err(error) => return Iter::failed(error),
@@ -305,24 +303,16 @@ pub(super) struct IterOwner {
     _snapshot: Option<Snapshot>,
 }
 
-/// Removes the tables that only this iterator still held: otherwise they would stay until the next job.
+/// Has the tables removed that only this iterator still held: otherwise they would stay until the next job. A thread of
+/// the database does it: the thread that drops the iterator must not block.
 pub(super) struct Release {
     core: Weak<DbCore>,
     version: Weak<Version>,
-    /// A thread of the database does it: the thread that drops the iterator must not block.
-    is_handed_over: bool,
 }
 
 impl Release {
     pub(super) fn new(core: &Arc<DbCore>, version: &Arc<Version>) -> Self {
-        Self { core: Arc::downgrade(core), version: Arc::downgrade(version), is_handed_over: false }
-    }
-
-    /// For what futures let go, on a thread that polls.
-    pub(super) fn handed_over(core: &Arc<DbCore>, version: &Arc<Version>) -> Self {
-        let mut release = Self::new(core, version);
-        release.is_handed_over = true;
-        release
+        Self { core: Arc::downgrade(core), version: Arc::downgrade(version) }
     }
 }
 
@@ -330,13 +320,8 @@ impl Drop for Release {
     fn drop(&mut self) {
         if self.version.strong_count() == 0
             && let Some(core) = self.core.upgrade()
-            && core.has_zombies.load(Ordering::Acquire)
         {
-            if !self.is_handed_over {
-                return core.delete_obsolete_files();
-            }
-            let with_core = Arc::clone(&core);
-            core.helpers.run(Box::new(move || with_core.delete_obsolete_files()));
+            core.request_cleanup();
         }
     }
 }
@@ -439,14 +424,6 @@ impl Iter {
             (Ok(inner), true) if reads_itself => inner.seek_to_last(),
             (Ok(inner), true) => inner.start_planned_backward(),
             (Err(_), _) => {}
-        }
-    }
-
-    /// What the iterator lets go in the end is cleared away by a thread of the database: a polling thread must not
-    /// block.
-    pub(super) fn hand_over_release(&mut self) {
-        if let Some(release) = &mut self._release {
-            release.is_handed_over = true;
         }
     }
 

@@ -210,10 +210,8 @@ impl DbCore {
             });
         }
         let applied = self.versions.log_and_apply_atomic(edits);
+        self.files.release(flushes.iter().flat_map(|flush| &flush.written.numbers));
         let mut state = self.state.lock();
-        for number in flushes.iter().flat_map(|flush| &flush.written.numbers) {
-            state.pending_outputs.remove(&number.0);
-        }
         if let Err(error) = applied {
             // The files stay: the change may have reached the disk.
             drop(state);

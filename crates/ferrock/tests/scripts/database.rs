@@ -133,6 +133,8 @@ impl Machine {
             }
             "end" => {
                 self.iter = None;
+                // A thread of the database removes what the iterator alone held.
+                self.db().wait_for_background_work().unwrap();
                 String::new()
             }
             "first" | "last" | "seek" | "seek_for_prev" | "next" | "prev" => self.step(&words),

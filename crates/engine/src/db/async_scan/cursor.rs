@@ -39,7 +39,6 @@ pub(super) struct Cursor {
 impl Cursor {
     pub(super) fn new(mut iter: Iter) -> Self {
         iter.set_pausing(true);
-        iter.hand_over_release();
         Self {
             iter,
             is_placed: false,

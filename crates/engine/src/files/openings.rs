@@ -20,7 +20,7 @@ use std::task::{Context, Poll, Waker};
 const MAX_THREADS: usize = 4;
 
 /// The threads of a database for what would block a polling thread.
-pub(super) fn helper_threads(spawner: Arc<dyn Spawner>) -> ThreadPool<Job> {
+pub(crate) fn helper_threads(spawner: Arc<dyn Spawner>) -> ThreadPool<Job> {
     ThreadPool::new(spawner, "ferrock-open", MAX_THREADS)
 }
 
@@ -52,7 +52,7 @@ impl<T> Default for Openings<T> {
 impl<T: Send + Sync + 'static> Openings<T> {
     /// The file, as soon as `open` has opened it on one of the threads. Where it is being opened already, it is only
     /// waited for; where there are no threads, it is opened here.
-    pub(super) fn start(
+    pub(crate) fn start(
         &self,
         threads: &ThreadPool<Job>,
         number: FileNumber,
@@ -126,7 +126,7 @@ impl<T> Drop for Work<T> {
 }
 
 /// A file that is being opened, for one of the waiting tasks.
-pub(super) struct Opening<T> {
+pub(crate) struct Opening<T> {
     shared: Arc<Shared<T>>,
     number: usize,
 }

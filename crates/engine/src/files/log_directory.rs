@@ -26,29 +26,29 @@ use std::path::{Path, PathBuf};
 
 /// Whose `wal_dir` an open has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WalDirFrom {
+pub(crate) enum WalDirFrom {
     Caller,
     OptionsFile,
 }
 
 /// What decides.
-pub(super) struct LogDirectoryRequest<'a> {
-    pub(super) file_system: &'a dyn FileSystem,
+pub(crate) struct LogDirectoryRequest<'a> {
+    pub(crate) file_system: &'a dyn FileSystem,
     /// Directory of the database.
-    pub(super) database: &'a Path,
+    pub(crate) database: &'a Path,
     /// `wal_dir` of the options; empty: none.
-    pub(super) wal_dir: &'a str,
-    pub(super) wal_dir_from: WalDirFrom,
+    pub(crate) wal_dir: &'a str,
+    pub(crate) wal_dir_from: WalDirFrom,
     /// No log before this one is needed.
-    pub(super) min_log_number: FileNumber,
-    pub(super) mode: WalRecoveryMode,
+    pub(crate) min_log_number: FileNumber,
+    pub(crate) mode: WalRecoveryMode,
 }
 
 /// Where the logs are, and what is worth a line in the LOG.
 #[derive(Debug)]
-pub(super) struct LogDirectory {
-    pub(super) path: PathBuf,
-    pub(super) notes: Vec<String>,
+pub(crate) struct LogDirectory {
+    pub(crate) path: PathBuf,
+    pub(crate) notes: Vec<String>,
 }
 
 /// What a directory holds of logs.
@@ -69,7 +69,7 @@ struct Recorded {
 }
 
 impl LogDirectoryRequest<'_> {
-    pub(super) fn choose(&self) -> Result<LogDirectory> {
+    pub(crate) fn choose(&self) -> Result<LogDirectory> {
         let (own, mut notes) = (self.database, Vec::new());
         let recorded = self.recorded()?;
         let is_from_file = self.wal_dir_from == WalDirFrom::OptionsFile;
@@ -179,7 +179,7 @@ fn wal_dir_of(content: &[u8]) -> Option<String> {
 }
 
 /// Refuses the directory of logs of a database that is yet to be made when it holds logs: they are another database's.
-pub(super) fn check_is_unused(file_system: &dyn FileSystem, directory: &Path) -> Result<()> {
+pub(crate) fn check_is_unused(file_system: &dyn FileSystem, directory: &Path) -> Result<()> {
     let names = match file_system.children(directory) {
         Err(error) if error.is_not_found() => return Ok(()),
         names => names?,

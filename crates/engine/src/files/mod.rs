@@ -1,0 +1,427 @@
+//! The files of an open database: where they are, which are being made, and the removal of those that nothing needs.
+//!
+//! ```text
+//! reserve ---> a job writes the file ---> release (it is in a Version, or its change failed)   \ while it is pending
+//!                                    \--> discard (the job failed: the file goes)              / no clean-up takes it
+//!
+//! begin_cleanup, request_cleanup ---> CleanUp::begin ---> NeededFiles ---> CleanUp::remove ---> dropped: it is over
+//! ```
+//!
+//! Invariants:
+//! - A number is pending from before its file exists until a Version has the file, or none ever will.
+//! - What is needed is taken in the order: pending numbers, live Versions, logs, MANIFEST. A file that a job hands over
+//!   in between is among the live ones, and a file made in between is newer than all that may go.
+//! - No file is removed once [`FileRegistry::stop`] was called and [`FileRegistry::wait`] has returned: the directory
+//!   may be another opener's as soon as its lock is given up. What is left to be removed then is told to closing.
+//! - No file is created, listed or removed while the lock of the registry is held. The lock is a leaf, but for the
+//!   number that `reserve` is given under it.
+//!
+//! Tables that a reader still holds (zombies) stay until it lets go: they are looked for again when an iterator that
+//! was the last to hold a version ends, after the next flush or compaction, and when the database closes or opens. The
+//! thread that drops the iterator only asks for the clean-up: a thread of the database does it, once for all that ask
+//! before it begins.
+
+pub(crate) mod log_directory;
+pub(crate) mod openings;
+
+use crate::info_log::InfoLog;
+use ferrock_base::FileNumber;
+use ferrock_format::file_name::{self, FileKind};
+use ferrock_tree::blob::{BlobSource, closed_file};
+use ferrock_tree::places::{FilePlaces, is_same};
+use ferrock_tree::table_cache::OpenTables;
+use ferrock_tree::version::obsolete::{NeededFiles, obsolete_files};
+use ferrock_vfs::{FileLock, FileSystem};
+use parking_lot::{Condvar, Mutex};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a registry works with.
+pub(crate) struct FileRegistryParts {
+    pub(crate) file_system: Arc<dyn FileSystem>,
+    pub(crate) database: PathBuf,
+    pub(crate) places: Arc<FilePlaces>,
+    pub(crate) open_tables: Arc<OpenTables>,
+    pub(crate) blob_source: Arc<BlobSource>,
+    pub(crate) log: Arc<InfoLog>,
+    /// `None`: the database is open for reading, and nothing is removed.
+    pub(crate) directory_lock: Option<Box<dyn FileLock>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Numbers of files being written.
+    pending: BTreeSet<FileNumber>,
+    /// Clean-ups that were begun or asked for and are not over.
+    cleanups: usize,
+    /// A clean-up was asked for and has not begun.
+    is_requested: bool,
+    is_stopped: bool,
+    /// A clean-up was refused because it came too late.
+    is_owed: bool,
+}
+
+/// See the [module](self).
+pub(crate) struct FileRegistry {
+    file_system: Arc<dyn FileSystem>,
+    database: PathBuf,
+    places: Arc<FilePlaces>,
+    open_tables: Arc<OpenTables>,
+    blob_source: Arc<BlobSource>,
+    log: Arc<InfoLog>,
+    /// The last clean-up left tables that only readers held.
+    has_zombies: AtomicBool,
+    state: Mutex<State>,
+    /// A clean-up is over.
+    ended: Condvar,
+    directory_lock: Mutex<Option<Box<dyn FileLock>>>,
+}
+
+impl FileRegistry {
+    pub(crate) fn new(parts: FileRegistryParts) -> Arc<Self> {
+        let FileRegistryParts { file_system, database, places, open_tables, blob_source, log, directory_lock } = parts;
+        Arc::new(Self {
+            file_system,
+            database,
+            places,
+            open_tables,
+            blob_source,
+            log,
+            has_zombies: AtomicBool::new(false),
+            state: Mutex::new(State { is_stopped: directory_lock.is_none(), ..State::default() }),
+            ended: Condvar::new(),
+            directory_lock: Mutex::new(directory_lock),
+        })
+    }
+
+    /// Directory of the database.
+    pub(crate) fn database(&self) -> &Path {
+        &self.database
+    }
+
+    /// Directories of all files.
+    pub(crate) fn places(&self) -> &Arc<FilePlaces> {
+        &self.places
+    }
+
+    /// The tables that are open, of all families.
+    pub(crate) fn open_tables(&self) -> &Arc<OpenTables> {
+        &self.open_tables
+    }
+
+    /// Makes a number pending that `new_number` gives. In one step: a clean-up in between would take the file for an
+    /// orphan.
+    pub(crate) fn reserve(&self, new_number: impl FnOnce() -> FileNumber) -> FileNumber {
+        let mut state = self.state.lock();
+        let number = new_number();
+        state.pending.insert(number);
+        number
+    }
+
+    /// Ends that files are pending: a Version has them, or the MANIFEST may have them and keeps account itself.
+    pub(crate) fn release<'a>(&self, numbers: impl IntoIterator<Item = &'a FileNumber>) {
+        let mut state = self.state.lock();
+        for number in numbers {
+            state.pending.remove(number);
+        }
+    }
+
+    /// Ends that any file is pending: recovery made them, and no job has begun.
+    pub(crate) fn release_all(&self) {
+        self.state.lock().pending.clear();
+    }
+
+    /// Removes tables of a job that failed.
+    pub(crate) fn discard(&self, directory: &Path, numbers: &[FileNumber]) {
+        self.release(numbers);
+        for number in numbers {
+            self.remove_quietly(&directory.join(file_name::table(*number)), "removing an unfinished table");
+        }
+    }
+
+    /// The smallest number that is pending.
+    pub(crate) fn oldest_pending(&self) -> Option<FileNumber> {
+        self.state.lock().pending.first().copied()
+    }
+
+    /// Removes logs that no family needs.
+    pub(crate) fn remove_logs(&self, numbers: &[FileNumber]) {
+        for number in numbers {
+            self.remove_quietly(&self.places.log(*number), "removing an obsolete log");
+        }
+    }
+
+    /// A file that stays costs space, and no more.
+    fn remove_quietly(&self, path: &Path, what: &str) {
+        if let Err(error) = self.file_system.remove_file(path)
+            && !error.is_not_found()
+        {
+            self.log.warn(|| format!("{what}: {error}"));
+        }
+    }
+
+    /// Bytes of tables, wherever they are.
+    pub(crate) fn table_bytes(&self, numbers: impl IntoIterator<Item = FileNumber>) -> u64 {
+        let directories = self.places.table_directories();
+        let size = |number: FileNumber| {
+            let name = file_name::table(number);
+            let mut sizes = directories.iter().map(|directory| self.file_system.file_size(&directory.join(&name)));
+            sizes.find_map(Result::ok).unwrap_or(0)
+        };
+        numbers.into_iter().map(size).sum()
+    }
+
+    /// A clean-up that the caller does now. `None` when it is too late: closing does it then.
+    pub(crate) fn begin_cleanup(self: &Arc<Self>) -> Option<CleanUp> {
+        let mut state = self.state.lock();
+        if state.is_stopped {
+            state.is_owed = true;
+            return None;
+        }
+        state.cleanups += 1;
+        Some(CleanUp { files: Arc::clone(self), is_request: false })
+    }
+
+    /// A clean-up for another thread, because a reader has let a version go. `None` when no table waits for that, and
+    /// when one was asked for that has not begun.
+    pub(crate) fn request_cleanup(self: &Arc<Self>) -> Option<CleanUp> {
+        if !self.has_zombies.load(Ordering::Acquire) {
+            return None;
+        }
+        let mut state = self.state.lock();
+        if state.is_stopped || state.is_requested {
+            return None;
+        }
+        state.is_requested = true;
+        state.cleanups += 1;
+        Some(CleanUp { files: Arc::clone(self), is_request: true })
+    }
+
+    /// From now on no clean-up begins.
+    pub(crate) fn stop(&self) {
+        self.state.lock().is_stopped = true;
+    }
+
+    /// Waits for the clean-ups that were begun or asked for.
+    pub(crate) fn wait(&self) {
+        let mut state = self.state.lock();
+        while state.cleanups > 0 {
+            self.ended.wait(&mut state);
+        }
+    }
+
+    /// True when files may be left that nothing needs: a clean-up came too late, or readers held their tables.
+    pub(crate) fn is_cleanup_owed(&self) -> bool {
+        self.has_zombies.load(Ordering::Acquire) || self.state.lock().is_owed
+    }
+
+    /// Gives up the lock of the directory: it may be another opener's from now on.
+    pub(crate) fn unlock_directory(&self) {
+        let lock = self.directory_lock.lock().take();
+        drop(lock);
+    }
+
+    /// Notes whether tables are left that only readers hold.
+    pub(crate) fn set_has_zombies(&self, has_zombies: bool) {
+        self.has_zombies.store(has_zombies, Ordering::Release);
+    }
+
+    /// Lists the directories and removes what is not needed. `may_remove_logs` is asked before the first log goes.
+    /// Failures are only logged: a file that stays costs space.
+    pub(crate) fn remove_unneeded(&self, needed: &NeededFiles, may_remove_logs: &dyn Fn() -> bool) {
+        if self.places.has_separate_logs() {
+            let is_log = |kind| kind == FileKind::Log;
+            self.remove_unneeded_in(self.places.log_directory(), needed, may_remove_logs, is_log);
+        }
+        for directory in self.places.other_table_directories() {
+            let is_table = |kind| matches!(kind, FileKind::Table | FileKind::Blob);
+            self.remove_unneeded_in(&directory, needed, may_remove_logs, is_table);
+        }
+        self.remove_unneeded_in(&self.database, needed, may_remove_logs, |_| true);
+    }
+
+    /// Removes the files of some kinds that are not needed from one directory of the database.
+    fn remove_unneeded_in(
+        &self,
+        directory: &Path,
+        needed: &NeededFiles,
+        may_remove_logs: &dyn Fn() -> bool,
+        is_here: impl Fn(FileKind) -> bool,
+    ) {
+        let listing = match self.file_system.children(directory) {
+            Ok(listing) => listing,
+            Err(error) => return self.log.warn(|| format!("listing obsolete files: {error}")),
+        };
+        for name in obsolete_files(&listing, needed) {
+            let Some(parsed) = file_name::parse(name).filter(|parsed| is_here(parsed.kind)) else { continue };
+            if parsed.kind == FileKind::Log && (!may_remove_logs() || self.may_be_unread(directory, name)) {
+                continue;
+            }
+            match (parsed.kind, parsed.number) {
+                (FileKind::Table, number) => self.open_tables.evict(number),
+                // Its writer crashed before it could record the file, and tables or logs may refer to it.
+                (FileKind::Blob, number) if closed_file(&*self.file_system, directory, number).is_none() => {
+                    continue;
+                }
+                (FileKind::Blob, number) => self.blob_source.evict(number),
+                _ => {}
+            }
+            match self.file_system.remove_file(&directory.join(name)) {
+                Ok(()) => self.log.info(|| format!("removed {name}")),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => self.log.warn(|| format!("removing {name}: {error}")),
+            }
+        }
+    }
+
+    /// True for a log with records beside the tables when logs have a directory of their own: `wal_dir` may have been
+    /// changed by another engine, and what that log holds was never read.
+    fn may_be_unread(&self, directory: &Path, name: &str) -> bool {
+        self.places.has_separate_logs()
+            && is_same(directory, &self.database)
+            && self.file_system.file_size(&directory.join(name)).map_or(true, |bytes| bytes > 0)
+    }
+}
+
+/// A clean-up that closing waits for. It is over when this is dropped.
+pub(crate) struct CleanUp {
+    files: Arc<FileRegistry>,
+    is_request: bool,
+}
+
+impl CleanUp {
+    /// Before it is looked what is needed: what is let go from now on asks for another clean-up.
+    pub(crate) fn begin(&mut self) {
+        if std::mem::take(&mut self.is_request) {
+            self.files.state.lock().is_requested = false;
+        }
+    }
+}
+
+impl Drop for CleanUp {
+    fn drop(&mut self) {
+        self.begin();
+        self.files.state.lock().cleanups -= 1;
+        self.files.ended.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrock_base::clock::ManualClock;
+    use ferrock_vfs::{MemoryFileSystem, RandomAccessOptions, write_file_atomically};
+    use std::collections::HashSet;
+
+    const DIRECTORY: &str = "/db";
+
+    fn registry(names: &[&str]) -> (Arc<dyn FileSystem>, Arc<FileRegistry>) {
+        let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let database = PathBuf::from(DIRECTORY);
+        file_system.create_dir_all(&database).unwrap();
+        for name in names {
+            write_file_atomically(&*file_system, &database.join(name), &database.join("temp"), b"contents").unwrap();
+        }
+        let directory_lock = file_system.lock_file(&database.join(file_name::LOCK)).unwrap();
+        let places = Arc::new(FilePlaces::new(database.clone(), database.clone(), &[]));
+        let open_tables = Arc::new(OpenTables::new(-1, None));
+        let blob_source = Arc::new(BlobSource::new(
+            Arc::clone(&file_system),
+            Arc::clone(&places),
+            RandomAccessOptions::default(),
+            -1,
+            Arc::clone(&open_tables),
+        ));
+        let log = InfoLog::none(Arc::clone(&file_system), Arc::new(ManualClock::new(0)));
+        let parts = FileRegistryParts {
+            file_system: Arc::clone(&file_system),
+            database,
+            places,
+            open_tables,
+            blob_source,
+            log,
+            directory_lock: Some(directory_lock),
+        };
+        (file_system, FileRegistry::new(parts))
+    }
+
+    fn tables(file_system: &dyn FileSystem) -> Vec<String> {
+        let mut names = file_system.children(Path::new(DIRECTORY)).unwrap();
+        names.retain(|name| name.contains('.'));
+        names.sort();
+        names
+    }
+
+    /// What a database without any table would say is needed.
+    fn needed(files: &FileRegistry, next: u64) -> NeededFiles {
+        NeededFiles {
+            live_tables: HashSet::new(),
+            min_pending_output: files.oldest_pending().unwrap_or(FileNumber(next)),
+            min_log_number_to_keep: FileNumber(next),
+            ..NeededFiles::default()
+        }
+    }
+
+    #[test]
+    fn pending_files_and_logs_that_may_not_go_stay() {
+        let (file_system, files) = registry(&["000003.sst", "000004.log", "000005.sst", "000006.sst"]);
+        assert_eq!(files.reserve(|| FileNumber(5)), FileNumber(5));
+        files.remove_unneeded(&needed(&files, 10), &|| false);
+        assert_eq!(tables(&*file_system), ["000004.log", "000005.sst", "000006.sst"]);
+        files.release(&[FileNumber(5)]);
+        files.remove_unneeded(&needed(&files, 10), &|| true);
+        assert!(tables(&*file_system).is_empty());
+    }
+
+    #[test]
+    fn files_of_a_failed_job_go_at_once() {
+        let (file_system, files) = registry(&["000003.sst", "000004.sst"]);
+        files.reserve(|| FileNumber(4));
+        files.reserve(|| FileNumber(5));
+        files.discard(Path::new(DIRECTORY), &[FileNumber(4), FileNumber(5)]);
+        assert_eq!((files.oldest_pending(), tables(&*file_system)), (None, vec!["000003.sst".to_owned()]));
+        assert_eq!(files.table_bytes([FileNumber(3), FileNumber(4)]), 8);
+    }
+
+    #[test]
+    fn clean_ups_that_are_asked_for_together_are_one() {
+        let (_, files) = registry(&[]);
+        assert!(files.request_cleanup().is_none(), "no reader holds anything");
+        files.set_has_zombies(true);
+        let mut first = files.request_cleanup().expect("a reader let go");
+        assert!(files.request_cleanup().is_none(), "the first has not looked yet");
+        first.begin();
+        let second = files.request_cleanup().expect("what is let go now is not seen by the first");
+        drop((first, second));
+        files.wait();
+        drop(files.request_cleanup().expect("a request that was dropped stands in no way"));
+        assert!(files.request_cleanup().is_some());
+    }
+
+    #[test]
+    fn closing_waits_for_clean_ups_and_takes_over_those_that_come_too_late() {
+        let (_, files) = registry(&[]);
+        let begun = files.begin_cleanup().expect("the database is open");
+        files.stop();
+        let waiting = Arc::clone(&files);
+        let closing = std::thread::Builder::new().spawn(move || waiting.wait()).unwrap();
+        assert!(!files.is_cleanup_owed());
+        assert!(files.begin_cleanup().is_none() && files.is_cleanup_owed());
+        assert!(files.request_cleanup().is_none());
+        assert!(!closing.is_finished(), "a clean-up runs");
+        drop(begun);
+        closing.join().unwrap();
+    }
+
+    #[test]
+    fn the_directory_is_unlocked_once() {
+        let (file_system, files) = registry(&[]);
+        let lock = Path::new(DIRECTORY).join(file_name::LOCK);
+        assert!(file_system.lock_file(&lock).is_err());
+        files.unlock_directory();
+        files.unlock_directory();
+        assert!(file_system.lock_file(&lock).is_ok());
+    }
+}
