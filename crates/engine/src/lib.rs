@@ -11,6 +11,7 @@ mod info_log;
 mod metrics;
 mod option_notes;
 pub mod options;
+mod reads;
 mod snapshot;
 mod super_version;
 mod sync;

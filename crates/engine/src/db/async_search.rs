@@ -197,12 +197,12 @@ impl SuspendedLookup {
             At::Table(file) => {
                 let (view, file) = (Arc::clone(view), Arc::clone(file));
                 let (number, open) = (file.number, move || view.data.table_cache.get(&file).map(Arc::new));
-                Wait::Table(core.opening_tables.start(&core.helpers, number, open))
+                Wait::Table(core.reads.open_table(number, open))
             }
             At::BlobFile(reference) => {
                 let (view, reference) = (Arc::clone(view), *reference);
                 let (number, open) = (reference.file_number, move || view.blobs().file(&reference));
-                Wait::BlobFile(core.opening_blob_files.start(&core.helpers, number, open))
+                Wait::BlobFile(core.reads.open_blob_file(number, open))
             }
             At::Blob(file, reference) => {
                 Wait::Blob(view.blobs().start(Arc::clone(file), self.lookup.user_key(), reference))

@@ -127,10 +127,10 @@ impl DbCore {
             stall::StallCondition::Delayed(_) => StallCondition::Delayed,
             stall::StallCondition::Stopped(_) => StallCondition::Stopped,
         };
-        let before = self.controller.condition();
+        let before = self.writes.controller().condition();
         let near_stop = stall::is_near_stop(options, &input);
-        self.controller.update(family.data.id, condition, input.compaction_needed_bytes, near_stop);
-        let after = self.controller.condition();
+        self.writes.controller().update(family.data.id, condition, input.compaction_needed_bytes, near_stop);
+        let after = self.writes.controller().condition();
         if before != after {
             self.events
                 .log()
@@ -165,10 +165,10 @@ impl DbCore {
         }
         // Closing waits for the writer that leads the queue, which must not wait for its delay or for the end of a
         // stop.
-        self.controller.end_delays();
+        self.writes.controller().end_delays();
         self.end_pauses();
         let mut result = Ok(());
-        if self.has_unlogged_writes.load(Ordering::Acquire)
+        if self.writes.has_unlogged_writes()
             && !self.options.load().avoid_flush_during_shutdown
             && !self.has_background_error.load(Ordering::Acquire)
         {
@@ -198,7 +198,7 @@ impl DbCore {
             // outputs until the next open.
             self.delete_unneeded_files();
         }
-        result = result.and(self.wal.lock().close());
+        result = result.and(self.writes.logs().close());
         self.events.log().info(|| "closed".to_owned());
         self.files.unlock_directory();
         result

@@ -17,7 +17,7 @@ impl DbCore {
     pub(crate) fn request_cleanup(self: &Arc<Self>) {
         if let Some(turn) = self.files.request_cleanup() {
             let core = Arc::clone(self);
-            self.helpers.run(Box::new(move || core.clean_up(turn)));
+            self.reads.run_aside(Box::new(move || core.clean_up(turn)));
         }
     }
 
@@ -38,7 +38,7 @@ impl DbCore {
         let min_pending_output = self.files.oldest_pending().map_or(next, |pending| pending.min(next));
         let live = self.versions.live_files();
         self.files.set_has_zombies(!live.zombie_tables.is_empty());
-        let oldest_log = self.wal.lock().oldest();
+        let oldest_log = self.writes.logs().oldest();
         let min_log = self.versions.oldest_needed_log();
         NeededFiles {
             live_tables: live.tables,

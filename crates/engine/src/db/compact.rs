@@ -27,7 +27,7 @@ impl DbCore {
     /// Chooses an automatic compaction and gives it its place.
     pub(crate) fn pick_compaction(&self, state: &mut State) -> Option<ScheduledCompaction> {
         let now_secs = self.clock.unix_seconds();
-        let bottommost_threshold = self.snapshots.bottommost_threshold(|| self.visible());
+        let bottommost_threshold = self.reads.snapshots().bottommost_threshold(|| self.visible());
         // Each time another family is asked first, so that none waits for ever behind a busy one.
         let mut ids: Vec<u32> = state.families.keys().copied().collect();
         let turn = usize::try_from(state.next_job_id).unwrap_or(0) % ids.len().max(1);
@@ -71,7 +71,7 @@ impl DbCore {
                 version: &version,
                 options: &options,
                 running: &family.running,
-                bottommost_threshold: self.snapshots.bottommost_threshold(|| self.visible()),
+                bottommost_threshold: self.reads.snapshots().bottommost_threshold(|| self.visible()),
                 now_secs: self.clock.unix_seconds(),
             })
     }

@@ -136,6 +136,8 @@ impl Db {
         core.replace_option_notes(&place, &changed_names(changes), notes);
         family.data.table_cache.set_mutable(core.mutable_table_cache_params(&options));
         family.data.options.store(options);
+        // The limit of the logs may be another one.
+        core.writes.ask_for_room();
         let mut state = core.state.lock();
         let Some(own) = state.families.get(&family.id()) else {
             return Err(Error::new(ErrorKind::ColumnFamilyDropped, family.name().to_owned()));
@@ -184,10 +186,12 @@ impl Db {
         notes.extend(notes_of(&options, &[]));
         core.replace_option_notes("database", &changed_names(changes), notes);
         core.events.log().set_level(options.info_log_level);
-        core.controller.set_max_rate(options.delayed_write_rate);
+        core.writes.controller().set_max_rate(options.delayed_write_rate);
         let options = Arc::new(options);
         core.versions.set_db_options(Arc::clone(&options));
         core.options.store(options);
+        // The limit of the logs may be another one.
+        core.writes.ask_for_room();
         core.schedule(&mut core.state.lock());
         drop(installs);
         core.write_options_file()
@@ -234,7 +238,7 @@ impl DbCore {
         create_table_directories(&*self.file_system, self.files.database(), &options.cf_paths)?;
         // Alone in the write queue, so that the log number named is that of the log in use.
         self.exclusively(|core| {
-            let log_number = core.wal.lock().current_number();
+            let log_number = core.writes.logs().current_number();
             let created = core.versions.create_column_family(name, Arc::clone(&options), log_number);
             let id = core.check_manifest(created)?;
             let version = core.versions.current(id).ok_or_else(|| Error::corruption("a new column family is gone"))?;
@@ -266,9 +270,10 @@ impl DbCore {
             let mut families = (**core.families.load()).clone();
             families.remove(data.id);
             core.families.store(Arc::new(families));
-            core.controller.remove(data.id);
+            core.writes.controller().remove(data.id);
+            core.writes.ask_for_room();
             core.changed.notify_all();
-            let released = core.wal.lock().release_before(core.versions.min_log_number_to_keep());
+            let released = core.writes.logs().release_before(core.versions.min_log_number_to_keep());
             drop(state);
             drop(installs);
             core.delete_logs(&released);

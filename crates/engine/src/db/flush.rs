@@ -72,8 +72,7 @@ impl DbCore {
         let output = self.write_level_0(&data, &memtables, TableFileCreationReason::Flush)?;
         let file = output.files.first().cloned();
         if self.families.load().len() > 1 {
-            // The log's lock is given up before the state's is taken.
-            let synced = self.wal.lock().sync_closed();
+            let synced = self.writes.logs().sync_closed();
             if let Err(error) = synced {
                 self.set_background_error(Reason::Write, &error);
                 self.discard(data.flush_directory(), &output.numbers);
@@ -97,7 +96,7 @@ impl DbCore {
         }
         self.retire_memtables(&mut state, id, memtables.len());
         drop(installs);
-        let released = self.wal.lock().release_before(self.versions.min_log_number_to_keep());
+        let released = self.writes.logs().release_before(self.versions.min_log_number_to_keep());
         drop(state);
         self.open_new_tables(&data, file.as_slice().iter().map(|file| file.number));
         self.delete_logs(&released);
@@ -172,9 +171,10 @@ impl DbCore {
             }
         });
         match needed.min().filter(|needed| *needed > self.versions.min_log_number_to_keep()) {
-            Some(needed) => {
-                LogRelease { min_log_number_to_keep: Some(needed), last_sequence: self.wal.lock().began_after(needed) }
-            }
+            Some(needed) => LogRelease {
+                min_log_number_to_keep: Some(needed),
+                last_sequence: self.writes.logs().began_after(needed),
+            },
             None => LogRelease::default(),
         }
     }
@@ -182,7 +182,7 @@ impl DbCore {
     /// Lets go of the logs that no family needs any more, in the MANIFEST first. For when no change of the tree does:
     /// every memtable is empty, and the logs hold nothing that a flush would write.
     pub(crate) fn release_logs(&self, state: &mut State) -> Result<Vec<FileNumber>> {
-        if self.wal.lock().older_count() == 0 {
+        if self.writes.logs().size().older == 0 {
             return Ok(Vec::new());
         }
         let release = self.log_release(state, None);
@@ -193,7 +193,7 @@ impl DbCore {
             self.set_background_error_locked(state, Reason::Manifest, &error);
             return Err(error);
         }
-        Ok(self.wal.lock().release_before(needed))
+        Ok(self.writes.logs().release_before(needed))
     }
 
     pub(crate) fn delete_logs(&self, numbers: &[FileNumber]) {
@@ -208,7 +208,7 @@ impl DbCore {
         if !self.files.places().has_separate_logs() {
             return true;
         }
-        let result = self.wal.lock().sync_directory();
+        let result = self.writes.logs().sync_directory();
         if let Err(error) = &result {
             self.events
                 .log()

@@ -36,7 +36,7 @@ impl DbCore {
                 hash_index_choice: Arc::clone(&data.hash_index_choice),
                 version: Arc::clone(&data.super_version.load().version),
             },
-            snapshots: self.snapshots.sequences(),
+            snapshots: self.reads.snapshots().sequences(),
             blobs: version.map(|version| self.blobs_for_job(data.id, version)),
             epoch_number: match epoch_number {
                 Some(epoch_number) => epoch_number,

@@ -311,7 +311,7 @@ impl DbCore {
                 version: &version,
                 options: &options,
                 running: &family.running,
-                bottommost_threshold: self.snapshots.bottommost_threshold(|| self.visible()),
+                bottommost_threshold: self.reads.snapshots().bottommost_threshold(|| self.visible()),
                 now_secs: self.clock.unix_seconds(),
             };
             match pick_manual(&input, &ManualRequest { step, begin, end, ignore_files_from, target_path_id }) {

@@ -1,4 +1,5 @@
-//! The database: a handle of subsystems. Each file here is one journey through them.
+//! The database: a handle of parts ([`FileRegistry`], [`WritePath`], [`ReadPath`], [`Metrics`], [`Events`], ...). Each file
+//! here is one journey through them.
 //!
 //! ```text
 //! open.rs       directory -> locks, MANIFEST, logs, OPTIONS -> DbCore     recovery.rs   logs -> memtables -> tables
@@ -11,13 +12,12 @@
 //! pause.rs      no jobs for a while                                       approximate.rs sizes by the index
 //! destroy.rs    a database's files, and nothing else                      versions.rs   every version of a key
 //! async_get.rs  a key, as a future                                         async_multi_get.rs many keys, as one
-//! async_search.rs what waits in both, and goes on                           openings.rs   files being opened for them
-//! async_scan.rs rows in batches, as futures
+//! async_search.rs what waits in both, and goes on                           async_scan.rs rows in batches, as futures
 //! multi_get.rs  many keys, in rounds of reads                             multi_scan.rs many ranges, planned together
 //! ```
 //!
 //! Locks, in the order in which they may be taken: leadership of the write queue, then
-//! `core.installs`, then [`State`] (`core.state`), then the log (`core.wal`). Nothing is read from a table and
+//! `core.installs`, then [`State`] (`core.state`), then the log (`core.writes`). Nothing is read from a table and
 //! nothing is written but the MANIFEST, a new log and CURRENT while `state` is held.
 //! Readers take none of them.
 //!
@@ -57,23 +57,21 @@ use crate::background_error::{BackgroundError, Reason};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::events::Events;
 use crate::files::FileRegistry;
-use crate::files::openings::Openings;
 use crate::metrics::Metrics;
 use crate::option_notes::OptionNotes;
 use crate::options::{ColumnFamilyOptions, DbOptions, ReadOptions, WriteOptions};
-use crate::snapshot::{Snapshot, SnapshotList};
-use crate::write::controller::WriteController;
-use crate::write::queue::WriteQueue;
-use crate::write::wal::Wal;
+use crate::reads::ReadPath;
+use crate::snapshot::Snapshot;
+use crate::write::WritePath;
 use arc_swap::ArcSwap;
 use auto_resume::AutoResume;
 use ferrock_base::clock::{Alarm, Clock};
-use ferrock_base::thread::{Job, Spawner, ThreadPool};
+use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, SequenceNumber};
 use ferrock_format::write_batch::WriteBatch;
 use ferrock_memtable::MemTable;
-use ferrock_table::{ReadStats, ReadTier, TableBlockCache, Table};
-use ferrock_tree::blob::{BlobFileReader, BlobSource, OwnedBlobView};
+use ferrock_table::{ReadStats, ReadTier, TableBlockCache};
+use ferrock_tree::blob::OwnedBlobView;
 use ferrock_tree::compaction::choice::RunningCompactions;
 use ferrock_tree::table_cache::{MutableTableCacheParams, TableCache, TableCacheParams};
 use ferrock_tree::version::{Version, VersionSet};
@@ -83,7 +81,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 pub use async_get::GetAsync;
@@ -160,13 +158,6 @@ pub(crate) struct DbCore {
     pub(crate) file_system: Arc<dyn FileSystem>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) spawner: Arc<dyn Spawner>,
-    /// Threads for what would block a polling thread.
-    pub(crate) helpers: ThreadPool<Job>,
-    pub(crate) opening_tables: Openings<Table>,
-    pub(crate) opening_blob_files: Openings<BlobFileReader>,
-    pub(crate) block_cache: Arc<TableBlockCache>,
-    /// The open blob files of all families.
-    pub(crate) blob_source: Arc<BlobSource>,
     pub(crate) files: Arc<FileRegistry>,
     pub(crate) events: Events,
     pub(crate) metrics: Metrics,
@@ -175,8 +166,7 @@ pub(crate) struct DbCore {
     pub(crate) session_id: String,
     /// Has its own lock, which is taken last.
     pub(crate) versions: VersionSet,
-    pub(crate) queue: WriteQueue<write::WriteRequest, write::WriteGroup>,
-    pub(crate) wal: Mutex<Wal>,
+    pub(crate) writes: WritePath,
     /// Held from the moment a change of the tables is logged until readers have it. Without it a job that installs the
     /// current version could show a flushed table beside the memtable it was made from, and merge operands would
     /// count twice.
@@ -187,15 +177,9 @@ pub(crate) struct DbCore {
     /// Background work ended, a condition changed, an error came or went.
     pub(crate) changed: Condvar,
     pub(crate) families: ArcSwap<FamilyMap>,
-    /// The newest sequence number that readers see.
-    pub(crate) visible_sequence: AtomicU64,
-    pub(crate) snapshots: Arc<SnapshotList>,
-    pub(crate) controller: WriteController,
-    /// A memtable is full, or there is too much log: the next leader makes room.
-    pub(crate) is_room_needed: AtomicBool,
+    pub(crate) reads: ReadPath,
     pub(crate) has_background_error: AtomicBool,
     pub(crate) is_closing: AtomicBool,
-    pub(crate) has_unlogged_writes: AtomicBool,
     /// Wakes the thread that waits for its next attempt to leave a background error.
     resume_alarm: Arc<Alarm>,
     /// For jobs that begin where only a reference is at hand.
@@ -244,13 +228,13 @@ impl DbCore {
 
     /// The cache of a family's blocks: its own, or the database's.
     pub(crate) fn block_cache_of<'a>(&'a self, options: &'a ColumnFamilyOptions) -> &'a Arc<TableBlockCache> {
-        options.block_cache.as_ref().unwrap_or(&self.block_cache)
+        options.block_cache.as_ref().unwrap_or(self.reads.block_cache())
     }
 
     /// What the entries of a version have in blob files, for a job in the background.
     pub(crate) fn blobs_for_job(&self, column_family_id: u32, version: Arc<Version>) -> Arc<OwnedBlobView> {
         Arc::new(OwnedBlobView {
-            source: Arc::clone(&self.blob_source),
+            source: Arc::clone(self.reads.blob_source()),
             version,
             column_family_id,
             verify_checksums: true,
@@ -259,8 +243,9 @@ impl DbCore {
         })
     }
 
+    #[inline]
     pub(crate) fn visible(&self) -> SequenceNumber {
-        SequenceNumber(self.visible_sequence.load(Ordering::Acquire))
+        self.writes.visible()
     }
 
     pub(crate) fn default_family(&self) -> Result<Arc<ColumnFamilyData>> {
@@ -355,7 +340,7 @@ impl Db {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let core = self.core();
-        core.snapshots.take(core.clock.unix_seconds(), || core.visible())
+        core.reads.snapshots().take(core.clock.unix_seconds(), || core.visible())
     }
 
     /// Writes a batch atomically.
@@ -494,9 +479,8 @@ impl Db {
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         let core = self.core();
         core.check_open()?;
-        let mut wal = core.wal.lock();
-        let result = if sync { wal.sync() } else { wal.flush() };
-        drop(wal);
+        let logs = core.writes.logs();
+        let result = if sync { logs.sync() } else { logs.flush() };
         result.inspect_err(|error| core.set_background_error(Reason::Write, error))
     }
 

@@ -91,7 +91,7 @@ impl DbCore {
     /// To be called before their states are pinned: whatever is visible at the snapshot is in every pinned state, also
     /// when a family changes its memtable between two pins.
     pub(super) fn as_of_one_moment(&self, options: &ReadOptions, families: usize) -> ReadOptions {
-        let moment = || self.snapshots.take(self.clock.unix_seconds(), || self.visible());
+        let moment = || self.reads.snapshots().take(self.clock.unix_seconds(), || self.visible());
         let snapshot = options.snapshot.clone().or_else(|| (families > 1).then(moment));
         ReadOptions { snapshot, ..options.clone() }
     }

@@ -20,21 +20,20 @@ use crate::background_error::BackgroundError;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::events::Events;
 use crate::files::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
-use crate::files::openings::{Openings, helper_threads};
 use crate::files::{FileRegistry, FileRegistryParts};
 use crate::info_log::{InfoLog, InfoLogOptions};
 use crate::metrics::Metrics;
 use crate::option_notes::OptionNotes;
 use crate::options::{ColumnFamilyOptions, DbOptions, load_latest};
-use crate::snapshot::SnapshotList;
-use crate::write::controller::WriteController;
-use crate::write::queue::WriteQueue;
-use crate::write::wal::{LiveLog, Wal, WalOptions};
+use crate::reads::ReadPath;
+use crate::write::WritePath;
+use crate::write::logs::Logs;
+use crate::write::wal::{LiveLog, WalOptions};
 use arc_swap::ArcSwap;
 use ferrock_base::byte_text::canonical;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::random::Random;
-use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
+use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_options::{combinations, db_path, dump};
@@ -50,7 +49,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 /// Bytes of the block cache that a database gets when its options name none.
@@ -445,6 +444,7 @@ impl Opener {
             log: Arc::clone(&info_log),
             directory_lock: lock,
         });
+        let logs = Logs::new(Arc::clone(&self.file_system), places, wal_options);
         let core = Arc::new_cyclic(|this| DbCore {
             files,
             is_read_only,
@@ -452,18 +452,13 @@ impl Opener {
             metrics: Metrics::new(clock.monotonic_us()),
             clock,
             spawner: components.spawner(),
-            helpers: helper_threads(components.spawner()),
-            opening_tables: Openings::default(),
-            opening_blob_files: Openings::default(),
-            block_cache,
-            blob_source,
+            reads: ReadPath::new(block_cache, blob_source, components.spawner()),
             events: Events::new(components.listeners.clone(), info_log),
             option_notes: OptionNotes::new(self.notes.clone()),
             db_id: versions.db_id().unwrap_or_default(),
             session_id: unique_id::encode_session_id(random.next_u64(), random.next_u64()),
             versions,
-            queue: WriteQueue::new(),
-            wal: Mutex::new(Wal::new(Arc::clone(&self.file_system), places, wal_options)),
+            writes: WritePath::new(logs, last_sequence, self.options.delayed_write_rate),
             installs: Mutex::new(()),
             options_file: Mutex::new(()),
             state: Mutex::new(State {
@@ -478,13 +473,8 @@ impl Opener {
             }),
             changed: Condvar::new(),
             families: ArcSwap::from_pointee(FamilyMap::default()),
-            visible_sequence: AtomicU64::new(last_sequence.0),
-            snapshots: Arc::new(SnapshotList::default()),
-            controller: WriteController::new(self.options.delayed_write_rate),
-            is_room_needed: AtomicBool::new(false),
             has_background_error: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
-            has_unlogged_writes: AtomicBool::new(false),
             resume_alarm: Arc::default(),
             this: Weak::clone(this),
             options: ArcSwap::from_pointee(self.options.clone()),
@@ -642,10 +632,6 @@ impl DbCore {
         Ok(())
     }
 
-    pub(crate) fn raise_visible(&self, sequence: SequenceNumber) {
-        self.visible_sequence.fetch_max(sequence.0, std::sync::atomic::Ordering::AcqRel);
-    }
-
     fn handles(self: Arc<Self>, names: Vec<String>) -> Result<(Db, Vec<ColumnFamily>)> {
         let families = self.families.load_full();
         let handle = |name: &String| {
@@ -699,7 +685,7 @@ impl DbCore {
         }
         edits.values_mut().for_each(|edit| blobs.complete(edit));
         if let Some(last) = recovered.last_sequence {
-            self.raise_visible(last);
+            self.writes.raise_visible(last);
             self.versions.advance_last_sequence(last);
         }
         if let Some((newest, _)) = recovered.logs.last() {
@@ -710,22 +696,21 @@ impl DbCore {
     }
 
     fn begin_log(&self, recovered: &RecoveredLogs, keeps_memtables: bool) -> Result<()> {
-        let mut wal = self.wal.lock();
+        let (logs, mut kept) = (self.writes.logs(), Vec::new());
         if keeps_memtables {
             for &(number, size_bytes) in &recovered.logs {
                 // What the process before did not sync would be missing below what this one syncs.
                 let path = self.files.places().log(number);
                 self.file_system.reopen_writable(&path, &WritableOptions::for_purpose(WritePurpose::Log))?.sync()?;
-                wal.keep_recovered(LiveLog { number, size_bytes });
+                kept.push(LiveLog { number, size_bytes });
             }
         }
-        wal.set_last_logged(self.visible());
-        wal.switch(self.versions.new_file_number())?;
+        logs.begin(kept, self.visible(), self.versions.new_file_number())?;
         if keeps_memtables || self.files.places().has_separate_logs() {
             // The MANIFEST is about to vouch for the logs that are kept, so their names have to be durable, too. And
             // before the OPTIONS file names another directory: one without any log is taken for one that is not
             // mounted.
-            wal.sync_directory()?;
+            logs.sync_directory()?;
         }
         Ok(())
     }
@@ -758,7 +743,7 @@ impl DbCore {
         self.versions.log_and_apply(edits)?;
         self.files.release_all();
         let mut state = self.state.lock();
-        let current_log = self.wal.lock().current_number();
+        let current_log = self.writes.logs().current_number();
         for family in state.families.values_mut() {
             if family.data.memtable.load().is_empty() {
                 family.memtable_log_number = current_log;
@@ -780,7 +765,7 @@ impl DbCore {
     /// empty ones in another directory, and must not count there as needed for ever.
     fn newest_log_elsewhere(&self) -> Option<FileNumber> {
         let needed = self.versions.oldest_needed_log();
-        (needed > FileNumber(0)).then(|| FileNumber(self.wal.lock().current_number().0.saturating_sub(1)))
+        (needed > FileNumber(0)).then(|| FileNumber(self.writes.logs().current_number().0.saturating_sub(1)))
     }
 
     /// Writes the memtable of a family to a table and begins a new one. The table counts when the edits are applied.

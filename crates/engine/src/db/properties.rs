@@ -228,9 +228,9 @@ impl DbCore {
             "estimate-oldest-key-time" => return oldest_key_time(data, &pinned),
             "base-level" => version.base_level() as u64,
             "estimate-pending-compaction-bytes" => version.estimated_compaction_needed_bytes(&pinned.options),
-            "num-snapshots" => self.snapshots.count() as u64,
-            "oldest-snapshot-time" => self.snapshots.oldest_time().unwrap_or(0),
-            "oldest-snapshot-sequence" => self.snapshots.oldest().map_or(0, |sequence| sequence.0),
+            "num-snapshots" => self.reads.snapshots().count() as u64,
+            "oldest-snapshot-time" => self.reads.snapshots().oldest_time().unwrap_or(0),
+            "oldest-snapshot-sequence" => self.reads.snapshots().oldest().map_or(0, |sequence| sequence.0),
             "block-cache-capacity" => self.block_cache_of(&pinned.options).capacity() as u64,
             "block-cache-usage" => self.block_cache_of(&pinned.options).usage() as u64,
             "block-cache-pinned-usage" => self.block_cache_of(&pinned.options).pinned_usage() as u64,
@@ -241,12 +241,12 @@ impl DbCore {
                 .sum(),
             "is-file-deletions-enabled" => 1,
             "current-super-version-number" => data.super_version.number(),
-            "actual-delayed-write-rate" => match self.controller.condition() {
-                crate::write::controller::StallCondition::Delayed => self.controller.delayed_rate(),
+            "actual-delayed-write-rate" => match self.writes.controller().condition() {
+                crate::write::controller::StallCondition::Delayed => self.writes.controller().delayed_rate(),
                 _ => 0,
             },
             "is-write-stopped" => {
-                u64::from(self.controller.condition() == crate::write::controller::StallCondition::Stopped)
+                u64::from(self.writes.controller().condition() == crate::write::controller::StallCondition::Stopped)
             }
             // Without a job that writes tables, none is kept for one.
             "min-obsolete-sst-number-to-keep" => self.files.oldest_pending().map_or(u64::MAX, |number| number.0),

@@ -105,7 +105,7 @@ impl DbCore {
         options: &ReadOptions,
     ) -> BlobView<'a> {
         BlobView {
-            source: &self.blob_source,
+            source: self.reads.blob_source(),
             version,
             column_family_id,
             verify_checksums: options.verify_checksums,
@@ -136,7 +136,7 @@ impl IterSource {
     pub(super) fn new(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Self {
         let pinned = data.super_version.load();
         let blobs = OwnedBlobView {
-            source: Arc::clone(&core.blob_source),
+            source: Arc::clone(core.reads.blob_source()),
             version: Arc::clone(&pinned.version),
             column_family_id: data.id,
             verify_checksums: options.verify_checksums,
@@ -643,7 +643,7 @@ impl Db {
                 "snapshot at {sequence}: the newest sequence number is {latest}"
             )));
         }
-        Ok(core.snapshots.take(core.clock.unix_seconds(), || sequence))
+        Ok(core.reads.snapshots().take(core.clock.unix_seconds(), || sequence))
     }
 
     /// Reads every block of every table and every record of every blob file and verifies their checksums.

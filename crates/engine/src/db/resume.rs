@@ -17,7 +17,7 @@ use super::{DbCore, State};
 use crate::background_error::Reason;
 use crate::column_family::ColumnFamilyData;
 use ferrock_base::compaction_filter::TableFileCreationReason;
-use ferrock_base::{Error, FileNumber, Result, SequenceNumber};
+use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_memtable::MemTable;
 use ferrock_options::{ErrorRecoveryEvent, FlushEvent};
@@ -63,7 +63,7 @@ impl DbCore {
         if has_changed {
             self.has_background_error.store(true, Ordering::Release);
             self.events.log().error(|| format!("writes stop after a failed {reason:?}: {error}"));
-            self.controller.wake_sleeper();
+            self.writes.controller().wake_sleeper();
         }
         self.begin_auto_resume(state);
         self.changed.notify_all();
@@ -145,13 +145,13 @@ impl DbCore {
         let mut state = self.state.lock();
         let ids: Vec<u32> = state.families.keys().copied().collect();
         self.switch_memtables(&mut state, &ids)?;
-        let log_number = self.wal.lock().current_number();
+        let log_number = self.writes.logs().current_number();
         drop(state);
         let flushes =
             self.flush_all_for_resume().inspect_err(|error| self.set_background_error(Reason::Flush, error))?;
         let events = self.commit_resume(log_number, flushes)?;
-        let next = SequenceNumber(self.visible_sequence.load(Ordering::Acquire) + 1);
-        let proved = self.wal.lock().prove(next);
+        let next = self.visible().plus(1);
+        let proved = self.writes.logs().prove(next);
         proved.inspect_err(|error| self.set_background_error(Reason::Write, error))?;
         for event in events {
             self.events.tell(|listener| listener.on_flush_completed(&event));
@@ -195,7 +195,7 @@ impl DbCore {
 
     /// Makes the tables count and the logs before `log_number` needless, in one change.
     fn commit_resume(&self, log_number: FileNumber, flushes: Vec<FamilyFlush>) -> Result<Vec<FlushEvent>> {
-        let visible = SequenceNumber(self.visible_sequence.load(Ordering::Acquire));
+        let visible = self.visible();
         let installs = self.installs.lock();
         let mut edits: Vec<VersionEdit> = Vec::new();
         for view in self.versions.families() {
@@ -222,10 +222,7 @@ impl DbCore {
             self.retire_memtables(&mut state, flush.data.id, flush.memtables.len());
         }
         state.families.values_mut().for_each(|family| family.is_flush_requested = false);
-        let mut wal = self.wal.lock();
-        let released = wal.release_before(log_number);
-        wal.set_last_logged(visible);
-        drop(wal);
+        let released = self.writes.logs().release_all_before(log_number, visible);
         drop(state);
         drop(installs);
         self.delete_logs(&released);

@@ -15,6 +15,7 @@
 use super::{DbCore, FamilyState, ImmutableMemTable, State};
 use crate::background_error::Reason;
 use crate::column_family::SuperVersion;
+use crate::write::logs::LogSize;
 use ferrock_base::{FileNumber, Result};
 use ferrock_options::WriteBufferManager;
 use std::sync::Arc;
@@ -41,20 +42,17 @@ impl DbCore {
         buffers.saturating_mul(4)
     }
 
-    /// True when the logs grew past their limit, by size or by number. Looked at for every group, so it does not lock
-    /// unless the log is long enough to be worth it.
-    pub(crate) fn wal_limit_passed(&self) -> bool {
-        let Some(wal) = self.wal.try_lock() else { return false };
-        let (bytes, logs) = (wal.total_bytes(), wal.older_count());
-        drop(wal);
-        logs > 0 && (logs >= MAX_LIVE_LOGS || bytes > self.wal_limit_bytes())
+    /// True when the logs grew past their limit, by size or by number.
+    #[inline]
+    pub(crate) fn passes_log_limit(&self, size: LogSize) -> bool {
+        size.older > 0 && (size.older >= MAX_LIVE_LOGS || size.bytes > self.wal_limit_bytes())
     }
 
     /// Switches what is full, what holds back too much log, and what holds too much memory.
     pub(crate) fn switch_full_memtables(self: &Arc<Self>) -> Result<()> {
         let mut state = self.state.lock();
         state.error.check()?;
-        self.is_room_needed.store(false, Ordering::Release);
+        self.writes.begin_making_room();
         let mut ids: Vec<u32> = Vec::new();
         let mut is_flush_due = false;
         for family in state.families.values() {
@@ -83,12 +81,11 @@ impl DbCore {
 
     /// Returns true when something that was immutable is to be flushed now and was not before.
     fn add_families_that_pin_the_log(&self, state: &mut State, ids: &mut Vec<u32>) -> bool {
-        let wal = self.wal.lock();
-        let (bytes, logs, oldest) = (wal.total_bytes(), wal.older_count(), wal.oldest());
-        drop(wal);
-        if logs == 0 || (logs < MAX_LIVE_LOGS && bytes <= self.wal_limit_bytes()) {
+        let logs = self.writes.logs();
+        if !self.passes_log_limit(logs.size()) {
             return false;
         }
+        let oldest = logs.oldest();
         let mut is_anything_new = false;
         for family in state.families.values_mut() {
             let id = family.data.id;
@@ -171,18 +168,8 @@ impl DbCore {
 
     /// Returns the number of the log that the next records go to.
     fn begin_log_if_used(&self, state: &mut State) -> Result<FileNumber> {
-        let mut wal = self.wal.lock();
-        if wal.is_current_empty() {
-            return Ok(wal.current_number());
-        }
-        let number = self.versions.new_file_number();
-        let result = wal.switch(number);
-        drop(wal);
-        if let Err(error) = result {
-            self.set_background_error_locked(state, Reason::Write, &error);
-            return Err(error);
-        }
-        Ok(number)
+        let switched = self.writes.logs().switch_if_used(|| self.versions.new_file_number());
+        switched.inspect_err(|error| self.set_background_error_locked(state, Reason::Write, error))
     }
 
     /// Gives readers the family as it is now; `version` when that changed too.

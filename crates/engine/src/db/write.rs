@@ -15,90 +15,19 @@ use crate::options::WriteOptions;
 use crate::write::controller::StallCondition;
 use crate::write::insert::{InsertMode, Inserter, Target};
 use crate::write::queue::{LeaderGuard, Member, Role};
+use crate::write::request::{BatchHome, WriteGroup, WriteRequest};
 use crate::write::timer::GroupTimer;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
 use ferrock_format::write_batch::{Record, WriteBatch};
 use ferrock_options::WriteBufferManager;
-use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// A leader with a batch of at most this size takes at most this much more, so that a small write does not wait long.
 const SMALL_BATCH_BYTES: usize = 128 << 10;
 /// Groups from this size on are inserted by their members in parallel; below it, waking them costs more.
 const PARALLEL_INSERT_BYTES: usize = 16 << 10;
-
-/// What a writer brings to the queue.
-pub(crate) enum WriteRequest {
-    /// A batch to write.
-    Batch {
-        batch: WriteBatch,
-        options: WriteOptions,
-        /// Given by the leader.
-        first: SequenceNumber,
-        /// Generation of the families that the batch was checked against.
-        checked: u64,
-        /// Where the batch goes when the request is done with; `None`: it is dropped.
-        home: Option<Arc<BatchHome>>,
-    },
-    /// To be alone: no other thread writes while the writer of this request leads.
-    Exclusive,
-}
-
-/// A batch that comes back from the queue, whichever thread was done with it.
-type BatchHome = Mutex<Option<WriteBatch>>;
-
-impl Drop for WriteRequest {
-    fn drop(&mut self) {
-        if let Self::Batch { batch, first, home: Some(home), .. } = self {
-            if first.0 != 0 {
-                batch.set_sequence(*first);
-            }
-            *home.lock() = Some(std::mem::take(batch));
-        }
-    }
-}
-
-/// What the members of a group share while they insert in parallel.
-pub(crate) struct WriteGroup {
-    families: Arc<FamilyMap>,
-    ignore_missing: bool,
-    left: AtomicUsize,
-    error: Mutex<Option<Error>>,
-    finished: Condvar,
-}
-
-impl WriteGroup {
-    fn insert(&self, core: &DbCore, request: &WriteRequest) {
-        // Counted down also when the insert panics: the leader must not wait forever.
-        struct CountDown<'a>(&'a WriteGroup);
-        impl Drop for CountDown<'_> {
-            fn drop(&mut self) {
-                let guard = self.0.error.lock();
-                if self.0.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    self.0.finished.notify_one();
-                }
-                drop(guard);
-            }
-        }
-        let _count = CountDown(self);
-        if let WriteRequest::Batch { batch, first, .. } = request
-            && let Err(error) =
-                core.insert_batch(&self.families, batch, *first, InsertMode::Concurrent, self.ignore_missing)
-        {
-            self.error.lock().get_or_insert(error);
-        }
-    }
-
-    fn wait(&self) -> Result<()> {
-        let mut error = self.error.lock();
-        while self.left.load(Ordering::Acquire) > 0 {
-            self.finished.wait(&mut error);
-        }
-        error.take().map_or(Ok(()), Err)
-    }
-}
 
 impl DbCore {
     /// Writes a batch atomically.
@@ -132,10 +61,10 @@ impl DbCore {
         if let WriteRequest::Batch { batch, checked, .. } = &mut request {
             *checked = self.check_batch(batch, options)?;
         }
-        match self.queue.join(request) {
+        match self.writes.queue().join(request) {
             Role::Leader(guard, request) => self.lead(&guard, request),
             Role::Insert(request, group, inserter) => {
-                group.insert(self, &request);
+                self.insert_for_group(&group, &request);
                 inserter.wait()
             }
             Role::Verdict(verdict) => verdict,
@@ -145,7 +74,7 @@ impl DbCore {
     /// Runs `work` while no thread writes, and never once the database is closed: the directory may be another opener's
     /// then.
     pub(crate) fn exclusively<R>(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) -> R) -> Result<R> {
-        match self.queue.join(WriteRequest::Exclusive) {
+        match self.writes.queue().join(WriteRequest::Exclusive) {
             Role::Leader(_guard, _) => self.check_open().map(|()| work(self)),
             Role::Verdict(verdict) => Err(verdict
                 .err()
@@ -221,21 +150,21 @@ impl DbCore {
         let mut members: Vec<Member<WriteRequest, WriteGroup>> = Vec::new();
         let group_bytes = self.collect_group(guard, batch.byte_size(), &options, families.generation(), &mut members);
 
-        let first = SequenceNumber(self.visible_sequence.load(Ordering::Acquire) + 1);
+        let first = self.visible().plus(1);
         let count = number_batches(&mut request, &mut members, first);
         let statistics = self.metrics.statistics();
         let group_number = Statistics::get(&statistics.write_groups);
         let mut timer = GroupTimer::start(&*self.clock, group_number, group_bytes, options.sync);
         let mut verdict = Ok(());
         if options.disable_wal {
-            self.has_unlogged_writes.store(true, Ordering::Release);
+            self.writes.note_unlogged();
         } else {
             verdict = self.append_group(&request, &members, first, count, options.sync);
             timer.lap(&statistics.wal_us);
             if verdict.is_err() {
                 // The record may be in the log, whole. Its numbers must not be given again: recovery would take the
                 // next log, which repeats them, for one that goes back in time, and leave it out.
-                self.visible_sequence.store(first.0 - 1 + count, Ordering::Release);
+                self.writes.publish(SequenceNumber(first.0 - 1 + count));
             }
         }
         if verdict.is_ok() {
@@ -252,7 +181,7 @@ impl DbCore {
         }
         if verdict.is_ok() {
             // The last number given; a group of log data alone takes none.
-            self.visible_sequence.store(first.0 - 1 + count, Ordering::Release);
+            self.writes.publish(SequenceNumber(first.0 - 1 + count));
         }
         self.note_group(members.len() as u64 + 1, count, group_bytes as u64, &options);
         for member in members {
@@ -320,25 +249,24 @@ impl DbCore {
             WriteRequest::Batch { batch, .. } => Some(batch.records()),
             WriteRequest::Exclusive => None,
         });
-        let mut wal = self.wal.lock();
-        let logged_before = wal.last_logged();
+        let logs = self.writes.logs();
         let appended = if members.is_empty() {
             let own = match request {
                 WriteRequest::Batch { batch, .. } => batch.records(),
                 WriteRequest::Exclusive => &[],
             };
-            wal.append(first, count, &[&header, own])
+            logs.append(first, count, &[&header, own])
         } else {
             let parts: Vec<&[u8]> = std::iter::once(&header[..]).chain(records).collect();
-            wal.append(first, count, &parts)
+            logs.append(first, count, &parts)
         };
-        let result = appended.and_then(|()| if sync { wal.sync() } else { Ok(()) });
-        if result.is_err() {
-            // A crash may take the record away or leave it: the next log must not say that it follows it.
-            wal.set_last_logged(logged_before);
-        }
-        drop(wal);
-        result.inspect_err(|error| self.set_background_error(Reason::Write, error))
+        let synced = appended.and_then(|appended| {
+            if self.passes_log_limit(appended.size) {
+                self.writes.ask_for_room();
+            }
+            if sync { logs.sync().inspect_err(|_| logs.take_back(&appended)) } else { Ok(()) }
+        });
+        synced.inspect_err(|error| self.set_background_error(Reason::Write, error))
     }
 
     fn insert_alone(
@@ -363,17 +291,18 @@ impl DbCore {
         members: &mut [Member<WriteRequest, WriteGroup>],
         ignore_missing: bool,
     ) -> Result<()> {
-        let group = Arc::new(WriteGroup {
-            families,
-            ignore_missing,
-            left: AtomicUsize::new(members.len() + 1),
-            error: Mutex::new(None),
-            finished: Condvar::new(),
-        });
+        let group = Arc::new(WriteGroup::new(families, ignore_missing, members.len() + 1));
         self.metrics.statistics().parallel_groups.fetch_add(1, Ordering::Relaxed);
         members.iter_mut().for_each(|member| member.let_insert(Arc::clone(&group)));
-        group.insert(self, request);
+        self.insert_for_group(&group, request);
         group.wait()
+    }
+
+    /// Inserts a batch beside the other members of its group.
+    fn insert_for_group(&self, group: &WriteGroup, request: &WriteRequest) {
+        group.insert(request, |families, batch, first| {
+            self.insert_batch(families, batch, first, InsertMode::Concurrent, group.ignores_missing())
+        });
     }
 
     /// Inserts a numbered batch and marks memtables that became full.
@@ -416,18 +345,18 @@ impl DbCore {
         if memtable.approximate_memory_bytes() >= data.options.load().write_buffer_size
             && !data.is_memtable_full.swap(true, Ordering::AcqRel)
         {
-            self.is_room_needed.store(true, Ordering::Release);
+            self.writes.ask_for_room();
         }
         let options = self.options.load();
         if let Some(manager) = &options.components.write_buffer_manager {
             memtable.report_memory();
             if manager.should_flush() {
-                self.is_room_needed.store(true, Ordering::Release);
+                self.writes.ask_for_room();
             }
         }
         let budget = options.db_write_buffer_size;
         if budget > 0 && self.memtable_bytes() >= budget {
-            self.is_room_needed.store(true, Ordering::Release);
+            self.writes.ask_for_room();
         }
     }
 
@@ -448,18 +377,17 @@ impl DbCore {
         self.check_background_error()?;
         // Another database may have taken the memory.
         let wants_memory = |manager: &Arc<WriteBufferManager>| manager.should_flush();
-        if self.wal_limit_passed()
-            || self.is_room_needed.load(Ordering::Acquire)
+        if self.writes.is_room_needed()
             || self.options.load().components.write_buffer_manager.as_ref().is_some_and(wants_memory)
         {
             self.switch_full_memtables()?;
         }
         self.wait_for_memory(options)?;
         loop {
-            match self.controller.condition() {
+            match self.writes.controller().condition() {
                 StallCondition::Normal => return Ok(()),
                 StallCondition::Delayed => {
-                    let delay = self.controller.delay(&*self.clock, bytes as u64);
+                    let delay = self.writes.controller().delay(&*self.clock, bytes as u64);
                     if delay.is_zero() {
                         return Ok(());
                     }
@@ -467,11 +395,11 @@ impl DbCore {
                         return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
                     }
                     let before = self.clock.monotonic_us();
-                    self.controller.sleep(&*self.clock, delay);
+                    self.writes.controller().sleep(&*self.clock, delay);
                     let slept = self.clock.monotonic_us().saturating_sub(before);
                     self.metrics.statistics().stall_us.fetch_add(slept, Ordering::Relaxed);
                     self.check_background_error()?;
-                    if self.controller.condition() != StallCondition::Stopped {
+                    if self.writes.controller().condition() != StallCondition::Stopped {
                         return Ok(());
                     }
                 }
@@ -513,8 +441,8 @@ impl DbCore {
         let before = self.clock.monotonic_us();
         let mut state = self.state.lock();
         let mut result = Ok(());
-        while result.is_ok() && self.controller.condition() == StallCondition::Stopped {
-            if self.controller.is_over() {
+        while result.is_ok() && self.writes.controller().condition() == StallCondition::Stopped {
+            if self.writes.controller().is_over() {
                 result =
                     Err(Error::new(ErrorKind::ShutdownInProgress, "writes are stopped, and the database is closing"));
                 break;

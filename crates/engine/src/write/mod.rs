@@ -1,8 +1,112 @@
-//! The write path below the public API: the queue that forms groups, the log they are
-//! appended to, and the controller that slows writers down.
+//! The write path: its parts, and the stages that a group of batches goes through.
+//!
+//! ```text
+//! admission       refuse what could fail later (db/write.rs), join the queue       queue.rs, request.rs
+//! make room       errors, stalls, full memtables, too much log                     controller.rs
+//! log             one record for the group                                         logs.rs, wal.rs
+//! insert          alone, or each member its own batch                              insert.rs
+//! publish         the last sequence number of the group becomes visible
+//! ```
+//!
+//! Invariants: only the leader of the queue appends, switches logs and publishes; a number is published after the
+//! entries that have it are in the memtables. An uncontended write locks one mutex, that of the log: it joins and leaves
+//! the queue with an atomic each, and looks at the controller and at the wish for room without a lock.
 
 pub(crate) mod controller;
 pub(crate) mod insert;
+pub(crate) mod logs;
 pub(crate) mod queue;
+pub(crate) mod request;
 pub(crate) mod timer;
 pub(crate) mod wal;
+
+use controller::WriteController;
+use ferrock_base::SequenceNumber;
+use logs::Logs;
+use queue::WriteQueue;
+use request::{WriteGroup, WriteRequest};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What the writers of a database share.
+pub(crate) struct WritePath {
+    queue: WriteQueue<WriteRequest, WriteGroup>,
+    logs: Logs,
+    controller: WriteController,
+    /// The newest sequence number that readers see.
+    visible: AtomicU64,
+    /// A memtable is full, or there is too much log: the next leader makes room.
+    is_room_needed: AtomicBool,
+    has_unlogged_writes: AtomicBool,
+}
+
+impl WritePath {
+    /// Everything up to `visible` is in tables or is about to be recovered. Delayed writers get `delayed_rate` bytes a
+    /// second.
+    pub(crate) fn new(logs: Logs, visible: SequenceNumber, delayed_rate: u64) -> Self {
+        Self {
+            queue: WriteQueue::new(),
+            logs,
+            controller: WriteController::new(delayed_rate),
+            visible: AtomicU64::new(visible.0),
+            // What an open finds may be too much log.
+            is_room_needed: AtomicBool::new(true),
+            has_unlogged_writes: AtomicBool::new(false),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn queue(&self) -> &WriteQueue<WriteRequest, WriteGroup> {
+        &self.queue
+    }
+
+    #[inline]
+    pub(crate) fn logs(&self) -> &Logs {
+        &self.logs
+    }
+
+    #[inline]
+    pub(crate) fn controller(&self) -> &WriteController {
+        &self.controller
+    }
+
+    /// The newest sequence number that readers see.
+    #[inline]
+    pub(crate) fn visible(&self) -> SequenceNumber {
+        SequenceNumber(self.visible.load(Ordering::Acquire))
+    }
+
+    /// Lets readers see everything up to `last`. Only a leader may call it.
+    #[inline]
+    pub(crate) fn publish(&self, last: SequenceNumber) {
+        self.visible.store(last.0, Ordering::Release);
+    }
+
+    /// As [`publish`](Self::publish), but never back, for recovery.
+    pub(crate) fn raise_visible(&self, last: SequenceNumber) {
+        self.visible.fetch_max(last.0, Ordering::AcqRel);
+    }
+
+    /// The next leader looks whether a memtable has to be switched.
+    pub(crate) fn ask_for_room(&self) {
+        self.is_room_needed.store(true, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn is_room_needed(&self) -> bool {
+        self.is_room_needed.load(Ordering::Acquire)
+    }
+
+    /// The leader is about to look at everything that [`ask_for_room`](Self::ask_for_room) may mean.
+    pub(crate) fn begin_making_room(&self) {
+        self.is_room_needed.store(false, Ordering::Release);
+    }
+
+    /// Entries are written that no log has: closing flushes.
+    pub(crate) fn note_unlogged(&self) {
+        self.has_unlogged_writes.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn has_unlogged_writes(&self) -> bool {
+        self.has_unlogged_writes.load(Ordering::Acquire)
+    }
+}

@@ -11,10 +11,11 @@
 //! or as leader, never both; verdicts come in queue order; a leader hands over exactly
 //! once (its guard does it when dropped, so that a failing leader blocks no writer).
 //!
-//! A lock-free list of writers would save the short lock here. It was not built: the
-//! lock is held for a few instructions, uncontended writers take it twice, and the
-//! group makes contended ones rare.
+//! A writer that finds the queue free leads with one compare-and-swap of `status`, and leaves it free with another one
+//! when none came meanwhile. The lock is taken only to wait and to hand over: under it alone `WAITED_FOR` changes. A
+//! lock-free list of writers was not built: groups make waiting rare.
 
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex};
 use ferrock_base::Result;
 use std::collections::VecDeque;
@@ -57,14 +58,18 @@ impl<W, G> Waiter<W, G> {
     }
 }
 
-struct QueueState<W, G> {
-    is_led: bool,
-    waiting: VecDeque<Arc<Waiter<W, G>>>,
-}
+/// No writer leads, and none waits.
+const FREE: u64 = 0;
+/// A writer leads.
+const LED: u64 = 1;
+/// Writers wait; the lock is needed to leave the queue.
+const WAITED_FOR: u64 = 2;
 
 /// Writers in their order. `W` is a writer's work, `G` what members of a group share.
 pub(crate) struct WriteQueue<W, G> {
-    state: Mutex<QueueState<W, G>>,
+    /// [`FREE`], [`LED`], or [`LED`] and [`WAITED_FOR`]; the latter exactly when `waiting` has a writer.
+    status: AtomicU64,
+    waiting: Mutex<VecDeque<Arc<Waiter<W, G>>>>,
 }
 
 /// What a writer that joined has become.
@@ -107,19 +112,28 @@ pub(crate) struct Member<W, G> {
 
 impl<W, G> WriteQueue<W, G> {
     pub(crate) fn new() -> Self {
-        Self { state: Mutex::new(QueueState { is_led: false, waiting: VecDeque::new() }) }
+        Self { status: AtomicU64::new(FREE), waiting: Mutex::new(VecDeque::new()) }
     }
 
     /// Joins the queue and waits for a role.
     pub(crate) fn join(&self, work: W) -> Role<'_, W, G> {
-        let mut queue = self.state.lock();
-        if !queue.is_led {
-            queue.is_led = true;
+        if self.status.compare_exchange(FREE, LED, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            return Role::Leader(LeaderGuard { queue: self }, work);
+        }
+        self.wait_for_role(work)
+    }
+
+    #[cold]
+    fn wait_for_role(&self, work: W) -> Role<'_, W, G> {
+        let mut waiting = self.waiting.lock();
+        if self.status.fetch_or(LED | WAITED_FOR, Ordering::AcqRel) == FREE {
+            // It became free meanwhile. This thread leads now, and under the lock no other can begin to wait.
+            self.status.store(LED, Ordering::Release);
             return Role::Leader(LeaderGuard { queue: self }, work);
         }
         let waiter = Arc::new(Waiter { state: Mutex::new(WaiterState::Waiting(work)), changed: Condvar::new() });
-        queue.waiting.push_back(Arc::clone(&waiter));
-        drop(queue);
+        waiting.push_back(Arc::clone(&waiter));
+        drop(waiting);
         let mut state = waiter.state.lock();
         loop {
             match std::mem::replace(&mut *state, WaiterState::Taken) {
@@ -138,15 +152,18 @@ impl<W, G> WriteQueue<W, G> {
     /// Writers that wait, for the statistics.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
-        self.state.lock().waiting.len()
+        self.waiting.lock().len()
     }
 }
 
 impl<W, G> LeaderGuard<'_, W, G> {
     /// Takes waiting writers into the group, in their order, until `accept` refuses one.
     pub(crate) fn collect(&self, members: &mut Vec<Member<W, G>>, mut accept: impl FnMut(&W) -> bool) {
-        let mut queue = self.queue.state.lock();
-        while let Some(waiter) = queue.waiting.front() {
+        if self.queue.status.load(Ordering::Acquire) & WAITED_FOR == 0 {
+            return;
+        }
+        let mut waiting = self.queue.waiting.lock();
+        while let Some(waiter) = waiting.front() {
             let is_accepted = match &*waiter.state.lock() {
                 WaiterState::Waiting(work) => accept(work),
                 _ => false,
@@ -154,25 +171,33 @@ impl<W, G> LeaderGuard<'_, W, G> {
             if !is_accepted {
                 return;
             }
-            if let Some(waiter) = queue.waiting.pop_front() {
+            if let Some(waiter) = waiting.pop_front() {
                 let work = waiter.take_work();
                 members.push(Member { waiter, work, is_finished: false });
             }
         }
+        self.queue.status.store(LED, Ordering::Release);
     }
 }
 
 impl<W, G> Drop for LeaderGuard<'_, W, G> {
     fn drop(&mut self) {
-        let mut queue = self.queue.state.lock();
-        while let Some(next) = queue.waiting.pop_front() {
+        let status = &self.queue.status;
+        if status.compare_exchange(LED, FREE, Ordering::Release, Ordering::Relaxed).is_ok() {
+            return;
+        }
+        let mut waiting = self.queue.waiting.lock();
+        while let Some(next) = waiting.pop_front() {
             if let Some(work) = next.take_work() {
-                drop(queue);
+                if waiting.is_empty() {
+                    status.store(LED, Ordering::Release);
+                }
+                drop(waiting);
                 next.change(WaiterState::Lead(work));
                 return;
             }
         }
-        queue.is_led = false;
+        status.store(FREE, Ordering::Release);
     }
 }
 

@@ -66,8 +66,8 @@ pub(crate) struct WalOptions {
 }
 
 #[derive(Debug)]
-struct OpenLog {
-    number: FileNumber,
+pub(super) struct OpenLog {
+    pub(super) number: FileNumber,
     file: Box<dyn WritableFile>,
     writer: LogWriter,
     /// Records encoded and not yet handed to the file.
@@ -90,7 +90,7 @@ impl OpenLog {
         Err(Error::new(ferrock_base::ErrorKind::Io, what))
     }
 
-    fn flush(&mut self) -> Result<()> {
+    pub(super) fn flush(&mut self) -> Result<()> {
         self.check()?;
         if self.pending.is_empty() {
             return self.file.flush();
@@ -101,7 +101,12 @@ impl OpenLog {
         result
     }
 
-    fn sync(&mut self) -> Result<()> {
+    pub(super) fn close(mut self) -> Result<()> {
+        let flushed = if self.has_failed || self.is_synced { Ok(()) } else { self.flush() };
+        flushed.and(self.file.close())
+    }
+
+    pub(super) fn sync(&mut self) -> Result<()> {
         if self.is_synced {
             return Ok(());
         }
@@ -113,6 +118,14 @@ impl OpenLog {
     }
 }
 
+/// What became of the wish to make the current log durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CurrentSync {
+    Done,
+    /// Nothing was done: logs that were switched away from come first.
+    ClosedLogsFirst,
+}
+
 /// A log that is still needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LiveLog {
@@ -120,9 +133,9 @@ pub(crate) struct LiveLog {
     pub(crate) size_bytes: u64,
 }
 
-/// The logs of an open database.
+/// The logs of an open database, for one thread at a time: see [`Logs`](super::logs::Logs).
 #[derive(Debug)]
-pub(crate) struct Wal {
+pub(super) struct Wal {
     file_system: Arc<dyn FileSystem>,
     places: Arc<FilePlaces>,
     options: WalOptions,
@@ -139,7 +152,7 @@ pub(crate) struct Wal {
 }
 
 impl Wal {
-    pub(crate) fn new(file_system: Arc<dyn FileSystem>, places: Arc<FilePlaces>, options: WalOptions) -> Self {
+    pub(super) fn new(file_system: Arc<dyn FileSystem>, places: Arc<FilePlaces>, options: WalOptions) -> Self {
         Self {
             file_system,
             places,
@@ -154,48 +167,48 @@ impl Wal {
     }
 
     /// The newest sequence number that is in a log, or was made needless by a table.
-    pub(crate) fn last_logged(&self) -> SequenceNumber {
+    pub(super) fn last_logged(&self) -> SequenceNumber {
         self.last_logged
     }
 
     /// Everything up to `last` was recovered, or what came later failed.
-    pub(crate) fn set_last_logged(&mut self, last: SequenceNumber) {
+    pub(super) fn set_last_logged(&mut self, last: SequenceNumber) {
         self.last_logged = last;
     }
 
     /// Counts a log that recovery left alive.
-    pub(crate) fn keep_recovered(&mut self, log: LiveLog) {
+    pub(super) fn keep_recovered(&mut self, log: LiveLog) {
         self.older.push_back(log);
     }
 
     /// Number of the log being written.
-    pub(crate) fn current_number(&self) -> FileNumber {
+    pub(super) fn current_number(&self) -> FileNumber {
         self.current.as_ref().map_or(FileNumber(0), |log| log.number)
     }
 
     /// True when nothing was written to the current log.
-    pub(crate) fn is_current_empty(&self) -> bool {
+    pub(super) fn is_current_empty(&self) -> bool {
         self.current.as_ref().is_some_and(|log| log.size_bytes() == 0 && !log.has_failed)
     }
 
     /// Bytes of all logs still needed.
-    pub(crate) fn total_bytes(&self) -> u64 {
+    pub(super) fn total_bytes(&self) -> u64 {
         let older: u64 = self.older.iter().map(|log| log.size_bytes).sum();
         older + self.current.as_ref().map_or(0, OpenLog::size_bytes)
     }
 
     /// Logs still needed besides the current one.
-    pub(crate) fn older_count(&self) -> usize {
+    pub(super) fn older_count(&self) -> usize {
         self.older.len()
     }
 
     /// Number of the oldest log still needed.
-    pub(crate) fn oldest(&self) -> FileNumber {
+    pub(super) fn oldest(&self) -> FileNumber {
         self.older.front().map_or_else(|| self.current_number(), |log| log.number)
     }
 
     /// Goes on in a new log.
-    pub(crate) fn switch(&mut self, number: FileNumber) -> Result<()> {
+    pub(super) fn switch(&mut self, number: FileNumber) -> Result<()> {
         let path = self.places.log(number);
         let options = WritableOptions {
             purpose: WritePurpose::Log,
@@ -238,7 +251,7 @@ impl Wal {
     ///
     /// A batch without any record leaves no trace: to the recovery of an earlier release one at the beginning of a log
     /// means that an earlier recovery stopped.
-    pub(crate) fn append(&mut self, first: SequenceNumber, count: u32, parts: &[&[u8]]) -> Result<()> {
+    pub(super) fn append(&mut self, first: SequenceNumber, count: u32, parts: &[&[u8]]) -> Result<()> {
         if parts.iter().map(|part| part.len()).sum::<usize>() <= HEADER_SIZE_BYTES {
             return self.current.as_ref().map_or(Err(no_log()), OpenLog::check);
         }
@@ -261,61 +274,60 @@ impl Wal {
         result
     }
 
-    /// Proves that the current log takes records and can be synced, by the follow record that the batch at `next` would
-    /// come behind.
-    pub(crate) fn prove(&mut self, next: SequenceNumber) -> Result<()> {
+    /// Writes the follow record that the batch at `next` would come behind, as a proof that the current log takes
+    /// records. It is not synced.
+    pub(super) fn append_follow_record(&mut self, next: SequenceNumber) -> Result<()> {
         let last_logged = self.last_logged;
         let Some(log) = &mut self.current else { return Err(no_log()) };
         log.check()?;
         log.is_synced = false;
         log.writer.encode_record(&[&follow_record(next, last_logged)?], &mut log.pending);
-        self.sync()
-    }
-
-    /// Hands everything to the operating system.
-    pub(crate) fn flush(&mut self) -> Result<()> {
-        self.current.as_mut().map_or(Ok(()), OpenLog::flush)
-    }
-
-    /// Makes everything appended durable.
-    pub(crate) fn sync(&mut self) -> Result<()> {
-        self.sync_closed()?;
-        if let Some(log) = &mut self.current {
-            log.sync()?;
-        }
-        self.sync_directory()
-    }
-
-    /// Makes the logs that were switched away from durable.
-    pub(crate) fn sync_closed(&mut self) -> Result<()> {
-        if self.unsynced.is_empty() {
-            return Ok(());
-        }
-        while let Some(log) = self.unsynced.front_mut() {
-            log.sync()?;
-            if let Some(mut log) = self.unsynced.pop_front() {
-                log.file.close()?;
-            }
-        }
-        self.sync_directory()
-    }
-
-    /// Makes the names of the logs durable.
-    pub(crate) fn sync_directory(&mut self) -> Result<()> {
-        if !self.is_directory_synced {
-            self.file_system.sync_dir(self.places.log_directory())?;
-            self.is_directory_synced = true;
-        }
         Ok(())
     }
 
+    /// Hands everything to the operating system.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.current.as_mut().map_or(Ok(()), OpenLog::flush)
+    }
+
+    /// Makes the current log durable, unless logs before it are not.
+    pub(super) fn sync_current(&mut self) -> Result<CurrentSync> {
+        if !self.unsynced.is_empty() {
+            return Ok(CurrentSync::ClosedLogsFirst);
+        }
+        if let Some(log) = &mut self.current {
+            log.sync()?;
+        }
+        Ok(CurrentSync::Done)
+    }
+
+    /// Takes the logs that were switched away from and are not durable, oldest first.
+    pub(super) fn take_unsynced(&mut self) -> VecDeque<OpenLog> {
+        std::mem::take(&mut self.unsynced)
+    }
+
+    /// The log whose name is the newest, unless the names of the logs are durable.
+    pub(super) fn unsynced_name(&self) -> Option<FileNumber> {
+        (!self.is_directory_synced).then(|| self.current_number())
+    }
+
+    /// The names of the logs up to `number` are durable.
+    pub(super) fn note_directory_synced(&mut self, number: FileNumber) {
+        self.is_directory_synced |= self.current_number() == number;
+    }
+
+    /// True for a log that no family needs any more.
+    pub(super) fn is_released(&self, number: FileNumber) -> bool {
+        number != self.current_number() && !self.older.iter().any(|log| log.number == number)
+    }
+
     /// Up to where the logs before `number` go.
-    pub(crate) fn began_after(&self, number: FileNumber) -> Option<SequenceNumber> {
+    pub(super) fn began_after(&self, number: FileNumber) -> Option<SequenceNumber> {
         self.began_after.get(&number).copied()
     }
 
     /// Forgets the logs before `number` and returns their numbers: no family needs them.
-    pub(crate) fn release_before(&mut self, number: FileNumber) -> Vec<FileNumber> {
+    pub(super) fn release_before(&mut self, number: FileNumber) -> Vec<FileNumber> {
         self.began_after = self.began_after.split_off(&number);
         let mut released = Vec::new();
         while let Some(log) = self.older.front().copied().filter(|log| log.number < number) {
@@ -326,22 +338,9 @@ impl Wal {
         released
     }
 
-    /// Closes the current log for good.
-    pub(crate) fn close(&mut self) -> Result<()> {
-        let mut result = Ok(());
-        while let Some(mut log) = self.unsynced.pop_front() {
-            if !log.has_failed {
-                result = result.and(log.flush());
-            }
-            result = result.and(log.file.close());
-        }
-        if let Some(mut log) = self.current.take() {
-            if !log.has_failed {
-                result = result.and(log.flush());
-            }
-            result = result.and(log.file.close());
-        }
-        result
+    /// Closes the current log for good. Those before it were taken.
+    pub(super) fn close(&mut self) -> Result<()> {
+        self.current.take().map_or(Ok(()), OpenLog::close)
     }
 }
 

@@ -258,7 +258,7 @@ impl AsyncScan {
         let back = Arc::<Mutex<Return>>::default();
         let work = Work { back: Arc::clone(&back), cursor: Some(cursor) };
         match self.core.upgrade() {
-            Some(core) => core.helpers.run(Box::new(move || work.perform())),
+            Some(core) => core.reads.run_aside(Box::new(move || work.perform())),
             None => work.perform(),
         }
         Stage::Away(back)

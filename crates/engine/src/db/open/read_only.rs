@@ -61,7 +61,7 @@ impl Opener {
         core.open_tables()?;
         let recovered = core.read_logs(|_| Ok(()))?;
         if let Some(last) = recovered.last_sequence {
-            core.raise_visible(last);
+            core.writes.raise_visible(last);
         }
         Ok(core)
     }

@@ -1,0 +1,325 @@
+//! The logs of an open database, for all threads.
+//!
+//! ```text
+//! append (one leader) --> current --switch--> unsynced --> being synced --> closed
+//!                            |                      \--------------/  one thread at a time, writers go on
+//!                            +-- sync: those before it first
+//! ```
+//!
+//! Locks: `closed`, then `wal`. A writer takes `wal` alone, and `closed` when it syncs, for it has to wait for the logs
+//! before its own in any case. Logs that were switched away from and the directory are synced without `wal`: appends go
+//! on meanwhile. Only the current log is synced under it, as an append and a sync of one file exclude each other.
+//!
+//! Invariant: [`sync`](Logs::sync) returns only when every byte appended before it is durable. A switch between the
+//! sync of the closed logs and that of the current one is noticed, and the closed ones are synced again.
+
+use super::wal::{CurrentSync, LiveLog, OpenLog, Wal, WalOptions};
+use ferrock_base::{FileNumber, Result, SequenceNumber};
+use ferrock_tree::places::FilePlaces;
+use ferrock_vfs::FileSystem;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How much there is in logs that are still needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogSize {
+    /// Bytes of all of them.
+    pub(crate) bytes: u64,
+    /// Logs besides the current one.
+    pub(crate) older: usize,
+}
+
+/// Where the batches of a write group went.
+#[derive(Debug)]
+pub(crate) struct Appended {
+    /// Of the logs with the group.
+    pub(crate) size: LogSize,
+    /// What [`Logs::take_back`] needs.
+    logged_before: SequenceNumber,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Logs {
+    file_system: Arc<dyn FileSystem>,
+    places: Arc<FilePlaces>,
+    /// Logs being synced, oldest first. One that failed stays until it is released, so that every sync fails.
+    closed: Mutex<VecDeque<OpenLog>>,
+    wal: Mutex<Wal>,
+}
+
+impl Logs {
+    pub(crate) fn new(file_system: Arc<dyn FileSystem>, places: Arc<FilePlaces>, options: WalOptions) -> Self {
+        let wal = Wal::new(Arc::clone(&file_system), Arc::clone(&places), options);
+        Self { file_system, places, closed: Mutex::default(), wal: Mutex::new(wal) }
+    }
+
+    /// Appends one record made of `parts`: a batch of `count` sequence numbers from `first` on. It survives a crash of
+    /// the process (unless flushing is manual), and a crash of the machine after [`sync`](Self::sync). The caller leads
+    /// the write queue.
+    pub(crate) fn append(&self, first: SequenceNumber, count: u32, parts: &[&[u8]]) -> Result<Appended> {
+        let mut wal = self.wal.lock();
+        let logged_before = wal.last_logged();
+        match wal.append(first, count, parts) {
+            Ok(()) => Ok(Appended { size: size_of(&wal), logged_before }),
+            Err(error) => {
+                wal.set_last_logged(logged_before);
+                Err(error)
+            }
+        }
+    }
+
+    /// The sync behind an append failed: a crash may take the record away or leave it, and the next log must not say
+    /// that it follows it.
+    pub(crate) fn take_back(&self, appended: &Appended) {
+        self.wal.lock().set_last_logged(appended.logged_before);
+    }
+
+    /// Hands everything to the operating system.
+    pub(crate) fn flush(&self) -> Result<()> {
+        self.wal.lock().flush()
+    }
+
+    /// Makes everything appended durable.
+    pub(crate) fn sync(&self) -> Result<()> {
+        let mut closed = self.closed.lock();
+        loop {
+            self.sync_all(&mut closed)?;
+            let outcome = self.wal.lock().sync_current()?;
+            match outcome {
+                CurrentSync::Done => return self.sync_directory(),
+                CurrentSync::ClosedLogsFirst => {}
+            }
+        }
+    }
+
+    /// Makes the logs that were switched away from durable.
+    pub(crate) fn sync_closed(&self) -> Result<()> {
+        let mut closed = self.closed.lock();
+        if self.sync_all(&mut closed)? { self.sync_directory() } else { Ok(()) }
+    }
+
+    /// True when there was a log to sync.
+    fn sync_all(&self, closed: &mut VecDeque<OpenLog>) -> Result<bool> {
+        let mut wal = self.wal.lock();
+        closed.append(&mut wal.take_unsynced());
+        closed.retain(|log| !wal.is_released(log.number));
+        drop(wal);
+        let is_any = !closed.is_empty();
+        while let Some(log) = closed.front_mut() {
+            let synced = log.sync();
+            // What it held may have come into tables meanwhile.
+            if synced.is_err() && !self.wal.lock().is_released(log.number) {
+                return synced.map(|()| is_any);
+            }
+            let log = closed.pop_front();
+            if synced.is_ok() {
+                log.map_or(Ok(()), OpenLog::close)?;
+            }
+        }
+        Ok(is_any)
+    }
+
+    /// Makes the names of the logs durable.
+    pub(crate) fn sync_directory(&self) -> Result<()> {
+        let Some(newest) = self.wal.lock().unsynced_name() else { return Ok(()) };
+        self.file_system.sync_dir(self.places.log_directory())?;
+        self.wal.lock().note_directory_synced(newest);
+        Ok(())
+    }
+
+    /// Proves that the current log takes records and can be synced, by the follow record that the batch at `next` would
+    /// come behind.
+    pub(crate) fn prove(&self, next: SequenceNumber) -> Result<()> {
+        self.wal.lock().append_follow_record(next)?;
+        self.sync()
+    }
+
+    /// Begins a new log when the current one has records; the number of the log that the next records go to. The caller
+    /// leads the write queue.
+    pub(crate) fn switch_if_used(&self, new_number: impl FnOnce() -> FileNumber) -> Result<FileNumber> {
+        let mut wal = self.wal.lock();
+        if wal.is_current_empty() {
+            return Ok(wal.current_number());
+        }
+        let number = new_number();
+        wal.switch(number)?;
+        Ok(number)
+    }
+
+    /// Begins the first log of an open, behind those that recovery keeps, after everything up to `last`.
+    pub(crate) fn begin(&self, kept: Vec<LiveLog>, last: SequenceNumber, number: FileNumber) -> Result<()> {
+        let mut wal = self.wal.lock();
+        kept.into_iter().for_each(|log| wal.keep_recovered(log));
+        wal.set_last_logged(last);
+        wal.switch(number)
+    }
+
+    /// Number of the log being written; 0 before there is one.
+    pub(crate) fn current_number(&self) -> FileNumber {
+        self.wal.lock().current_number()
+    }
+
+    /// Number of the oldest log still needed.
+    pub(crate) fn oldest(&self) -> FileNumber {
+        self.wal.lock().oldest()
+    }
+
+    /// How much there is in logs that are still needed.
+    pub(crate) fn size(&self) -> LogSize {
+        size_of(&self.wal.lock())
+    }
+
+    /// Up to where the logs before `number` go.
+    pub(crate) fn began_after(&self, number: FileNumber) -> Option<SequenceNumber> {
+        self.wal.lock().began_after(number)
+    }
+
+    /// Forgets the logs before `number` and returns their numbers: no family needs them.
+    pub(crate) fn release_before(&self, number: FileNumber) -> Vec<FileNumber> {
+        self.wal.lock().release_before(number)
+    }
+
+    /// As [`release_before`](Self::release_before), where everything up to `last` is in tables.
+    pub(crate) fn release_all_before(&self, number: FileNumber, last: SequenceNumber) -> Vec<FileNumber> {
+        let mut wal = self.wal.lock();
+        wal.set_last_logged(last);
+        wal.release_before(number)
+    }
+
+    /// Closes the logs for good.
+    pub(crate) fn close(&self) -> Result<()> {
+        let mut closed = self.closed.lock();
+        let mut wal = self.wal.lock();
+        closed.append(&mut wal.take_unsynced());
+        let mut result = Ok(());
+        while let Some(log) = closed.pop_front() {
+            result = result.and(log.close());
+        }
+        result.and(wal.close())
+    }
+}
+
+fn size_of(wal: &Wal) -> LogSize {
+    LogSize { bytes: wal.total_bytes(), older: wal.older_count() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrock_format::write_batch::WriteBatch;
+    use ferrock_vfs::{CrashPolicy, MemoryFileSystem, read_file};
+    use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, OperationKind};
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    const DIRECTORY: &str = "/db";
+
+    fn logs(file_system: Arc<dyn FileSystem>) -> Logs {
+        let directory = PathBuf::from(DIRECTORY);
+        file_system.create_dir_all(&directory).unwrap();
+        file_system.sync_dir(Path::new("/")).unwrap();
+        let places = Arc::new(FilePlaces::new(directory.clone(), directory, &[]));
+        let options = WalOptions { manual_flush: false, allow_fallocate: false, bytes_per_sync: 0, expected_bytes: 0 };
+        let logs = Logs::new(file_system, places, options);
+        logs.begin(Vec::new(), SequenceNumber(0), FileNumber(1)).unwrap();
+        logs
+    }
+
+    /// Appends a record of one entry with that number.
+    fn append(logs: &Logs, number: u64) -> Result<Appended> {
+        let mut batch = WriteBatch::new();
+        batch.put(&number.to_le_bytes(), b"value").unwrap();
+        let header = WriteBatch::encode_header(SequenceNumber(number), 1);
+        logs.append(SequenceNumber(number), 1, &[&header, batch.records()])
+    }
+
+    fn bytes(file_system: &dyn FileSystem, number: u64) -> u64 {
+        read_file(file_system, &Path::new(DIRECTORY).join(format!("{number:06}.log")))
+            .map_or(0, |read| read.len() as u64)
+    }
+
+    #[test]
+    fn a_sync_makes_all_logs_durable_and_their_names() {
+        let memory = MemoryFileSystem::new();
+        let logs = logs(Arc::new(memory.clone()));
+        for (number, next) in [(1, 2), (2, 3), (3, 4)] {
+            append(&logs, number).unwrap();
+            assert_eq!(logs.switch_if_used(|| FileNumber(next)).unwrap(), FileNumber(next));
+        }
+        assert_eq!(logs.switch_if_used(|| FileNumber(9)).unwrap(), FileNumber(4), "it has no record");
+        let size = append(&logs, 4).unwrap().size;
+        assert_eq!((size, size.older), (logs.size(), 3));
+        assert_eq!(bytes(&memory.crash_clone(CrashPolicy::KeepNothingUnsynced), 1), 0);
+        logs.sync().unwrap();
+        let crashed = memory.crash_clone(CrashPolicy::KeepNothingUnsynced);
+        for number in 1..=4 {
+            assert!(bytes(&crashed, number) > 0, "log {number}");
+        }
+        assert_eq!(logs.release_before(FileNumber(3)), [FileNumber(1), FileNumber(2)]);
+        assert_eq!((logs.oldest(), logs.current_number(), logs.size().older), (FileNumber(3), FileNumber(4), 1));
+        logs.close().unwrap();
+        assert!(append(&logs, 5).is_err());
+    }
+
+    /// Writers go on while logs that were switched away from, and the directory, are synced.
+    #[test]
+    fn only_the_current_log_is_synced_while_writers_wait() {
+        let memory = MemoryFileSystem::new();
+        let logs = Arc::new(logs(Arc::new(memory.clone())));
+        append(&logs, 1).unwrap();
+        logs.switch_if_used(|| FileNumber(2)).unwrap();
+        append(&logs, 2).unwrap();
+        let (free, held) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (looking, is_free, is_held) = (Arc::clone(&logs), Arc::clone(&free), Arc::clone(&held));
+        memory.set_operation_hook(Some(Arc::new(move |_, line| {
+            if line.starts_with("sync") {
+                let counter = if looking.wal.try_lock().is_some() { &is_free } else { &is_held };
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+        })));
+        logs.sync_closed().unwrap();
+        assert_eq!((free.load(Ordering::Relaxed), held.load(Ordering::Relaxed)), (2, 0), "a log and the directory");
+        logs.sync().unwrap();
+        assert_eq!((free.load(Ordering::Relaxed), held.load(Ordering::Relaxed)), (2, 1), "the current log");
+        memory.set_operation_hook(None);
+    }
+
+    /// A switch that comes between the sync of the closed logs and that of the current one hides no log.
+    #[test]
+    fn a_log_that_is_switched_away_from_during_a_sync_is_synced_too() {
+        let memory = MemoryFileSystem::new();
+        let logs = Arc::new(logs(Arc::new(memory.clone())));
+        append(&logs, 1).unwrap();
+        logs.switch_if_used(|| FileNumber(2)).unwrap();
+        append(&logs, 2).unwrap();
+        let (switching, has_switched) = (Arc::clone(&logs), AtomicUsize::new(0));
+        memory.set_operation_hook(Some(Arc::new(move |_, line| {
+            if line.starts_with("sync") && has_switched.fetch_add(1, Ordering::Relaxed) == 0 {
+                switching.switch_if_used(|| FileNumber(3)).unwrap();
+            }
+        })));
+        logs.sync().unwrap();
+        memory.set_operation_hook(None);
+        let crashed = memory.crash_clone(CrashPolicy::KeepNothingUnsynced);
+        assert!(bytes(&crashed, 1) > 0 && bytes(&crashed, 2) > 0);
+    }
+
+    #[test]
+    fn a_log_that_failed_fails_every_sync_until_it_is_released() {
+        let faults = Arc::new(FaultInjectionFileSystem::new(Arc::new(MemoryFileSystem::new())));
+        let logs = logs(Arc::clone(&faults) as Arc<dyn FileSystem>);
+        append(&logs, 1).unwrap();
+        logs.switch_if_used(|| FileNumber(2)).unwrap();
+        let rule = faults.add_rule(FaultRule::new(OperationKind::Sync, "000001.log", Fault::Io));
+        assert!(logs.sync_closed().is_err());
+        faults.remove_rule(rule);
+        append(&logs, 2).unwrap();
+        assert!(logs.sync().is_err(), "a sync that succeeds now would prove nothing");
+        assert!(logs.sync_closed().is_err());
+        assert_eq!(logs.release_all_before(FileNumber(2), SequenceNumber(2)), [FileNumber(1)]);
+        logs.prove(SequenceNumber(3)).unwrap();
+        logs.sync_closed().unwrap();
+    }
+}
