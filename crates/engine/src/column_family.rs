@@ -171,6 +171,19 @@ impl FamilyMap {
 
 /// A handle of a column family. Cheap to clone; `'static` and `Send`; good as long as the database is open and the
 /// family is not dropped.
+///
+/// ```
+/// # extern crate ferrock_engine as ferrock;
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let mut options = ferrock::DbOptions::default();
+/// # options.create_if_missing = true;
+/// # options.create_missing_column_families = true;
+/// let families = ["default", "users"].map(|name| (name.to_owned(), ferrock::ColumnFamilyOptions::default()));
+/// let (db, handles) = ferrock::Db::open_cf(directory.path(), options, families.to_vec())?;
+/// db.put_cf(&handles[1], b"7", b"Ada", &ferrock::WriteOptions::default())?;
+/// assert_eq!(handles[1].name(), "users");
+/// # Ok::<(), ferrock::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct ColumnFamily {
     pub(crate) data: Arc<ColumnFamilyData>,

@@ -21,6 +21,19 @@ impl Db {
     /// `Invalid argument` when it exists, its name is empty, or an option means nothing; `Not implemented` for a value
     /// that asks for what is not built. A number that is only out of its bounds is brought to the nearest good one,
     /// which [`option_notes`](Self::option_notes) tells.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// let users = db.create_column_family("users", ferrock::ColumnFamilyOptions::default())?;
+    /// let options = ferrock::WriteOptions::default();
+    /// db.put_cf(&users, b"7", b"Ada", &options)?;
+    /// assert!(db.get(b"7")?.is_none(), "the default family has keys of its own");
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn create_column_family(&self, name: &str, options: ColumnFamilyOptions) -> Result<ColumnFamily> {
         let core = self.core();
         core.check_open()?;
@@ -54,6 +67,18 @@ impl Db {
     /// `InvalidArgument` for the default family and for one that was dropped before; `NotSupported` when the database
     /// is read-only; `Io` when the MANIFEST cannot be written, after which writes are refused until
     /// [`resume`](Self::resume).
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// let users = db.create_column_family("users", ferrock::ColumnFamilyOptions::default())?;
+    /// db.drop_column_family(&users)?;
+    /// assert!(db.column_family("users").is_none());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn drop_column_family(&self, family: &ColumnFamily) -> Result<()> {
         let core = self.core();
         if core.is_read_only && family.id() == 0 {
@@ -100,6 +125,18 @@ impl Db {
     /// # Errors
     /// `Invalid argument` names every option that does not exist, is fixed, or means nothing, `Not implemented` a
     /// value that asks for what is not built; then none changes.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// let family = db.default_column_family()?;
+    /// db.set_options_cf(&family, &[("write_buffer_size", "8388608")])?;
+    /// assert!(db.set_options_cf(&family, &[("write_buffer_sise", "1")]).is_err());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn set_options_cf(&self, family: &ColumnFamily, changes: &[(&str, &str)]) -> Result<()> {
         let core = self.core();
         core.check_open()?;
@@ -156,6 +193,16 @@ impl Db {
     /// # Errors
     /// As for [`set_options_cf`](Self::set_options_cf), but `NotFound` when an option does not exist. Then none
     /// changes.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.set_db_options(&[("max_background_jobs", "4")])?;
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
         let core = self.core();
         core.check_open()?;

@@ -47,6 +47,18 @@ impl Db {
     /// The background error that stands or that the flush itself meets (`Io`, `NoSpace`, `Corruption`): what was to be
     /// flushed stays in memory and in the log. `NotSupported` when the database is read-only, `ShutdownInProgress` when
     /// it is closing.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// db.flush()?;
+    /// assert_eq!(db.live_files().len(), 1);
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn flush(&self) -> Result<()> {
         self.core().check_open()?;
         self.core().flush_families(&[0], true)
@@ -71,6 +83,21 @@ impl Db {
     ///
     /// # Errors
     /// Those of [`compact_range_cf`](Self::compact_range_cf).
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// for value in [b"1", b"2"] {
+    ///     db.put(b"key", value)?;
+    ///     db.flush()?;
+    /// }
+    /// db.compact_range(None, None)?;
+    /// assert_eq!(db.live_files().len(), 1);
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn compact_range(&self, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
         let family = self.default_column_family()?;
         self.compact_range_cf(&family, begin, end, &CompactRangeOptions::default())

@@ -337,6 +337,20 @@ impl Db {
     }
 
     /// A state of the whole database that stays readable until the last clone of the snapshot goes.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"before")?;
+    /// let snapshot = db.snapshot();
+    /// db.put(b"key", b"after")?;
+    /// let then = ferrock::ReadOptions { snapshot: Some(snapshot), ..Default::default() };
+    /// assert_eq!(db.get_with(&then, b"key")?.as_deref(), Some(&b"before"[..]));
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let core = self.core();
@@ -349,6 +363,21 @@ impl Db {
     /// `Invalid argument` for a family that does not exist or an inverted range, `Incomplete` when `no_slowdown` is set
     /// and writers are slowed down, and the background error while there is one. After an error nothing of the batch is
     /// visible.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// let mut batch = ferrock::WriteBatch::new();
+    /// batch.put(b"from", b"90")?;
+    /// batch.put(b"to", b"110")?;
+    /// batch.delete(b"pending")?;
+    /// db.write(batch, &ferrock::WriteOptions::synced())?;
+    /// assert_eq!(db.get(b"to")?.as_deref(), Some(&b"110"[..]));
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn write(&self, batch: WriteBatch, options: &WriteOptions) -> Result<()> {
         self.core().write(batch, options)
     }
@@ -366,6 +395,18 @@ impl Db {
     ///
     /// # Errors
     /// Those of [`write`](Self::write); `InvalidArgument` for a key or value that is too long for a record.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"first")?;
+    /// db.put(b"key", b"second")?;
+    /// assert_eq!(db.get(b"key")?.as_deref(), Some(&b"second"[..]));
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + value.len() + 16);
         batch.put(key, value)?;
@@ -386,6 +427,19 @@ impl Db {
     ///
     /// # Errors
     /// Those of [`write`](Self::write); a key that is not there is no error.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// db.delete(b"key")?;
+    /// assert!(db.get(b"key")?.is_none());
+    /// db.delete(b"never there")?;
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + 16);
         batch.delete(key)?;
@@ -408,6 +462,21 @@ impl Db {
     /// # Errors
     /// `NotSupported` when the family has no merge operator; else those of [`write`](Self::write). Whether the operand
     /// fits the value shows when the key is read or compacted.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let mut family = ferrock::ColumnFamilyOptions::default();
+    /// # ferrock::options::apply_text(&mut options, &mut family, "merge_operator=stringappend")?;
+    /// # let families = vec![("default".to_owned(), family)];
+    /// # let db = ferrock::Db::open_cf(directory.path(), options, families)?.0;
+    /// db.merge(b"tags", b"red")?;
+    /// db.merge(b"tags", b"round")?;
+    /// assert_eq!(db.get(b"tags")?.as_deref(), Some(&b"red,round"[..]));
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + operand.len() + 16);
         batch.merge(key, operand)?;
@@ -418,6 +487,21 @@ impl Db {
     ///
     /// # Errors
     /// `InvalidArgument` when `begin` is behind `end`; else those of [`write`](Self::write).
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// for key in [b"a", b"b", b"c", b"d"] {
+    ///     db.put(key, b"value")?;
+    /// }
+    /// db.delete_range(b"b", b"d")?;
+    /// assert!(db.get(b"c")?.is_none());
+    /// assert!(db.get(b"d")?.is_some(), "the end is not included");
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn delete_range(&self, begin: &[u8], end: &[u8]) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(begin.len() + end.len() + 16);
         batch.delete_range(begin, end)?;
@@ -496,6 +580,21 @@ impl Db {
     ///
     /// # Errors
     /// Those of [`get_cf`](Self::get_cf).
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// if let Some(value) = db.get(b"key")? {
+    ///     // Pinned in its block, not copied.
+    ///     assert_eq!(&value[..], b"value");
+    /// }
+    /// assert!(db.get(b"other")?.is_none());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn get(&self, key: &[u8]) -> Result<Option<PinnedSlice>> {
         self.get_with(&ReadOptions::default(), key)
     }
@@ -525,6 +624,19 @@ impl Db {
     /// # Errors
     /// The first error of flushing what no log has and of closing the log. The database is closed all the same, and
     /// acknowledged writes that are in the log are recovered by the next open.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// db.close()?;
+    /// let db = ferrock::Db::open(directory.path(), ferrock::DbOptions::default())?;
+    /// assert!(db.get(b"key")?.is_some());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn close(self) -> Result<()> {
         self.core().close()
     }

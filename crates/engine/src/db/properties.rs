@@ -95,6 +95,19 @@ pub const MAP_PROPERTIES: &[&str] =
 
 impl Db {
     /// The value of a property of the default family; `None` when no property has that name.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// db.flush()?;
+    /// assert_eq!(db.property("rocksdb.num-files-at-level0").as_deref(), Some("1"));
+    /// assert!(db.property("rocksdb.no-such-property").is_none());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     #[must_use]
     pub fn property(&self, name: &str) -> Option<String> {
         self.core().property(&self.core().default_family().ok()?, name)

@@ -577,6 +577,20 @@ impl Db {
     }
 
     /// The values of many keys of the default family.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let values = db.multi_get(&[b"a", b"b", b"c"]).into_iter().collect::<ferrock::Result<Vec<_>>>()?;
+    /// assert_eq!(values[2].as_deref(), Some(&b"3"[..]));
+    /// assert!(values[1].is_none());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     #[must_use]
     pub fn multi_get(&self, keys: &[&[u8]]) -> Vec<Result<Option<PinnedSlice>>> {
         match self.core().default_family() {
@@ -616,6 +630,25 @@ impl Db {
     }
 
     /// An iterator over the default family, not positioned yet.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// for key in [b"a", b"b", b"c"] {
+    ///     db.put(key, b"value")?;
+    /// }
+    /// let mut iter = db.iter(&ferrock::ReadOptions::default());
+    /// iter.seek(b"b");
+    /// while iter.valid() {
+    ///     println!("{:?} = {:?}", iter.key(), iter.value());
+    ///     iter.next();
+    /// }
+    /// iter.status()?;
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     #[must_use]
     pub fn iter(&self, options: &ReadOptions) -> Iter {
         match self.core().default_family() {
