@@ -1,8 +1,8 @@
-//! What the reads of a database share besides the SuperVersions of its families: snapshots, the cache of blocks, the open
-//! blob files, and the threads that open files for futures.
+//! What the reads of a database share besides the SuperVersions of its families: snapshots, the cache of blocks, the
+//! open blob files, and the threads that open files for futures.
 //!
-//! It has no lock of its own: each part has one, which is a leaf and is held for the time of a look-up alone. A read of a
-//! key whose blocks are in memory comes to none of them.
+//! It has no lock of its own: each part has one, which is a leaf and is held for the time of a look-up alone. A read of
+//! a key whose blocks are in memory comes to none of them.
 
 use crate::files::openings::{Opening, Openings, helper_threads};
 use crate::snapshot::SnapshotList;

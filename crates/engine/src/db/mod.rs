@@ -1,5 +1,5 @@
-//! The database: a handle of parts ([`FileRegistry`], [`WritePath`], [`ReadPath`], [`Metrics`], [`Events`], ...). Each file
-//! here is one journey through them.
+//! The database: a handle of parts ([`FileRegistry`], [`WritePath`], [`ReadPath`], [`Metrics`], [`Events`], ...). Each
+//! file here is one journey through them.
 //!
 //! ```text
 //! open.rs       directory -> locks, MANIFEST, logs, OPTIONS -> DbCore     recovery.rs   logs -> memtables -> tables

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Invariants: only the leader of the queue appends, switches logs and publishes; a number is published after the
-//! entries that have it are in the memtables. An uncontended write locks one mutex, that of the log: it joins and leaves
-//! the queue with an atomic each, and looks at the controller and at the wish for room without a lock.
+//! entries that have it are in the memtables. An uncontended write locks one mutex, that of the log: it joins and
+//! leaves the queue with an atomic each, and looks at the controller and at the wish for room without a lock.
 
 pub(crate) mod controller;
 pub(crate) mod insert;
