@@ -69,9 +69,8 @@ impl ColumnFamilyOptions {
             s.max_compaction_bytes = s.target_file_size_base.saturating_mul(25);
         }
         if s.arena_block_size == 0 {
-            s.arena_block_size = (s.write_buffer_size / 8).min(1 << 20);
+            s.arena_block_size = (s.write_buffer_size / 8).min(1 << 20).next_multiple_of(4 << 10);
         }
-        s.arena_block_size = s.arena_block_size.checked_next_multiple_of(4 << 10).unwrap_or(s.arena_block_size);
         adjusted
     }
 
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn arena_blocks_have_their_default_and_whole_pages() {
+    fn arena_blocks_have_a_default_of_whole_pages_or_what_was_set() {
         let adjusted = |write_buffer_size, arena_block_size| {
             let mut options = ColumnFamilyOptions::default();
             options.write_buffer_size = write_buffer_size;
@@ -226,9 +225,8 @@ mod tests {
         assert_eq!(adjusted(64 << 20, 0), 1 << 20, "capped");
         assert_eq!(adjusted(4 << 20, 0), 512 << 10, "an eighth of the buffer");
         assert_eq!(adjusted(100_000, 0), 16 << 10, "rounded up");
-        assert_eq!(adjusted(64 << 20, 5000), 8 << 10);
-        assert_eq!(adjusted(64 << 20, 1), 4 << 10);
-        assert_eq!(adjusted(64 << 20, 3 << 20), 3 << 20);
+        assert_eq!(adjusted(64 << 20, 5000), 5000);
+        assert_eq!(adjusted(64 << 20, 1), 1);
         assert_eq!(adjusted(64 << 20, usize::MAX), usize::MAX, "no overflow");
     }
 }
