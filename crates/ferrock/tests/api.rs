@@ -421,7 +421,7 @@ fn families() {
     assert!(db.compact_range_cf(&two, None, None, &CompactRangeOptions::default()).is_err());
     let again = db.drop_column_family(&two).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::InvalidArgument);
-    assert!(again.to_string().contains("Column family already dropped"), "{again}");
+    assert!(again.to_string().contains("Column family already dropped!"), "{again}");
     let default = db.default_column_family().unwrap();
     assert_eq!(db.drop_column_family(&default).unwrap_err().kind(), ErrorKind::InvalidArgument);
     drop((db, handles, two, default, iter));

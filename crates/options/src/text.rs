@@ -103,7 +103,7 @@ enum NotMutable<'a> {
 impl From<NotMutable<'_>> for Error {
     fn from(what: NotMutable<'_>) -> Self {
         Self::invalid_argument(match what {
-            NotMutable::Unknown(name) => format!("no column family option is called {name}"),
+            NotMutable::Unknown(name) => format!("Extra option not recognized: {name} is no option of a column family"),
             NotMutable::Fixed(name) => format!("option {name} cannot change while the database is open"),
         })
     }

@@ -305,7 +305,7 @@ impl DbCore {
     fn drop_family(self: &Arc<Self>, data: &Arc<ColumnFamilyData>) -> Result<()> {
         self.exclusively(|core| {
             if data.is_dropped() {
-                return Err(Error::invalid_argument(format!("Column family already dropped: {}", data.name)));
+                return Err(Error::invalid_argument(format!("Column family already dropped! It is {}", data.name)));
             }
             // The family may be the one that holds back the logs.
             let installs = core.installs.lock();
