@@ -201,14 +201,18 @@ impl<'a> Writer<'a> {
         if settings.families.get(family).is_none_or(|settings| settings.family.iter().any(is_off)) {
             return Vec::new();
         }
+        // A few tables of level 0, and what is on its way through the levels.
+        let of_one = (OVERWRITTEN_KEYS * OVERWRITTEN_BYTES) as u64;
         let mut steps = vec![Step::Measure];
-        for _ in 0..OVERWRITINGS {
+        for number in 0..OVERWRITINGS {
+            if number == OVERWRITINGS / 2 {
+                // Before so many tables that writers are stopped.
+                steps.push(Step::Bounded(10 * of_one));
+            }
             let put = |at| Record::Put(family, numbered("over", at), random.bytes(OVERWRITTEN_BYTES));
             steps.push(Step::Write((0..OVERWRITTEN_KEYS).map(put).collect(), WriteHow::default()));
             steps.push(Step::Flush(family));
         }
-        // A few tables of level 0, and what is on its way through the levels.
-        let of_one = (OVERWRITTEN_KEYS * OVERWRITTEN_BYTES) as u64;
         steps.push(Step::Bounded(10 * of_one));
         steps
     }
