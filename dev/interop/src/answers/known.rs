@@ -41,10 +41,29 @@ const NOT_BUILT: &str = "of a feature that is not built yet";
 const OPERATOR: &str =
     "A batch with an operand for a family without a merge operator is refused before anything is written";
 const READ_ONLY: &str = "Options of a database that is open read-only do not change";
+const OPEN_FILES: &str = "`max_open_files` does not change while the database is open";
+const DROPPED: &str = "A database that is open read-only drops no family";
+const CONTRACT: &str = "The error of a single deletion over a deletion names the key";
+const EMPTY_RANGE: &str = "The sequence number of an empty range deletion at the end of a log is not given again";
 const STATISTICS: &str = "properties have the counters that there are";
 const WAL_DIR: &str = "An OPTIONS file has `wal_dir`, empty too";
 
-/// All of them.
+/// Those that few seeds show.
+pub const RARE: &[Known] = &[
+    known("open files are not changed", "of the database max_open_files", "done", "cannot change", OPEN_FILES),
+    known("open files are not changed", "[DBOptions] max_open_files", "500", "", OPEN_FILES),
+    known("open files are not changed", "[DBOptions] bytes_per_sync", "1048576", "0", OPEN_FILES),
+    known("values of what is not built", "change memtable_protection", "", "is not built yet", NOT_BUILT),
+    known("single deletions", "", "violating the contract of SingleDelete", "violating the contract", CONTRACT),
+];
+
+/// A difference after which the two databases are not the same any more.
+pub const APART: Known = known("drops in a read-only database", "drop a family", "done", "read only mode", DROPPED);
+
+/// The difference between sequence numbers from an open on.
+pub const AHEAD: Known = known("empty range deletions", "open", "sequence", "sequence", EMPTY_RANGE);
+
+/// Those that every run of many seeds shows.
 pub const KNOWN: &[Known] = &[
     known("texts that are no values", "", "Error parsing", "is not a", PARSING),
     known("enums by number", "", "No mapping for enum", "is not a InfoLogLevel", PARSING),
@@ -63,8 +82,9 @@ pub const KNOWN: &[Known] = &[
         "nonsense",
         PARSING,
     ),
-    known("digits and more", "options text", "done", "is not a i32", NUMBERS),
-    known("signs and hexadecimals", "options text", "done", "is not a usize", NUMBERS),
+    known("digits and more", "num_levels=3x", "done", "is not a i32", NUMBERS),
+    known("hexadecimals", "write_buffer_size=0x1000", "done", "is not a usize", NUMBERS),
+    known("signs", "write_buffer_size=-1", "done", "is not a usize", NUMBERS),
     known("a closing brace alone", "options text", "done", "Mismatched key value pair", NUMBERS),
     known("filter policies of other names", "options text", "done", "filter policy", NAMES),
     known("comparators of other names", "options text", "done", "comparator nonsense is not built in", NAMES),
@@ -93,7 +113,6 @@ pub const KNOWN: &[Known] = &[
         PARSING,
     ),
     known("hours that are none, as a text", "open", "", "option daily_offpeak_time_utc", PARSING),
-    known("arena blocks are whole pages", "arena_block_size", "1", "4096", BOUNDS),
     known("levels do not shrink downwards", "max_bytes_for_level_multiplier", "0.500000", "1.000000", BOUNDS),
     known(
         "writers are never slowed down",
@@ -104,7 +123,8 @@ pub const KNOWN: &[Known] = &[
     ),
     known("at least one background job", "max_background_jobs", "-1", "1", BOUNDS),
     known("at least one background job", "max_background_jobs", "0", "1", BOUNDS),
-    known("fewer open files", "max_open_files", "20", "0", "`max_open_files` from 0 to 19 stays"),
+    known("fewer open files", "[DBOptions] max_open_files", "20", "", "`max_open_files` from 0 to 19 stays"),
+    known("fewer open files", "LOG Options.max_open_files", "20", "", "`max_open_files` from 0 to 19 stays"),
     known("the directory of logs", "wal_dir", "no answer", "", WAL_DIR),
     known("no merge operator", "batch", "Merge requires", "Provide a merge_operator", OPERATOR),
     known("no merge operator", "batch bytes afterwards", "", "0000000000000000", OPERATOR),
@@ -113,7 +133,7 @@ pub const KNOWN: &[Known] = &[
         "options that are fixed",
         "change comparator",
         "done",
-        "no column family option",
+        "Extra option not recognized",
         "An option that is fixed is refused",
     ),
     known("members of structs", "options text", "Unrecognized option: compression_opts", "is not a", PARSING),

@@ -94,7 +94,14 @@ impl Player {
                 let setter = &SETTERS[*setter];
                 let number = setter.values[*value];
                 let options = Owned::new(self.f.options_create, self.f.options_destroy);
-                one(&format!("setter {}", setter.name), self.more.set(options.object, setter, number)?)
+                let mut answers =
+                    one(&format!("setter {}", setter.name), self.more.set(options.object, setter, number)?);
+                let enable = self.f.options_enable_statistics.ok_or("the library has no statistics")?;
+                // SAFETY: live options.
+                unsafe { enable(options.object) };
+                let label = format!("setter {} with statistics", setter.name);
+                answers.push((label, self.more.set(options.object, setter, number)?));
+                answers
             }
             Call::Load(place) => self.load(*place)?,
             Call::List => {

@@ -406,7 +406,10 @@ pub fn calls(seed: u64) -> Vec<Call> {
         calls.push(Call::Open(opening));
         calls.extend([Call::OptionsFile, Call::Log]);
         for _ in 0..random.between(20, 45) {
-            calls.push(call(merges, &mut random));
+            let call = call(merges, &mut random);
+            // A dropped family is dropped again.
+            let is_doubled = matches!(call, Call::Drop(slot) if slot > 0) && seed.is_multiple_of(3);
+            calls.extend(std::iter::repeat_n(call, if is_doubled { 2 } else { 1 }));
         }
     }
     if merges {
