@@ -15,6 +15,7 @@ use common::threads::wait_until;
 use ferrock::options::{CompressionType, MergeOperator};
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions};
 use ferrock::{CompactionEvent, EventListener};
+use ferrock_base::random::Random;
 use ferrock_vfs::MemoryFileSystem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -157,4 +158,139 @@ fn a_clean_cut_with_data_below_is_rewritten_twice_at_most() {
     assert!(done <= 2, "{done} compactions of the same files");
     assert_eq!(db.int_property("compaction-pending"), Some(0));
     db.close().unwrap();
+}
+
+/// As long as a tree is fed, each compaction leaves behind what makes the next one due.
+#[derive(Default)]
+struct Feeder {
+    db: OnceLock<Db>,
+    tables: AtomicU64,
+    begun: AtomicU64,
+    /// The tree is fed until so many have begun.
+    fed_until: AtomicU64,
+}
+
+impl EventListener for Feeder {
+    fn on_compaction_begin(&self, _event: &CompactionEvent) {
+        let begun = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        let Some(db) = self.db.get() else { return };
+        for table in 0..self.tables.load(Ordering::Relaxed) {
+            if begun < self.fed_until.load(Ordering::Relaxed) {
+                db.put(&[b'k', (begun % 13) as u8], &[table as u8; 300]).unwrap();
+                db.flush().unwrap();
+            }
+        }
+    }
+}
+
+/// More than any of the trees below needs, and any exclusive compaction waits for.
+const MOST_OF_A_TREE: u64 = 300;
+
+/// A tree whose options and contents follow from its seed.
+struct RandomTree {
+    listener: Arc<Feeder>,
+    db: Db,
+    random: Random,
+}
+
+impl RandomTree {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let listener = Arc::new(Feeder::default());
+        let mut family = ColumnFamilyOptions::default();
+        family.num_levels = 2 + random.below(4) as i32;
+        family.level_compaction_dynamic_level_bytes = random.one_in(2);
+        family.level0_file_num_compaction_trigger = 1 + random.below(3) as i32;
+        // A listener that waits for room would wait for its own compaction.
+        family.level0_slowdown_writes_trigger = i32::MAX;
+        family.level0_stop_writes_trigger = i32::MAX;
+        family.target_file_size_base = [600, 2000, 20_000][random.below(3) as usize];
+        family.max_bytes_for_level_base = [1000, 10_000, 1 << 30][random.below(3) as usize];
+        family.merge_operator = Some(Arc::new(Whole));
+        family.compression = CompressionType::NoCompression;
+        listener.tables.store(family.level0_file_num_compaction_trigger as u64, Ordering::Relaxed);
+        let families = vec![("default".to_owned(), family)];
+        let db = Db::open_cf("/db", database_options(Arc::clone(&listener) as _), families).unwrap().0;
+        assert!(listener.db.set(db.clone()).is_ok());
+        Self { listener, db, random }
+    }
+
+    fn key(&mut self) -> [u8; 2] {
+        [b'k', self.random.below(13) as u8]
+    }
+
+    fn compact(&mut self, exclusive_manual_compaction: bool) {
+        let (first, last) = (self.key(), self.key());
+        let (first, last) = (first.min(last), first.max(last));
+        let bounds = if self.random.one_in(2) { (Some(&first[..]), Some(&last[..])) } else { (None, None) };
+        let options = CompactRangeOptions { exclusive_manual_compaction, ..CompactRangeOptions::default() };
+        self.db.compact_range_cf(&self.db.default_column_family().unwrap(), bounds.0, bounds.1, &options).unwrap();
+    }
+
+    /// Several versions of few keys, operands that stay apart, tables that share keys, and snapshots between them.
+    fn grow(&mut self) {
+        let mut snapshots = Vec::new();
+        for _ in 0..30 + self.random.below(60) {
+            let (key, length) = (self.key(), 100 + self.random.below(800) as usize);
+            match self.random.below(20) {
+                0..5 => self.db.put(&key, &vec![b'p'; length]).unwrap(),
+                5..12 => self.db.merge(&key, &vec![b'm'; length]).unwrap(),
+                12..14 => self.db.delete(&key).unwrap(),
+                14..17 => self.db.flush().unwrap(),
+                17 => snapshots.push(self.db.snapshot()),
+                18 => drop(snapshots.pop()),
+                _ => {
+                    let is_exclusive = self.random.one_in(2);
+                    self.compact(is_exclusive);
+                }
+            }
+        }
+    }
+
+    /// Nothing keeps versions any more: what is due is done, and then nothing is.
+    fn rest(&self, seed: u64) {
+        let before = self.listener.begun.load(Ordering::Relaxed);
+        let done = || self.listener.begun.load(Ordering::Relaxed) - before;
+        for round in 0..3u8 {
+            // The release of a snapshot begins no job; a flush does.
+            self.db.put(b"k", &[round]).unwrap();
+            self.db.flush().unwrap();
+            let is_quiet = || {
+                let is_zero = |name| self.db.int_property(name) == Some(0);
+                is_zero("compaction-pending") && is_zero("num-running-compactions")
+            };
+            wait_until(&format!("rest of seed {seed}"), || is_quiet() || done() > MOST_OF_A_TREE);
+            assert!(done() <= MOST_OF_A_TREE, "seed {seed}: {} compactions of the same tree", done());
+        }
+    }
+
+    /// An exclusive compaction has its turn although one compaction begets the next.
+    fn feed(&mut self, seed: u64) {
+        let listener = Arc::clone(&self.listener);
+        let before = listener.begun.load(Ordering::Relaxed);
+        let begun = || listener.begun.load(Ordering::Relaxed) - before;
+        listener.fed_until.store(before + MOST_OF_A_TREE, Ordering::Relaxed);
+        for number in 0..4 {
+            self.db.put(&[b'k', number], &[number; 300]).unwrap();
+            self.db.flush().unwrap();
+        }
+        wait_until(&format!("seed {seed}: one compaction begets the next"), || begun() > 3);
+        self.compact(true);
+        let begun = begun();
+        listener.fed_until.store(0, Ordering::Relaxed);
+        assert!(begun < MOST_OF_A_TREE, "seed {seed}: {begun} compactions came before the exclusive one");
+        self.db.wait_for_background_work().unwrap();
+    }
+}
+
+#[test]
+fn random_trees_come_to_rest_and_exclusive_compactions_to_their_turn() {
+    for seed in 0..40 {
+        let mut tree = RandomTree::new(seed);
+        tree.grow();
+        tree.rest(seed);
+        tree.feed(seed);
+        tree.rest(seed);
+        tree.db.close().unwrap();
+    }
 }
