@@ -15,13 +15,13 @@ const API: &str = "tests/api.rs";
 const DEADLINES: &str = "tests/deadlines.rs";
 
 pub const EFFECTS: &[(&str, Effect)] = &[
-    ("ReadOptions.snapshot", Elsewhere(API, "an_iterator_and_a_snapshot_see_one_moment")),
+    ("ReadOptions.snapshot", Shown(snapshot)),
     ("ReadOptions.verify_checksums", Shown(verify_checksums)),
     ("ReadOptions.fill_cache", Shown(fill_cache)),
     ("ReadOptions.cache_data_blocks", Shown(cache_data_blocks)),
     ("ReadOptions.read_tier", Elsewhere(API, "the_cache_tier_answers_incomplete_instead_of_reading")),
-    ("ReadOptions.lower_bound", Elsewhere(API, "bounds")),
-    ("ReadOptions.upper_bound", Elsewhere(API, "bounds")),
+    ("ReadOptions.lower_bound", Shown(bounds)),
+    ("ReadOptions.upper_bound", Shown(bounds)),
     ("ReadOptions.total_order_seek", Shown(total_order_seek)),
     ("ReadOptions.prefix_same_as_start", Elsewhere(API, "prefix_seeks_and_total_order")),
     ("ReadOptions.readahead_size", Shown(readahead_size)),
@@ -51,6 +51,40 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("CompactRangeOptions.bottommost_level_compaction", Shown(bottommost_level_compaction)),
     ("CompactRangeOptions.exclusive_manual_compaction", Shown(exclusive_manual_compaction)),
 ];
+
+/// A read of before a write, and one of after it.
+fn snapshot() {
+    let db = Setup::new().open();
+    db.put(b"k", b"old").unwrap();
+    let snapshot = Some(db.snapshot());
+    db.put(b"k", b"new").unwrap();
+    let before = ReadOptions { snapshot, ..ReadOptions::default() };
+    assert_eq!(&*db.get_with(&before, b"k").unwrap().unwrap(), b"old");
+    assert_eq!(&*db.get(b"k").unwrap().unwrap(), b"new");
+}
+
+/// The first key that is seen is the lower bound, the last one that before the upper bound.
+fn bounds() {
+    let db = Setup::new().open();
+    for key in ["a", "b", "c", "d"] {
+        db.put(key.as_bytes(), b"v").unwrap();
+    }
+    let seen = |lower_bound: Option<&[u8]>, upper_bound: Option<&[u8]>| {
+        let (lower_bound, upper_bound) = (lower_bound.map(<[u8]>::to_vec), upper_bound.map(<[u8]>::to_vec));
+        let mut iter = db.iter(&ReadOptions { lower_bound, upper_bound, ..ReadOptions::default() });
+        iter.seek_to_first();
+        let mut keys = Vec::new();
+        while iter.valid() {
+            keys.extend_from_slice(iter.key());
+            iter.next();
+        }
+        keys
+    };
+    assert_eq!(seen(None, None), b"abcd");
+    assert_eq!(seen(Some(b"b"), None), b"bcd");
+    assert_eq!(seen(None, Some(b"d")), b"abc");
+    assert_eq!(seen(Some(b"b"), Some(b"d")), b"bc");
+}
 
 /// A byte of a value changed on disk: seen, or read as it is.
 fn verify_checksums() {
