@@ -140,7 +140,7 @@ impl Table {
     /// Writes a batch; it may be of several tables of the database.
     ///
     /// # Errors
-    /// As [`Db::write`].
+    /// As [`Db::write`](ferrock_engine::Db::write).
     pub fn write(&self, batch: Batch) -> Result<()> {
         if batch.count() == 0 {
             return Ok(());
