@@ -2,7 +2,8 @@
 //!
 //! The tables are of one key or a few, and there are more of them than descriptors. An open of a file beyond the limit
 //! fails with `EMFILE` ([`Place::FewOpen`]); nothing of the database may. What one iterator or job has open at once
-//! stays within the limit: level 0 has few tables.
+//! stays within the limit: level 0 has few tables, no iterator is held, and a scan has one range (the iterators of many
+//! ranges have their tables open together, and fail where these are more than the limit).
 
 use crate::choices::{FEW_FILES_DATABASE, FEW_FILES_FAMILY};
 use crate::files::Place;
@@ -35,13 +36,20 @@ fn database() -> impl Strategy<Value = Vec<&'static str>> {
     vec(select(FEW_FILES_DATABASE), 0..3)
 }
 
+/// True if few files are open while the operation runs, and none behind it.
+fn needs_few_files(read: &Operation) -> bool {
+    match read {
+        Operation::HoldIterator(_) => false,
+        Operation::MultiScan(scan) => scan.ranges.len() <= 1,
+        _ => true,
+    }
+}
+
 /// Operations of the process between its kills.
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         30 => write(),
-        50 => read().prop_filter("held iterators have files open as long as they live", |read| {
-            !matches!(read, Operation::HoldIterator(_))
-        }),
+        50 => read().prop_filter("what one iterator has open stays within the limit", needs_few_files),
         2 => Just(Operation::VerifyChecksum),
         1 => (any::<bool>(), database())
             .prop_map(|(close, database)| Operation::Reopen { close, database, family_choices: None }),
