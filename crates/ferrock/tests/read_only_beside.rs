@@ -1,7 +1,7 @@
-//! Read-only opens beside a writer that flushes and compacts all the time.
+//! Read-only opens beside a writer, which may flush and compact all the time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
-use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions};
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, WriteOptions};
 use ferrock_vfs::MemoryFileSystem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,4 +64,23 @@ fn what_was_written_before_is_seen() {
             assert!(count >= least, "{count} keys are seen, {least} had been written");
         }
     });
+}
+
+/// The family "other" is not opened, and it alone needs the first log. Without that log the sequence numbers in the second
+/// one would look like a loss, and the deletion there would not be seen.
+#[test]
+fn one_family_alone_is_read_to_the_end_of_the_logs() {
+    let files = MemoryFileSystem::new();
+    let db = Db::open(PATH, options(&files)).unwrap();
+    let other = db.create_column_family("other", ColumnFamilyOptions::default()).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.put(b"b", b"1").unwrap();
+    // The last number of this log belongs to the other family: no table that the MANIFEST has reaches up to it.
+    db.put_cf(&other, b"x", b"1", &WriteOptions::default()).unwrap();
+    db.flush().unwrap();
+    db.delete(b"b").unwrap();
+    let families = vec![("default".to_owned(), ColumnFamilyOptions::default())];
+    let (read, _) = Db::open_read_only(PATH, options(&files), Some(families)).unwrap();
+    assert_eq!(count(&read).unwrap(), 1, "only `a` is left");
+    assert_eq!(read.latest_sequence_number(), db.latest_sequence_number());
 }

@@ -38,12 +38,14 @@ impl VersionSet {
         Ok(family.next_epoch_number.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// WALs with smaller numbers are needed by no family.
+    /// WALs with smaller numbers are needed by no family. A family that is not open counts: its WALs hold sequence
+    /// numbers whose absence would look like a loss.
     #[must_use]
     pub fn oldest_needed_log(&self) -> FileNumber {
         let state = self.state.lock();
-        let of_families = state.families.values().map(|family| family.log_number).min().unwrap_or_default();
-        state.min_log_number_to_keep.max(of_families)
+        let of_families = state.families.values().map(|family| family.log_number);
+        let of_all = of_families.chain(state.log_number_not_opened).min().unwrap_or_default();
+        state.min_log_number_to_keep.max(of_all)
     }
 
     /// Puts changed options in force. The family's version is made anew from the same files, because the targets of

@@ -74,6 +74,8 @@ struct State {
     max_column_family: u32,
     min_log_number_to_keep: FileNumber,
     prev_log_number: FileNumber,
+    /// The smallest log number of the families that are in the MANIFEST and not open, which only a read-only open has.
+    log_number_not_opened: Option<FileNumber>,
     /// WALs that a database with `track_and_verify_wals_in_manifest` recorded, with their synced sizes.
     tracked_wals: BTreeMap<FileNumber, Option<u64>>,
     manifest_number: FileNumber,

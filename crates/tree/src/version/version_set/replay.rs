@@ -164,12 +164,16 @@ impl Replay {
             return Err(missing("log_file_number"));
         }
         for (id, replayed) in std::mem::take(&mut self.families) {
-            let name = replayed.name.clone();
-            if let Some(family) =
-                replayed.finish(id).map_err(|error| error.context(&format!("column family {name}")))?
-            {
-                self.scalars.track(&family.current);
-                self.scalars.families.insert(id, family);
+            let (name, log_number) = (replayed.name.clone(), replayed.log_number);
+            match replayed.finish(id).map_err(|error| error.context(&format!("column family {name}")))? {
+                Some(family) => {
+                    self.scalars.track(&family.current);
+                    self.scalars.families.insert(id, family);
+                }
+                None => {
+                    let smallest = self.scalars.log_number_not_opened.map_or(log_number, |other| other.min(log_number));
+                    self.scalars.log_number_not_opened = Some(smallest);
+                }
             }
         }
         let next_file_number = next_file_number.max(self.largest_log_number) + 1;

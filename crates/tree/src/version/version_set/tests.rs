@@ -208,8 +208,12 @@ fn families_come_and_go_and_ids_stay_unique() {
     assert_eq!(reopened.create_column_family("one", options(), FileNumber(0)).unwrap(), one + 1);
     let error = open(&file_system, &["default"]).unwrap_err();
     assert!(error.message().contains("Column families not opened: one"), "{error}");
+    // "one" needs logs from 3 on, the default family from 9 on.
+    let logs = |id, number| VersionEdit { log_number: Some(FileNumber(number)), ..VersionEdit::for_column_family(id) };
+    reopened.log_and_apply(vec![logs(one + 1, 3), logs(0, 9)]).unwrap();
     let partly = open_with(&file_system, DbOptions::default(), &["default"], RecoverMode::ReadOnly).unwrap();
     assert_eq!(partly.families().len(), 1);
+    assert_eq!(partly.oldest_needed_log(), FileNumber(3), "a family that is not open counts");
     assert_eq!(partly.log_and_apply(vec![VersionEdit::new()]).unwrap_err().kind(), ErrorKind::NotSupported);
     assert!(open(&file_system, &["one"]).unwrap_err().message().contains("default"));
 }
