@@ -422,6 +422,8 @@ fn families() {
     let again = db.drop_column_family(&two).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::InvalidArgument);
     assert!(again.to_string().contains("Column family already dropped!"), "{again}");
+    let changed = db.set_options_cf(&two, &[("nonsense", "1")]).unwrap_err();
+    assert_eq!(changed.kind(), ErrorKind::ColumnFamilyDropped, "{changed}");
     let default = db.default_column_family().unwrap();
     assert_eq!(db.drop_column_family(&default).unwrap_err().kind(), ErrorKind::InvalidArgument);
     drop((db, handles, two, default, iter));

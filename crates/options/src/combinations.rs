@@ -5,7 +5,7 @@
 //! have no effect here ([`passthrough`](super::passthrough)); a program that asks for them together is wrong all the
 //! same, and would be refused as soon as it runs with RocksDB.
 
-use super::passthrough::{COLUMN_FAMILY_OPTIONS, DB_OPTIONS};
+use super::passthrough::{COLUMN_FAMILY_OPTIONS, DB_OPTIONS, minute_of};
 use super::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::{Error, Result};
 use ferrock_format::options_file::value::parse_struct;
@@ -83,20 +83,13 @@ fn check_offpeak(text: &str) -> Result<()> {
     if text.is_empty() {
         return Ok(());
     }
-    let Some((start, end)) = text.split_once('-').and_then(|(start, end)| Some((minutes(start)?, minutes(end)?)))
+    let Some((start, end)) = text.split_once('-').and_then(|(start, end)| Some((minute_of(start)?, minute_of(end)?)))
     else {
         return Err(Error::invalid_argument(
             "daily_offpeak_time_utc should be set in the format HH:mm-HH:mm (e.g. 04:30-07:30)",
         ));
     };
     first([(start == end, INVALID, "start_time and end_time cannot be the same")])
-}
-
-/// Minutes since midnight of `HH:mm`.
-fn minutes(text: &str) -> Option<u32> {
-    let (hours, minutes) = text.split_once(':').filter(|(hours, minutes)| hours.len() == 2 && minutes.len() == 2)?;
-    let number = |text: &str, bound: u32| text.parse::<u32>().ok().filter(|number| *number < bound);
-    Some(number(hours, 24)? * 60 + number(minutes, 60)?)
 }
 
 /// Refuses options of a family that mean nothing together, or with those of its database.
@@ -285,11 +278,14 @@ mod tests {
 
     #[test]
     fn hours_are_of_a_day() {
-        for text in ["23:30", "23:30-24:00", "1:30-2:30", "a-b", "-"] {
+        for text in ["23:30", "23:30-24:00", "6:-7:0", ":30-7:30", "1:30-2:30-3:30", "1:60-2:30", "a-b", "-"] {
             assert!(check_offpeak(text).unwrap_err().message().contains("HH:mm-HH:mm"), "{text}");
         }
         assert!(check_offpeak("23:30-23:30").unwrap_err().message().contains("cannot be the same"));
-        assert!(check_offpeak("").is_ok() && check_offpeak("23:30-03:15").is_ok());
+        assert!(check_offpeak("01:30-1:30").unwrap_err().message().contains("cannot be the same"));
+        for text in ["", "23:30-03:15", "1:30-2:30", "6:0-7:5"] {
+            assert!(check_offpeak(text).is_ok(), "{text}");
+        }
     }
 
     #[test]

@@ -461,7 +461,9 @@ impl Passthrough {
     pub(crate) fn set_mutable(&mut self, table: &[DefaultText], name: &str, text: &str) -> Result<bool> {
         let known = canonical_name(name);
         if table.iter().any(|(row, _)| *row == known) && MUTABLE.binary_search(&known).is_err() {
-            return Err(Error::invalid_argument(format!("option {name} cannot change while the database is open")));
+            return Err(Error::invalid_argument(format!(
+                "Option not changeable: {name} is fixed while the database is open"
+            )));
         }
         self.set(table, name, text)
     }
@@ -508,13 +510,15 @@ fn is_part_of(text: &str, whole: &str) -> bool {
     fields.iter().all(|field| whole.contains(field))
 }
 
+/// Minutes since midnight of `HH:mm`. As in RocksDB, both may have one digit.
+pub(crate) fn minute_of(text: &str) -> Option<u32> {
+    let (hours, minutes) = text.split_once(':')?;
+    let number = |text: &str, bound: u32| text.parse::<u32>().ok().filter(|number| *number < bound);
+    Some(number(hours, 24)? * 60 + number(minutes, 60)?)
+}
+
 /// True for `HH:mm-HH:mm` of two times.
 fn is_time_range(text: &str) -> bool {
-    let minute_of = |time: &str| {
-        let (hours, minutes) = time.split_once(':')?;
-        let number = |digits: &str, below: u32| digits.parse::<u32>().ok().filter(|n| digits.len() == 2 && *n < below);
-        Some(number(hours, 24)? * 60 + number(minutes, 60)?)
-    };
     let times = text.split_once('-').map(|(from, to)| (minute_of(from), minute_of(to)));
     times.is_some_and(|(from, to)| from.is_some() && to.is_some() && from != to)
 }

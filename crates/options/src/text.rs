@@ -104,7 +104,7 @@ impl From<NotMutable<'_>> for Error {
     fn from(what: NotMutable<'_>) -> Self {
         Self::invalid_argument(match what {
             NotMutable::Unknown(name) => format!("Extra option not recognized: {name} is no option of a column family"),
-            NotMutable::Fixed(name) => format!("option {name} cannot change while the database is open"),
+            NotMutable::Fixed(name) => format!("Option not changeable: {name} is fixed while the database is open"),
         })
     }
 }

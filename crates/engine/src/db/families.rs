@@ -142,6 +142,10 @@ impl Db {
         core.check_open()?;
         // Before the options are read: of two changes at once, the second builds on the first.
         let installs = core.installs.lock();
+        // RocksDB says this whatever the change is.
+        if family.data.is_dropped() {
+            return Err(Error::new(ErrorKind::ColumnFamilyDropped, family.name().to_owned()));
+        }
         let before = family.data.options.load_full();
         let mut options = (*before).clone();
         let mut problems = Vec::new();
