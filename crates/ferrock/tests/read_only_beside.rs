@@ -66,8 +66,8 @@ fn what_was_written_before_is_seen() {
     });
 }
 
-/// The family "other" is not opened, and it alone needs the first log. Without that log the sequence numbers in the second
-/// one would look like a loss, and the deletion there would not be seen.
+/// The family "other" is not opened, and it alone needs the first log. Without that log the sequence numbers in the
+/// second one would look like a loss, and the deletion there would not be seen.
 #[test]
 fn one_family_alone_is_read_to_the_end_of_the_logs() {
     let files = MemoryFileSystem::new();

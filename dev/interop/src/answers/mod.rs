@@ -99,8 +99,8 @@ fn compare(libraries: &Libraries<'_>, scratch: &Path, result: &mut AnswersResult
     let mut defaults = BTreeMap::new();
     // After an open that one of them refused nothing is comparable until the next one.
     let mut are_apart = false;
-    // RocksDB writes an OPTIONS file for a database that is open read-only, too, when an option changes, of the families
-    // that are open; and no whole LOG.
+    // RocksDB writes an OPTIONS file for a database that is open read-only, too, when an option changes, of the
+    // families that are open; and no whole LOG.
     let mut has_stale_files = false;
     let mut sequences = Sequences::default();
     let mut estimates = Estimates::default();
@@ -165,8 +165,8 @@ fn compare(libraries: &Libraries<'_>, scratch: &Path, result: &mut AnswersResult
 /// Calls after which writes may leave nothing: those to a dropped family, and single deletions that meet their puts.
 const DELETIONS: [&str; 2] = ["Drop(", "SingleDelete("];
 
-/// How far Ferrock's sequence numbers are ahead: in a recovery RocksDB does not count writes that left nothing, and gives
-/// the numbers of those at the end of a log again.
+/// How far Ferrock's sequence numbers are ahead: in a recovery RocksDB does not count writes that left nothing, and
+/// gives the numbers of those at the end of a log again.
 #[derive(Default)]
 struct Sequences {
     has_lost_writes: bool,
