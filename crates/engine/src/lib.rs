@@ -12,6 +12,7 @@ mod metrics;
 mod option_notes;
 pub mod options;
 mod reads;
+mod settings;
 mod snapshot;
 mod super_version;
 mod sync;

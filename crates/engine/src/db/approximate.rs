@@ -1,24 +1,16 @@
 //! Approximate sizes: what the index blocks say, without reading data.
 
-use super::Db;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use ferrock_base::Result;
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
 use ferrock_tree::version::FileMetadata;
 
-impl Db {
-    /// About how many bytes the keys of each `[begin, end)` take in the tables of a family, as they are stored. What is
-    /// in memory does not count. A table that lies in a range whole counts with its whole size, one that does so in
-    /// part with its data blocks there and their share of the rest of the table.
-    ///
-    /// # Errors
-    /// Those of reading an index block.
-    pub fn approximate_sizes(&self, family: &ColumnFamily, ranges: &[(&[u8], &[u8])]) -> Result<Vec<u64>> {
-        let data = &family.data;
-        let pinned = data.super_version.load();
-        ranges.iter().map(|&(begin, end)| size_of_range(data, &pinned, begin, end)).collect()
-    }
+/// See [`Db::approximate_sizes`].
+pub(crate) fn approximate_sizes(family: &ColumnFamily, ranges: &[(&[u8], &[u8])]) -> Result<Vec<u64>> {
+    let data = &family.data;
+    let pinned = data.super_version.load();
+    ranges.iter().map(|&(begin, end)| size_of_range(data, &pinned, begin, end)).collect()
 }
 
 fn size_of_range(data: &ColumnFamilyData, pinned: &SuperVersion, begin: &[u8], end: &[u8]) -> Result<u64> {

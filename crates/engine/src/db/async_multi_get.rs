@@ -10,11 +10,13 @@
 //! They are waited for in their order: when the first has come, most have, and the waker is called once for it. Keys of
 //! several column families wait in one queue.
 
+use super::DbCore;
 use super::async_search::{Completion, Identity, ReadView, Step, SuspendedLookup, Wait, step};
 use super::multi_get::{Search, group_by_family};
 use super::read::{PinnedSlice, search_memtables};
-use super::{Db, DbCore};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
+use crate::db::multi_get;
+use crate::db::read;
 use crate::options::ReadOptions;
 use crate::super_version::thread_ordinal;
 use ferrock_base::{Result, SequenceNumber};
@@ -36,7 +38,7 @@ struct SharedWait {
     waiters: Vec<(usize, SuspendedLookup)>,
 }
 
-/// Keys being read: the future of [`Db::multi_get_async`]. `'static` and `Send`; dropping it gives the reads up.
+/// Keys being read: the future of [`Db::multi_get_async`](crate::Db::multi_get_async). `'static` and `Send`; dropping it gives the reads up.
 #[must_use = "the values come when it is polled"]
 #[derive(Default)]
 pub struct MultiGetAsync {
@@ -57,49 +59,47 @@ impl fmt::Debug for MultiGetAsync {
     }
 }
 
-impl DbCore {
-    /// The values of many keys of one family, as a future.
-    pub(crate) fn multi_get_async(
-        self: &Arc<Self>,
-        data: &Arc<ColumnFamilyData>,
-        options: &ReadOptions,
-        keys: &[&[u8]],
-    ) -> MultiGetAsync {
-        let pinned = data.super_version.pin(thread_ordinal());
-        let mut future = MultiGetAsync::default();
-        future.slots = future.search(self, (data, &pinned), options, self.sequence_for(options), keys);
-        future
-    }
+/// The values of many keys of one family, as a future.
+pub(crate) fn multi_get_async(
+    core: &Arc<DbCore>,
+    data: &Arc<ColumnFamilyData>,
+    options: &ReadOptions,
+    keys: &[&[u8]],
+) -> MultiGetAsync {
+    let pinned = data.super_version.pin(thread_ordinal());
+    let mut future = MultiGetAsync::default();
+    future.slots = future.search(core, (data, &pinned), options, read::sequence_for(core, options), keys);
+    future
+}
 
-    /// The values of many keys, each of its own family, as a future; all families as of one moment.
-    pub(crate) fn multi_get_families_async(
-        self: &Arc<Self>,
-        families: &[&ColumnFamily],
-        options: &ReadOptions,
-        keys: &[&[u8]],
-    ) -> MultiGetAsync {
-        let groups = group_by_family(families);
-        let options = &self.as_of_one_moment(options, groups.len());
-        let data = |group: &[usize]| &families[group[0]].data;
-        let thread = thread_ordinal();
-        let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
-        // Behind all pins: no family has dropped anything that is visible at this number.
-        let sequence = self.sequence_for(options);
-        let mut future = MultiGetAsync { slots: vec![0; keys.len()], ..MultiGetAsync::default() };
-        for (group, pinned) in groups.iter().zip(&pins) {
-            let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
-            let slots = future.search(self, (data(group), pinned), options, sequence, &own);
-            for (&index, slot) in group.iter().zip(slots) {
-                future.slots[index] = slot;
-            }
+/// The values of many keys, each of its own family, as a future; all families as of one moment.
+pub(crate) fn multi_get_families_async(
+    core: &Arc<DbCore>,
+    families: &[&ColumnFamily],
+    options: &ReadOptions,
+    keys: &[&[u8]],
+) -> MultiGetAsync {
+    let groups = group_by_family(families);
+    let options = &multi_get::as_of_one_moment(core, options, groups.len());
+    let data = |group: &[usize]| &families[group[0]].data;
+    let thread = thread_ordinal();
+    let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
+    // Behind all pins: no family has dropped anything that is visible at this number.
+    let sequence = read::sequence_for(core, options);
+    let mut future = MultiGetAsync { slots: vec![0; keys.len()], ..MultiGetAsync::default() };
+    for (group, pinned) in groups.iter().zip(&pins) {
+        let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
+        let slots = future.search(core, (data(group), pinned), options, sequence, &own);
+        for (&index, slot) in group.iter().zip(slots) {
+            future.slots[index] = slot;
         }
-        future
     }
+    future
 }
 
 impl MultiGetAsync {
     /// Everything failed.
-    fn failed(error: &ferrock_base::Error, keys: usize) -> Self {
+    pub(super) fn failed(error: &ferrock_base::Error, keys: usize) -> Self {
         Self { results: vec![Err(error.clone()); keys], slots: (0..keys).collect(), ..Self::default() }
     }
 
@@ -176,84 +176,6 @@ impl Future for MultiGetAsync {
         }
         let results = std::mem::take(&mut self.results);
         Poll::Ready(in_callers_order(results, &std::mem::take(&mut self.slots)))
-    }
-}
-
-impl Db {
-    /// The values of many keys of the default family, in the order of `keys` and as of one moment, as a future for any
-    /// executor.
-    ///
-    /// The call itself does what can be done in memory; the blocks that are missing are on their way when it returns,
-    /// each once. The number of reads that follow each other is that of the key which lacks most blocks, as in
-    /// [`multi_get`](Self::multi_get). Tables that are not open, and values in blob files, are waited for as by
-    /// [`get_async`](Self::get_async); a polling thread reads nothing.
-    ///
-    /// ```
-    /// # extern crate ferrock_engine as ferrock;
-    /// # fn main() -> ferrock::Result<()> {
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let mut options = ferrock::DbOptions::default();
-    /// # options.create_if_missing = true;
-    /// # let db = ferrock::Db::open(directory.path(), options)?;
-    /// # use std::{future::Future, pin::pin, task::{Context, Poll, Waker}};
-    /// # fn block_on<F: Future>(future: F) -> F::Output {
-    /// #     let mut future = pin!(future);
-    /// #     loop {
-    /// #         let mut context = Context::from_waker(Waker::noop());
-    /// #         if let Poll::Ready(out) = future.as_mut().poll(&mut context) { return out; }
-    /// #     }
-    /// # }
-    /// db.put(b"a", b"1")?;
-    /// let values = block_on(db.multi_get_async(&ferrock::ReadOptions::default(), &[b"a", b"b"]));
-    /// assert_eq!(values[0].as_ref().unwrap().as_ref().unwrap(), b"1");
-    /// assert!(values[1].as_ref().unwrap().is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn multi_get_async(&self, options: &ReadOptions, keys: &[&[u8]]) -> MultiGetAsync {
-        match self.core().default_family() {
-            Ok(data) => self.core().multi_get_async(&data, options, keys),
-            Err(error) => MultiGetAsync::failed(&error, keys.len()),
-        }
-    }
-
-    /// The values of many keys of a family, as a future: see [`multi_get_async`](Self::multi_get_async).
-    pub fn multi_get_cf_async(&self, family: &ColumnFamily, options: &ReadOptions, keys: &[&[u8]]) -> MultiGetAsync {
-        self.core().multi_get_async(&family.data, options, keys)
-    }
-
-    /// The values of many keys, each of the family beside it, in the order of `keys` and all as of one moment, as a
-    /// future: [`multi_get_families`](Self::multi_get_families) for any executor. Costs as
-    /// [`multi_get_async`](Self::multi_get_async); the reads of all families are on their way when the call returns.
-    ///
-    /// ```
-    /// # extern crate ferrock_engine as ferrock;
-    /// # fn main() -> ferrock::Result<()> {
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let mut options = ferrock::DbOptions::default();
-    /// # options.create_if_missing = true;
-    /// # let db = ferrock::Db::open(directory.path(), options)?;
-    /// # use std::{future::Future, pin::pin, task::{Context, Poll, Waker}};
-    /// # fn block_on<F: Future>(future: F) -> F::Output {
-    /// #     let mut future = pin!(future);
-    /// #     loop {
-    /// #         let mut context = Context::from_waker(Waker::noop());
-    /// #         if let Poll::Ready(out) = future.as_mut().poll(&mut context) { return out; }
-    /// #     }
-    /// # }
-    /// let users = db.create_column_family("users", ferrock::ColumnFamilyOptions::default())?;
-    /// let orders = db.create_column_family("orders", ferrock::ColumnFamilyOptions::default())?;
-    /// db.put_cf(&users, b"7", b"Ada", &ferrock::WriteOptions::default())?;
-    /// let keys = [(&users, &b"7"[..]), (&orders, b"7")];
-    /// let values = block_on(db.multi_get_families_async(&ferrock::ReadOptions::default(), &keys));
-    /// assert_eq!(values[0].as_ref().unwrap().as_ref().unwrap(), b"Ada");
-    /// assert!(values[1].as_ref().unwrap().is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn multi_get_families_async(&self, options: &ReadOptions, keys: &[(&ColumnFamily, &[u8])]) -> MultiGetAsync {
-        let (families, keys): (Vec<&ColumnFamily>, Vec<&[u8]>) = keys.iter().copied().unzip();
-        self.core().multi_get_families_async(&families, options, &keys)
     }
 }
 

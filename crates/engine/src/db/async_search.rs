@@ -15,6 +15,7 @@ use super::DbCore;
 use super::multi_get::{AtBlock, Search, Stop, TableSearch};
 use super::read::{PinnedSlice, Release};
 use crate::column_family::{ColumnFamilyData, SuperVersion};
+use crate::db::read;
 use crate::files::openings::Opening;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, ErrorKind, FileNumber, LookupKey, Result, SequenceNumber};
@@ -121,7 +122,7 @@ impl ReadView {
     }
 
     fn blobs(&self) -> BlobView<'_> {
-        self.core.blob_view(self.data.id, &self.pinned.version, &self.options)
+        read::blob_view(&self.core, self.data.id, &self.pinned.version, &self.options)
     }
 
     /// The read or open for the blob index that a search ended at; `None` if the value, or an error, was supplied.

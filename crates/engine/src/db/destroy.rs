@@ -3,8 +3,8 @@
 //! CURRENT goes last but for the lock: a destruction that is interrupted leaves a database that names what it misses,
 //! never one that opens as if it had always held less.
 
+use super::ColumnFamilyDescriptor;
 use super::open::file_system_of;
-use super::{ColumnFamilyDescriptor, Db};
 use crate::options::{DbOptions, DbPath};
 use ferrock_base::{Error, Result};
 use ferrock_format::file_name::{self, FileKind};
@@ -15,62 +15,45 @@ use std::path::Path;
 /// Where RocksDB keeps logs that are no longer needed for a while.
 const ARCHIVE: &str = "archive";
 
-impl Db {
-    /// Removes a database that no process has open. Files that are not a database's stay, and with them the directory.
-    /// Where there is nothing, nothing is done. Logs in another directory go when `options` names it as `wal_dir`,
-    /// tables when it is one of `db_paths`; a `wal_dir` that only the OPTIONS file names is left alone, as it may be
-    /// that of the database of which this one is a copy.
-    ///
-    /// # Errors
-    /// `Resource busy` when it is open, `IO error` for the first file that cannot be removed; the others go all the
-    /// same.
-    pub fn destroy(path: impl AsRef<Path>, options: &DbOptions) -> Result<()> {
-        Self::destroy_cf(path, options, &[])
+/// See [`Db::destroy_cf`].
+pub(crate) fn destroy(path: &Path, options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Result<()> {
+    let (path, file_system) = (path, file_system_of(options)?);
+    if !file_system.exists(path)? {
+        return Ok(());
     }
-
-    /// As [`destroy`](Self::destroy), with families whose `cf_paths` have tables to remove, too.
-    ///
-    /// # Errors
-    /// Those of [`destroy`](Self::destroy).
-    pub fn destroy_cf(path: impl AsRef<Path>, options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Result<()> {
-        let (path, file_system) = (path.as_ref(), file_system_of(options)?);
-        if !file_system.exists(path)? {
-            return Ok(());
+    let lock_path = path.join(file_name::LOCK);
+    let lock = file_system.lock_file(&lock_path)?;
+    let mut first_error = None;
+    let mut names = file_system.children(path)?;
+    // Stable, so the rest keeps the order of the directory.
+    names.sort_by_key(|name| name == file_name::CURRENT);
+    for name in &names {
+        if file_name::parse(name).is_some_and(|name| name.kind != FileKind::Lock) {
+            note(&mut first_error, file_system.remove_file(&path.join(name)));
         }
-        let lock_path = path.join(file_name::LOCK);
-        let lock = file_system.lock_file(&lock_path)?;
-        let mut first_error = None;
-        let mut names = file_system.children(path)?;
-        // Stable, so the rest keeps the order of the directory.
-        names.sort_by_key(|name| name == file_name::CURRENT);
-        for name in &names {
-            if file_name::parse(name).is_some_and(|name| name.kind != FileKind::Lock) {
-                note(&mut first_error, file_system.remove_file(&path.join(name)));
-            }
-        }
-        note(&mut first_error, destroy_files_in(&*file_system, &path.join(ARCHIVE), &[FileKind::Log]));
-        for paths in families.iter().map(|(_, family)| &family.cf_paths).chain([&options.db_paths]) {
-            for DbPath { path: directory, .. } in paths.iter().filter(|paths| !is_same(&paths.path, path)) {
-                note(&mut first_error, destroy_files_in(&*file_system, directory, &[FileKind::Table, FileKind::Blob]));
-            }
-        }
-        let logs = Path::new(&options.wal_dir);
-        if !options.wal_dir.is_empty() && !is_same(logs, path) {
-            for directory in [&logs.join(ARCHIVE), logs] {
-                note(&mut first_error, destroy_files_in(&*file_system, directory, &[FileKind::Log]));
-            }
-        }
-        drop(lock);
-        note(&mut first_error, file_system.remove_file(&lock_path));
-        if let Some(error) = first_error {
-            return Err(error);
-        }
-        // A directory with something else in it stays.
-        if file_system.children(path)?.is_empty() {
-            let _ = file_system.remove_dir(path);
-        }
-        Ok(())
     }
+    note(&mut first_error, destroy_files_in(&*file_system, &path.join(ARCHIVE), &[FileKind::Log]));
+    for paths in families.iter().map(|(_, family)| &family.cf_paths).chain([&options.db_paths]) {
+        for DbPath { path: directory, .. } in paths.iter().filter(|paths| !is_same(&paths.path, path)) {
+            note(&mut first_error, destroy_files_in(&*file_system, directory, &[FileKind::Table, FileKind::Blob]));
+        }
+    }
+    let logs = Path::new(&options.wal_dir);
+    if !options.wal_dir.is_empty() && !is_same(logs, path) {
+        for directory in [&logs.join(ARCHIVE), logs] {
+            note(&mut first_error, destroy_files_in(&*file_system, directory, &[FileKind::Log]));
+        }
+    }
+    drop(lock);
+    note(&mut first_error, file_system.remove_file(&lock_path));
+    if let Some(error) = first_error {
+        return Err(error);
+    }
+    // A directory with something else in it stays.
+    if file_system.children(path)?.is_empty() {
+        let _ = file_system.remove_dir(path);
+    }
+    Ok(())
 }
 
 /// Removes the files of some kinds from a directory, and the directory when it is empty then.

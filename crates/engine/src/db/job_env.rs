@@ -2,6 +2,7 @@
 
 use super::DbCore;
 use crate::column_family::ColumnFamilyData;
+use crate::db::background;
 use crate::metrics::Statistics;
 use ferrock_base::{FileNumber, Result};
 use ferrock_tree::job::{FamilyContext, JobContext, JobEnv};
@@ -9,41 +10,39 @@ use ferrock_tree::version::Version;
 use std::path::Path;
 use std::sync::Arc;
 
-impl DbCore {
-    /// What a job of the family works with, as of now. `version` has the blob files that its inputs refer to; `None`
-    /// for a family that was dropped. Without `epoch_number` the outputs get the family's next one.
-    pub(super) fn job_context(
-        &self,
-        data: &ColumnFamilyData,
-        version: Option<Arc<Version>>,
-        epoch_number: Option<u64>,
-    ) -> Result<JobContext> {
-        let options = data.options.load_full();
-        let block_cache = Arc::clone(self.block_cache_of(&options));
-        Ok(JobContext {
-            file_system: Arc::clone(&self.file_system),
-            clock: Arc::clone(&self.clock),
-            db: self.options.load_full(),
-            db_id: self.db_id.clone(),
-            session_id: self.session_id.clone(),
-            family: FamilyContext {
-                id: data.id,
-                name: data.name.clone(),
-                comparator: data.comparator.clone(),
-                options,
-                table_cache: Arc::clone(&data.table_cache),
-                block_cache,
-                hash_index_choice: Arc::clone(&data.hash_index_choice),
-                version: Arc::clone(&data.super_version.load().version),
-            },
-            snapshots: self.reads.snapshots().sequences(),
-            blobs: version.map(|version| self.blobs_for_job(data.id, version)),
-            epoch_number: match epoch_number {
-                Some(epoch_number) => epoch_number,
-                None => self.versions.new_epoch_number(data.id)?,
-            },
-        })
-    }
+/// What a job of the family works with, as of now. `version` has the blob files that its inputs refer to; `None`
+/// for a family that was dropped. Without `epoch_number` the outputs get the family's next one.
+pub(super) fn job_context(
+    core: &DbCore,
+    data: &ColumnFamilyData,
+    version: Option<Arc<Version>>,
+    epoch_number: Option<u64>,
+) -> Result<JobContext> {
+    let options = data.options.load_full();
+    let block_cache = Arc::clone(core.block_cache_of(&options));
+    Ok(JobContext {
+        file_system: Arc::clone(&core.env.file_system),
+        clock: Arc::clone(&core.env.clock),
+        db: core.options.load_full(),
+        db_id: core.identity.db_id.clone(),
+        session_id: core.identity.session_id.clone(),
+        family: FamilyContext {
+            id: data.id,
+            name: data.name.clone(),
+            comparator: data.comparator.clone(),
+            options,
+            table_cache: Arc::clone(&data.table_cache),
+            block_cache,
+            hash_index_choice: Arc::clone(&data.hash_index_choice),
+            version: Arc::clone(&data.super_version.load().version),
+        },
+        snapshots: core.reads.snapshots().sequences(),
+        blobs: version.map(|version| core.blobs_for_job(data.id, version)),
+        epoch_number: match epoch_number {
+            Some(epoch_number) => epoch_number,
+            None => core.versions.new_epoch_number(data.id)?,
+        },
+    })
 }
 
 impl JobEnv for DbCore {
@@ -52,7 +51,7 @@ impl JobEnv for DbCore {
     }
 
     fn check_stop(&self) -> Result<()> {
-        self.closing_error()
+        background::closing_error(self)
     }
 
     fn discard(&self, directory: &Path, numbers: &[FileNumber]) {

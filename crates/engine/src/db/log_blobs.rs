@@ -45,20 +45,18 @@ impl LogBlobs {
     }
 }
 
-impl DbCore {
-    /// Looks for closed blob files that no version has.
-    pub(super) fn find_log_blobs(&self) -> Result<LogBlobs> {
-        let known = self.versions.live_files().blob_files;
-        let mut found = LogBlobs::default();
-        for directory in self.files.places().table_directories() {
-            let names = self.file_system.children(&directory)?;
-            let names = names.iter().filter_map(|name| file_name::parse(name));
-            let blobs = names.filter(|name| name.kind == FileKind::Blob).map(|name| name.number);
-            let closed = blobs
-                .filter(|number| !known.contains(number))
-                .filter_map(|number| closed_file(&*self.file_system, &directory, number));
-            found.closed.extend(closed.map(|file| (file.number, file)));
-        }
-        Ok(found)
+/// Looks for closed blob files that no version has.
+pub(super) fn find_log_blobs(core: &DbCore) -> Result<LogBlobs> {
+    let known = core.versions.live_files().blob_files;
+    let mut found = LogBlobs::default();
+    for directory in core.files.places().table_directories() {
+        let names = core.env.file_system.children(&directory)?;
+        let names = names.iter().filter_map(|name| file_name::parse(name));
+        let blobs = names.filter(|name| name.kind == FileKind::Blob).map(|name| name.number);
+        let closed = blobs
+            .filter(|number| !known.contains(number))
+            .filter_map(|number| closed_file(&*core.env.file_system, &directory, number));
+        found.closed.extend(closed.map(|file| (file.number, file)));
     }
+    Ok(found)
 }

@@ -15,6 +15,7 @@
 use super::DbCore;
 use super::read::{PinnedSlice, not_open, search_memtables};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
+use crate::db::read;
 use crate::options::{ReadOptions, ReadTier};
 use crate::super_version::thread_ordinal;
 use ferrock_base::{LookupKey, Result, SequenceNumber};
@@ -29,106 +30,105 @@ use std::sync::Arc;
 type Results = Vec<Result<Option<PinnedSlice>>>;
 type Batch<'a> = MultiGetBatch<'a, ValuePin>;
 
-impl DbCore {
-    /// The values of many keys of one family, in the order of `keys`.
-    pub(crate) fn multi_get(&self, data: &ColumnFamilyData, options: &ReadOptions, keys: &[&[u8]]) -> Results {
-        let thread = thread_ordinal();
-        let pinned = data.super_version.pin(thread);
-        let sequence = self.sequence_for(options);
+/// The values of many keys of one family, in the order of `keys`.
+pub(crate) fn multi_get(core: &DbCore, data: &ColumnFamilyData, options: &ReadOptions, keys: &[&[u8]]) -> Results {
+    let thread = thread_ordinal();
+    let pinned = data.super_version.pin(thread);
+    let sequence = read::sequence_for(core, options);
+    let operator = pinned.options.merge_operator.as_deref();
+    let mut batch = Batch::new(data.comparator.user(), keys, sequence, operator);
+    let search = Search { data, pinned: &pinned, options, table_options: options.for_table(), sequence };
+    let (lookups, contexts) = batch.parts();
+    search_in_rounds(core, thread, &mut [Family { search, lookups, contexts }]);
+    batch.finish(|key, index| read::blob_view(core, data.id, &pinned.version, options).fetch(key, index))
+}
+
+/// The values of many keys, each of its own family, in the order of `keys`; all families as of one moment.
+pub(crate) fn multi_get_families(
+    core: &DbCore,
+    families: &[&ColumnFamily],
+    options: &ReadOptions,
+    keys: &[&[u8]],
+) -> Results {
+    let thread = thread_ordinal();
+    let groups = group_by_family(families);
+    let options = &as_of_one_moment(core, options, groups.len());
+    let data = |group: &[usize]| &*families[group[0]].data;
+    let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
+    // Behind all pins: no family has dropped anything that is visible at this number.
+    let sequence = read::sequence_for(core, options);
+    let mut batches: Vec<Batch<'_>> = Vec::with_capacity(groups.len());
+    for (group, pinned) in groups.iter().zip(&pins) {
+        let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
         let operator = pinned.options.merge_operator.as_deref();
-        let mut batch = Batch::new(data.comparator.user(), keys, sequence, operator);
-        let search = Search { data, pinned: &pinned, options, table_options: options.for_table(), sequence };
-        let (lookups, contexts) = batch.parts();
-        self.search_in_rounds(thread, &mut [Family { search, lookups, contexts }]);
-        batch.finish(|key, index| self.blob_view(data.id, &pinned.version, options).fetch(key, index))
+        batches.push(Batch::new(data(group).comparator.user(), &own, sequence, operator));
     }
-
-    /// The values of many keys, each of its own family, in the order of `keys`; all families as of one moment.
-    pub(crate) fn multi_get_families(
-        &self,
-        families: &[&ColumnFamily],
-        options: &ReadOptions,
-        keys: &[&[u8]],
-    ) -> Results {
-        let thread = thread_ordinal();
-        let groups = group_by_family(families);
-        let options = &self.as_of_one_moment(options, groups.len());
-        let data = |group: &[usize]| &*families[group[0]].data;
-        let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
-        // Behind all pins: no family has dropped anything that is visible at this number.
-        let sequence = self.sequence_for(options);
-        let mut batches: Vec<Batch<'_>> = Vec::with_capacity(groups.len());
-        for (group, pinned) in groups.iter().zip(&pins) {
-            let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
-            let operator = pinned.options.merge_operator.as_deref();
-            batches.push(Batch::new(data(group).comparator.user(), &own, sequence, operator));
+    let mut searches: Vec<_> = groups
+        .iter()
+        .zip(&pins)
+        .zip(&mut batches)
+        .map(|((group, pinned), batch)| {
+            let (lookups, contexts) = batch.parts();
+            let table_options = options.for_table();
+            let search = Search { data: data(group), pinned, options, table_options, sequence };
+            Family { search, lookups, contexts }
+        })
+        .collect();
+    search_in_rounds(core, thread, &mut searches);
+    drop(searches);
+    let mut results: Results = keys.iter().map(|_| Ok(None)).collect();
+    for ((group, batch), pinned) in groups.iter().zip(batches).zip(&pins) {
+        let fetch =
+            |key: &_, index: &_| read::blob_view(core, data(group).id, &pinned.version, options).fetch(key, index);
+        for (&index, result) in group.iter().zip(batch.finish(fetch)) {
+            results[index] = result;
         }
-        let mut searches: Vec<_> = groups
-            .iter()
-            .zip(&pins)
-            .zip(&mut batches)
-            .map(|((group, pinned), batch)| {
-                let (lookups, contexts) = batch.parts();
-                let table_options = options.for_table();
-                let search = Search { data: data(group), pinned, options, table_options, sequence };
-                Family { search, lookups, contexts }
-            })
-            .collect();
-        self.search_in_rounds(thread, &mut searches);
-        drop(searches);
-        let mut results: Results = keys.iter().map(|_| Ok(None)).collect();
-        for ((group, batch), pinned) in groups.iter().zip(batches).zip(&pins) {
-            let fetch = |key: &_, index: &_| self.blob_view(data(group).id, &pinned.version, options).fetch(key, index);
-            for (&index, result) in group.iter().zip(batch.finish(fetch)) {
-                results[index] = result;
+    }
+    results
+}
+
+/// Options for a read of so many families as of one moment.
+///
+/// To be called before their states are pinned: whatever is visible at the snapshot is in every pinned state, also
+/// when a family changes its memtable between two pins.
+pub(super) fn as_of_one_moment(core: &DbCore, options: &ReadOptions, families: usize) -> ReadOptions {
+    let moment = || core.reads.snapshots().take(core.env.clock.unix_seconds(), || core.visible());
+    let snapshot = options.snapshot.clone().or_else(|| (families > 1).then(moment));
+    ReadOptions { snapshot, ..options.clone() }
+}
+
+/// Takes every key of every family as far as it goes, reads what they wait for, and so on until none waits.
+fn search_in_rounds<'f>(core: &DbCore, thread: usize, families: &mut [Family<'f, '_, '_>]) {
+    let Some(table_options) = families.first().map(|family| family.search.table_options) else { return };
+    let mut round = RoundReads::new(&*core.env.file_system, table_options);
+    for (number, Family { search, lookups, contexts }) in families.iter_mut().enumerate() {
+        let mut asking = 0;
+        for (index, (lookup, context)) in lookups.iter().zip(contexts.iter_mut()).enumerate() {
+            if !search_memtables(search.pinned, lookup, search.sequence, context) {
+                continue;
+            }
+            asking += 1;
+            let candidates = search.pinned.version.candidates(lookup);
+            if let Some(stop) = search.resume_opening(candidates, None, lookup, context) {
+                stop.wait(&mut round, (number, index));
             }
         }
-        results
+        search.data.table_cache.read_stats().note_lookups(thread, asking);
     }
-
-    /// Options for a read of so many families as of one moment.
-    ///
-    /// To be called before their states are pinned: whatever is visible at the snapshot is in every pinned state, also
-    /// when a family changes its memtable between two pins.
-    pub(super) fn as_of_one_moment(&self, options: &ReadOptions, families: usize) -> ReadOptions {
-        let moment = || self.reads.snapshots().take(self.clock.unix_seconds(), || self.visible());
-        let snapshot = options.snapshot.clone().or_else(|| (families > 1).then(moment));
-        ReadOptions { snapshot, ..options.clone() }
-    }
-
-    /// Takes every key of every family as far as it goes, reads what they wait for, and so on until none waits.
-    fn search_in_rounds<'f>(&self, thread: usize, families: &mut [Family<'f, '_, '_>]) {
-        let Some(table_options) = families.first().map(|family| family.search.table_options) else { return };
-        let mut round = RoundReads::new(&*self.file_system, table_options);
-        for (number, Family { search, lookups, contexts }) in families.iter_mut().enumerate() {
-            let mut asking = 0;
-            for (index, (lookup, context)) in lookups.iter().zip(contexts.iter_mut()).enumerate() {
-                if !search_memtables(search.pinned, lookup, search.sequence, context) {
-                    continue;
-                }
-                asking += 1;
-                let candidates = search.pinned.version.candidates(lookup);
-                if let Some(stop) = search.resume_opening(candidates, None, lookup, context) {
-                    stop.wait(&mut round, (number, index));
-                }
+    while !round.is_empty() {
+        let mut next_round = RoundReads::new(&*core.env.file_system, table_options);
+        round.run(&mut |(waiter, stop): ((usize, usize), AtBlock<'f>), block| {
+            let Family { search, lookups, contexts } = &mut families[waiter.0];
+            let (lookup, context) = (&lookups[waiter.1], &mut contexts[waiter.1]);
+            let AtBlock { candidates, mut place, .. } = stop;
+            if let Err(error) = place.lookup.supply(block) {
+                return context.fail(error);
             }
-            search.data.table_cache.read_stats().note_lookups(thread, asking);
-        }
-        while !round.is_empty() {
-            let mut next_round = RoundReads::new(&*self.file_system, table_options);
-            round.run(&mut |(waiter, stop): ((usize, usize), AtBlock<'f>), block| {
-                let Family { search, lookups, contexts } = &mut families[waiter.0];
-                let (lookup, context) = (&lookups[waiter.1], &mut contexts[waiter.1]);
-                let AtBlock { candidates, mut place, .. } = stop;
-                if let Err(error) = place.lookup.supply(block) {
-                    return context.fail(error);
-                }
-                if let Some(stop) = search.resume_opening(candidates, Some(place), lookup, context) {
-                    stop.wait(&mut next_round, waiter);
-                }
-            });
-            round = next_round;
-        }
+            if let Some(stop) = search.resume_opening(candidates, Some(place), lookup, context) {
+                stop.wait(&mut next_round, waiter);
+            }
+        });
+        round = next_round;
     }
 }
 

@@ -10,11 +10,11 @@
 //! (see `iterator/placing.rs`): between bounds that lie near each other that is all they will read. Ranges behind the
 //! limit are planned when their turn comes, so memory does not grow with the number of ranges.
 
+use super::DbCore;
 use super::read::{Iter, IterSource};
-use super::{Db, DbCore};
-use crate::column_family::{ColumnFamily, ColumnFamilyData};
+use crate::column_family::ColumnFamilyData;
 use crate::options::ReadOptions;
-use ferrock_base::{Error, Result};
+use ferrock_base::Result;
 use ferrock_tree::iterator::ChildRead;
 use ferrock_vfs::{RangeRead, ReadContext};
 use std::collections::VecDeque;
@@ -77,7 +77,7 @@ struct PlannedRange {
 }
 
 /// Shows the rows of many ranges, range by range in the order in which they were given, as of one moment. Made by
-/// [`Db::multi_scan`] and [`Db::multi_scan_cf`].
+/// [`Db::multi_scan`](crate::Db::multi_scan) and [`Db::multi_scan_cf`](super::Db::multi_scan_cf).
 pub struct MultiScan {
     planned: VecDeque<PlannedRange>,
     ranges: Vec<ScanRange>,
@@ -95,7 +95,7 @@ impl std::fmt::Debug for MultiScan {
 }
 
 impl MultiScan {
-    fn new(source: Result<IterSource>, options: &ReadOptions, ranges: &[ScanRange]) -> Self {
+    pub(super) fn new(source: Result<IterSource>, options: &ReadOptions, ranges: &[ScanRange]) -> Self {
         Self {
             planned: VecDeque::new(),
             ranges: ranges.to_vec(),
@@ -263,53 +263,11 @@ impl PlannedRange {
     }
 }
 
-impl DbCore {
-    fn multi_scan(
-        self: &Arc<Self>,
-        data: &Arc<ColumnFamilyData>,
-        options: &ReadOptions,
-        ranges: &[ScanRange],
-    ) -> MultiScan {
-        MultiScan::new(Ok(IterSource::new(self, data, options)), options, ranges)
-    }
-}
-
-impl Db {
-    /// The rows of many ranges of the default family, whose first reads are made together. The ranges may come in any
-    /// order and overlap; the bounds and the limit hint of `options` are not looked at.
-    ///
-    /// ```
-    /// # extern crate ferrock_engine as ferrock;
-    /// # fn main() -> ferrock::Result<()> {
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let mut options = ferrock::DbOptions::default();
-    /// # options.create_if_missing = true;
-    /// # let db = ferrock::Db::open(directory.path(), options)?;
-    /// for key in [b"a1", b"a2", b"b1", b"c1", b"c2", b"c3"] {
-    ///     db.put(key, b"")?;
-    /// }
-    /// let ranges = [ferrock::ScanRange::new(b"c", b"d").with_limit(2), ferrock::ScanRange::new(b"a", b"b")];
-    /// let mut scan = db.multi_scan(&ferrock::ReadOptions::default(), &ranges);
-    /// let mut rows = Vec::new();
-    /// while let Some(row) = scan.next_row() {
-    ///     let row = row?;
-    ///     rows.push((row.range, row.key.to_vec()));
-    /// }
-    /// assert_eq!(rows, [(0, b"c1".to_vec()), (0, b"c2".to_vec()), (1, b"a1".to_vec()), (1, b"a2".to_vec())]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn multi_scan(&self, options: &ReadOptions, ranges: &[ScanRange]) -> MultiScan {
-        match self.core().default_family() {
-            Ok(data) => self.core().multi_scan(&data, options, ranges),
-            Err(error) => MultiScan::new(Err::<IterSource, Error>(error), options, ranges),
-        }
-    }
-
-    /// The same of a family.
-    #[must_use]
-    pub fn multi_scan_cf(&self, family: &ColumnFamily, options: &ReadOptions, ranges: &[ScanRange]) -> MultiScan {
-        self.core().multi_scan(&family.data, options, ranges)
-    }
+pub(super) fn multi_scan(
+    core: &Arc<DbCore>,
+    data: &Arc<ColumnFamilyData>,
+    options: &ReadOptions,
+    ranges: &[ScanRange],
+) -> MultiScan {
+    MultiScan::new(Ok(IterSource::new(core, data, options)), options, ranges)
 }

@@ -18,14 +18,22 @@ use super::switch_memtable::MAX_LIVE_LOGS;
 use super::{Db, DbCore, ExclusiveManual, FamilyState, State};
 use crate::background_error::BackgroundError;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
+use crate::db::auto_resume;
+use crate::db::background;
+use crate::db::cleanup;
+use crate::db::families;
+use crate::db::flush;
+use crate::db::log_blobs;
+use crate::db::options_file;
+use crate::db::switch_memtable;
 use crate::events::Events;
 use crate::files::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
 use crate::files::{FileRegistry, FileRegistryParts};
 use crate::info_log::{InfoLog, InfoLogOptions};
 use crate::metrics::Metrics;
-use crate::option_notes::OptionNotes;
 use crate::options::{ColumnFamilyOptions, DbOptions, load_latest};
 use crate::reads::ReadPath;
+use crate::settings::{Environment, Identity, LiveOptions};
 use crate::write::WritePath;
 use crate::write::logs::Logs;
 use crate::write::wal::{LiveLog, WalOptions};
@@ -58,80 +66,44 @@ const DEFAULT_BLOCK_CACHE_BYTES: usize = 32 << 20;
 const DESCRIPTORS_FOR_OTHER_FILES: usize = 10;
 /// Of a bounded table cache, no more than so many are opened at once with the database.
 const MOST_TABLES_AT_OPEN: usize = 16;
-/// Name of the family that always exists.
-const DEFAULT: &str = version_set::DEFAULT_COLUMN_FAMILY;
 
 /// A column family to open: its name and its options.
 pub type ColumnFamilyDescriptor = (String, ColumnFamilyOptions);
 
-impl Db {
-    /// Opens a database that has no column family but the default one.
-    ///
-    /// # Errors
-    /// `Corruption` when the directory has files of a database but no CURRENT, whatever `create_if_missing` says;
-    /// `Invalid argument` when it has no database and `create_if_missing` is off, when there are other
-    /// families (name them: [`open_cf`](Self::open_cf)), or when an option is out of its bounds; `Resource busy` when
-    /// another process, or another handle in this one, has the database open; `Corruption` and `IO error` as they come.
-    pub fn open(path: impl AsRef<Path>, options: DbOptions) -> Result<Self> {
-        Self::open_cf(path, options, vec![(DEFAULT.to_owned(), ColumnFamilyOptions::default())]).map(|(db, _)| db)
-    }
+/// See [`Db::open_cf`].
+pub(crate) fn open(
+    path: &Path,
+    options: DbOptions,
+    families: Vec<ColumnFamilyDescriptor>,
+) -> Result<(Db, Vec<ColumnFamily>)> {
+    Opener::new(path, options, families, Vec::new(), WalDirFrom::Caller)?.open()
+}
 
-    /// Opens a database with all its column families; the handles come in the order of `families`.
-    ///
-    /// # Errors
-    /// As for [`open`](Self::open), and `InvalidArgument` when a family of the database is not among `families`, or one
-    /// of `families` is not in the database and `create_missing_column_families` is off.
-    pub fn open_cf(
-        path: impl AsRef<Path>,
-        options: DbOptions,
-        families: Vec<ColumnFamilyDescriptor>,
-    ) -> Result<(Self, Vec<ColumnFamily>)> {
-        Opener::new(path.as_ref(), options, families, Vec::new(), WalDirFrom::Caller)?.open()
-    }
+/// See [`Db::open_with_latest_options`].
+pub(crate) fn open_with_latest_options(path: &Path, base: DbOptions) -> Result<(Db, Vec<ColumnFamily>)> {
+    let wal_dir_from = wal_dir_from(&base);
+    let (options, families, notes) = latest_options(path, base)?;
+    Opener::new(path, options, families, notes, wal_dir_from)?.open()
+}
 
-    /// Opens an existing database with the options that its own OPTIONS file has. What that file asks for and cannot be
-    /// had is in [`option_notes`](Self::option_notes). A `wal_dir` in `base` stands before that of the file, and
-    /// `db_paths` are those of `base`, as no file has them.
-    ///
-    /// # Errors
-    /// Those of [`open`](Self::open), and `NotSupported` when a family's comparator is not built in: use
-    /// [`open_cf`](Self::open_cf). An OPTIONS file that cannot be read is no error but a note.
-    pub fn open_with_latest_options(path: impl AsRef<Path>, base: DbOptions) -> Result<(Self, Vec<ColumnFamily>)> {
-        let wal_dir_from = wal_dir_from(&base);
-        let (options, families, notes) = latest_options(path.as_ref(), base)?;
-        Opener::new(path.as_ref(), options, families, notes, wal_dir_from)?.open()
-    }
+/// See [`Db::open_read_only`].
+pub(crate) fn open_read_only(
+    path: &Path,
+    options: DbOptions,
+    families: Option<Vec<ColumnFamilyDescriptor>>,
+) -> Result<(Db, Vec<ColumnFamily>)> {
+    let (from, (options, families, notes)) = match families {
+        Some(families) => (WalDirFrom::Caller, (options, families, Vec::new())),
+        None => (wal_dir_from(&options), latest_options(path, options)?),
+    };
+    Opener::new(path, options, families, notes, from)?.open_read_only()
+}
 
-    /// Opens a database for reading. Nothing is written, not even a lock: it works on a read-only mount, and beside a
-    /// process that has the database open, whose later writes are not seen. Without `families` all of them are opened
-    /// with the options of the directory's OPTIONS file; of the database's own options the recovery mode, a `wal_dir`,
-    /// `db_paths` and the components are then taken from `options`.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a family that does not exist and without a database; `Corruption` and `Io` when its files
-    /// cannot be read.
-    pub fn open_read_only(
-        path: impl AsRef<Path>,
-        options: DbOptions,
-        families: Option<Vec<ColumnFamilyDescriptor>>,
-    ) -> Result<(Self, Vec<ColumnFamily>)> {
-        let path = path.as_ref();
-        let (from, (options, families, notes)) = match families {
-            Some(families) => (WalDirFrom::Caller, (options, families, Vec::new())),
-            None => (wal_dir_from(&options), latest_options(path, options)?),
-        };
-        Opener::new(path, options, families, notes, from)?.open_read_only()
-    }
-
-    /// Names of the column families of a database, in the order of their ids.
-    ///
-    /// # Errors
-    /// `Io` when there is no database or its MANIFEST cannot be read, `Corruption` when that is damaged.
-    pub fn list_column_families(path: impl AsRef<Path>, options: &DbOptions) -> Result<Vec<String>> {
-        let file_system = file_system_of(options)?;
-        let families = version_set::list_column_families(&*file_system, path.as_ref())?;
-        Ok(families.into_iter().map(|(_, name, _)| name).collect())
-    }
+/// See [`Db::list_column_families`].
+pub(crate) fn list_column_families(path: &Path, options: &DbOptions) -> Result<Vec<String>> {
+    let file_system = file_system_of(options)?;
+    let families = version_set::list_column_families(&*file_system, path)?;
+    Ok(families.into_iter().map(|(_, name, _)| name).collect())
 }
 
 pub(super) fn file_system_of(options: &DbOptions) -> Result<Arc<dyn FileSystem>> {
@@ -286,24 +258,24 @@ impl Opener {
             create_table_directories(&*self.file_system, &self.path, paths)?;
         }
         let core = self.assemble(versions, logs, Arc::clone(info_log), Some(lock), false);
-        core.open_tables()?;
-        core.recover_and_begin()?;
+        open_tables(&core)?;
+        recover_and_begin(&core)?;
         for (name, options) in missing {
-            core.create_family(&name, options)?;
+            families::create_family(&core, &name, options)?;
         }
-        core.write_options_file()?;
-        core.delete_obsolete_files();
+        options_file::write_options_file(&core)?;
+        cleanup::delete_obsolete_files(&core);
         let mut state = core.state.lock();
         let families: Vec<u32> = state.families.keys().copied().collect();
         for id in families {
             if let Some(family) = state.families.get(&id) {
-                core.update_stall_condition(family, &family.data.options.load());
+                background::update_stall_condition(&core, family, &family.data.options.load());
             }
         }
-        core.schedule(&mut state);
-        core.allow_auto_resume(&mut state);
+        background::schedule(&core, &mut state);
+        auto_resume::allow_auto_resume(&core, &mut state);
         drop(state);
-        core.handles(names)
+        handles(core, names)
     }
 
     fn lock_directory(&self) -> Result<Box<dyn FileLock>> {
@@ -446,21 +418,20 @@ impl Opener {
         });
         let logs = Logs::new(Arc::clone(&self.file_system), places, wal_options);
         let core = Arc::new_cyclic(|this| DbCore {
+            options: LiveOptions::new(self.options.clone(), self.notes.clone()),
+            identity: Identity {
+                db_id: versions.db_id().unwrap_or_default(),
+                session_id: unique_id::encode_session_id(random.next_u64(), random.next_u64()),
+            },
             files,
             is_read_only,
-            file_system: Arc::clone(&self.file_system),
             metrics: Metrics::new(clock.monotonic_us()),
-            clock,
-            spawner: components.spawner(),
             reads: ReadPath::new(block_cache, blob_source, components.spawner()),
+            env: Environment { file_system: Arc::clone(&self.file_system), clock, spawner: components.spawner() },
             events: Events::new(components.listeners.clone(), info_log),
-            option_notes: OptionNotes::new(self.notes.clone()),
-            db_id: versions.db_id().unwrap_or_default(),
-            session_id: unique_id::encode_session_id(random.next_u64(), random.next_u64()),
             versions,
             writes: WritePath::new(logs, last_sequence, self.options.delayed_write_rate),
             installs: Mutex::new(()),
-            options_file: Mutex::new(()),
             state: Mutex::new(State {
                 families: BTreeMap::new(),
                 error: BackgroundError::default(),
@@ -477,9 +448,8 @@ impl Opener {
             is_closing: AtomicBool::new(false),
             resume_alarm: Arc::default(),
             this: Weak::clone(this),
-            options: ArcSwap::from_pointee(self.options.clone()),
         });
-        core.adopt_families();
+        adopt_families(&core);
         if let Some(OpenFileBudget { process_limit, tables }) = budget {
             let asked = self.options.max_open_files;
             core.events.log().info(|| {
@@ -545,245 +515,243 @@ fn check_options(options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Re
     Ok(())
 }
 
-impl DbCore {
-    /// Sets up every family that the MANIFEST has.
-    fn adopt_families(&self) {
-        let mut families = FamilyMap::default();
-        let mut states = BTreeMap::new();
-        for view in self.versions.families() {
-            let table_cache = self.new_table_cache(view.id, &view.options);
-            let data = ColumnFamilyData::new(
-                view.id,
-                view.name,
-                view.options,
-                view.current,
-                table_cache,
-                self.memory_tracker(),
-            );
-            families.insert(Arc::clone(&data));
-            states.insert(data.id, new_family_state(data, view.log_number));
-        }
-        self.families.store(Arc::new(families));
-        self.state.lock().families = states;
+/// Sets up every family that the MANIFEST has.
+fn adopt_families(core: &DbCore) {
+    let mut families = FamilyMap::default();
+    let mut states = BTreeMap::new();
+    for view in core.versions.families() {
+        let table_cache = core.new_table_cache(view.id, &view.options);
+        let data = ColumnFamilyData::new(
+            view.id,
+            view.name,
+            view.options,
+            view.current,
+            table_cache,
+            switch_memtable::memory_tracker(core),
+        );
+        families.insert(Arc::clone(&data));
+        states.insert(data.id, new_family_state(data, view.log_number));
     }
+    core.families.store(Arc::new(families));
+    core.state.lock().families = states;
+}
 
-    /// Opens every table when all may stay open; otherwise a quarter of what may be open, as RocksDB does: the newest
-    /// of each level, from the top. The others are opened as they are needed. Errors of single tables count with
-    /// `paranoid_checks` alone.
-    fn open_tables(&self) -> Result<()> {
-        let options = self.options.load();
-        let families = self.families.load();
-        let in_place = families.iter().try_for_each(|data| self.check_table_places(data));
-        in_place.or_else(|error| self.tolerate(error))?;
-        let mut files: Vec<(Arc<TableCache>, Arc<ferrock_tree::version::FileMetadata>)> = Vec::new();
-        for data in families.iter() {
-            let version = Arc::clone(&data.super_version.load().version);
-            for level in 0..version.num_levels() {
-                let mut own = version.level(level).to_vec();
-                own.sort_by_key(|file| std::cmp::Reverse(file.number));
-                files.extend(own.into_iter().map(|file| (Arc::clone(&data.table_cache), file)));
-            }
-        }
-        if options.max_open_files < 0 {
-            files.truncate(self.files.open_tables().most_kept());
-        }
-        if let Ok(bound) = usize::try_from(options.max_open_files) {
-            files.truncate((bound.saturating_sub(DESCRIPTORS_FOR_OTHER_FILES) / 4).min(MOST_TABLES_AT_OPEN));
-        }
-        let threads = usize::try_from(options.max_file_opening_threads).unwrap_or(1);
-        match open_all(&*self.spawner, threads, files) {
-            Err(error) => self.tolerate(error),
-            Ok(()) => Ok(()),
+/// Opens every table when all may stay open; otherwise a quarter of what may be open, as RocksDB does: the newest
+/// of each level, from the top. The others are opened as they are needed. Errors of single tables count with
+/// `paranoid_checks` alone.
+fn open_tables(core: &DbCore) -> Result<()> {
+    let options = core.options.load();
+    let families = core.families.load();
+    let in_place = families.iter().try_for_each(|data| check_table_places(core, data));
+    in_place.or_else(|error| tolerate(core, error))?;
+    let mut files: Vec<(Arc<TableCache>, Arc<ferrock_tree::version::FileMetadata>)> = Vec::new();
+    for data in families.iter() {
+        let version = Arc::clone(&data.super_version.load().version);
+        for level in 0..version.num_levels() {
+            let mut own = version.level(level).to_vec();
+            own.sort_by_key(|file| std::cmp::Reverse(file.number));
+            files.extend(own.into_iter().map(|file| (Arc::clone(&data.table_cache), file)));
         }
     }
-
-    /// What it means that a table cannot be opened.
-    fn tolerate(&self, error: Error) -> Result<()> {
-        if self.options.load().paranoid_checks {
-            return Err(error);
-        }
-        self.events.log().warn(|| format!("a table cannot be opened: {error}"));
-        Ok(())
+    if options.max_open_files < 0 {
+        files.truncate(core.files.open_tables().most_kept());
     }
-
-    /// Looks for every table of a family whose tables lie in other directories than the database's own: options that
-    /// name the wrong ones are noticed here, however few tables are opened with the database.
-    fn check_table_places(&self, data: &ColumnFamilyData) -> Result<()> {
-        let (paths, version): (&TablePaths, _) = (data.table_cache.paths(), &data.super_version.load().version);
-        let is_plain = paths.count() == 1 && is_same(paths.directory(0), self.files.database());
-        if is_plain && version.files().all(|(_, file)| file.path_id == 0) {
-            return Ok(());
-        }
-        let mut names: BTreeMap<&Path, BTreeSet<String>> = BTreeMap::new();
-        for (_, file) in version.files() {
-            let directory = paths.directory(file.path_id);
-            let names = match names.entry(directory) {
-                Entry::Occupied(listed) => listed.into_mut(),
-                Entry::Vacant(unlisted) => match self.file_system.children(directory) {
-                    Err(error) if error.is_not_found() => unlisted.insert(BTreeSet::new()),
-                    listing => unlisted.insert(listing?.into_iter().collect()),
-                },
-            };
-            let name = [file_name::table(file.number), file_name::legacy_table(file.number)];
-            if !name.iter().any(|name| names.contains(name)) {
-                return Err(not_in_its_path(file.number, file.path_id, paths));
-            }
-        }
-        Ok(())
+    if let Ok(bound) = usize::try_from(options.max_open_files) {
+        files.truncate((bound.saturating_sub(DESCRIPTORS_FOR_OTHER_FILES) / 4).min(MOST_TABLES_AT_OPEN));
     }
+    let threads = usize::try_from(options.max_file_opening_threads).unwrap_or(1);
+    match open_all(&*core.env.spawner, threads, files) {
+        Err(error) => tolerate(core, error),
+        Ok(()) => Ok(()),
+    }
+}
 
-    fn handles(self: Arc<Self>, names: Vec<String>) -> Result<(Db, Vec<ColumnFamily>)> {
-        let families = self.families.load_full();
-        let handle = |name: &String| {
-            let data = families.by_name(name).cloned();
-            data.map(|data| ColumnFamily { data })
-                .ok_or_else(|| Error::invalid_argument(format!("Column family not found: {name}")))
+/// What it means that a table cannot be opened.
+fn tolerate(core: &DbCore, error: Error) -> Result<()> {
+    if core.options.load().paranoid_checks {
+        return Err(error);
+    }
+    core.events.log().warn(|| format!("a table cannot be opened: {error}"));
+    Ok(())
+}
+
+/// Looks for every table of a family whose tables lie in other directories than the database's own: options that
+/// name the wrong ones are noticed here, however few tables are opened with the database.
+fn check_table_places(core: &DbCore, data: &ColumnFamilyData) -> Result<()> {
+    let (paths, version): (&TablePaths, _) = (data.table_cache.paths(), &data.super_version.load().version);
+    let is_plain = paths.count() == 1 && is_same(paths.directory(0), core.files.database());
+    if is_plain && version.files().all(|(_, file)| file.path_id == 0) {
+        return Ok(());
+    }
+    let mut names: BTreeMap<&Path, BTreeSet<String>> = BTreeMap::new();
+    for (_, file) in version.files() {
+        let directory = paths.directory(file.path_id);
+        let names = match names.entry(directory) {
+            Entry::Occupied(listed) => listed.into_mut(),
+            Entry::Vacant(unlisted) => match core.env.file_system.children(directory) {
+                Err(error) if error.is_not_found() => unlisted.insert(BTreeSet::new()),
+                listing => unlisted.insert(listing?.into_iter().collect()),
+            },
         };
-        let handles = names.iter().map(handle).collect::<Result<Vec<_>>>()?;
-        Ok((Db::from_core(self), handles))
+        let name = [file_name::table(file.number), file_name::legacy_table(file.number)];
+        if !name.iter().any(|name| names.contains(name)) {
+            return Err(not_in_its_path(file.number, file.path_id, paths));
+        }
     }
+    Ok(())
+}
 
-    fn read_logs(&self, when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>) -> Result<RecoveredLogs> {
-        let options = self.options.load();
-        let mut families = BTreeMap::new();
-        for view in self.versions.families() {
-            let data = self.families.load().get(view.id).cloned();
-            let Some(data) = data else { continue };
-            let table_bytes = view.current.files().map(|(_, file)| file.size_bytes).sum();
-            families.insert(view.id, RecoveringFamily { data, log_number: view.log_number, table_bytes });
-        }
-        let recovery = LogRecovery {
-            file_system: &*self.file_system,
-            directory: self.files.places().log_directory(),
-            mode: options.wal_recovery_mode,
-            paranoid: options.paranoid_checks,
-            min_log_number: self.versions.oldest_needed_log(),
-            min_log_number_to_keep: self.versions.min_log_number_to_keep(),
-            info_log: self.events.log(),
-        };
-        recovery.run(&families, self.versions.last_sequence(), when_full)
-    }
+fn handles(core: Arc<DbCore>, names: Vec<String>) -> Result<(Db, Vec<ColumnFamily>)> {
+    let families = core.families.load_full();
+    let handle = |name: &String| {
+        let data = families.by_name(name).cloned();
+        data.map(|data| ColumnFamily { data })
+            .ok_or_else(|| Error::invalid_argument(format!("Column family not found: {name}")))
+    };
+    let handles = names.iter().map(handle).collect::<Result<Vec<_>>>()?;
+    Ok((Db::from_core(core), handles))
+}
 
-    /// Reads the logs, brings what they held into tables, and begins a new log and a new MANIFEST.
-    fn recover_and_begin(self: &Arc<Self>) -> Result<()> {
-        let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
-        let mut blobs = self.find_log_blobs()?;
-        let recovered = self.read_logs(|data| self.flush_recovered(data, &mut edits, &mut blobs))?;
-        // Damaged logs are not kept: see recovery.rs. Nor are logs without an entry that is not in a table, or as many
-        // as make the next open slow: each open adds one, and only a flush lets them go.
-        let has_entries = self.families.load().iter().any(|data| !data.memtable.load().is_empty());
-        let keeps_memtables = edits.is_empty()
-            && has_entries
-            && recovered.logs.len() < MAX_LIVE_LOGS
-            && !recovered.is_damaged
-            && self.options.load().avoid_flush_during_recovery
-            && !blobs.is_any_closed();
-        if !keeps_memtables {
-            for data in self.families.load().iter() {
-                self.flush_recovered(data, &mut edits, &mut blobs)?;
-            }
-        }
-        edits.values_mut().for_each(|edit| blobs.complete(edit));
-        if let Some(last) = recovered.last_sequence {
-            self.writes.raise_visible(last);
-            self.versions.advance_last_sequence(last);
-        }
-        if let Some((newest, _)) = recovered.logs.last() {
-            self.versions.mark_file_number_used(*newest);
-        }
-        self.begin_log(&recovered, keeps_memtables)?;
-        self.commit_recovery(recovered, edits, keeps_memtables)
+fn read_logs(core: &DbCore, when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>) -> Result<RecoveredLogs> {
+    let options = core.options.load();
+    let mut families = BTreeMap::new();
+    for view in core.versions.families() {
+        let data = core.families.load().get(view.id).cloned();
+        let Some(data) = data else { continue };
+        let table_bytes = view.current.files().map(|(_, file)| file.size_bytes).sum();
+        families.insert(view.id, RecoveringFamily { data, log_number: view.log_number, table_bytes });
     }
+    let recovery = LogRecovery {
+        file_system: &*core.env.file_system,
+        directory: core.files.places().log_directory(),
+        mode: options.wal_recovery_mode,
+        paranoid: options.paranoid_checks,
+        min_log_number: core.versions.oldest_needed_log(),
+        min_log_number_to_keep: core.versions.min_log_number_to_keep(),
+        info_log: core.events.log(),
+    };
+    recovery.run(&families, core.versions.last_sequence(), when_full)
+}
 
-    fn begin_log(&self, recovered: &RecoveredLogs, keeps_memtables: bool) -> Result<()> {
-        let (logs, mut kept) = (self.writes.logs(), Vec::new());
-        if keeps_memtables {
-            for &(number, size_bytes) in &recovered.logs {
-                // What the process before did not sync would be missing below what this one syncs.
-                let path = self.files.places().log(number);
-                self.file_system.reopen_writable(&path, &WritableOptions::for_purpose(WritePurpose::Log))?.sync()?;
-                kept.push(LiveLog { number, size_bytes });
-            }
+/// Reads the logs, brings what they held into tables, and begins a new log and a new MANIFEST.
+fn recover_and_begin(core: &Arc<DbCore>) -> Result<()> {
+    let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
+    let mut blobs = log_blobs::find_log_blobs(core)?;
+    let recovered = read_logs(core, |data| flush_recovered(core, data, &mut edits, &mut blobs))?;
+    // Damaged logs are not kept: see recovery.rs. Nor are logs without an entry that is not in a table, or as many
+    // as make the next open slow: each open adds one, and only a flush lets them go.
+    let has_entries = core.families.load().iter().any(|data| !data.memtable.load().is_empty());
+    let keeps_memtables = edits.is_empty()
+        && has_entries
+        && recovered.logs.len() < MAX_LIVE_LOGS
+        && !recovered.is_damaged
+        && core.options.load().avoid_flush_during_recovery
+        && !blobs.is_any_closed();
+    if !keeps_memtables {
+        for data in core.families.load().iter() {
+            flush_recovered(core, data, &mut edits, &mut blobs)?;
         }
-        logs.begin(kept, self.visible(), self.versions.new_file_number())?;
-        if keeps_memtables || self.files.places().has_separate_logs() {
-            // The MANIFEST is about to vouch for the logs that are kept, so their names have to be durable, too. And
-            // before the OPTIONS file names another directory: one without any log is taken for one that is not
-            // mounted.
-            logs.sync_directory()?;
-        }
-        Ok(())
     }
+    edits.values_mut().for_each(|edit| blobs.complete(edit));
+    if let Some(last) = recovered.last_sequence {
+        core.writes.raise_visible(last);
+        core.versions.advance_last_sequence(last);
+    }
+    if let Some((newest, _)) = recovered.logs.last() {
+        core.versions.mark_file_number_used(*newest);
+    }
+    begin_log(core, &recovered, keeps_memtables)?;
+    commit_recovery(core, recovered, edits, keeps_memtables)
+}
 
-    fn commit_recovery(
-        &self,
-        recovered: RecoveredLogs,
-        mut flushed: BTreeMap<u32, VersionEdit>,
-        keeps_memtables: bool,
-    ) -> Result<()> {
-        let newest = recovered.logs.last().map(|(number, _)| *number).or_else(|| self.newest_log_elsewhere());
-        let mut edits = Vec::new();
-        for view in self.versions.families() {
-            let mut edit = flushed.remove(&view.id).unwrap_or_else(|| VersionEdit::for_column_family(view.id));
-            if !keeps_memtables && let Some(newest) = newest {
-                edit.log_number = Some(FileNumber(newest.0 + 1).max(view.log_number));
-            }
-            if view.id == 0
-                && !keeps_memtables
-                && let Some(newest) = newest
-            {
-                edit.min_log_number_to_keep = Some(FileNumber(newest.0 + 1));
-            }
-            edits.push(edit);
+fn begin_log(core: &DbCore, recovered: &RecoveredLogs, keeps_memtables: bool) -> Result<()> {
+    let (logs, mut kept) = (core.writes.logs(), Vec::new());
+    if keeps_memtables {
+        for &(number, size_bytes) in &recovered.logs {
+            // What the process before did not sync would be missing below what this one syncs.
+            let path = core.files.places().log(number);
+            core.env.file_system.reopen_writable(&path, &WritableOptions::for_purpose(WritePurpose::Log))?.sync()?;
+            kept.push(LiveLog { number, size_bytes });
         }
-        let written: Vec<(u32, Vec<FileNumber>)> = edits
-            .iter()
-            .map(|edit| (edit.column_family, edit.new_files.iter().map(|file| file.number).collect()))
-            .collect();
-        self.versions.log_and_apply(edits)?;
-        self.files.release_all();
-        let mut state = self.state.lock();
-        let current_log = self.writes.logs().current_number();
-        for family in state.families.values_mut() {
-            if family.data.memtable.load().is_empty() {
-                family.memtable_log_number = current_log;
-            }
-            // What recovery left in memory was written past the memory manager.
-            family.data.memtable.load().report_memory();
-            self.install_super_version(family, self.versions.current(family.data.id));
-        }
-        drop(state);
-        for (id, numbers) in written {
-            if let Some(data) = self.families.load().get(id) {
-                self.open_new_tables(data, numbers.into_iter());
-            }
-        }
-        Ok(())
     }
+    logs.begin(kept, core.visible(), core.versions.new_file_number())?;
+    if keeps_memtables || core.files.places().has_separate_logs() {
+        // The MANIFEST is about to vouch for the logs that are kept, so their names have to be durable, too. And
+        // before the OPTIONS file names another directory: one without any log is taken for one that is not
+        // mounted.
+        logs.sync_directory()?;
+    }
+    Ok(())
+}
 
-    /// The number below that of the log just begun, where a database that exists had no log to read. Its logs may be
-    /// empty ones in another directory, and must not count there as needed for ever.
-    fn newest_log_elsewhere(&self) -> Option<FileNumber> {
-        let needed = self.versions.oldest_needed_log();
-        (needed > FileNumber(0)).then(|| FileNumber(self.writes.logs().current_number().0.saturating_sub(1)))
-    }
-
-    /// Writes the memtable of a family to a table and begins a new one. The table counts when the edits are applied.
-    fn flush_recovered(
-        &self,
-        data: &Arc<ColumnFamilyData>,
-        edits: &mut BTreeMap<u32, VersionEdit>,
-        blobs: &mut LogBlobs,
-    ) -> Result<()> {
-        let memtable = data.memtable.load_full();
-        if memtable.is_empty() {
-            return Ok(());
+fn commit_recovery(
+    core: &DbCore,
+    recovered: RecoveredLogs,
+    mut flushed: BTreeMap<u32, VersionEdit>,
+    keeps_memtables: bool,
+) -> Result<()> {
+    let newest = recovered.logs.last().map(|(number, _)| *number).or_else(|| newest_log_elsewhere(core));
+    let mut edits = Vec::new();
+    for view in core.versions.families() {
+        let mut edit = flushed.remove(&view.id).unwrap_or_else(|| VersionEdit::for_column_family(view.id));
+        if !keeps_memtables && let Some(newest) = newest {
+            edit.log_number = Some(FileNumber(newest.0 + 1).max(view.log_number));
         }
-        let output = self.write_level_0(data, &[Arc::clone(&memtable)], TableFileCreationReason::Recovery)?;
-        data.memtable.store(data.new_memtable());
-        let edit = edits.entry(data.id).or_insert_with(|| VersionEdit::for_column_family(data.id));
-        edit.new_files.extend(output.files);
-        blobs.add_written(data.id, &output.blobs);
-        Ok(())
+        if view.id == 0
+            && !keeps_memtables
+            && let Some(newest) = newest
+        {
+            edit.min_log_number_to_keep = Some(FileNumber(newest.0 + 1));
+        }
+        edits.push(edit);
     }
+    let written: Vec<(u32, Vec<FileNumber>)> = edits
+        .iter()
+        .map(|edit| (edit.column_family, edit.new_files.iter().map(|file| file.number).collect()))
+        .collect();
+    core.versions.log_and_apply(edits)?;
+    core.files.release_all();
+    let mut state = core.state.lock();
+    let current_log = core.writes.logs().current_number();
+    for family in state.families.values_mut() {
+        if family.data.memtable.load().is_empty() {
+            family.memtable_log_number = current_log;
+        }
+        // What recovery left in memory was written past the memory manager.
+        family.data.memtable.load().report_memory();
+        switch_memtable::install_super_version(core, family, core.versions.current(family.data.id));
+    }
+    drop(state);
+    for (id, numbers) in written {
+        if let Some(data) = core.families.load().get(id) {
+            flush::open_new_tables(core, data, numbers.into_iter());
+        }
+    }
+    Ok(())
+}
+
+/// The number below that of the log just begun, where a database that exists had no log to read. Its logs may be
+/// empty ones in another directory, and must not count there as needed for ever.
+fn newest_log_elsewhere(core: &DbCore) -> Option<FileNumber> {
+    let needed = core.versions.oldest_needed_log();
+    (needed > FileNumber(0)).then(|| FileNumber(core.writes.logs().current_number().0.saturating_sub(1)))
+}
+
+/// Writes the memtable of a family to a table and begins a new one. The table counts when the edits are applied.
+fn flush_recovered(
+    core: &DbCore,
+    data: &Arc<ColumnFamilyData>,
+    edits: &mut BTreeMap<u32, VersionEdit>,
+    blobs: &mut LogBlobs,
+) -> Result<()> {
+    let memtable = data.memtable.load_full();
+    if memtable.is_empty() {
+        return Ok(());
+    }
+    let output = flush::write_level_0(core, data, &[Arc::clone(&memtable)], TableFileCreationReason::Recovery)?;
+    data.memtable.store(data.new_memtable());
+    let edit = edits.entry(data.id).or_insert_with(|| VersionEdit::for_column_family(data.id));
+    edit.new_files.extend(output.files);
+    blobs.add_written(data.id, &output.blobs);
+    Ok(())
 }

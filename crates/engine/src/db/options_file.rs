@@ -5,6 +5,7 @@
 //! file that is being written, and none is begun after it: the directory may be another opener's then.
 
 use super::DbCore;
+use crate::db::background;
 use crate::options::{ColumnFamilyOptions, to_file};
 use ferrock_base::Result;
 use ferrock_base::byte_text::to_bytes;
@@ -21,34 +22,32 @@ impl Drop for HoldsOpen<'_> {
     }
 }
 
-impl DbCore {
-    /// Writes a new OPTIONS file: temporary name, sync, rename, directory sync.
-    ///
-    /// # Errors
-    /// `Shutdown in progress` when the database is closed or closing.
-    pub(crate) fn write_options_file(&self) -> Result<()> {
-        let _open = self.hold_open()?;
-        let _turn = self.options_file.lock();
-        let mut views = self.versions.families();
-        views.sort_by_key(|view| view.id);
-        let families: Vec<(String, ColumnFamilyOptions)> = views
-            .into_iter()
-            .filter_map(|view| {
-                let data = self.families.load().get(view.id).cloned()?;
-                Some((view.name, (*data.options.load_full()).clone()))
-            })
-            .collect();
-        let text = to_file(&self.options.load(), &families).format()?;
-        let temp = self.files.database().join(file_name::options_temp(self.versions.new_file_number()));
-        let path = self.files.database().join(file_name::options(self.versions.new_file_number()));
-        write_file_atomically(&*self.file_system, &path, &temp, &to_bytes(&text))
-    }
+/// Writes a new OPTIONS file: temporary name, sync, rename, directory sync.
+///
+/// # Errors
+/// `Shutdown in progress` when the database is closed or closing.
+pub(crate) fn write_options_file(core: &DbCore) -> Result<()> {
+    let _open = hold_open(core)?;
+    let _turn = core.options.begin_file();
+    let mut views = core.versions.families();
+    views.sort_by_key(|view| view.id);
+    let families: Vec<(String, ColumnFamilyOptions)> = views
+        .into_iter()
+        .filter_map(|view| {
+            let data = core.families.load().get(view.id).cloned()?;
+            Some((view.name, (*data.options.load_full()).clone()))
+        })
+        .collect();
+    let text = to_file(&core.options.load(), &families).format()?;
+    let temp = core.files.database().join(file_name::options_temp(core.versions.new_file_number()));
+    let path = core.files.database().join(file_name::options(core.versions.new_file_number()));
+    write_file_atomically(&*core.env.file_system, &path, &temp, &to_bytes(&text))
+}
 
-    fn hold_open(&self) -> Result<HoldsOpen<'_>> {
-        // Closing sets its flag first and then waits for what it counts under this lock.
-        let mut state = self.state.lock();
-        self.closing_error()?;
-        state.running_manual += 1;
-        Ok(HoldsOpen(self))
-    }
+fn hold_open(core: &DbCore) -> Result<HoldsOpen<'_>> {
+    // Closing sets its flag first and then waits for what it counts under this lock.
+    let mut state = core.state.lock();
+    background::closing_error(core)?;
+    state.running_manual += 1;
+    Ok(HoldsOpen(core))
 }

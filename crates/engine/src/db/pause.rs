@@ -3,56 +3,44 @@
 //! A paused database reads and writes; writers stop when there is no room left in memory. What waits for a flush or a
 //! compaction waits until the work goes on. Closing ends the pause.
 
-use super::{Db, DbCore, State};
+use super::{DbCore, State};
+use crate::db::background;
 use ferrock_base::{Error, Result};
 use std::sync::Arc;
 
-impl Db {
-    /// Starts no flush and no compaction any more, and waits for those that run. Calls are counted:
-    /// [`continue_background_work`](Self::continue_background_work) must come as often.
-    ///
-    /// # Errors
-    /// `NotSupported` when the database is read-only, `ShutdownInProgress` when it is closed.
-    pub fn pause_background_work(&self) -> Result<()> {
-        let core = self.core();
-        core.check_open()?;
-        let mut state = core.state.lock();
-        state.pauses += 1;
-        while is_working(&state) {
-            core.changed.wait(&mut state);
-        }
-        Ok(())
+/// See [`Db::pause_background_work`].
+pub(crate) fn pause_background_work(core: &Arc<DbCore>) -> Result<()> {
+    core.check_open()?;
+    let mut state = core.state.lock();
+    state.pauses += 1;
+    while is_working(&state) {
+        core.changed.wait(&mut state);
     }
-
-    /// Takes back one [`pause_background_work`](Self::pause_background_work).
-    ///
-    /// # Errors
-    /// `Invalid argument` when nothing is paused.
-    pub fn continue_background_work(&self) -> Result<()> {
-        let core = self.core();
-        let mut state = core.state.lock();
-        if state.pauses == 0 {
-            return Err(Error::invalid_argument("Background work already unpaused"));
-        }
-        state.pauses -= 1;
-        core.schedule_unless_paused(&mut state);
-        Ok(())
-    }
+    Ok(())
 }
 
-impl DbCore {
-    /// Closing waits for work that a pause would keep from starting.
-    pub(crate) fn end_pauses(self: &Arc<Self>) {
-        let mut state = self.state.lock();
-        state.pauses = 0;
-        self.schedule_unless_paused(&mut state);
+/// See [`Db::continue_background_work`].
+pub(crate) fn continue_background_work(core: &Arc<DbCore>) -> Result<()> {
+    let mut state = core.state.lock();
+    if state.pauses == 0 {
+        return Err(Error::invalid_argument("Background work already unpaused"));
     }
+    state.pauses -= 1;
+    schedule_unless_paused(core, &mut state);
+    Ok(())
+}
 
-    fn schedule_unless_paused(self: &Arc<Self>, state: &mut State) {
-        if state.pauses == 0 {
-            self.schedule(state);
-            self.changed.notify_all();
-        }
+/// Closing waits for work that a pause would keep from starting.
+pub(crate) fn end_pauses(core: &Arc<DbCore>) {
+    let mut state = core.state.lock();
+    state.pauses = 0;
+    schedule_unless_paused(core, &mut state);
+}
+
+fn schedule_unless_paused(core: &Arc<DbCore>, state: &mut State) {
+    if state.pauses == 0 {
+        background::schedule(core, state);
+        core.changed.notify_all();
     }
 }
 

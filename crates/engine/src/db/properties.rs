@@ -3,8 +3,9 @@
 //! A name may come with or without the prefix `rocksdb.`. Numbers are also answered by
 //! `property`; texts only by it.
 
-use super::{Db, DbCore, State};
-use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
+use super::{DbCore, State};
+use crate::column_family::{ColumnFamilyData, SuperVersion};
+use crate::db::compact;
 use crate::metrics::{Statistics, cache, stalls};
 use crate::options::CompactionStyle;
 use ferrock_base::Result;
@@ -93,270 +94,221 @@ pub const TEXT_PROPERTIES: &[&str] = &[
 pub const MAP_PROPERTIES: &[&str] =
     &["block-cache-entry-stats", "fast-block-cache-entry-stats", "cf-write-stall-stats", "db-write-stall-stats"];
 
-impl Db {
-    /// The value of a property of the default family; `None` when no property has that name.
-    ///
-    /// ```
-    /// # extern crate ferrock_engine as ferrock;
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let mut options = ferrock::DbOptions::default();
-    /// # options.create_if_missing = true;
-    /// # let db = ferrock::Db::open(directory.path(), options)?;
-    /// db.put(b"key", b"value")?;
-    /// db.flush()?;
-    /// assert_eq!(db.property("rocksdb.num-files-at-level0").as_deref(), Some("1"));
-    /// assert!(db.property("rocksdb.no-such-property").is_none());
-    /// # Ok::<(), ferrock::Error>(())
-    /// ```
-    #[must_use]
-    pub fn property(&self, name: &str) -> Option<String> {
-        self.core().property(&self.core().default_family().ok()?, name)
+pub(super) fn map_property(
+    core: &DbCore,
+    data: &Arc<ColumnFamilyData>,
+    name: &str,
+) -> Option<BTreeMap<String, String>> {
+    let name = name.strip_prefix("rocksdb.").unwrap_or(name);
+    if !MAP_PROPERTIES.contains(&name) {
+        return None;
     }
+    let stalls = stall_map(core, data, name);
+    stalls.or_else(|| Some(cache::map(core.block_cache_of(&data.options.load()), &*core.env.clock)))
+}
 
-    /// The value of a property of a family.
-    #[must_use]
-    pub fn property_cf(&self, family: &ColumnFamily, name: &str) -> Option<String> {
-        self.core().property(&family.data, name)
-    }
-
-    /// The value of a property that is a number.
-    #[must_use]
-    pub fn int_property(&self, name: &str) -> Option<u64> {
-        self.core().int_property(&self.core().default_family().ok()?, name)
-    }
-
-    /// The value of a property of a family that is a number.
-    #[must_use]
-    pub fn int_property_cf(&self, family: &ColumnFamily, name: &str) -> Option<u64> {
-        self.core().int_property(&family.data, name)
-    }
-
-    /// The value of a property of the default family that is a map; `None` when no map has that name.
-    #[must_use]
-    pub fn map_property(&self, name: &str) -> Option<BTreeMap<String, String>> {
-        self.core().map_property(&self.core().default_family().ok()?, name)
-    }
-
-    /// The value of a property of a family that is a map.
-    #[must_use]
-    pub fn map_property_cf(&self, family: &ColumnFamily, name: &str) -> Option<BTreeMap<String, String>> {
-        self.core().map_property(&family.data, name)
+fn stall_map(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<BTreeMap<String, String>> {
+    match name {
+        "cf-write-stall-stats" => Some(data.stalls.map()),
+        "db-write-stall-stats" => Some(stalls::database_map(core.metrics.statistics())),
+        _ => None,
     }
 }
 
-impl DbCore {
-    fn map_property(&self, data: &Arc<ColumnFamilyData>, name: &str) -> Option<BTreeMap<String, String>> {
-        let name = name.strip_prefix("rocksdb.").unwrap_or(name);
-        if !MAP_PROPERTIES.contains(&name) {
-            return None;
-        }
-        let stalls = self.stall_map(data, name);
-        stalls.or_else(|| Some(cache::map(self.block_cache_of(&data.options.load()), &*self.clock)))
+pub(crate) fn property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
+    let name = name.strip_prefix("rocksdb.").unwrap_or(name);
+    let pinned = data.super_version.load();
+    let level = |prefix: &str| name.strip_prefix(prefix).and_then(|digits| digits.parse::<usize>().ok());
+    if let Some(level) = level("num-files-at-level") {
+        return (level < pinned.version.num_levels()).then(|| pinned.version.level(level).len().to_string());
     }
-
-    fn stall_map(&self, data: &ColumnFamilyData, name: &str) -> Option<BTreeMap<String, String>> {
-        match name {
-            "cf-write-stall-stats" => Some(data.stalls.map()),
-            "db-write-stall-stats" => Some(stalls::database_map(self.metrics.statistics())),
-            _ => None,
-        }
+    if let Some(level) = level("aggregated-table-properties-at-level") {
+        return (level < pinned.version.num_levels())
+            .then(|| aggregated_properties(data, &pinned, Some(level)).unwrap_or_else(|error| error.to_string()));
     }
-
-    pub(crate) fn property(&self, data: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
-        let name = name.strip_prefix("rocksdb.").unwrap_or(name);
-        let pinned = data.super_version.load();
-        let level = |prefix: &str| name.strip_prefix(prefix).and_then(|digits| digits.parse::<usize>().ok());
-        if let Some(level) = level("num-files-at-level") {
-            return (level < pinned.version.num_levels()).then(|| pinned.version.level(level).len().to_string());
-        }
-        if let Some(level) = level("aggregated-table-properties-at-level") {
-            return (level < pinned.version.num_levels())
-                .then(|| aggregated_properties(data, &pinned, Some(level)).unwrap_or_else(|error| error.to_string()));
-        }
-        if let Some(level) = level("compression-ratio-at-level") {
-            return (level < pinned.version.num_levels()).then(|| compression_ratio(data, &pinned, level));
-        }
-        if let Some(temperature) = level("live-sst-files-size-at-temperature") {
-            let files = pinned.version.files().filter(|(_, file)| file.temperature as usize == temperature);
-            return Some(files.map(|(_, file)| file.size_bytes).sum::<u64>().to_string());
-        }
-        if let Some(map) = self.stall_map(data, name) {
-            return Some(stalls::text(&map));
-        }
-        match name {
-            // Latencies are not counted, so no level has a histogram.
-            "cf-file-histogram" => Some(format!("\n** File Read Latency Histogram By Level [{}] **\n", data.name)),
-            "blob-stats" => Some(blob_stats(&pinned)),
-            "levelstats" => Some(level_table(&pinned)),
-            "cfstats" | "cfstats-no-file-histogram" => Some(self.family_stats(data, &pinned)),
-            "dbstats" => Some(self.db_stats()),
-            "stats" => Some(format!("{}{}", self.family_stats(data, &pinned), self.db_stats())),
-            "sstables" => Some(table_list(&pinned)),
-            "aggregated-table-properties" => {
-                Some(aggregated_properties(data, &pinned, None).unwrap_or_else(|error| error.to_string()))
-            }
-            "block-cache-entry-stats" | "fast-block-cache-entry-stats" => {
-                Some(cache::text(self.block_cache_of(&pinned.options)))
-            }
-            "ferrock.options-without-effect" | "options-without-effect" => Some(self.option_notes.all().join("\n")),
-            "ferrock.data-block-index" => Some(match pinned.options.table.data_block_index_type {
-                DataBlockIndexType::Auto => data.hash_index_choice.last().to_string(),
-                fixed => format!("{}: as the option says", fixed.format_option()),
-            }),
-            "ferrock.reads" => Some(format!("{:#?}", data.table_cache.read_stats().counts())),
-            "ferrock.statistics" | "options-statistics" => Some(self.metrics.statistics().to_lines()),
-            "ferrock.io" => Some(format!("{:#?}", self.file_system.counters().snapshot())),
-            _ => self.int_property(data, name).map(|value| value.to_string()),
-        }
+    if let Some(level) = level("compression-ratio-at-level") {
+        return (level < pinned.version.num_levels()).then(|| compression_ratio(data, &pinned, level));
     }
-
-    fn int_property(&self, data: &Arc<ColumnFamilyData>, name: &str) -> Option<u64> {
-        let name = name.strip_prefix("rocksdb.").unwrap_or(name);
-        let pinned = data.super_version.load();
-        let version = &pinned.version;
-        let memtables = || std::iter::once(&pinned.memtable).chain(&pinned.immutable);
-        Some(match name {
-            "num-immutable-mem-table" => pinned.immutable.len() as u64,
-            "num-immutable-mem-table-flushed" => 0,
-            "cur-size-active-mem-table" => pinned.memtable.approximate_memory_bytes() as u64,
-            "cur-size-all-mem-tables" | "size-all-mem-tables" => {
-                memtables().map(|memtable| memtable.approximate_memory_bytes() as u64).sum()
-            }
-            "num-entries-active-mem-table" => pinned.memtable.num_entries(),
-            "num-entries-imm-mem-tables" => pinned.immutable.iter().map(|memtable| memtable.num_entries()).sum(),
-            "num-deletes-active-mem-table" => pinned.memtable.num_deletes(),
-            "num-deletes-imm-mem-tables" => pinned.immutable.iter().map(|memtable| memtable.num_deletes()).sum(),
-            "estimate-num-keys" => estimate_num_keys(&pinned),
-            "estimate-live-data-size" => version.estimated_live_data_size_bytes(),
-            "total-sst-files-size" | "live-sst-files-size" => version.files().map(|(_, file)| file.size_bytes).sum(),
-            "live-non-bottommost-sst-files-size" => {
-                let bottom = version.deepest_non_empty_level().unwrap_or(0);
-                version.files().filter(|(level, _)| *level != bottom).map(|(_, file)| file.size_bytes).sum()
-            }
-            "num-blob-files" => version.blob_files().len() as u64,
-            "total-blob-file-size" | "live-blob-file-size" => {
-                version.blob_files().values().map(|file| file.file_size_bytes()).sum()
-            }
-            "live-blob-file-garbage-size" => version.blob_files().values().map(|file| file.garbage_blob_bytes).sum(),
-            "estimate-oldest-key-time" => return oldest_key_time(data, &pinned),
-            "base-level" => version.base_level() as u64,
-            "estimate-pending-compaction-bytes" => version.estimated_compaction_needed_bytes(&pinned.options),
-            "num-snapshots" => self.reads.snapshots().count() as u64,
-            "oldest-snapshot-time" => self.reads.snapshots().oldest_time().unwrap_or(0),
-            "oldest-snapshot-sequence" => self.reads.snapshots().oldest().map_or(0, |sequence| sequence.0),
-            "block-cache-capacity" => self.block_cache_of(&pinned.options).capacity() as u64,
-            "block-cache-usage" => self.block_cache_of(&pinned.options).usage() as u64,
-            "block-cache-pinned-usage" => self.block_cache_of(&pinned.options).pinned_usage() as u64,
-            "estimate-table-readers-mem" => version
-                .files()
-                .filter_map(|(_, file)| data.table_cache.get_if_open(file))
-                .map(|table| table.memory_bytes() as u64)
-                .sum(),
-            "is-file-deletions-enabled" => 1,
-            "current-super-version-number" => data.super_version.number(),
-            "actual-delayed-write-rate" => match self.writes.controller().condition() {
-                crate::write::controller::StallCondition::Delayed => self.writes.controller().delayed_rate(),
-                _ => 0,
-            },
-            "is-write-stopped" => {
-                u64::from(self.writes.controller().condition() == crate::write::controller::StallCondition::Stopped)
-            }
-            // Without a job that writes tables, none is kept for one.
-            "min-obsolete-sst-number-to-keep" => self.files.oldest_pending().map_or(u64::MAX, |number| number.0),
-            "num-live-versions" => self.versions.num_live_versions() as u64,
-            "min-log-number-to-keep" => self.versions.min_log_number_to_keep().0,
-            "obsolete-sst-files-size" => self.files.table_bytes(self.versions.live_files().zombie_tables),
-            _ => return self.locked_int_property(data, name),
-        })
+    if let Some(temperature) = level("live-sst-files-size-at-temperature") {
+        let files = pinned.version.files().filter(|(_, file)| file.temperature as usize == temperature);
+        return Some(files.map(|(_, file)| file.size_bytes).sum::<u64>().to_string());
     }
-
-    fn locked_int_property(&self, data: &ColumnFamilyData, name: &str) -> Option<u64> {
-        let state: &State = &self.state.lock();
-        let family = state.families.get(&data.id);
-        Some(match name {
-            "mem-table-flush-pending" => u64::from(family.is_some_and(super::background::needs_flush)),
-            "num-running-flushes" => state.running_flushes as u64,
-            "num-running-compactions" => state.running_compactions as u64,
-            "num-running-compaction-sorted-runs" => {
-                state.families.values().map(|family| family.running.sorted_runs() as u64).sum()
-            }
-            // Compactions are not aborted here, only waited for.
-            "compaction-abort-count" => 0,
-            "compaction-pending" => u64::from(family.is_some_and(|family| self.is_compaction_due(family))),
-            "background-errors" => state.error.count(),
-            _ => return None,
-        })
+    if let Some(map) = stall_map(core, data, name) {
+        return Some(stalls::text(&map));
     }
-
-    fn family_stats(&self, data: &ColumnFamilyData, pinned: &SuperVersion) -> String {
-        let mut out = format!("\n** Compaction Stats [{}] **\n", data.name);
-        out.push_str("Level    Files   Size       Score  Target\n");
-        out.push_str("----------------------------------------------------------\n");
-        let scores: BTreeMap<usize, f64> =
-            ferrock_tree::compaction::picker::compaction_scores(&pinned.version, &pinned.options)
-                .into_iter()
-                .map(|score| (score.level, score.score))
-                .collect();
-        for (level, summary) in pinned.version.level_summaries().iter().enumerate() {
-            let score = scores.get(&level).copied().unwrap_or(0.0);
-            let target = pinned.version.targets().max_bytes(level);
-            let _ = writeln!(
-                out,
-                "  L{level:<5} {:>6}   {:>9}  {score:>5.2}  {:>9}",
-                summary.num_files,
-                human_bytes(summary.size_bytes),
-                human_bytes(target),
-            );
+    match name {
+        // Latencies are not counted, so no level has a histogram.
+        "cf-file-histogram" => Some(format!("\n** File Read Latency Histogram By Level [{}] **\n", data.name)),
+        "blob-stats" => Some(blob_stats(&pinned)),
+        "levelstats" => Some(level_table(&pinned)),
+        "cfstats" | "cfstats-no-file-histogram" => Some(family_stats(core, data, &pinned)),
+        "dbstats" => Some(db_stats(core)),
+        "stats" => Some(format!("{}{}", family_stats(core, data, &pinned), db_stats(core))),
+        "sstables" => Some(table_list(&pinned)),
+        "aggregated-table-properties" => {
+            Some(aggregated_properties(data, &pinned, None).unwrap_or_else(|error| error.to_string()))
         }
+        "block-cache-entry-stats" | "fast-block-cache-entry-stats" => {
+            Some(cache::text(core.block_cache_of(&pinned.options)))
+        }
+        "ferrock.options-without-effect" | "options-without-effect" => Some(core.options.notes().all().join("\n")),
+        "ferrock.data-block-index" => Some(match pinned.options.table.data_block_index_type {
+            DataBlockIndexType::Auto => data.hash_index_choice.last().to_string(),
+            fixed => format!("{}: as the option says", fixed.format_option()),
+        }),
+        "ferrock.reads" => Some(format!("{:#?}", data.table_cache.read_stats().counts())),
+        "ferrock.statistics" | "options-statistics" => Some(core.metrics.statistics().to_lines()),
+        "ferrock.io" => Some(format!("{:#?}", core.env.file_system.counters().snapshot())),
+        _ => int_property(core, data, name).map(|value| value.to_string()),
+    }
+}
+
+pub(super) fn int_property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) -> Option<u64> {
+    let name = name.strip_prefix("rocksdb.").unwrap_or(name);
+    let pinned = data.super_version.load();
+    let version = &pinned.version;
+    let memtables = || std::iter::once(&pinned.memtable).chain(&pinned.immutable);
+    Some(match name {
+        "num-immutable-mem-table" => pinned.immutable.len() as u64,
+        "num-immutable-mem-table-flushed" => 0,
+        "cur-size-active-mem-table" => pinned.memtable.approximate_memory_bytes() as u64,
+        "cur-size-all-mem-tables" | "size-all-mem-tables" => {
+            memtables().map(|memtable| memtable.approximate_memory_bytes() as u64).sum()
+        }
+        "num-entries-active-mem-table" => pinned.memtable.num_entries(),
+        "num-entries-imm-mem-tables" => pinned.immutable.iter().map(|memtable| memtable.num_entries()).sum(),
+        "num-deletes-active-mem-table" => pinned.memtable.num_deletes(),
+        "num-deletes-imm-mem-tables" => pinned.immutable.iter().map(|memtable| memtable.num_deletes()).sum(),
+        "estimate-num-keys" => estimate_num_keys(&pinned),
+        "estimate-live-data-size" => version.estimated_live_data_size_bytes(),
+        "total-sst-files-size" | "live-sst-files-size" => version.files().map(|(_, file)| file.size_bytes).sum(),
+        "live-non-bottommost-sst-files-size" => {
+            let bottom = version.deepest_non_empty_level().unwrap_or(0);
+            version.files().filter(|(level, _)| *level != bottom).map(|(_, file)| file.size_bytes).sum()
+        }
+        "num-blob-files" => version.blob_files().len() as u64,
+        "total-blob-file-size" | "live-blob-file-size" => {
+            version.blob_files().values().map(|file| file.file_size_bytes()).sum()
+        }
+        "live-blob-file-garbage-size" => version.blob_files().values().map(|file| file.garbage_blob_bytes).sum(),
+        "estimate-oldest-key-time" => return oldest_key_time(data, &pinned),
+        "base-level" => version.base_level() as u64,
+        "estimate-pending-compaction-bytes" => version.estimated_compaction_needed_bytes(&pinned.options),
+        "num-snapshots" => core.reads.snapshots().count() as u64,
+        "oldest-snapshot-time" => core.reads.snapshots().oldest_time().unwrap_or(0),
+        "oldest-snapshot-sequence" => core.reads.snapshots().oldest().map_or(0, |sequence| sequence.0),
+        "block-cache-capacity" => core.block_cache_of(&pinned.options).capacity() as u64,
+        "block-cache-usage" => core.block_cache_of(&pinned.options).usage() as u64,
+        "block-cache-pinned-usage" => core.block_cache_of(&pinned.options).pinned_usage() as u64,
+        "estimate-table-readers-mem" => version
+            .files()
+            .filter_map(|(_, file)| data.table_cache.get_if_open(file))
+            .map(|table| table.memory_bytes() as u64)
+            .sum(),
+        "is-file-deletions-enabled" => 1,
+        "current-super-version-number" => data.super_version.number(),
+        "actual-delayed-write-rate" => match core.writes.controller().condition() {
+            crate::write::controller::StallCondition::Delayed => core.writes.controller().delayed_rate(),
+            _ => 0,
+        },
+        "is-write-stopped" => {
+            u64::from(core.writes.controller().condition() == crate::write::controller::StallCondition::Stopped)
+        }
+        // Without a job that writes tables, none is kept for one.
+        "min-obsolete-sst-number-to-keep" => core.files.oldest_pending().map_or(u64::MAX, |number| number.0),
+        "num-live-versions" => core.versions.num_live_versions() as u64,
+        "min-log-number-to-keep" => core.versions.min_log_number_to_keep().0,
+        "obsolete-sst-files-size" => core.files.table_bytes(core.versions.live_files().zombie_tables),
+        _ => return locked_int_property(core, data, name),
+    })
+}
+
+fn locked_int_property(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<u64> {
+    let state: &State = &core.state.lock();
+    let family = state.families.get(&data.id);
+    Some(match name {
+        "mem-table-flush-pending" => u64::from(family.is_some_and(super::background::needs_flush)),
+        "num-running-flushes" => state.running_flushes as u64,
+        "num-running-compactions" => state.running_compactions as u64,
+        "num-running-compaction-sorted-runs" => {
+            state.families.values().map(|family| family.running.sorted_runs() as u64).sum()
+        }
+        // Compactions are not aborted here, only waited for.
+        "compaction-abort-count" => 0,
+        "compaction-pending" => u64::from(family.is_some_and(|family| compact::is_compaction_due(core, family))),
+        "background-errors" => state.error.count(),
+        _ => return None,
+    })
+}
+
+fn family_stats(_core: &DbCore, data: &ColumnFamilyData, pinned: &SuperVersion) -> String {
+    let mut out = format!("\n** Compaction Stats [{}] **\n", data.name);
+    out.push_str("Level    Files   Size       Score  Target\n");
+    out.push_str("----------------------------------------------------------\n");
+    let scores: BTreeMap<usize, f64> =
+        ferrock_tree::compaction::picker::compaction_scores(&pinned.version, &pinned.options)
+            .into_iter()
+            .map(|score| (score.level, score.score))
+            .collect();
+    for (level, summary) in pinned.version.level_summaries().iter().enumerate() {
+        let score = scores.get(&level).copied().unwrap_or(0.0);
+        let target = pinned.version.targets().max_bytes(level);
         let _ = writeln!(
             out,
-            "Memtables: {} active, {} immutable; estimated pending compaction: {}",
-            human_bytes(pinned.memtable.approximate_memory_bytes() as u64),
-            pinned.immutable.len(),
-            human_bytes(pinned.version.estimated_compaction_needed_bytes(&pinned.options)),
+            "  L{level:<5} {:>6}   {:>9}  {score:>5.2}  {:>9}",
+            summary.num_files,
+            human_bytes(summary.size_bytes),
+            human_bytes(target),
         );
-        out
     }
+    let _ = writeln!(
+        out,
+        "Memtables: {} active, {} immutable; estimated pending compaction: {}",
+        human_bytes(pinned.memtable.approximate_memory_bytes() as u64),
+        pinned.immutable.len(),
+        human_bytes(pinned.version.estimated_compaction_needed_bytes(&pinned.options)),
+    );
+    out
+}
 
-    pub(crate) fn db_stats(&self) -> String {
-        let s = self.metrics.statistics();
-        let get = Statistics::get;
-        let mut out = String::from("\n** DB Stats **\n");
-        let written = get(&s.bytes_written);
-        let tables = get(&s.flush_bytes) + get(&s.compaction_write_bytes);
-        let _ = writeln!(
-            out,
-            "Writes: {} batches, {} keys in {} groups ({} inserted in parallel), {} ingested",
-            get(&s.batches_written),
-            get(&s.keys_written),
-            get(&s.write_groups),
-            get(&s.parallel_groups),
-            human_bytes(written),
-        );
-        let _ = writeln!(out, "WAL: {} written, {} syncs", human_bytes(get(&s.wal_bytes)), get(&s.wal_syncs));
-        let _ = writeln!(
-            out,
-            "Flush: {} jobs, {} written in {:.3} s",
-            get(&s.flushes),
-            human_bytes(get(&s.flush_bytes)),
-            get(&s.flush_us) as f64 / 1e6,
-        );
-        let _ = writeln!(
-            out,
-            "Compaction: {} jobs, {} trivial moves, {} read, {} written in {:.3} s",
-            get(&s.compactions),
-            get(&s.trivial_moves),
-            human_bytes(get(&s.compaction_read_bytes)),
-            human_bytes(get(&s.compaction_write_bytes)),
-            get(&s.compaction_us) as f64 / 1e6,
-        );
-        if written > 0 {
-            let _ = writeln!(out, "Write amplification: {:.2}", (tables + get(&s.wal_bytes)) as f64 / written as f64);
-        }
-        let _ = writeln!(out, "Stall: {:.3} s", get(&s.stall_us) as f64 / 1e6);
-        let _ = writeln!(out, "I/O backend: {}", self.file_system.io_backend());
-        out
+pub(crate) fn db_stats(core: &DbCore) -> String {
+    let s = core.metrics.statistics();
+    let get = Statistics::get;
+    let mut out = String::from("\n** DB Stats **\n");
+    let written = get(&s.bytes_written);
+    let tables = get(&s.flush_bytes) + get(&s.compaction_write_bytes);
+    let _ = writeln!(
+        out,
+        "Writes: {} batches, {} keys in {} groups ({} inserted in parallel), {} ingested",
+        get(&s.batches_written),
+        get(&s.keys_written),
+        get(&s.write_groups),
+        get(&s.parallel_groups),
+        human_bytes(written),
+    );
+    let _ = writeln!(out, "WAL: {} written, {} syncs", human_bytes(get(&s.wal_bytes)), get(&s.wal_syncs));
+    let _ = writeln!(
+        out,
+        "Flush: {} jobs, {} written in {:.3} s",
+        get(&s.flushes),
+        human_bytes(get(&s.flush_bytes)),
+        get(&s.flush_us) as f64 / 1e6,
+    );
+    let _ = writeln!(
+        out,
+        "Compaction: {} jobs, {} trivial moves, {} read, {} written in {:.3} s",
+        get(&s.compactions),
+        get(&s.trivial_moves),
+        human_bytes(get(&s.compaction_read_bytes)),
+        human_bytes(get(&s.compaction_write_bytes)),
+        get(&s.compaction_us) as f64 / 1e6,
+    );
+    if written > 0 {
+        let _ = writeln!(out, "Write amplification: {:.2}", (tables + get(&s.wal_bytes)) as f64 / written as f64);
     }
+    let _ = writeln!(out, "Stall: {:.3} s", get(&s.stall_us) as f64 / 1e6);
+    let _ = writeln!(out, "I/O backend: {}", core.env.file_system.io_backend());
+    out
 }
 
 fn aggregated_properties(data: &ColumnFamilyData, pinned: &SuperVersion, level: Option<usize>) -> Result<String> {

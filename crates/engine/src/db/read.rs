@@ -4,7 +4,8 @@
 //! and compaction drop is older than any number taken later.
 
 use super::{Db, DbCore};
-use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
+use crate::column_family::{ColumnFamilyData, SuperVersion};
+use crate::db::cleanup;
 use crate::options::{ReadOptions, ReadTier};
 use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
@@ -54,70 +55,68 @@ impl ReadOptions {
     }
 }
 
-impl DbCore {
-    pub(super) fn sequence_for(&self, options: &ReadOptions) -> SequenceNumber {
-        options.snapshot.as_ref().map_or_else(|| self.visible(), Snapshot::sequence)
-    }
+pub(super) fn sequence_for(core: &DbCore, options: &ReadOptions) -> SequenceNumber {
+    options.snapshot.as_ref().map_or_else(|| core.visible(), Snapshot::sequence)
+}
 
-    /// The value of a key.
-    pub(crate) fn get(
-        &self,
-        data: &ColumnFamilyData,
-        options: &ReadOptions,
-        key: &[u8],
-    ) -> Result<Option<PinnedSlice>> {
-        self.look_up(data, options, key, |pinned, lookup, sequence, mut context| {
-            if context.needs_tables()
-                && let Err(error) = search_tables(data, pinned, lookup, sequence, options, &mut context)
-            {
-                context.fail(error);
-            }
-            context.fetch_blob(|index| self.blob_view(data.id, &pinned.version, options).fetch(key, index));
-            context.finish()
-        })
-    }
-
-    /// Looks a key up in the memtables, as of now, and leaves the rest to `finish`.
-    #[inline]
-    pub(super) fn look_up<R>(
-        &self,
-        data: &ColumnFamilyData,
-        options: &ReadOptions,
-        key: &[u8],
-        finish: impl FnOnce(&Arc<SuperVersion>, &LookupKey, SequenceNumber, GetContext<'_, ValuePin>) -> R,
-    ) -> R {
-        let thread = thread_ordinal();
-        let pinned = data.super_version.pin(thread);
-        let sequence = self.sequence_for(options);
-        let lookup = LookupKey::new(key, sequence);
-        let mut context = GetContext::new(key, pinned.options.merge_operator.as_deref());
-        if search_memtables(&pinned, &lookup, sequence, &mut context) {
-            data.table_cache.read_stats().note_lookups(thread, 1);
+/// The value of a key.
+pub(crate) fn get(
+    core: &DbCore,
+    data: &ColumnFamilyData,
+    options: &ReadOptions,
+    key: &[u8],
+) -> Result<Option<PinnedSlice>> {
+    look_up(core, data, options, key, |pinned, lookup, sequence, mut context| {
+        if context.needs_tables()
+            && let Err(error) = search_tables(data, pinned, lookup, sequence, options, &mut context)
+        {
+            context.fail(error);
         }
-        finish(&pinned, &lookup, sequence, context)
-    }
+        context.fetch_blob(|index| blob_view(core, data.id, &pinned.version, options).fetch(key, index));
+        context.finish()
+    })
+}
 
-    #[inline]
-    pub(super) fn blob_view<'a>(
-        &'a self,
-        column_family_id: u32,
-        version: &'a Version,
-        options: &ReadOptions,
-    ) -> BlobView<'a> {
-        BlobView {
-            source: self.reads.blob_source(),
-            version,
-            column_family_id,
-            verify_checksums: options.verify_checksums,
-            read_tier: options.read_tier,
-            context: options.for_table().read_context(ReadClass::Other),
-        }
+/// Looks a key up in the memtables, as of now, and leaves the rest to `finish`.
+#[inline]
+pub(super) fn look_up<R>(
+    core: &DbCore,
+    data: &ColumnFamilyData,
+    options: &ReadOptions,
+    key: &[u8],
+    finish: impl FnOnce(&Arc<SuperVersion>, &LookupKey, SequenceNumber, GetContext<'_, ValuePin>) -> R,
+) -> R {
+    let thread = thread_ordinal();
+    let pinned = data.super_version.pin(thread);
+    let sequence = sequence_for(core, options);
+    let lookup = LookupKey::new(key, sequence);
+    let mut context = GetContext::new(key, pinned.options.merge_operator.as_deref());
+    if search_memtables(&pinned, &lookup, sequence, &mut context) {
+        data.table_cache.read_stats().note_lookups(thread, 1);
     }
+    finish(&pinned, &lookup, sequence, context)
+}
 
-    /// An iterator over a family.
-    pub(crate) fn iter(self: &Arc<Self>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Iter {
-        IterSource::new(self, data, options).iter(options, false)
+#[inline]
+pub(super) fn blob_view<'a>(
+    core: &'a DbCore,
+    column_family_id: u32,
+    version: &'a Version,
+    options: &ReadOptions,
+) -> BlobView<'a> {
+    BlobView {
+        source: core.reads.blob_source(),
+        version,
+        column_family_id,
+        verify_checksums: options.verify_checksums,
+        read_tier: options.read_tier,
+        context: options.for_table().read_context(ReadClass::Other),
     }
+}
+
+/// An iterator over a family.
+pub(crate) fn iter(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Iter {
+    IterSource::new(core, data, options).iter(options, false)
 }
 
 /// What iterators of one moment are made from. Keeps that moment, not the database.
@@ -145,7 +144,7 @@ impl IterSource {
         };
         Self {
             data: Arc::clone(data),
-            sequence: core.sequence_for(options),
+            sequence: sequence_for(core, options),
             snapshot: options.snapshot.clone(),
             blobs: Arc::new(blobs),
             core: Arc::downgrade(core),
@@ -321,7 +320,7 @@ impl Drop for Release {
         if self.version.strong_count() == 0
             && let Some(core) = self.core.upgrade()
         {
-            core.request_cleanup();
+            cleanup::request_cleanup(&core);
         }
     }
 }
@@ -564,137 +563,26 @@ impl Iter {
     }
 }
 
-impl Db {
-    /// The values of many keys of a family, in the order of `keys`. What they have to wait for is read together.
-    #[must_use]
-    pub fn multi_get_cf(
-        &self,
-        family: &ColumnFamily,
-        options: &ReadOptions,
-        keys: &[&[u8]],
-    ) -> Vec<Result<Option<PinnedSlice>>> {
-        self.core().multi_get(&family.data, options, keys)
-    }
-
-    /// The values of many keys of the default family.
-    ///
-    /// ```
-    /// # extern crate ferrock_engine as ferrock;
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let mut options = ferrock::DbOptions::default();
-    /// # options.create_if_missing = true;
-    /// # let db = ferrock::Db::open(directory.path(), options)?;
-    /// db.put(b"a", b"1")?;
-    /// db.put(b"c", b"3")?;
-    /// let values = db.multi_get(&[b"a", b"b", b"c"]).into_iter().collect::<ferrock::Result<Vec<_>>>()?;
-    /// assert_eq!(values[2].as_deref(), Some(&b"3"[..]));
-    /// assert!(values[1].is_none());
-    /// # Ok::<(), ferrock::Error>(())
-    /// ```
-    #[must_use]
-    pub fn multi_get(&self, keys: &[&[u8]]) -> Vec<Result<Option<PinnedSlice>>> {
-        match self.core().default_family() {
-            Ok(data) => self.core().multi_get(&data, &ReadOptions::default(), keys),
-            Err(error) => keys.iter().map(|_| Err(error.clone())).collect(),
+/// See [`Db::verify_checksum`].
+pub(crate) fn verify_checksum(core: &Arc<DbCore>) -> Result<()> {
+    let readahead = core.options.load().compaction_readahead_size;
+    for data in core.families.load().iter() {
+        let pinned = data.super_version.load();
+        for (_, file) in pinned.version.files() {
+            data.table_cache.get(file)?.verify_checksums(readahead)?;
         }
+        blob_view(core, data.id, &pinned.version, &ReadOptions::default()).verify_all()?;
     }
+    Ok(())
+}
 
-    /// The values of many keys, each of the family beside it, in the order of `keys` and all as of one moment. What
-    /// they have to wait for is read together, whichever family it belongs to.
-    ///
-    /// ```
-    /// # extern crate ferrock_engine as ferrock;
-    /// # fn main() -> ferrock::Result<()> {
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let mut options = ferrock::DbOptions::default();
-    /// # options.create_if_missing = true;
-    /// # let db = ferrock::Db::open(directory.path(), options)?;
-    /// let users = db.create_column_family("users", ferrock::ColumnFamilyOptions::default())?;
-    /// let orders = db.create_column_family("orders", ferrock::ColumnFamilyOptions::default())?;
-    /// db.put_cf(&users, b"7", b"Ada", &ferrock::WriteOptions::default())?;
-    /// let keys = [(&users, &b"7"[..]), (&orders, b"7")];
-    /// let values = db.multi_get_families(&ferrock::ReadOptions::default(), &keys);
-    /// assert_eq!(values[0].as_ref().unwrap().as_ref().unwrap(), b"Ada");
-    /// assert!(values[1].as_ref().unwrap().is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn multi_get_families(
-        &self,
-        options: &ReadOptions,
-        keys: &[(&ColumnFamily, &[u8])],
-    ) -> Vec<Result<Option<PinnedSlice>>> {
-        let (families, keys): (Vec<&ColumnFamily>, Vec<&[u8]>) = keys.iter().copied().unzip();
-        self.core().multi_get_families(&families, options, &keys)
+/// See [`Db::snapshot_at`].
+pub(crate) fn snapshot_at(core: &Arc<DbCore>, sequence: SequenceNumber) -> Result<Snapshot> {
+    let latest = core.visible();
+    if sequence > latest {
+        return Err(Error::invalid_argument(format!("snapshot at {sequence}: the newest sequence number is {latest}")));
     }
-
-    /// An iterator over the default family, not positioned yet.
-    ///
-    /// ```
-    /// # extern crate ferrock_engine as ferrock;
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let mut options = ferrock::DbOptions::default();
-    /// # options.create_if_missing = true;
-    /// # let db = ferrock::Db::open(directory.path(), options)?;
-    /// for key in [b"a", b"b", b"c"] {
-    ///     db.put(key, b"value")?;
-    /// }
-    /// let mut iter = db.iter(&ferrock::ReadOptions::default());
-    /// iter.seek(b"b");
-    /// while iter.valid() {
-    ///     println!("{:?} = {:?}", iter.key(), iter.value());
-    ///     iter.next();
-    /// }
-    /// iter.status()?;
-    /// # Ok::<(), ferrock::Error>(())
-    /// ```
-    #[must_use]
-    pub fn iter(&self, options: &ReadOptions) -> Iter {
-        match self.core().default_family() {
-            Ok(data) => self.core().iter(&data, options),
-            Err(error) => Iter::failed(error),
-        }
-    }
-
-    /// An iterator over a family, not positioned yet.
-    #[must_use]
-    pub fn iter_cf(&self, family: &ColumnFamily, options: &ReadOptions) -> Iter {
-        self.core().iter(&family.data, options)
-    }
-
-    /// A snapshot at an earlier sequence number, to read versions that older snapshots kept. What no snapshot kept may
-    /// be gone: then a read gives the version that is left.
-    ///
-    /// # Errors
-    /// `Invalid argument` when `sequence` is newer than the database.
-    pub fn snapshot_at(&self, sequence: SequenceNumber) -> Result<Snapshot> {
-        let core = self.core();
-        let latest = core.visible();
-        if sequence > latest {
-            return Err(Error::invalid_argument(format!(
-                "snapshot at {sequence}: the newest sequence number is {latest}"
-            )));
-        }
-        Ok(core.reads.snapshots().take(core.clock.unix_seconds(), || sequence))
-    }
-
-    /// Reads every block of every table and every record of every blob file and verifies their checksums.
-    ///
-    /// # Errors
-    /// `Corruption` naming file and offset of the first block or record that is wrong; `Io` when a file cannot be read.
-    pub fn verify_checksum(&self) -> Result<()> {
-        let core = self.core();
-        let readahead = core.options.load().compaction_readahead_size;
-        for data in core.families.load().iter() {
-            let pinned = data.super_version.load();
-            for (_, file) in pinned.version.files() {
-                data.table_cache.get(file)?.verify_checksums(readahead)?;
-            }
-            core.blob_view(data.id, &pinned.version, &ReadOptions::default()).verify_all()?;
-        }
-        Ok(())
-    }
+    Ok(core.reads.snapshots().take(core.env.clock.unix_seconds(), || sequence))
 }
 
 /// Iterators move between threads.

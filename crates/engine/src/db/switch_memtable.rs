@@ -15,6 +15,8 @@
 use super::{DbCore, FamilyState, ImmutableMemTable, State};
 use crate::background_error::Reason;
 use crate::column_family::SuperVersion;
+use crate::db::background;
+use crate::db::resume;
 use crate::write::logs::LogSize;
 use ferrock_base::{FileNumber, Result};
 use ferrock_options::WriteBufferManager;
@@ -24,169 +26,167 @@ use std::sync::atomic::Ordering;
 /// More logs than this are not kept either: thousands of tiny ones exhaust inodes and make the next open slow.
 pub(super) const MAX_LIVE_LOGS: usize = 64;
 
-impl DbCore {
-    /// Bytes that all logs together may have.
-    pub(crate) fn wal_limit_bytes(&self) -> u64 {
-        let configured = self.options.load().max_total_wal_size;
-        if configured > 0 {
-            return configured;
-        }
-        let families = self.families.load();
-        let buffers: u64 = families
-            .iter()
-            .map(|data| {
-                let options = data.options.load();
-                options.write_buffer_size as u64 * u64::try_from(options.max_write_buffer_number).unwrap_or(1)
-            })
-            .sum();
-        buffers.saturating_mul(4)
+/// Bytes that all logs together may have.
+pub(crate) fn wal_limit_bytes(core: &DbCore) -> u64 {
+    let configured = core.options.load().max_total_wal_size;
+    if configured > 0 {
+        return configured;
     }
+    let families = core.families.load();
+    let buffers: u64 = families
+        .iter()
+        .map(|data| {
+            let options = data.options.load();
+            options.write_buffer_size as u64 * u64::try_from(options.max_write_buffer_number).unwrap_or(1)
+        })
+        .sum();
+    buffers.saturating_mul(4)
+}
 
-    /// True when the logs grew past their limit, by size or by number.
-    #[inline]
-    pub(crate) fn passes_log_limit(&self, size: LogSize) -> bool {
-        size.older > 0 && (size.older >= MAX_LIVE_LOGS || size.bytes > self.wal_limit_bytes())
+/// True when the logs grew past their limit, by size or by number.
+#[inline]
+pub(crate) fn passes_log_limit(core: &DbCore, size: LogSize) -> bool {
+    size.older > 0 && (size.older >= MAX_LIVE_LOGS || size.bytes > wal_limit_bytes(core))
+}
+
+/// Switches what is full, what holds back too much log, and what holds too much memory.
+pub(crate) fn switch_full_memtables(core: &Arc<DbCore>) -> Result<()> {
+    let mut state = core.state.lock();
+    state.error.check()?;
+    core.writes.begin_making_room();
+    let mut ids: Vec<u32> = Vec::new();
+    let mut is_flush_due = false;
+    for family in state.families.values() {
+        if family.data.is_memtable_full.load(Ordering::Acquire) {
+            ids.push(family.data.id);
+        }
     }
-
-    /// Switches what is full, what holds back too much log, and what holds too much memory.
-    pub(crate) fn switch_full_memtables(self: &Arc<Self>) -> Result<()> {
-        let mut state = self.state.lock();
-        state.error.check()?;
-        self.writes.begin_making_room();
-        let mut ids: Vec<u32> = Vec::new();
-        let mut is_flush_due = false;
-        for family in state.families.values() {
-            if family.data.is_memtable_full.load(Ordering::Acquire) {
-                ids.push(family.data.id);
-            }
-        }
-        is_flush_due |= self.add_families_that_pin_the_log(&mut state, &mut ids);
-        self.add_largest_family_over_budget(&mut state, &mut ids);
-        if let Some(manager) = self.options.load().components.write_buffer_manager.as_ref()
-            && manager.should_flush()
-        {
-            is_flush_due |= add_family_for_manager(&mut state, manager, &mut ids);
-        }
-        ids.sort_unstable();
-        ids.dedup();
-        if !ids.is_empty() {
-            self.switch_memtables(&mut state, &ids)?;
-            is_flush_due = true;
-        }
-        if is_flush_due {
-            self.schedule(&mut state);
-        }
-        Ok(())
+    is_flush_due |= add_families_that_pin_the_log(core, &mut state, &mut ids);
+    add_largest_family_over_budget(core, &mut state, &mut ids);
+    if let Some(manager) = core.options.load().components.write_buffer_manager.as_ref()
+        && manager.should_flush()
+    {
+        is_flush_due |= add_family_for_manager(&mut state, manager, &mut ids);
     }
+    ids.sort_unstable();
+    ids.dedup();
+    if !ids.is_empty() {
+        switch_memtables(core, &mut state, &ids)?;
+        is_flush_due = true;
+    }
+    if is_flush_due {
+        background::schedule(core, &mut state);
+    }
+    Ok(())
+}
 
-    /// Returns true when something that was immutable is to be flushed now and was not before.
-    fn add_families_that_pin_the_log(&self, state: &mut State, ids: &mut Vec<u32>) -> bool {
-        let logs = self.writes.logs();
-        if !self.passes_log_limit(logs.size()) {
-            return false;
-        }
-        let oldest = logs.oldest();
-        let mut is_anything_new = false;
-        for family in state.families.values_mut() {
-            let id = family.data.id;
-            if !family.immutable.is_empty() {
-                let pins = |id| self.versions.family(id).is_some_and(|family| family.log_number <= oldest);
-                if !family.is_flush_requested && pins(id) {
-                    family.is_flush_requested = true;
-                    is_anything_new = true;
-                }
-            } else if family.memtable_log_number <= oldest && !family.data.memtable.load().is_empty() {
+/// Returns true when something that was immutable is to be flushed now and was not before.
+fn add_families_that_pin_the_log(core: &DbCore, state: &mut State, ids: &mut Vec<u32>) -> bool {
+    let logs = core.writes.logs();
+    if !passes_log_limit(core, logs.size()) {
+        return false;
+    }
+    let oldest = logs.oldest();
+    let mut is_anything_new = false;
+    for family in state.families.values_mut() {
+        let id = family.data.id;
+        if !family.immutable.is_empty() {
+            let pins = |id| core.versions.family(id).is_some_and(|family| family.log_number <= oldest);
+            if !family.is_flush_requested && pins(id) {
                 family.is_flush_requested = true;
-                ids.push(id);
+                is_anything_new = true;
             }
-        }
-        is_anything_new
-    }
-
-    fn add_largest_family_over_budget(&self, state: &mut State, ids: &mut Vec<u32>) {
-        let budget = self.options.load().db_write_buffer_size;
-        if budget == 0 {
-            return;
-        }
-        let sizes = state.families.values().map(|family| {
-            let memtable = family.data.memtable.load();
-            (memtable.approximate_memory_bytes() as u64, family.data.id, memtable.is_empty())
-        });
-        let sizes: Vec<_> = sizes.collect();
-        if sizes.iter().map(|(bytes, ..)| bytes).sum::<u64>() >= budget
-            && let Some((_, id, false)) = sizes.iter().max()
-            && let Some(family) = state.families.get_mut(id)
-        {
+        } else if family.memtable_log_number <= oldest && !family.data.memtable.load().is_empty() {
             family.is_flush_requested = true;
-            ids.push(*id);
+            ids.push(id);
         }
     }
+    is_anything_new
+}
 
-    /// Sees to it that a memtable is being flushed; false when there is none that would be worth it.
-    pub(crate) fn begin_flush_of_something(self: &Arc<Self>, manager: &WriteBufferManager) -> Result<bool> {
-        let mut state = self.state.lock();
-        state.error.check()?;
-        if let Some(waiting) = state.families.values_mut().find(|family| !family.immutable.is_empty()) {
-            waiting.is_flush_requested = true;
-        } else if state.running_flushes == 0 {
-            let mut ids = Vec::new();
-            add_family_for_manager(&mut state, manager, &mut ids);
-            if ids.is_empty() {
-                return Ok(false);
-            }
-            self.switch_memtables(&mut state, &ids)?;
+fn add_largest_family_over_budget(core: &DbCore, state: &mut State, ids: &mut Vec<u32>) {
+    let budget = core.options.load().db_write_buffer_size;
+    if budget == 0 {
+        return;
+    }
+    let sizes = state.families.values().map(|family| {
+        let memtable = family.data.memtable.load();
+        (memtable.approximate_memory_bytes() as u64, family.data.id, memtable.is_empty())
+    });
+    let sizes: Vec<_> = sizes.collect();
+    if sizes.iter().map(|(bytes, ..)| bytes).sum::<u64>() >= budget
+        && let Some((_, id, false)) = sizes.iter().max()
+        && let Some(family) = state.families.get_mut(id)
+    {
+        family.is_flush_requested = true;
+        ids.push(*id);
+    }
+}
+
+/// Sees to it that a memtable is being flushed; false when there is none that would be worth it.
+pub(crate) fn begin_flush_of_something(core: &Arc<DbCore>, manager: &WriteBufferManager) -> Result<bool> {
+    let mut state = core.state.lock();
+    state.error.check()?;
+    if let Some(waiting) = state.families.values_mut().find(|family| !family.immutable.is_empty()) {
+        waiting.is_flush_requested = true;
+    } else if state.running_flushes == 0 {
+        let mut ids = Vec::new();
+        add_family_for_manager(&mut state, manager, &mut ids);
+        if ids.is_empty() {
+            return Ok(false);
         }
-        self.schedule(&mut state);
-        Ok(true)
+        switch_memtables(core, &mut state, &ids)?;
     }
+    background::schedule(core, &mut state);
+    Ok(true)
+}
 
-    /// What is told of the memory of memtables.
-    pub(crate) fn memory_tracker(&self) -> Option<Arc<dyn ferrock_memtable::MemoryTracker>> {
-        let manager = self.options.load().components.write_buffer_manager.clone();
-        manager.map(|manager| manager as Arc<dyn ferrock_memtable::MemoryTracker>)
-    }
+/// What is told of the memory of memtables.
+pub(crate) fn memory_tracker(core: &DbCore) -> Option<Arc<dyn ferrock_memtable::MemoryTracker>> {
+    let manager = core.options.load().components.write_buffer_manager.clone();
+    manager.map(|manager| manager as Arc<dyn ferrock_memtable::MemoryTracker>)
+}
 
-    /// Makes the memtables of `ids` immutable and begins a new log when the current one has records. The caller leads
-    /// the write queue.
-    pub(crate) fn switch_memtables(&self, state: &mut State, ids: &[u32]) -> Result<()> {
-        let log_number = self.begin_log_if_used(state)?;
-        for (id, family) in &mut state.families {
-            let is_empty = family.data.memtable.load().is_empty();
-            if is_empty {
-                // Nothing of the older logs is missing from the tables but what waits in immutable memtables.
-                family.memtable_log_number = log_number;
-            }
-            if ids.contains(id) && !is_empty {
-                switch_family(family, log_number);
-                self.install_super_version(family, None);
-                self.update_stall_condition(family, &family.data.options.load());
-            }
-            family.data.is_memtable_full.store(false, Ordering::Release);
+/// Makes the memtables of `ids` immutable and begins a new log when the current one has records. The caller leads
+/// the write queue.
+pub(crate) fn switch_memtables(core: &DbCore, state: &mut State, ids: &[u32]) -> Result<()> {
+    let log_number = begin_log_if_used(core, state)?;
+    for (id, family) in &mut state.families {
+        let is_empty = family.data.memtable.load().is_empty();
+        if is_empty {
+            // Nothing of the older logs is missing from the tables but what waits in immutable memtables.
+            family.memtable_log_number = log_number;
         }
-        Ok(())
+        if ids.contains(id) && !is_empty {
+            switch_family(family, log_number);
+            install_super_version(core, family, None);
+            background::update_stall_condition(core, family, &family.data.options.load());
+        }
+        family.data.is_memtable_full.store(false, Ordering::Release);
     }
+    Ok(())
+}
 
-    /// Returns the number of the log that the next records go to.
-    fn begin_log_if_used(&self, state: &mut State) -> Result<FileNumber> {
-        let switched = self.writes.logs().switch_if_used(|| self.versions.new_file_number());
-        switched.inspect_err(|error| self.set_background_error_locked(state, Reason::Write, error))
-    }
+/// Returns the number of the log that the next records go to.
+fn begin_log_if_used(core: &DbCore, state: &mut State) -> Result<FileNumber> {
+    let switched = core.writes.logs().switch_if_used(|| core.versions.new_file_number());
+    switched.inspect_err(|error| resume::set_background_error_locked(core, state, Reason::Write, error))
+}
 
-    /// Gives readers the family as it is now; `version` when that changed too.
-    pub(crate) fn install_super_version(
-        &self,
-        family: &FamilyState,
-        version: Option<Arc<ferrock_tree::version::Version>>,
-    ) {
-        let data = &family.data;
-        let version = version.unwrap_or_else(|| Arc::clone(&data.super_version.load().version));
-        data.super_version.install(Arc::new(SuperVersion {
-            memtable: data.memtable.load_full(),
-            immutable: family.immutable.iter().rev().map(|immutable| Arc::clone(&immutable.memtable)).collect(),
-            version,
-            options: data.options.load_full(),
-        }));
-    }
+/// Gives readers the family as it is now; `version` when that changed too.
+pub(crate) fn install_super_version(
+    _core: &DbCore,
+    family: &FamilyState,
+    version: Option<Arc<ferrock_tree::version::Version>>,
+) {
+    let data = &family.data;
+    let version = version.unwrap_or_else(|| Arc::clone(&data.super_version.load().version));
+    data.super_version.install(Arc::new(SuperVersion {
+        memtable: data.memtable.load_full(),
+        immutable: family.immutable.iter().rev().map(|immutable| Arc::clone(&immutable.memtable)).collect(),
+        version,
+        options: data.options.load_full(),
+    }));
 }
 
 /// What a database does for a manager that wants memory back: everything that is immutable is flushed, whatever waits

@@ -1,6 +1,5 @@
 //! Every version of every key: what tools that look below the surface (`ldb idump`) show.
 
-use super::Db;
 use super::read::children;
 use crate::column_family::{ColumnFamily, SuperVersion};
 use crate::options::ReadOptions;
@@ -42,23 +41,18 @@ impl std::fmt::Debug for KeyVersions {
     }
 }
 
-impl Db {
-    /// All versions of the keys of a family in `[begin, end)`.
-    ///
-    /// # Errors
-    /// `Io` or `Corruption` when a table cannot be opened.
-    pub fn key_versions(&self, family: &ColumnFamily, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<KeyVersions> {
-        let pinned = family.data.super_version.load();
-        let children = children(&family.data, &pinned, &ReadOptions::default(), false)?;
-        let order = family.data.comparator.clone();
-        let mut inner = MergingIterator::new(order.clone(), children);
-        match begin {
-            Some(begin) => inner.seek(&make_internal_key(begin, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK)),
-            None => inner.seek_to_first(),
-        }
-        let end = end.map(<[u8]>::to_vec);
-        Ok(KeyVersions { inner, order: order.user().clone(), end, _pinned: pinned })
+/// See [`Db::key_versions`].
+pub(crate) fn key_versions(family: &ColumnFamily, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<KeyVersions> {
+    let pinned = family.data.super_version.load();
+    let children = children(&family.data, &pinned, &ReadOptions::default(), false)?;
+    let order = family.data.comparator.clone();
+    let mut inner = MergingIterator::new(order.clone(), children);
+    match begin {
+        Some(begin) => inner.seek(&make_internal_key(begin, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK)),
+        None => inner.seek_to_first(),
     }
+    let end = end.map(<[u8]>::to_vec);
+    Ok(KeyVersions { inner, order: order.user().clone(), end, _pinned: pinned })
 }
 
 impl KeyVersions {

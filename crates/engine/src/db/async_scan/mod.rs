@@ -19,9 +19,10 @@
 mod cursor;
 
 use self::cursor::{Cursor, PausedReads};
+use super::DbCore;
 use super::read::Iter;
-use super::{Db, DbCore};
-use crate::column_family::{ColumnFamily, ColumnFamilyData};
+use crate::column_family::ColumnFamilyData;
+use crate::db::read;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
@@ -137,7 +138,7 @@ enum Stage {
     Over,
 }
 
-/// A scan of [`Db::scan_async`], as of one moment. `'static` and `Send`; dropping it ends the scan.
+/// A scan of [`Db::scan_async`](crate::Db::scan_async), as of one moment. `'static` and `Send`; dropping it ends the scan.
 pub struct AsyncScan {
     stage: Stage,
     /// The database whose threads do what blocks; without them the polling thread does.
@@ -158,7 +159,7 @@ impl AsyncScan {
         Self { stage, core: Arc::downgrade(core), current: Default::default() }
     }
 
-    fn failed(error: Error) -> Self {
+    pub(super) fn failed(error: Error) -> Self {
         Self { stage: Stage::Failed(error), core: Weak::new(), current: Default::default() }
     }
 
@@ -280,64 +281,8 @@ impl Future for NextBatch<'_> {
     }
 }
 
-impl DbCore {
-    pub(crate) fn scan_async(self: &Arc<Self>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> AsyncScan {
-        AsyncScan::new(self, self.iter(data, options))
-    }
-}
-
-impl Db {
-    /// Scans the default family between the bounds of `options`, in batches of rows that are futures for any executor.
-    ///
-    /// All batches are as of the moment of the call. The iterator of [`iter`](Self::iter) works beneath, on the polling
-    /// thread, and reads what a blocking scan reads: the read of the first block of each table that the bounds ask for
-    /// goes out at once, and what follows is read ahead as the scan goes on.
-    ///
-    /// Where a table is to be opened, or a value in a blob file to be read, the batch is filled by one of at most four
-    /// threads of the database, which are there while there is something to do.
-    ///
-    /// ```
-    /// # extern crate ferrock_engine as ferrock;
-    /// # fn main() -> ferrock::Result<()> {
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let mut options = ferrock::DbOptions::default();
-    /// # options.create_if_missing = true;
-    /// # let db = ferrock::Db::open(directory.path(), options)?;
-    /// # use std::{future::Future, pin::pin, task::{Context, Poll, Waker}};
-    /// # fn block_on<F: Future>(future: F) -> F::Output {
-    /// #     let mut future = pin!(future);
-    /// #     loop {
-    /// #         let mut context = Context::from_waker(Waker::noop());
-    /// #         if let Poll::Ready(out) = future.as_mut().poll(&mut context) { return out; }
-    /// #     }
-    /// # }
-    /// for key in [b"a", b"b", b"c"] { db.put(key, b"1")?; }
-    /// let keys = block_on(async {
-    ///     let options = ferrock::ReadOptions { lower_bound: Some(b"b".to_vec()), ..Default::default() };
-    ///     let mut scan = db.scan_async(&options);
-    ///     let mut keys = Vec::new();
-    ///     while let Some(batch) = scan.next_batch().await? {
-    ///         keys.extend(batch.rows().map(|(key, _)| key.to_vec()));
-    ///     }
-    ///     ferrock::Result::Ok(keys)
-    /// })?;
-    /// assert_eq!(keys, [b"b", b"c"]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn scan_async(&self, options: &ReadOptions) -> AsyncScan {
-        match self.core().default_family() {
-            Ok(data) => self.core().scan_async(&data, options),
-            Err(error) => AsyncScan::failed(error),
-        }
-    }
-
-    /// Scans a family in batches of rows: see [`scan_async`](Self::scan_async).
-    #[must_use]
-    pub fn scan_cf_async(&self, family: &ColumnFamily, options: &ReadOptions) -> AsyncScan {
-        self.core().scan_async(&family.data, options)
-    }
+pub(crate) fn scan_async(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &ReadOptions) -> AsyncScan {
+    AsyncScan::new(core, read::iter(core, data, options))
 }
 
 /// Scans and their futures move between the threads of an executor.

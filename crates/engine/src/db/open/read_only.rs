@@ -11,6 +11,7 @@
 
 use super::{Db, DbCore, Opener};
 use crate::column_family::ColumnFamily;
+use crate::db::open;
 use crate::info_log::InfoLog;
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::file_name;
@@ -29,7 +30,7 @@ impl Opener {
             let opened = self.clone().read_everything();
             let is_unchanged = matches!((before, self.manifest_in_use()), (Ok(before), Ok(after)) if before == after);
             match opened {
-                Ok(core) if is_unchanged || self.has_its_logs(&core) => return core.handles(names),
+                Ok(core) if is_unchanged || self.has_its_logs(&core) => return open::handles(core, names),
                 Err(error) if is_unchanged => return Err(error),
                 opened => failure = opened.err(),
             }
@@ -58,8 +59,8 @@ impl Opener {
             return Err(Error::invalid_argument("wal_dir not found").in_file(logs));
         }
         let core = self.assemble(versions, logs, info_log, None, true);
-        core.open_tables()?;
-        let recovered = core.read_logs(|_| Ok(()))?;
+        open::open_tables(&core)?;
+        let recovered = open::read_logs(&core, |_| Ok(()))?;
         if let Some(last) = recovered.last_sequence {
             core.writes.raise_visible(last);
         }

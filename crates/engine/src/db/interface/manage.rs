@@ -1,0 +1,329 @@
+//! Managing an open database: families, options, flushes and compactions, properties.
+
+use super::Db;
+use crate::column_family::ColumnFamily;
+use crate::db::{LiveFile, background, families, flush, manual, pause, properties, resume};
+use crate::options::{ColumnFamilyOptions, CompactRangeOptions, FlushOptions};
+use ferrock_base::byte_text::canonical;
+use ferrock_base::{Error, ErrorKind, Result};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Db {
+    /// Creates a column family, durably. A name of any bytes is given as the text that stands for it
+    /// ([`byte_text`](crate::byte_text)).
+    ///
+    /// # Errors
+    /// `Invalid argument` when it exists, its name is empty, or an option means nothing; `Not implemented` for a value
+    /// that asks for what is not built. A number that is only out of its bounds is brought to the nearest good one,
+    /// which [`option_notes`](Self::option_notes) tells.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// let users = db.create_column_family("users", ferrock::ColumnFamilyOptions::default())?;
+    /// let options = ferrock::WriteOptions::default();
+    /// db.put_cf(&users, b"7", b"Ada", &options)?;
+    /// assert!(db.get(b"7")?.is_none(), "the default family has keys of its own");
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn create_column_family(&self, name: &str, options: ColumnFamilyOptions) -> Result<ColumnFamily> {
+        families::create_column_family(self.core(), name, options)
+    }
+
+    /// Drops a column family, durably. Its tables go once no reader holds them; handles and iterators that exist keep
+    /// reading what they have.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for the default family and for one that was dropped before; `NotSupported` when the database
+    /// is read-only; `Io` when the MANIFEST cannot be written, after which writes are refused until
+    /// [`resume`](Self::resume).
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// let users = db.create_column_family("users", ferrock::ColumnFamilyOptions::default())?;
+    /// db.drop_column_family(&users)?;
+    /// assert!(db.column_family("users").is_none());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn drop_column_family(&self, family: &ColumnFamily) -> Result<()> {
+        families::drop_column_family(self.core(), family)
+    }
+
+    /// The handle of a column family that is open.
+    #[must_use]
+    pub fn column_family(&self, name: &str) -> Option<ColumnFamily> {
+        let families = self.core().families.load();
+        families.by_name(&canonical(name)).map(|data| ColumnFamily { data: Arc::clone(data) })
+    }
+
+    /// The default column family.
+    ///
+    /// # Errors
+    /// Only when the database is damaged beyond opening; a database that is open has one.
+    pub fn default_column_family(&self) -> Result<ColumnFamily> {
+        self.core().default_family().map(|data| ColumnFamily { data })
+    }
+
+    /// Handles of all column families, in the order of their ids.
+    #[must_use]
+    pub fn column_families(&self) -> Vec<ColumnFamily> {
+        let families = self.core().families.load();
+        let mut all: Vec<ColumnFamily> = families.iter().map(|data| ColumnFamily { data: Arc::clone(data) }).collect();
+        all.sort_by_key(ColumnFamily::id);
+        all
+    }
+
+    /// Changes options that are mutable while the database is open, and writes a new OPTIONS file. What says how tables
+    /// are read counts for those that are opened from then on. A number that is out of its bounds is brought to the
+    /// nearest good one, which [`option_notes`](Self::option_notes) tells.
+    ///
+    /// # Errors
+    /// `Invalid argument` names every option that does not exist, is fixed, or means nothing, `Not implemented` a
+    /// value that asks for what is not built; then none changes.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// let family = db.default_column_family()?;
+    /// db.set_options_cf(&family, &[("write_buffer_size", "8388608")])?;
+    /// assert!(db.set_options_cf(&family, &[("write_buffer_sise", "1")]).is_err());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn set_options_cf(&self, family: &ColumnFamily, changes: &[(&str, &str)]) -> Result<()> {
+        families::set_options_cf(self.core(), family, changes)
+    }
+
+    /// Changes options of the whole database that are mutable while it is open, and writes a new OPTIONS file. Bounds
+    /// and errors are as for [`set_options_cf`](Self::set_options_cf).
+    ///
+    /// # Errors
+    /// As for [`set_options_cf`](Self::set_options_cf), but `NotFound` when an option does not exist. Then none
+    /// changes.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.set_db_options(&[("max_background_jobs", "4")])?;
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
+        families::set_db_options(self.core(), changes)
+    }
+
+    /// Waits until no flush or compaction runs or is due.
+    ///
+    /// # Errors
+    /// The background error that stands: call [`resume`](Self::resume) when its cause is gone, or reopen the database.
+    pub fn wait_for_background_work(&self) -> Result<()> {
+        background::wait_for_background_work(self.core())
+    }
+
+    /// Flushes the default family and waits.
+    ///
+    /// # Errors
+    /// The background error that stands or that the flush itself meets (`Io`, `NoSpace`, `Corruption`): what was to be
+    /// flushed stays in memory and in the log. `NotSupported` when the database is read-only, `ShutdownInProgress` when
+    /// it is closing.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// db.flush()?;
+    /// assert_eq!(db.live_files().len(), 1);
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn flush(&self) -> Result<()> {
+        self.core().check_open()?;
+        flush::flush_families(self.core(), &[0], true)
+    }
+
+    /// Flushes a family.
+    ///
+    /// # Errors
+    /// `Column family dropped` for a family that was, before or while its flush was waited for.
+    pub fn flush_cf(&self, family: &ColumnFamily, options: &FlushOptions) -> Result<()> {
+        manual::flush_family(self.core(), family, options)
+    }
+
+    /// Compacts the user keys of the default family in `[begin, end]`, all when both are `None`, and waits.
+    ///
+    /// # Errors
+    /// Those of [`compact_range_cf`](Self::compact_range_cf).
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// for value in [b"1", b"2"] {
+    ///     db.put(b"key", value)?;
+    ///     db.flush()?;
+    /// }
+    /// db.compact_range(None, None)?;
+    /// assert_eq!(db.live_files().len(), 1);
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn compact_range(&self, begin: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
+        let family = self.default_column_family()?;
+        self.compact_range_cf(&family, begin, end, &CompactRangeOptions::default())
+    }
+
+    /// Compacts the user keys of a family in `[begin, end]`, all when both are `None`, and waits.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a `target_path_id` or a `target_level` that the family cannot have; `ColumnFamilyDropped`;
+    /// those of the flush that comes first ([`flush`](Self::flush)); and `Io`, `NoSpace` or `Corruption` when a table
+    /// cannot be read or written. Inputs are kept until their outputs are installed, so that nothing is lost.
+    pub fn compact_range_cf(
+        &self,
+        family: &ColumnFamily,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        options: &CompactRangeOptions,
+    ) -> Result<()> {
+        let core = self.core();
+        core.check_open()?;
+        manual::compact_range(core, &family.data, begin, end, options)
+    }
+
+    /// Leaves the background-error state: begins a new log, flushes what is in memory, makes all old logs needless in
+    /// one change of the MANIFEST (a new one when the old one failed), and accepts writes again when all of that
+    /// worked. Writes that failed are then gone for good, also after a crash. Without an error it does nothing.
+    ///
+    /// # Errors
+    /// The error that stands, when it is of a kind that only reopening cures or its cause is still there.
+    pub fn resume(&self) -> Result<()> {
+        let core = self.core();
+        core.check_open()?;
+        resume::resume(core)
+    }
+
+    /// The error for which writes are stopped, if any.
+    #[must_use]
+    pub fn background_error(&self) -> Option<Error> {
+        self.core().state.lock().error.standing().cloned()
+    }
+
+    /// Every table of the tree.
+    #[must_use]
+    pub fn live_files(&self) -> Vec<LiveFile> {
+        let mut files = Vec::new();
+        for family in self.column_families() {
+            let pinned = family.data.super_version.load();
+            files.extend(pinned.version.files().map(|(level, file)| LiveFile {
+                column_family: family.name().to_owned(),
+                level,
+                number: file.number,
+                directory: family.data.table_cache.paths().directory(file.path_id).to_path_buf(),
+                size_bytes: file.size_bytes,
+                smallest_user_key: file.smallest_user_key().to_vec(),
+                largest_user_key: file.largest_user_key().to_vec(),
+                smallest_sequence: file.smallest_seqno,
+                largest_sequence: file.largest_seqno,
+                file_checksum: file.checksum.as_ref().map(|checksum| checksum.value.clone()).unwrap_or_default(),
+                file_checksum_function_name:
+                    file.checksum.as_ref().map(|checksum| checksum.function_name.clone()).unwrap_or_default(),
+            }));
+        }
+        files
+    }
+
+    /// The properties of a live table.
+    ///
+    /// # Errors
+    /// `NotFound` when the table is not live any more; `Io` or `Corruption` when it cannot be opened.
+    pub fn table_properties(&self, file: &LiveFile) -> Result<Arc<ferrock_format::properties::TableProperties>> {
+        for family in self.column_families() {
+            let pinned = family.data.super_version.load();
+            if let Some((_, found)) = pinned.version.files().find(|(_, found)| found.number == file.number) {
+                return Ok(Arc::clone(family.data.table_cache.get(found)?.properties()));
+            }
+        }
+        Err(Error::new(ErrorKind::NotFound, format!("table {} is not live", file.number)))
+    }
+
+    /// Starts no flush and no compaction any more, and waits for those that run. Calls are counted:
+    /// [`continue_background_work`](Self::continue_background_work) must come as often.
+    ///
+    /// # Errors
+    /// `NotSupported` when the database is read-only, `ShutdownInProgress` when it is closed.
+    pub fn pause_background_work(&self) -> Result<()> {
+        pause::pause_background_work(self.core())
+    }
+
+    /// Takes back one [`pause_background_work`](Self::pause_background_work).
+    ///
+    /// # Errors
+    /// `Invalid argument` when nothing is paused.
+    pub fn continue_background_work(&self) -> Result<()> {
+        pause::continue_background_work(self.core())
+    }
+
+    /// The value of a property of the default family; `None` when no property has that name.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// db.flush()?;
+    /// assert_eq!(db.property("rocksdb.num-files-at-level0").as_deref(), Some("1"));
+    /// assert!(db.property("rocksdb.no-such-property").is_none());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    #[must_use]
+    pub fn property(&self, name: &str) -> Option<String> {
+        properties::property(self.core(), &self.core().default_family().ok()?, name)
+    }
+
+    /// The value of a property of a family.
+    #[must_use]
+    pub fn property_cf(&self, family: &ColumnFamily, name: &str) -> Option<String> {
+        properties::property(self.core(), &family.data, name)
+    }
+
+    /// The value of a property that is a number.
+    #[must_use]
+    pub fn int_property(&self, name: &str) -> Option<u64> {
+        properties::int_property(self.core(), &self.core().default_family().ok()?, name)
+    }
+
+    /// The value of a property of a family that is a number.
+    #[must_use]
+    pub fn int_property_cf(&self, family: &ColumnFamily, name: &str) -> Option<u64> {
+        properties::int_property(self.core(), &family.data, name)
+    }
+
+    /// The value of a property of the default family that is a map; `None` when no map has that name.
+    #[must_use]
+    pub fn map_property(&self, name: &str) -> Option<BTreeMap<String, String>> {
+        properties::map_property(self.core(), &self.core().default_family().ok()?, name)
+    }
+
+    /// The value of a property of a family that is a map.
+    #[must_use]
+    pub fn map_property_cf(&self, family: &ColumnFamily, name: &str) -> Option<BTreeMap<String, String>> {
+        properties::map_property(self.core(), &family.data, name)
+    }
+}

@@ -1,0 +1,195 @@
+//! [`Db`]: what a program calls. Every method checks little and hands over to a journey.
+//!
+//! ```text
+//! mod.rs    opening, closing, destroying     write.rs   batches, single entries, the log
+//! read.rs   keys, ranges, snapshots, futures  manage.rs  families, options, jobs, properties
+//! ```
+
+use super::{ColumnFamilyDescriptor, DbCore, background, destroy, open};
+use crate::column_family::ColumnFamily;
+use crate::options::{ColumnFamilyOptions, DbOptions};
+use ferrock_base::{Result, SequenceNumber};
+use ferrock_tree::version::version_set::DEFAULT_COLUMN_FAMILY;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+mod manage;
+mod read;
+mod write;
+
+/// Closes the database when the last clone of [`Db`] goes.
+struct Handle {
+    core: Arc<DbCore>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if let Err(error) = background::close(&self.core) {
+            self.core.events.log().error(|| format!("closing: {error}"));
+        }
+    }
+}
+
+/// An open database. Cheap to clone, `Send` and `Sync`; the last clone closes it.
+///
+/// ```
+/// # extern crate ferrock_engine as ferrock;
+/// # fn main() -> ferrock::Result<()> {
+/// # let directory = tempfile::tempdir().unwrap();
+/// let mut options = ferrock::DbOptions::default();
+/// options.create_if_missing = true;
+/// let db = ferrock::Db::open(directory.path(), options)?;
+/// db.put(b"key", b"value")?;
+/// assert_eq!(db.get(b"key")?.as_deref(), Some(&b"value"[..]));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Db {
+    handle: Arc<Handle>,
+}
+
+impl fmt::Debug for Db {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Db").field("path", &self.core().files.database()).finish_non_exhaustive()
+    }
+}
+
+impl Db {
+    pub(crate) fn from_core(core: Arc<DbCore>) -> Self {
+        Self { handle: Arc::new(Handle { core }) }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<DbCore> {
+        &self.handle.core
+    }
+
+    /// Opens a database that has no column family but the default one.
+    ///
+    /// # Errors
+    /// `Corruption` when the directory has files of a database but no CURRENT, whatever `create_if_missing` says;
+    /// `Invalid argument` when it has no database and `create_if_missing` is off, when there are other
+    /// families (name them: [`open_cf`](Self::open_cf)), or when an option is out of its bounds; `Resource busy` when
+    /// another process, or another handle in this one, has the database open; `Corruption` and `IO error` as they come.
+    pub fn open(path: impl AsRef<Path>, options: DbOptions) -> Result<Self> {
+        Self::open_cf(path, options, vec![(DEFAULT_COLUMN_FAMILY.to_owned(), ColumnFamilyOptions::default())])
+            .map(|(db, _)| db)
+    }
+
+    /// Opens a database with all its column families; the handles come in the order of `families`.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open), and `InvalidArgument` when a family of the database is not among `families`, or one
+    /// of `families` is not in the database and `create_missing_column_families` is off.
+    pub fn open_cf(
+        path: impl AsRef<Path>,
+        options: DbOptions,
+        families: Vec<ColumnFamilyDescriptor>,
+    ) -> Result<(Self, Vec<ColumnFamily>)> {
+        open::open(path.as_ref(), options, families)
+    }
+
+    /// Opens an existing database with the options that its own OPTIONS file has. What that file asks for and cannot be
+    /// had is in [`option_notes`](Self::option_notes). A `wal_dir` in `base` stands before that of the file, and
+    /// `db_paths` are those of `base`, as no file has them.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and `NotSupported` when a family's comparator is not built in: use
+    /// [`open_cf`](Self::open_cf). An OPTIONS file that cannot be read is no error but a note.
+    pub fn open_with_latest_options(path: impl AsRef<Path>, base: DbOptions) -> Result<(Self, Vec<ColumnFamily>)> {
+        open::open_with_latest_options(path.as_ref(), base)
+    }
+
+    /// Opens a database for reading. Nothing is written, not even a lock: it works on a read-only mount, and beside a
+    /// process that has the database open, whose later writes are not seen. Without `families` all of them are opened
+    /// with the options of the directory's OPTIONS file; of the database's own options the recovery mode, a `wal_dir`,
+    /// `db_paths` and the components are then taken from `options`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a family that does not exist and without a database; `Corruption` and `Io` when its files
+    /// cannot be read.
+    pub fn open_read_only(
+        path: impl AsRef<Path>,
+        options: DbOptions,
+        families: Option<Vec<ColumnFamilyDescriptor>>,
+    ) -> Result<(Self, Vec<ColumnFamily>)> {
+        open::open_read_only(path.as_ref(), options, families)
+    }
+
+    /// Names of the column families of a database, in the order of their ids.
+    ///
+    /// # Errors
+    /// `Io` when there is no database or its MANIFEST cannot be read, `Corruption` when that is damaged.
+    pub fn list_column_families(path: impl AsRef<Path>, options: &DbOptions) -> Result<Vec<String>> {
+        open::list_column_families(path.as_ref(), options)
+    }
+
+    /// Removes a database that no process has open. Files that are not a database's stay, and with them the directory.
+    /// Where there is nothing, nothing is done. Logs in another directory go when `options` names it as `wal_dir`,
+    /// tables when it is one of `db_paths`; a `wal_dir` that only the OPTIONS file names is left alone, as it may be
+    /// that of the database of which this one is a copy.
+    ///
+    /// # Errors
+    /// `Resource busy` when it is open, `IO error` for the first file that cannot be removed; the others go all the
+    /// same.
+    pub fn destroy(path: impl AsRef<Path>, options: &DbOptions) -> Result<()> {
+        Self::destroy_cf(path, options, &[])
+    }
+
+    /// As [`destroy`](Self::destroy), with families whose `cf_paths` have tables to remove, too.
+    ///
+    /// # Errors
+    /// Those of [`destroy`](Self::destroy).
+    pub fn destroy_cf(path: impl AsRef<Path>, options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Result<()> {
+        destroy::destroy(path.as_ref(), options, families)
+    }
+
+    /// Closes the database and says whether everything was written. Without it the last clone closes silently.
+    ///
+    /// # Errors
+    /// The first error of flushing what no log has and of closing the log. The database is closed all the same, and
+    /// acknowledged writes that are in the log are recovered by the next open.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"key", b"value")?;
+    /// db.close()?;
+    /// let db = ferrock::Db::open(directory.path(), ferrock::DbOptions::default())?;
+    /// assert!(db.get(b"key")?.is_some());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn close(self) -> Result<()> {
+        background::close(self.core())
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.core().files.database()
+    }
+
+    /// The database's identity, as in the file IDENTITY.
+    #[must_use]
+    pub fn identity(&self) -> &str {
+        &self.core().identity.db_id
+    }
+
+    /// The newest sequence number.
+    #[must_use]
+    pub fn latest_sequence_number(&self) -> SequenceNumber {
+        self.core().visible()
+    }
+
+    /// Settings that do not do what was asked for: values that were out of their bounds and what is used instead, hints
+    /// without effect here, what an OPTIONS file has and could not be taken over as it is, and compaction styles that
+    /// have no automatic compaction here. Of an option that is set again and again, the last note stays.
+    #[must_use]
+    pub fn option_notes(&self) -> Vec<String> {
+        self.core().options.notes().all()
+    }
+}
