@@ -62,6 +62,8 @@ fn make(random: &mut Random) -> MemoryFileSystem {
     let files = MemoryFileSystem::new();
     files.create_dir_all(Path::new("/data")).unwrap();
     let db = open(options(&files)).unwrap();
+    // Three memtables of one family would be flushed while the files are cloned.
+    db.pause_background_work().unwrap();
     let families = db.column_families();
     let wanted_logs = 1 + random.below(3) as usize;
     let large = 3 + random.below(20);
