@@ -2,12 +2,12 @@
 //! compactions, background errors, statistics. Programs use it as the crate `ferrock`.
 #![warn(missing_docs)]
 
-mod background_error;
 mod column_family;
 mod db;
 mod events;
 mod files;
 mod info_log;
+mod jobs;
 mod metrics;
 mod option_notes;
 pub mod options;

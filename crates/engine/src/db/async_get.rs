@@ -44,7 +44,8 @@ pub(crate) fn get_async(
     })
 }
 
-/// A key being read: the future of [`Db::get_async`](crate::Db::get_async). `'static` and `Send`; dropping it gives the read up.
+/// A key being read: the future of [`Db::get_async`](crate::Db::get_async). `'static` and `Send`; dropping it gives the
+/// read up.
 #[must_use = "the value comes when it is polled"]
 pub struct GetAsync {
     state: State,

@@ -38,7 +38,8 @@ struct SharedWait {
     waiters: Vec<(usize, SuspendedLookup)>,
 }
 
-/// Keys being read: the future of [`Db::multi_get_async`](crate::Db::multi_get_async). `'static` and `Send`; dropping it gives the reads up.
+/// Keys being read: the future of [`Db::multi_get_async`](crate::Db::multi_get_async). `'static` and `Send`; dropping
+/// it gives the reads up.
 #[must_use = "the values come when it is polled"]
 #[derive(Default)]
 pub struct MultiGetAsync {

@@ -13,23 +13,10 @@
 //! To ask the device how much is free, as RocksDB does for `NoSpace`, was rejected: quotas and reserved blocks make the
 //! answer wrong, and an attempt that fails removes what it wrote.
 
-use super::{DbCore, State};
-use crate::db::resume;
+use super::{DbCore, resume};
+use crate::jobs::NextAttempt;
 use ferrock_base::Error;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// What is kept of the attempts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct AutoResume {
-    /// The database is open: a thread may keep it alive until it is closed.
-    is_allowed: bool,
-    /// How often the state was left, by whichever thread: an error that came after that is another one.
-    pub(super) times_left: u64,
-    /// When the last attempt ended, in monotonic microseconds.
-    last_attempt_us: Option<u64>,
-}
 
 /// Why no further attempt follows.
 enum Ended {
@@ -39,82 +26,40 @@ enum Ended {
     TooManyAttempts,
 }
 
-/// From now on errors whose cause may pass are left without a call.
-pub(crate) fn allow_auto_resume(core: &DbCore, state: &mut State) {
-    state.auto_resume.is_allowed = true;
-    begin_auto_resume(core, state);
-}
-
-/// Starts the thread that leaves the error, if it is one to be left and none runs.
-pub(crate) fn begin_auto_resume(core: &DbCore, state: &mut State) {
-    if !state.auto_resume.is_allowed
-        || !state.error.is_passing()
-        || state.error.is_recovering()
-        || core.options.load().max_bgerror_resume_count <= 0
-        || core.is_closing.load(Ordering::Acquire)
-    {
-        return;
-    }
-    let Some(job_core) = core.this.upgrade() else { return };
-    match core.env.spawner.spawn("ferrock:resume", Box::new(move || run_auto_resume(job_core))) {
-        Ok(_) => state.error.set_recovering(true),
-        Err(error) => core.events.log().warn(|| format!("writes wait for Db::resume: {error}")),
-    }
-}
-
-fn run_auto_resume(core: Arc<DbCore>) {
-    loop {
-        let (error, times_left) = {
-            let mut state = core.state.lock();
-            match state.error.standing().cloned() {
-                Some(error) => (error, state.auto_resume.times_left),
-                None => {
-                    state.error.set_recovering(false);
-                    core.changed.notify_all();
-                    return;
-                }
-            }
-        };
+/// The body of the thread that leaves the error.
+pub(super) fn run(core: &DbCore) {
+    while let Some((error, times_left)) = core.jobs.begin_attempts() {
         core.events.log().info(|| format!("trying to accept writes again after: {error}"));
         core.events.tell(|listener| listener.on_error_recovery_begin(&error));
-        let ended = resume_with_retries(&core, times_left);
-        let new_error = core.state.lock().error.standing().cloned();
-        if let (Ended::Closing | Ended::TooManyAttempts, Some(new_error)) = (&ended, new_error) {
-            resume::tell_recovery_end(&core, error, Some(new_error));
+        let ended = resume_with_retries(core, times_left);
+        let is_given_up = !matches!(ended, Ended::NothingToDo);
+        if let (true, Some(new_error)) = (is_given_up, core.jobs.standing_error()) {
+            resume::tell_recovery_end(core, error, Some(new_error));
         }
-        // Under one lock: an error that comes after this look starts a thread of its own.
-        let mut state = core.state.lock();
-        if !matches!(ended, Ended::NothingToDo) || !state.error.is_passing() {
-            state.error.set_recovering(false);
-            core.changed.notify_all();
+        if core.jobs.end_attempts(is_given_up) {
             return;
         }
     }
 }
 
-fn resume_with_retries(core: &Arc<DbCore>, times_left: u64) -> Ended {
+fn resume_with_retries(core: &DbCore, times_left: u64) -> Ended {
     let mut attempts = 0_i32;
     loop {
-        core.resume_alarm.arm();
-        if core.is_closing.load(Ordering::Acquire) {
-            return Ended::Closing;
-        }
+        let last_attempt_us = match core.jobs.next_attempt(times_left) {
+            NextAttempt::After(last_attempt_us) => last_attempt_us,
+            NextAttempt::NothingToDo => return Ended::NothingToDo,
+            NextAttempt::Closing => return Ended::Closing,
+        };
         let options = core.options.load_full();
-        let state = core.state.lock();
-        if !state.error.is_passing() || state.auto_resume.times_left != times_left {
-            return Ended::NothingToDo;
-        }
-        let last_attempt_us = state.auto_resume.last_attempt_us;
-        drop(state);
         let due_us = last_attempt_us.map_or(0, |last| last.saturating_add(options.bgerror_resume_retry_interval));
         let wait_us = due_us.saturating_sub(core.env.clock.monotonic_us());
         if wait_us > 0 {
-            core.env.clock.sleep_unless(&core.resume_alarm, Duration::from_micros(wait_us));
+            core.env.clock.sleep_unless(core.jobs.resume_alarm(), Duration::from_micros(wait_us));
             continue;
         }
         attempts += 1;
         let result = resume::resume(core);
-        core.state.lock().auto_resume.last_attempt_us = Some(core.env.clock.monotonic_us());
+        core.jobs.note_attempt(core.env.clock.monotonic_us());
         let Err(error) = result else { return Ended::NothingToDo };
         note_failed_attempt(core, attempts, &error);
         if attempts >= options.max_bgerror_resume_count {

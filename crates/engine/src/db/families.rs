@@ -1,16 +1,14 @@
 //! Creating, dropping and listing column families.
 
 use super::DbCore;
-use super::flush::LogChange;
-use super::open::new_family_state;
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
-use crate::db::background;
 use crate::db::cleanup;
 use crate::db::flush;
 use crate::db::options_file;
-use crate::db::resume;
 use crate::db::switch_memtable;
 use crate::db::write;
+use crate::jobs::LogChange;
+use crate::jobs::background_error::Reason;
 use crate::options::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
@@ -18,7 +16,6 @@ use ferrock_format::options_file::value::parse_struct;
 use ferrock_options::{combinations, db_path, dump, notes_of};
 use ferrock_tree::places::create_table_directories;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// See [`Db::create_column_family`].
 pub(crate) fn create_column_family(
@@ -26,7 +23,7 @@ pub(crate) fn create_column_family(
     name: &str,
     options: ColumnFamilyOptions,
 ) -> Result<ColumnFamily> {
-    core.check_open()?;
+    core.jobs.check_open()?;
     let problems: Vec<String> = options.violations().iter().map(ToString::to_string).collect();
     if !problems.is_empty() {
         return Err(Error::invalid_argument(problems.join("; ")));
@@ -52,10 +49,10 @@ pub(crate) fn create_column_family(
 
 /// See [`Db::drop_column_family`].
 pub(crate) fn drop_column_family(core: &Arc<DbCore>, family: &ColumnFamily) -> Result<()> {
-    if core.is_read_only && family.id() == 0 {
+    if core.jobs.is_read_only() && family.id() == 0 {
         return Err(Error::invalid_argument("Can't drop default column family: and the database is open read-only"));
     }
-    core.check_open()?;
+    core.jobs.check_open()?;
     drop_family(core, &family.data)?;
     replace_option_notes(core, &format!("column family {}", family.name()), &[""], Vec::new());
     options_file::write_options_file(core)?;
@@ -65,7 +62,7 @@ pub(crate) fn drop_column_family(core: &Arc<DbCore>, family: &ColumnFamily) -> R
 
 /// See [`Db::set_options_cf`].
 pub(crate) fn set_options_cf(core: &Arc<DbCore>, family: &ColumnFamily, changes: &[(&str, &str)]) -> Result<()> {
-    core.check_open()?;
+    core.jobs.check_open()?;
     // Before the options are read: of two changes at once, the second builds on the first.
     let installs = core.installs.lock();
     // RocksDB says this whatever the change is.
@@ -105,21 +102,17 @@ pub(crate) fn set_options_cf(core: &Arc<DbCore>, family: &ColumnFamily, changes:
     family.data.options.store(options);
     // The limit of the logs may be another one.
     core.writes.ask_for_room();
-    let mut state = core.state.lock();
-    let Some(own) = state.families.get(&family.id()) else {
+    if !core.jobs.install(family.id(), core.versions.current(family.id())) {
         return Err(Error::new(ErrorKind::ColumnFamilyDropped, family.name().to_owned()));
-    };
-    switch_memtable::install_super_version(core, own, core.versions.current(family.id()));
-    background::update_stall_condition(core, own, &family.data.options.load());
-    background::schedule(core, &mut state);
-    drop(state);
+    }
+    core.jobs.schedule();
     drop(installs);
     options_file::write_options_file(core)
 }
 
 /// See [`Db::set_db_options`].
 pub(crate) fn set_db_options(core: &Arc<DbCore>, changes: &[(&str, &str)]) -> Result<()> {
-    core.check_open()?;
+    core.jobs.check_open()?;
     let installs = core.installs.lock();
     let mut options = (*core.options.load_full()).clone();
     let mut problems = Vec::new();
@@ -152,7 +145,7 @@ pub(crate) fn set_db_options(core: &Arc<DbCore>, changes: &[(&str, &str)]) -> Re
     core.options.store(options);
     // The limit of the logs may be another one.
     core.writes.ask_for_room();
-    background::schedule(core, &mut core.state.lock());
+    core.jobs.schedule();
     drop(installs);
     options_file::write_options_file(core)
 }
@@ -179,10 +172,10 @@ pub(crate) fn create_family(
     let options = Arc::new(options);
     create_table_directories(&*core.env.file_system, core.files.database(), &options.cf_paths)?;
     // Alone in the write queue, so that the log number named is that of the log in use.
-    write::exclusively(core, |core| {
+    write::exclusively(core, || {
         let log_number = core.writes.logs().current_number();
         let created = core.versions.create_column_family(name, Arc::clone(&options), log_number);
-        let id = resume::check_manifest(core, created)?;
+        let id = check_manifest(core, created)?;
         let version = core.versions.current(id).ok_or_else(|| Error::corruption("a new column family is gone"))?;
         let data = {
             let table_cache = core.new_table_cache(id, &options);
@@ -195,8 +188,7 @@ pub(crate) fn create_family(
                 switch_memtable::memory_tracker(core),
             )
         };
-        let mut state = core.state.lock();
-        state.families.insert(id, new_family_state(Arc::clone(&data), log_number));
+        core.jobs.add_family(Arc::clone(&data), log_number);
         let mut families = (**core.families.load()).clone();
         families.insert(Arc::clone(&data));
         core.families.store(Arc::new(families));
@@ -205,27 +197,33 @@ pub(crate) fn create_family(
 }
 
 fn drop_family(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>) -> Result<()> {
-    write::exclusively(core, |core| {
+    write::exclusively(core, || {
         if data.is_dropped() {
             return Err(Error::invalid_argument(format!("Column family already dropped! It is {}", data.name)));
         }
         // The family may be the one that holds back the logs.
         let installs = core.installs.lock();
-        let release = flush::log_release(core, &core.state.lock(), Some(LogChange::Drop { id: data.id }));
-        resume::check_manifest(core, core.versions.drop_column_family(data.id, release))?;
-        let mut state = core.state.lock();
-        data.is_dropped.store(true, Ordering::Release);
-        state.families.remove(&data.id);
+        let release = flush::log_release(core, Some(LogChange::Drop { id: data.id }));
+        check_manifest(core, core.versions.drop_column_family(data.id, release))?;
+        core.jobs.remove_family(data.id);
         let mut families = (**core.families.load()).clone();
         families.remove(data.id);
         core.families.store(Arc::new(families));
-        core.writes.controller().remove(data.id);
         core.writes.ask_for_room();
-        core.changed.notify_all();
         let released = core.writes.logs().release_before(core.versions.min_log_number_to_keep());
-        drop(state);
         drop(installs);
         flush::delete_logs(core, &released);
         Ok(())
     })?
+}
+
+/// Passes on the outcome of a change of the MANIFEST. When its record could not be written, writes stop: a crash may
+/// leave the change or not, and what is acknowledged must not depend on that. The caller leads the write queue, so no
+/// write comes in between.
+fn check_manifest<T>(core: &DbCore, outcome: Result<T>) -> Result<T> {
+    outcome.inspect_err(|error| {
+        if core.versions.is_uncertain() {
+            core.jobs.set_error(Reason::Manifest, error);
+        }
+    })
 }

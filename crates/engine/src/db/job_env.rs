@@ -2,7 +2,6 @@
 
 use super::DbCore;
 use crate::column_family::ColumnFamilyData;
-use crate::db::background;
 use crate::metrics::Statistics;
 use ferrock_base::{FileNumber, Result};
 use ferrock_tree::job::{FamilyContext, JobContext, JobEnv};
@@ -45,20 +44,23 @@ pub(super) fn job_context(
     })
 }
 
-impl JobEnv for DbCore {
+/// The database, where its jobs run.
+pub(super) struct JobPlace<'a>(pub(super) &'a DbCore);
+
+impl JobEnv for JobPlace<'_> {
     fn new_output(&self) -> FileNumber {
-        self.files.reserve(|| self.versions.new_file_number())
+        self.0.files.reserve(|| self.0.versions.new_file_number())
     }
 
     fn check_stop(&self) -> Result<()> {
-        background::closing_error(self)
+        self.0.jobs.check_not_closing()
     }
 
     fn discard(&self, directory: &Path, numbers: &[FileNumber]) {
-        self.files.discard(directory, numbers);
+        self.0.files.discard(directory, numbers);
     }
 
     fn note_verified_blocks(&self, blocks: u64) {
-        Statistics::add(&self.metrics.statistics().verified_blocks, blocks);
+        Statistics::add(&self.0.metrics.statistics().verified_blocks, blocks);
     }
 }

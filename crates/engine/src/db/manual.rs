@@ -1,21 +1,15 @@
 //! What callers ask for by hand: flush, compact_range.
 
-use super::compact::ScheduledCompaction;
-use super::{DbCore, ExclusiveManual};
-use crate::background_error::Reason;
+use super::{DbCore, cleanup, compact, flush};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
-use crate::db::background;
-use crate::db::cleanup;
-use crate::db::compact;
-use crate::db::flush;
-use crate::db::resume;
-use crate::db::switch_memtable;
+use crate::jobs::ManualPiece;
+use crate::jobs::background_error::Reason;
 use crate::options::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
-use ferrock_tree::compaction::picker::{
-    ManualChoice, ManualRequest, ManualStep, PickerInput, manual_steps, pick_manual,
-};
+use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
+use ferrock_tree::compaction::picker::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
+use ferrock_tree::version::Version;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -47,19 +41,19 @@ pub struct LiveFile {
 }
 
 /// See [`Db::flush_cf`].
-pub(crate) fn flush_family(core: &Arc<DbCore>, family: &ColumnFamily, options: &FlushOptions) -> Result<()> {
+pub(crate) fn flush_family(core: &DbCore, family: &ColumnFamily, options: &FlushOptions) -> Result<()> {
     let data = &family.data;
     let check = || {
         if data.is_dropped() { Err(Error::new(ErrorKind::ColumnFamilyDropped, &data.name[..])) } else { Ok(()) }
     };
-    core.check_open()?;
+    core.jobs.check_open()?;
     check()?;
     flush::flush_families(core, &[data.id], options.wait)?;
     check()
 }
 
 pub(super) fn compact_range(
-    core: &Arc<DbCore>,
+    core: &DbCore,
     data: &Arc<ColumnFamilyData>,
     begin: Option<&[u8]>,
     end: Option<&[u8]>,
@@ -71,70 +65,21 @@ pub(super) fn compact_range(
     }
     flush::flush_families(core, &[data.id], true)?;
     let exclusive = options.exclusive_manual_compaction;
-    begin_manual(core, data, exclusive)?;
+    core.jobs.begin_manual(data, exclusive)?;
     let result = compact_steps(core, data, begin, end, options);
     let result =
         result.and_then(|()| if options.change_level { move_up(core, data, options.target_level) } else { Ok(()) });
     // Closing waits for the job, and then for its clean-up.
     let cleanup = core.files.begin_cleanup();
-    let mut state = core.state.lock();
-    state.running_manual -= 1;
-    if let Some(family) = state.families.get_mut(&data.id)
-        && exclusive
-    {
-        family.exclusive_manual = ExclusiveManual { is_running: false, ..family.exclusive_manual };
-    }
-    background::schedule(core, &mut state);
-    core.changed.notify_all();
-    drop(state);
+    core.jobs.finish_manual(data.id, exclusive);
     if let Some(turn) = cleanup {
         cleanup::clean_up(core, turn);
     }
     result
 }
 
-/// Takes a place among the manual jobs. An exclusive one waits until nothing else compacts the family, and from the
-/// moment that it waits nothing else begins to: else a family that always has something to compact would never be
-/// quiet.
-fn begin_manual(core: &Arc<DbCore>, data: &ColumnFamilyData, exclusive: bool) -> Result<()> {
-    let mut state = core.state.lock();
-    state.running_manual += 1;
-    if exclusive && let Some(family) = state.families.get_mut(&data.id) {
-        family.exclusive_manual.waiting += 1;
-    }
-    let result = loop {
-        if let Err(error) = background::closing_error(core) {
-            break Err(error);
-        }
-        let Some(family) = state.families.get_mut(&data.id) else {
-            let message = format!("column family {} was dropped", data.name);
-            break Err(Error::new(ErrorKind::ColumnFamilyDropped, message));
-        };
-        let may_begin = match exclusive {
-            true => !family.exclusive_manual.is_running && family.running.is_empty(),
-            // It would come between an exclusive one and the end of what that waits for.
-            false => family.exclusive_manual.waiting == 0,
-        };
-        if may_begin {
-            family.exclusive_manual.is_running |= exclusive;
-            break Ok(());
-        }
-        core.changed.wait(&mut state);
-    };
-    if exclusive && let Some(family) = state.families.get_mut(&data.id) {
-        family.exclusive_manual.waiting -= 1;
-    }
-    if result.is_err() {
-        state.running_manual -= 1;
-        // What it kept from beginning.
-        background::schedule(core, &mut state);
-    }
-    core.changed.notify_all();
-    result
-}
-
 fn compact_steps(
-    core: &Arc<DbCore>,
+    core: &DbCore,
     data: &Arc<ColumnFamilyData>,
     begin: Option<&[u8]>,
     end: Option<&[u8]>,
@@ -157,7 +102,7 @@ fn compact_steps(
 }
 
 fn compact_step(
-    core: &Arc<DbCore>,
+    core: &DbCore,
     data: &Arc<ColumnFamilyData>,
     step: ManualStep,
     begin: Option<&[u8]>,
@@ -167,23 +112,15 @@ fn compact_step(
 ) -> Result<()> {
     let mut begin = begin.map(<[u8]>::to_vec);
     loop {
-        let Some((job, next_begin)) =
-            start_manual_piece(core, data, step, begin.as_deref(), end, ignore_files_from, target_path_id)?
-        else {
-            return Ok(());
-        };
+        let request = ManualRequest { step, begin: begin.as_deref(), end, ignore_files_from, target_path_id };
+        let Some((job, next_begin)) = begin_piece(core, data, &request)? else { return Ok(()) };
         let result = compact::compact(core, &job);
-        let mut state = core.state.lock();
-        if let Some(family) = state.families.get_mut(&data.id) {
-            family.running.finish(job.running);
-        }
         if let Err(error) = &result
             && !data.is_dropped()
         {
-            resume::set_background_error_locked(core, &mut state, Reason::Compaction, error);
+            core.jobs.note_error(Reason::Compaction, error);
         }
-        core.changed.notify_all();
-        drop(state);
+        core.jobs.finish_manual_piece(data.id, job.running);
         result?;
         if next_begin.is_none() {
             return Ok(());
@@ -193,53 +130,17 @@ fn compact_step(
 }
 
 /// Waits until the next piece of a manual compaction can run, and marks its files.
-fn start_manual_piece(
-    core: &DbCore,
-    data: &Arc<ColumnFamilyData>,
-    step: ManualStep,
-    begin: Option<&[u8]>,
-    end: Option<&[u8]>,
-    ignore_files_from: FileNumber,
-    target_path_id: u32,
-) -> Result<Option<(ScheduledCompaction, Option<Vec<u8>>)>> {
-    let mut state = core.state.lock();
-    loop {
-        state.error.check()?;
-        background::closing_error(core)?;
-        if state.pauses > 0 {
-            core.changed.wait(&mut state);
-            continue;
-        }
-        let Some(version) = core.versions.current(data.id) else { return Ok(None) };
-        let Some(family) = state.families.get_mut(&data.id) else { return Ok(None) };
-        let options = data.options.load();
-        let input = PickerInput {
-            version: &version,
-            options: &options,
-            running: &family.running,
-            bottommost_threshold: core.reads.snapshots().bottommost_threshold(|| core.visible()),
-            now_secs: core.env.clock.unix_seconds(),
-        };
-        match pick_manual(&input, &ManualRequest { step, begin, end, ignore_files_from, target_path_id }) {
-            ManualChoice::Done => return Ok(None),
-            ManualChoice::Compact { choice, next_begin } => {
-                let running = family.running.start(&choice);
-                let job_id = state.next_job_id;
-                state.next_job_id += 1;
-                let job =
-                    ScheduledCompaction { data: Arc::clone(data), choice: *choice, running, job_id, is_manual: true };
-                return Ok(Some((job, next_begin)));
-            }
-            ManualChoice::Conflict => core.changed.wait(&mut state),
-        }
-    }
+fn begin_piece(core: &DbCore, data: &ColumnFamilyData, request: &ManualRequest<'_>) -> Result<Option<ManualPiece>> {
+    core.jobs.begin_manual_piece(data.id, |running| {
+        let Some(version) = core.versions.current(data.id) else { return ManualChoice::Done };
+        let options = data.options.load_full();
+        pick_manual(&compact::picker_input(core, &version, &options, running), request)
+    })
 }
 
 /// Moves the deepest level's files up to the highest empty level that can hold them, or to `target`.
 fn move_up(core: &DbCore, data: &ColumnFamilyData, target: Option<usize>) -> Result<()> {
     let _installs = core.installs.lock();
-    let mut state = core.state.lock();
-    let Some(family) = state.families.get(&data.id) else { return Ok(()) };
     let Some(version) = core.versions.current(data.id) else { return Ok(()) };
     let Some(deepest) = version.deepest_non_empty_level() else { return Ok(()) };
     let first_free = (1..deepest).rev().take_while(|&level| version.level(level).is_empty()).last();
@@ -258,21 +159,46 @@ fn move_up(core: &DbCore, data: &ColumnFamilyData, target: Option<usize>) -> Res
         Some(target) => target,
         None => first_free.unwrap_or(deepest),
     };
-    if target == deepest || !family.running.is_empty() {
+    if target == deepest {
         return Ok(());
     }
+    // The files are marked, so that no compaction that begins while the MANIFEST is written takes them.
+    let Some(job) = core.jobs.begin_alone(data.id, move_of_level(&version, deepest, target)) else { return Ok(()) };
     let files = version.level(deepest);
     let edit = VersionEdit {
         deleted_files: files.iter().map(|file| DeletedFile { level: deepest as u32, number: file.number }).collect(),
         new_files: files.iter().map(|file| NewFile { level: target as u32, ..file.recorded().clone() }).collect(),
         ..VersionEdit::for_column_family(data.id)
     };
-    if let Err(error) = core.versions.log_and_apply(vec![edit]) {
-        resume::set_background_error_locked(core, &mut state, Reason::Manifest, &error);
-        return Err(error);
+    let result = core.versions.log_and_apply(vec![edit]);
+    match &result {
+        Ok(()) => {
+            core.jobs.install(data.id, core.versions.current(data.id));
+        }
+        Err(error) => {
+            core.jobs.note_error(Reason::Manifest, error);
+        }
     }
-    if let Some(family) = state.families.get(&data.id) {
-        switch_memtable::install_super_version(core, family, core.versions.current(data.id));
+    core.jobs.finish_manual_piece(data.id, job.running);
+    result
+}
+
+/// All files of a level, recorded on another one.
+fn move_of_level(version: &Arc<Version>, from: usize, to: usize) -> CompactionChoice {
+    CompactionChoice {
+        reason: CompactionReason::ManualCompaction,
+        version: Arc::clone(version),
+        start_level: from,
+        output_level: to,
+        output_path_id: 0,
+        inputs: vec![LevelInputs { level: from, files: version.level(from).to_vec() }],
+        grandparents: Vec::new(),
+        kind: CompactionKind::Move,
+        is_bottommost: false,
+        max_output_file_size_bytes: u64::MAX,
+        max_compaction_bytes: u64::MAX,
+        epoch_number: None,
+        next_compact_cursor: None,
+        score: 0.0,
     }
-    Ok(())
 }

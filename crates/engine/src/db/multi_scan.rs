@@ -77,7 +77,7 @@ struct PlannedRange {
 }
 
 /// Shows the rows of many ranges, range by range in the order in which they were given, as of one moment. Made by
-/// [`Db::multi_scan`](crate::Db::multi_scan) and [`Db::multi_scan_cf`](super::Db::multi_scan_cf).
+/// [`Db::multi_scan`](crate::Db::multi_scan) and [`Db::multi_scan_cf`](crate::Db::multi_scan_cf).
 pub struct MultiScan {
     planned: VecDeque<PlannedRange>,
     ranges: Vec<ScanRange>,

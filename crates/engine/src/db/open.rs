@@ -11,15 +11,11 @@
 
 mod read_only;
 
-use super::auto_resume::AutoResume;
+use super::DbCore;
 use super::log_blobs::LogBlobs;
 use super::recovery::{LogRecovery, RecoveredLogs, RecoveringFamily};
 use super::switch_memtable::MAX_LIVE_LOGS;
-use super::{Db, DbCore, ExclusiveManual, FamilyState, State};
-use crate::background_error::BackgroundError;
 use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
-use crate::db::auto_resume;
-use crate::db::background;
 use crate::db::cleanup;
 use crate::db::families;
 use crate::db::flush;
@@ -30,6 +26,7 @@ use crate::events::Events;
 use crate::files::log_directory::{self, LogDirectory, LogDirectoryRequest, WalDirFrom};
 use crate::files::{FileRegistry, FileRegistryParts};
 use crate::info_log::{InfoLog, InfoLogOptions};
+use crate::jobs::{FamilyJobs, JobScheduler, JobSchedulerParts};
 use crate::metrics::Metrics;
 use crate::options::{ColumnFamilyOptions, DbOptions, load_latest};
 use crate::reads::ReadPath;
@@ -47,17 +44,15 @@ use ferrock_format::{current_file, file_name, unique_id};
 use ferrock_options::{combinations, db_path, dump};
 use ferrock_table::TableBlockCache;
 use ferrock_tree::blob::BlobSource;
-use ferrock_tree::compaction::choice::RunningCompactions;
 use ferrock_tree::places::{FilePlaces, TablePaths, create_directory, create_table_directories, is_same};
 use ferrock_tree::table_cache::{OpenFileBudget, OpenTables, TableCache, not_in_its_path, open_all};
 use ferrock_tree::version::version_set::{self, RecoverMode};
 use ferrock_tree::version::{FamilyToOpen, VersionSet};
 use ferrock_vfs::{FileLock, FileSystem, WritableOptions, WritePurpose, read_file, write_file_atomically};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 /// Bytes of the block cache that a database gets when its options name none.
@@ -75,12 +70,12 @@ pub(crate) fn open(
     path: &Path,
     options: DbOptions,
     families: Vec<ColumnFamilyDescriptor>,
-) -> Result<(Db, Vec<ColumnFamily>)> {
+) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
     Opener::new(path, options, families, Vec::new(), WalDirFrom::Caller)?.open()
 }
 
 /// See [`Db::open_with_latest_options`].
-pub(crate) fn open_with_latest_options(path: &Path, base: DbOptions) -> Result<(Db, Vec<ColumnFamily>)> {
+pub(crate) fn open_with_latest_options(path: &Path, base: DbOptions) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
     let wal_dir_from = wal_dir_from(&base);
     let (options, families, notes) = latest_options(path, base)?;
     Opener::new(path, options, families, notes, wal_dir_from)?.open()
@@ -91,7 +86,7 @@ pub(crate) fn open_read_only(
     path: &Path,
     options: DbOptions,
     families: Option<Vec<ColumnFamilyDescriptor>>,
-) -> Result<(Db, Vec<ColumnFamily>)> {
+) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
     let (from, (options, families, notes)) = match families {
         Some(families) => (WalDirFrom::Caller, (options, families, Vec::new())),
         None => (wal_dir_from(&options), latest_options(path, options)?),
@@ -193,7 +188,7 @@ impl Opener {
         Ok(Self { path: path.to_path_buf(), options, families, notes, wal_dir_from, file_system })
     }
 
-    fn open(mut self) -> Result<(Db, Vec<ColumnFamily>)> {
+    fn open(mut self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
         let lock = self.lock_directory()?;
         let info_log = InfoLog::open(
             Arc::clone(&self.file_system),
@@ -227,7 +222,11 @@ impl Opener {
         lines
     }
 
-    fn open_locked(&mut self, info_log: &Arc<InfoLog>, lock: Box<dyn FileLock>) -> Result<(Db, Vec<ColumnFamily>)> {
+    fn open_locked(
+        &mut self,
+        info_log: &Arc<InfoLog>,
+        lock: Box<dyn FileLock>,
+    ) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
         let is_new = self.create_or_check()?;
         let existing = version_set::list_column_families(&*self.file_system, &self.path)?;
         let missing: Vec<ColumnFamilyDescriptor> = self
@@ -265,16 +264,9 @@ impl Opener {
         }
         options_file::write_options_file(&core)?;
         cleanup::delete_obsolete_files(&core);
-        let mut state = core.state.lock();
-        let families: Vec<u32> = state.families.keys().copied().collect();
-        for id in families {
-            if let Some(family) = state.families.get(&id) {
-                background::update_stall_condition(&core, family, &family.data.options.load());
-            }
-        }
-        background::schedule(&core, &mut state);
-        auto_resume::allow_auto_resume(&core, &mut state);
-        drop(state);
+        core.jobs.update_stall_conditions();
+        core.jobs.schedule();
+        core.jobs.allow_attempts();
         handles(core, names)
     }
 
@@ -417,37 +409,30 @@ impl Opener {
             directory_lock: lock,
         });
         let logs = Logs::new(Arc::clone(&self.file_system), places, wal_options);
-        let core = Arc::new_cyclic(|this| DbCore {
+        let events = Arc::new(Events::new(components.listeners.clone(), info_log));
+        let writes = WritePath::new(logs, last_sequence, self.options.delayed_write_rate);
+        let core = Arc::new_cyclic(|this: &Weak<DbCore>| DbCore {
             options: LiveOptions::new(self.options.clone(), self.notes.clone()),
             identity: Identity {
                 db_id: versions.db_id().unwrap_or_default(),
                 session_id: unique_id::encode_session_id(random.next_u64(), random.next_u64()),
             },
             files,
-            is_read_only,
             metrics: Metrics::new(clock.monotonic_us()),
             reads: ReadPath::new(block_cache, blob_source, components.spawner()),
             env: Environment { file_system: Arc::clone(&self.file_system), clock, spawner: components.spawner() },
-            events: Events::new(components.listeners.clone(), info_log),
             versions,
-            writes: WritePath::new(logs, last_sequence, self.options.delayed_write_rate),
             installs: Mutex::new(()),
-            state: Mutex::new(State {
-                families: BTreeMap::new(),
-                error: BackgroundError::default(),
-                running_flushes: 0,
-                running_compactions: 0,
-                running_manual: 0,
-                pauses: 0,
-                next_job_id: 1,
-                auto_resume: AutoResume::default(),
+            jobs: JobScheduler::new(JobSchedulerParts {
+                is_read_only,
+                controller: Arc::clone(writes.controller()),
+                events: Arc::clone(&events),
+                spawner: components.spawner(),
+                host: this.clone(),
             }),
-            changed: Condvar::new(),
+            writes,
+            events,
             families: ArcSwap::from_pointee(FamilyMap::default()),
-            has_background_error: AtomicBool::new(false),
-            is_closing: AtomicBool::new(false),
-            resume_alarm: Arc::default(),
-            this: Weak::clone(this),
         });
         adopt_families(&core);
         if let Some(OpenFileBudget { process_limit, tables }) = budget {
@@ -457,20 +442,6 @@ impl Opener {
             });
         }
         core
-    }
-}
-
-pub(crate) fn new_family_state(data: Arc<ColumnFamilyData>, log_number: FileNumber) -> FamilyState {
-    FamilyState {
-        data,
-        immutable: VecDeque::new(),
-        memtable_log_number: log_number,
-        is_flush_requested: false,
-        is_flush_running: false,
-        running: RunningCompactions::default(),
-        exclusive_manual: ExclusiveManual::default(),
-        flushed_count: 0,
-        switched_count: 0,
     }
 }
 
@@ -518,7 +489,7 @@ fn check_options(options: &DbOptions, families: &[ColumnFamilyDescriptor]) -> Re
 /// Sets up every family that the MANIFEST has.
 fn adopt_families(core: &DbCore) {
     let mut families = FamilyMap::default();
-    let mut states = BTreeMap::new();
+    let mut states = Vec::new();
     for view in core.versions.families() {
         let table_cache = core.new_table_cache(view.id, &view.options);
         let data = ColumnFamilyData::new(
@@ -530,10 +501,10 @@ fn adopt_families(core: &DbCore) {
             switch_memtable::memory_tracker(core),
         );
         families.insert(Arc::clone(&data));
-        states.insert(data.id, new_family_state(data, view.log_number));
+        states.push(FamilyJobs::new(data, view.log_number));
     }
     core.families.store(Arc::new(families));
-    core.state.lock().families = states;
+    core.jobs.adopt(states);
 }
 
 /// Opens every table when all may stay open; otherwise a quarter of what may be open, as RocksDB does: the newest
@@ -601,7 +572,7 @@ fn check_table_places(core: &DbCore, data: &ColumnFamilyData) -> Result<()> {
     Ok(())
 }
 
-fn handles(core: Arc<DbCore>, names: Vec<String>) -> Result<(Db, Vec<ColumnFamily>)> {
+fn handles(core: Arc<DbCore>, names: Vec<String>) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
     let families = core.families.load_full();
     let handle = |name: &String| {
         let data = families.by_name(name).cloned();
@@ -609,7 +580,7 @@ fn handles(core: Arc<DbCore>, names: Vec<String>) -> Result<(Db, Vec<ColumnFamil
             .ok_or_else(|| Error::invalid_argument(format!("Column family not found: {name}")))
     };
     let handles = names.iter().map(handle).collect::<Result<Vec<_>>>()?;
-    Ok((Db::from_core(core), handles))
+    Ok((core, handles))
 }
 
 fn read_logs(core: &DbCore, when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Result<()>) -> Result<RecoveredLogs> {
@@ -634,7 +605,7 @@ fn read_logs(core: &DbCore, when_full: impl FnMut(&Arc<ColumnFamilyData>) -> Res
 }
 
 /// Reads the logs, brings what they held into tables, and begins a new log and a new MANIFEST.
-fn recover_and_begin(core: &Arc<DbCore>) -> Result<()> {
+fn recover_and_begin(core: &DbCore) -> Result<()> {
     let mut edits: BTreeMap<u32, VersionEdit> = BTreeMap::new();
     let mut blobs = log_blobs::find_log_blobs(core)?;
     let recovered = read_logs(core, |data| flush_recovered(core, data, &mut edits, &mut blobs))?;
@@ -711,17 +682,7 @@ fn commit_recovery(
         .collect();
     core.versions.log_and_apply(edits)?;
     core.files.release_all();
-    let mut state = core.state.lock();
-    let current_log = core.writes.logs().current_number();
-    for family in state.families.values_mut() {
-        if family.data.memtable.load().is_empty() {
-            family.memtable_log_number = current_log;
-        }
-        // What recovery left in memory was written past the memory manager.
-        family.data.memtable.load().report_memory();
-        switch_memtable::install_super_version(core, family, core.versions.current(family.data.id));
-    }
-    drop(state);
+    core.jobs.install_recovered(core.writes.logs().current_number(), |id| core.versions.current(id));
     for (id, numbers) in written {
         if let Some(data) = core.families.load().get(id) {
             flush::open_new_tables(core, data, numbers.into_iter());

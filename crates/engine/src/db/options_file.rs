@@ -5,29 +5,18 @@
 //! file that is being written, and none is begun after it: the directory may be another opener's then.
 
 use super::DbCore;
-use crate::db::background;
 use crate::options::{ColumnFamilyOptions, to_file};
 use ferrock_base::Result;
 use ferrock_base::byte_text::to_bytes;
 use ferrock_format::file_name;
 use ferrock_vfs::write_file_atomically;
 
-/// Something that closing waits for, until it is dropped.
-struct HoldsOpen<'a>(&'a DbCore);
-
-impl Drop for HoldsOpen<'_> {
-    fn drop(&mut self) {
-        self.0.state.lock().running_manual -= 1;
-        self.0.changed.notify_all();
-    }
-}
-
 /// Writes a new OPTIONS file: temporary name, sync, rename, directory sync.
 ///
 /// # Errors
 /// `Shutdown in progress` when the database is closed or closing.
 pub(crate) fn write_options_file(core: &DbCore) -> Result<()> {
-    let _open = hold_open(core)?;
+    let _open = core.jobs.hold_open()?;
     let _turn = core.options.begin_file();
     let mut views = core.versions.families();
     views.sort_by_key(|view| view.id);
@@ -42,12 +31,4 @@ pub(crate) fn write_options_file(core: &DbCore) -> Result<()> {
     let temp = core.files.database().join(file_name::options_temp(core.versions.new_file_number()));
     let path = core.files.database().join(file_name::options(core.versions.new_file_number()));
     write_file_atomically(&*core.env.file_system, &path, &temp, &to_bytes(&text))
-}
-
-fn hold_open(core: &DbCore) -> Result<HoldsOpen<'_>> {
-    // Closing sets its flag first and then waits for what it counts under this lock.
-    let mut state = core.state.lock();
-    background::closing_error(core)?;
-    state.running_manual += 1;
-    Ok(HoldsOpen(core))
 }

@@ -3,9 +3,8 @@
 //! A name may come with or without the prefix `rocksdb.`. Numbers are also answered by
 //! `property`; texts only by it.
 
-use super::{DbCore, State};
+use super::DbCore;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
-use crate::db::compact;
 use crate::metrics::{Statistics, cache, stalls};
 use crate::options::CompactionStyle;
 use ferrock_base::Result;
@@ -219,24 +218,21 @@ pub(super) fn int_property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &s
         "num-live-versions" => core.versions.num_live_versions() as u64,
         "min-log-number-to-keep" => core.versions.min_log_number_to_keep().0,
         "obsolete-sst-files-size" => core.files.table_bytes(core.versions.live_files().zombie_tables),
-        _ => return locked_int_property(core, data, name),
+        _ => return job_property(core, data, name),
     })
 }
 
-fn locked_int_property(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<u64> {
-    let state: &State = &core.state.lock();
-    let family = state.families.get(&data.id);
+fn job_property(core: &DbCore, data: &ColumnFamilyData, name: &str) -> Option<u64> {
+    let counts = core.jobs.counts(data.id);
     Some(match name {
-        "mem-table-flush-pending" => u64::from(family.is_some_and(super::background::needs_flush)),
-        "num-running-flushes" => state.running_flushes as u64,
-        "num-running-compactions" => state.running_compactions as u64,
-        "num-running-compaction-sorted-runs" => {
-            state.families.values().map(|family| family.running.sorted_runs() as u64).sum()
-        }
+        "mem-table-flush-pending" => u64::from(counts.is_flush_pending),
+        "num-running-flushes" => counts.running_flushes as u64,
+        "num-running-compactions" => counts.running_compactions as u64,
+        "num-running-compaction-sorted-runs" => counts.running_sorted_runs as u64,
         // Compactions are not aborted here, only waited for.
         "compaction-abort-count" => 0,
-        "compaction-pending" => u64::from(family.is_some_and(|family| compact::is_compaction_due(core, family))),
-        "background-errors" => state.error.count(),
+        "compaction-pending" => u64::from(core.jobs.is_compaction_due(data.id)),
+        "background-errors" => counts.errors,
         _ => return None,
     })
 }

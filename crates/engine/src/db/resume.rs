@@ -13,22 +13,17 @@
 //!
 //! The error stands until all of that worked: no job starts, and no write is accepted.
 
-use super::{DbCore, State};
-use crate::background_error::Reason;
+use super::{DbCore, flush, switch_memtable, write};
 use crate::column_family::ColumnFamilyData;
-use crate::db::auto_resume;
-use crate::db::background;
-use crate::db::flush;
-use crate::db::switch_memtable;
-use crate::db::write;
+use crate::jobs::background_error::Reason;
+use crate::jobs::{FlushInput, ResumeStart, Switch};
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_memtable::MemTable;
 use ferrock_options::{ErrorRecoveryEvent, FlushEvent};
-use ferrock_tree::job::{JobEnv, JobOutput};
+use ferrock_tree::job::JobOutput;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// What an attempt to leave the error came to, when it did not fail.
 enum Attempt {
@@ -48,48 +43,11 @@ struct FamilyFlush {
     elapsed_us: u64,
 }
 
-/// Enters, or deepens, the background-error state. The caller must not hold `state`.
-pub(crate) fn set_background_error(core: &DbCore, reason: Reason, error: &Error) {
-    let has_changed = note_background_error(core, &mut core.state.lock(), reason, error);
-    if has_changed {
-        core.events.tell(|listener| listener.on_background_error(error));
-    }
-}
-
-/// As [`set_background_error`]; the listeners are the caller's business.
-pub(crate) fn set_background_error_locked(core: &DbCore, state: &mut State, reason: Reason, error: &Error) {
-    note_background_error(core, state, reason, error);
-}
-
-/// Returns true when the state changed.
-fn note_background_error(core: &DbCore, state: &mut State, reason: Reason, error: &Error) -> bool {
-    let has_changed = state.error.set(reason, error);
-    if has_changed {
-        core.has_background_error.store(true, Ordering::Release);
-        core.events.log().error(|| format!("writes stop after a failed {reason:?}: {error}"));
-        core.writes.controller().wake_sleeper();
-    }
-    auto_resume::begin_auto_resume(core, state);
-    core.changed.notify_all();
-    has_changed
-}
-
-/// Passes on the outcome of a change of the MANIFEST. When its record could not be written, writes stop: a crash
-/// may leave the change or not, and what is acknowledged must not depend on that. The caller leads the write queue,
-/// so no write comes in between, and does not hold `state`.
-pub(crate) fn check_manifest<T>(core: &DbCore, outcome: Result<T>) -> Result<T> {
-    outcome.inspect_err(|error| {
-        if core.versions.is_uncertain() {
-            set_background_error(core, Reason::Manifest, error);
-        }
-    })
-}
-
 /// Leaves the background-error state; see [`Db::resume`](super::Db::resume).
-pub(crate) fn resume(core: &Arc<DbCore>) -> Result<()> {
+pub(super) fn resume(core: &DbCore) -> Result<()> {
     loop {
-        wait_for_jobs_that_run(core)?;
-        match write::exclusively(core, try_resume)?? {
+        core.jobs.wait_for_jobs_that_run()?;
+        match write::exclusively(core, || try_resume(core))?? {
             Attempt::JobsRun => {}
             Attempt::NoError => return Ok(()),
             Attempt::Done(old_error) => {
@@ -105,57 +63,28 @@ pub(super) fn tell_recovery_end(core: &DbCore, old_error: Error, new_error: Opti
     core.events.tell(|listener| listener.on_error_recovery_end(&event));
 }
 
-/// Jobs that run may still fail with the old cause. While an error stands no other starts, so this ends; writers
-/// get the error meanwhile.
-fn wait_for_jobs_that_run(core: &DbCore) -> Result<()> {
-    let mut state = core.state.lock();
-    while state.error.standing().is_some() && (state.running_flushes > 0 || state.running_compactions > 0) {
-        background::closing_error(core)?;
-        core.changed.wait(&mut state);
-    }
-    Ok(())
-}
-
-fn try_resume(core: &Arc<DbCore>) -> Result<Attempt> {
-    let state = core.state.lock();
-    let Some(old_error) = state.error.standing().cloned() else { return Ok(Attempt::NoError) };
-    if !state.error.is_resumable() {
-        return state.error.check().map(|()| Attempt::NoError);
-    }
-    if state.running_flushes > 0 || state.running_compactions > 0 {
-        return Ok(Attempt::JobsRun);
-    }
-    let errors_before = state.error.count();
-    drop(state);
+fn try_resume(core: &DbCore) -> Result<Attempt> {
+    let (old_error, errors_before) = match core.jobs.begin_resume()? {
+        ResumeStart::Error(error, errors_before) => (error, errors_before),
+        ResumeStart::NoError => return Ok(Attempt::NoError),
+        ResumeStart::JobsRun => return Ok(Attempt::JobsRun),
+    };
     recover_from_error(core)?;
-    let mut state = core.state.lock();
-    if state.error.count() != errors_before {
-        // A manual compaction failed meanwhile; its error may be a worse one.
-        state.error.check()?;
-    }
-    state.error.clear();
-    state.auto_resume.times_left += 1;
-    core.has_background_error.store(false, Ordering::Release);
-    core.events.log().info(|| "writes are accepted again".to_owned());
-    background::schedule(core, &mut state);
-    core.changed.notify_all();
-    core.resume_alarm.ring();
+    core.jobs.finish_resume(errors_before)?;
     Ok(Attempt::Done(old_error))
 }
 
 /// Makes everything that readers see durable without the old logs, and the old logs needless. The caller leads the
 /// write queue, and no flush runs.
-fn recover_from_error(core: &Arc<DbCore>) -> Result<()> {
-    let mut state = core.state.lock();
-    let ids: Vec<u32> = state.families.keys().copied().collect();
-    switch_memtable::switch_memtables(core, &mut state, &ids)?;
+fn recover_from_error(core: &DbCore) -> Result<()> {
+    let all: Vec<Switch> = core.jobs.families().into_iter().map(|id| Switch { id, flush_now: false }).collect();
+    switch_memtable::switch_memtables(core, &all)?;
     let log_number = core.writes.logs().current_number();
-    drop(state);
-    let flushes = flush_all_for_resume(core).inspect_err(|error| set_background_error(core, Reason::Flush, error))?;
+    let flushes = flush_all_for_resume(core).inspect_err(|error| core.jobs.set_error(Reason::Flush, error))?;
     let events = commit_resume(core, log_number, flushes)?;
     let next = core.visible().plus(1);
     let proved = core.writes.logs().prove(next);
-    proved.inspect_err(|error| set_background_error(core, Reason::Write, error))?;
+    proved.inspect_err(|error| core.jobs.set_error(Reason::Write, error))?;
     for event in events {
         core.events.tell(|listener| listener.on_flush_completed(&event));
     }
@@ -164,20 +93,15 @@ fn recover_from_error(core: &Arc<DbCore>) -> Result<()> {
 
 /// Writes what is immutable, of every family, to tables that do not count yet.
 fn flush_all_for_resume(core: &DbCore) -> Result<Vec<FamilyFlush>> {
-    let waiting: Vec<(Arc<ColumnFamilyData>, Vec<Arc<MemTable>>)> = {
-        let state = core.state.lock();
-        let families = state.families.values().filter(|family| !family.immutable.is_empty());
-        let memtables_of = |family: &super::FamilyState| {
-            family.immutable.iter().map(|immutable| Arc::clone(&immutable.memtable)).collect()
-        };
-        families.map(|family| (Arc::clone(&family.data), memtables_of(family))).collect()
-    };
-    let mut flushes: Vec<FamilyFlush> = Vec::with_capacity(waiting.len());
-    for (data, memtables) in waiting {
+    let mut flushes: Vec<FamilyFlush> = Vec::new();
+    let waiting = core.jobs.families().into_iter().filter_map(|id| core.jobs.flush_input(id));
+    for FlushInput { data, memtables, .. } in waiting {
         match flush_family_for_resume(core, data, memtables) {
             Ok(flush) => flushes.push(flush),
             Err(error) => {
-                flushes.iter().for_each(|flush| core.discard(flush.data.flush_directory(), &flush.written.numbers));
+                for flush in &flushes {
+                    core.files.discard(flush.data.flush_directory(), &flush.written.numbers);
+                }
                 return Err(error);
             }
         }
@@ -214,19 +138,16 @@ fn commit_resume(core: &DbCore, log_number: FileNumber, flushes: Vec<FamilyFlush
     }
     let applied = core.versions.log_and_apply_atomic(edits);
     core.files.release(flushes.iter().flat_map(|flush| &flush.written.numbers));
-    let mut state = core.state.lock();
     if let Err(error) = applied {
         // The files stay: the change may have reached the disk.
-        drop(state);
-        set_background_error(core, Reason::Manifest, &error);
+        drop(installs);
+        core.jobs.set_error(Reason::Manifest, &error);
         return Err(error);
     }
-    for flush in &flushes {
-        flush::retire_memtables(core, &mut state, flush.data.id, flush.memtables.len());
-    }
-    state.families.values_mut().for_each(|family| family.is_flush_requested = false);
+    let flushed =
+        flushes.iter().map(|flush| (flush.data.id, flush.memtables.len(), core.versions.current(flush.data.id)));
+    core.jobs.retire_memtables(flushed);
     let released = core.writes.logs().release_all_before(log_number, visible);
-    drop(state);
     drop(installs);
     flush::delete_logs(core, &released);
     let mut events = Vec::with_capacity(flushes.len());

@@ -8,10 +8,9 @@
 //! not at all, and never one that is not in the log.
 
 use super::DbCore;
-use crate::background_error::Reason;
 use crate::column_family::FamilyMap;
-use crate::db::resume;
 use crate::db::switch_memtable;
+use crate::jobs::background_error::Reason;
 use crate::metrics::Statistics;
 use crate::options::WriteOptions;
 use crate::write::controller::StallCondition;
@@ -32,12 +31,12 @@ const SMALL_BATCH_BYTES: usize = 128 << 10;
 const PARALLEL_INSERT_BYTES: usize = 16 << 10;
 
 /// Writes a batch atomically.
-pub(crate) fn write(core: &Arc<DbCore>, batch: WriteBatch, options: &WriteOptions) -> Result<()> {
+pub(crate) fn write(core: &DbCore, batch: WriteBatch, options: &WriteOptions) -> Result<()> {
     write_from(core, batch, None, options)
 }
 
 /// As [`write`](write()), but the batch stays the caller's, and has the number of its first entry.
-pub(crate) fn write_lent(core: &Arc<DbCore>, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
+pub(crate) fn write_lent(core: &DbCore, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
     let home = Arc::new(BatchHome::default());
     let result = write_from(core, std::mem::take(batch), Some(Arc::clone(&home)), options);
     // Empty only where the thread that had the batch panicked: then nothing of it was written.
@@ -47,15 +46,10 @@ pub(crate) fn write_lent(core: &Arc<DbCore>, batch: &mut WriteBatch, options: &W
     result
 }
 
-fn write_from(
-    core: &Arc<DbCore>,
-    batch: WriteBatch,
-    home: Option<Arc<BatchHome>>,
-    options: &WriteOptions,
-) -> Result<()> {
+fn write_from(core: &DbCore, batch: WriteBatch, home: Option<Arc<BatchHome>>, options: &WriteOptions) -> Result<()> {
     // From here on every return takes the batch home.
     let mut request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked: 0, home };
-    core.check_open()?;
+    core.jobs.check_open()?;
     if options.sync && options.disable_wal {
         return Err(Error::invalid_argument("Sync writes has to enable WAL."));
     }
@@ -74,9 +68,9 @@ fn write_from(
 
 /// Runs `work` while no thread writes, and never once the database is closed: the directory may be another opener's
 /// then.
-pub(crate) fn exclusively<R>(core: &Arc<DbCore>, work: impl FnOnce(&Arc<DbCore>) -> R) -> Result<R> {
+pub(crate) fn exclusively<R>(core: &DbCore, work: impl FnOnce() -> R) -> Result<R> {
     match core.writes.queue().join(WriteRequest::Exclusive) {
-        Role::Leader(_guard, _) => core.check_open().map(|()| work(core)),
+        Role::Leader(_guard, _) => core.jobs.check_open().map(|()| work()),
         Role::Verdict(verdict) => Err(verdict
             .err()
             .unwrap_or_else(|| Error::new(ErrorKind::Aborted, "an exclusive section was taken for a write"))),
@@ -135,11 +129,7 @@ fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Res
     Ok(families.generation())
 }
 
-fn lead(
-    core: &Arc<DbCore>,
-    guard: &LeaderGuard<'_, WriteRequest, WriteGroup>,
-    mut request: WriteRequest,
-) -> Result<()> {
+fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut request: WriteRequest) -> Result<()> {
     let WriteRequest::Batch { batch, options, checked, .. } = &request else { return Ok(()) };
     let options = *options;
     make_room(core, &options, batch.byte_size())?;
@@ -177,7 +167,7 @@ fn lead(
         } else {
             insert_alone(core, &families, &request, &members, options.ignore_missing_column_families)
         };
-        verdict = verdict.inspect_err(|error| resume::set_background_error(core, Reason::MemTable, error));
+        verdict = verdict.inspect_err(|error| core.jobs.set_error(Reason::MemTable, error));
         timer.lap(&statistics.memtable_us);
     }
     if verdict.is_ok() {
@@ -267,7 +257,7 @@ fn append_group(
         }
         if sync { logs.sync().inspect_err(|_| logs.take_back(&appended)) } else { Ok(()) }
     });
-    synced.inspect_err(|error| resume::set_background_error(core, Reason::Write, error))
+    synced.inspect_err(|error| core.jobs.set_error(Reason::Write, error))
 }
 
 fn insert_alone(
@@ -362,16 +352,9 @@ pub(crate) fn memtable_bytes(core: &DbCore) -> u64 {
     core.families.load().iter().map(|data| data.memtable.load().approximate_memory_bytes() as u64).sum()
 }
 
-fn check_background_error(core: &DbCore) -> Result<()> {
-    if core.has_background_error.load(Ordering::Acquire) {
-        core.state.lock().error.check()?;
-    }
-    Ok(())
-}
-
 /// What stands between a leader and its write: an error, a stall, a full memtable, too much log.
-fn make_room(core: &Arc<DbCore>, options: &WriteOptions, bytes: usize) -> Result<()> {
-    check_background_error(core)?;
+fn make_room(core: &DbCore, options: &WriteOptions, bytes: usize) -> Result<()> {
+    core.jobs.check_error()?;
     // Another database may have taken the memory.
     let wants_memory = |manager: &Arc<WriteBufferManager>| manager.should_flush();
     if core.writes.is_room_needed()
@@ -395,7 +378,7 @@ fn make_room(core: &Arc<DbCore>, options: &WriteOptions, bytes: usize) -> Result
                 core.writes.controller().sleep(&*core.env.clock, delay);
                 let slept = core.env.clock.monotonic_us().saturating_sub(before);
                 core.metrics.statistics().stall_us.fetch_add(slept, Ordering::Relaxed);
-                check_background_error(core)?;
+                core.jobs.check_error()?;
                 if core.writes.controller().condition() != StallCondition::Stopped {
                     return Ok(());
                 }
@@ -412,7 +395,7 @@ fn make_room(core: &Arc<DbCore>, options: &WriteOptions, bytes: usize) -> Result
 
 /// Waits while memtables hold more than a manager with `allow_stall` lets them. Not when hardly any of it is this
 /// database's: then waiting could last for ever.
-fn wait_for_memory(core: &Arc<DbCore>, options: &WriteOptions) -> Result<()> {
+fn wait_for_memory(core: &DbCore, options: &WriteOptions) -> Result<()> {
     let Some(manager) = core.options.load().components.write_buffer_manager.clone() else { return Ok(()) };
     if !manager.should_stall() {
         return Ok(());
@@ -425,7 +408,7 @@ fn wait_for_memory(core: &Arc<DbCore>, options: &WriteOptions) -> Result<()> {
     let mut result = Ok(());
     while result.is_ok() && manager.should_stall() && switch_memtable::begin_flush_of_something(core, &manager)? {
         manager.wait_for_room(Duration::from_millis(100));
-        result = core.check_open();
+        result = core.jobs.check_open();
     }
     core.metrics
         .statistics()
@@ -434,20 +417,9 @@ fn wait_for_memory(core: &Arc<DbCore>, options: &WriteOptions) -> Result<()> {
     result
 }
 
-fn wait_while_stopped(core: &Arc<DbCore>) -> Result<()> {
+fn wait_while_stopped(core: &DbCore) -> Result<()> {
     let before = core.env.clock.monotonic_us();
-    let mut state = core.state.lock();
-    let mut result = Ok(());
-    while result.is_ok() && core.writes.controller().condition() == StallCondition::Stopped {
-        if core.writes.controller().is_over() {
-            result = Err(Error::new(ErrorKind::ShutdownInProgress, "writes are stopped, and the database is closing"));
-            break;
-        }
-        // The time limit is a safety net: every change of the condition notifies.
-        core.changed.wait_for(&mut state, Duration::from_millis(500));
-        result = state.error.check().and_then(|()| core.check_open());
-    }
-    drop(state);
+    let result = core.jobs.wait_while_stopped();
     let waited = core.env.clock.monotonic_us().saturating_sub(before);
     core.metrics.statistics().stall_us.fetch_add(waited, Ordering::Relaxed);
     result

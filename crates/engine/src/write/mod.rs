@@ -25,13 +25,15 @@ use ferrock_base::SequenceNumber;
 use logs::Logs;
 use queue::WriteQueue;
 use request::{WriteGroup, WriteRequest};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What the writers of a database share.
 pub(crate) struct WritePath {
     queue: WriteQueue<WriteRequest, WriteGroup>,
     logs: Logs,
-    controller: WriteController,
+    /// Shared with the scheduler of jobs, which says how far behind they are.
+    controller: Arc<WriteController>,
     /// The newest sequence number that readers see.
     visible: AtomicU64,
     /// A memtable is full, or there is too much log: the next leader makes room.
@@ -46,7 +48,7 @@ impl WritePath {
         Self {
             queue: WriteQueue::new(),
             logs,
-            controller: WriteController::new(delayed_rate),
+            controller: Arc::new(WriteController::new(delayed_rate)),
             visible: AtomicU64::new(visible.0),
             // What an open finds may be too much log.
             is_room_needed: AtomicBool::new(true),
@@ -65,7 +67,7 @@ impl WritePath {
     }
 
     #[inline]
-    pub(crate) fn controller(&self) -> &WriteController {
+    pub(crate) fn controller(&self) -> &Arc<WriteController> {
         &self.controller
     }
 

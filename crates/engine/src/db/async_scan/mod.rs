@@ -138,7 +138,8 @@ enum Stage {
     Over,
 }
 
-/// A scan of [`Db::scan_async`](crate::Db::scan_async), as of one moment. `'static` and `Send`; dropping it ends the scan.
+/// A scan of [`Db::scan_async`](crate::Db::scan_async), as of one moment. `'static` and `Send`; dropping it ends the
+/// scan.
 pub struct AsyncScan {
     stage: Stage,
     /// The database whose threads do what blocks; without them the polling thread does.

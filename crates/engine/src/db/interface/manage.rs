@@ -2,7 +2,7 @@
 
 use super::Db;
 use crate::column_family::ColumnFamily;
-use crate::db::{LiveFile, background, families, flush, manual, pause, properties, resume};
+use crate::db::{LiveFile, background, families, flush, manual, properties, resume};
 use crate::options::{ColumnFamilyOptions, CompactRangeOptions, FlushOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
@@ -151,7 +151,7 @@ impl Db {
     /// # Ok::<(), ferrock::Error>(())
     /// ```
     pub fn flush(&self) -> Result<()> {
-        self.core().check_open()?;
+        self.core().jobs.check_open()?;
         flush::flush_families(self.core(), &[0], true)
     }
 
@@ -201,7 +201,7 @@ impl Db {
         options: &CompactRangeOptions,
     ) -> Result<()> {
         let core = self.core();
-        core.check_open()?;
+        core.jobs.check_open()?;
         manual::compact_range(core, &family.data, begin, end, options)
     }
 
@@ -213,14 +213,14 @@ impl Db {
     /// The error that stands, when it is of a kind that only reopening cures or its cause is still there.
     pub fn resume(&self) -> Result<()> {
         let core = self.core();
-        core.check_open()?;
+        core.jobs.check_open()?;
         resume::resume(core)
     }
 
     /// The error for which writes are stopped, if any.
     #[must_use]
     pub fn background_error(&self) -> Option<Error> {
-        self.core().state.lock().error.standing().cloned()
+        self.core().jobs.standing_error()
     }
 
     /// Every table of the tree.
@@ -267,7 +267,10 @@ impl Db {
     /// # Errors
     /// `NotSupported` when the database is read-only, `ShutdownInProgress` when it is closed.
     pub fn pause_background_work(&self) -> Result<()> {
-        pause::pause_background_work(self.core())
+        let core = self.core();
+        core.jobs.check_open()?;
+        core.jobs.pause();
+        Ok(())
     }
 
     /// Takes back one [`pause_background_work`](Self::pause_background_work).
@@ -275,7 +278,7 @@ impl Db {
     /// # Errors
     /// `Invalid argument` when nothing is paused.
     pub fn continue_background_work(&self) -> Result<()> {
-        pause::continue_background_work(self.core())
+        self.core().jobs.end_pause()
     }
 
     /// The value of a property of the default family; `None` when no property has that name.

@@ -87,7 +87,7 @@ impl Db {
         options: DbOptions,
         families: Vec<ColumnFamilyDescriptor>,
     ) -> Result<(Self, Vec<ColumnFamily>)> {
-        open::open(path.as_ref(), options, families)
+        open::open(path.as_ref(), options, families).map(|(core, families)| (Self::from_core(core), families))
     }
 
     /// Opens an existing database with the options that its own OPTIONS file has. What that file asks for and cannot be
@@ -98,7 +98,7 @@ impl Db {
     /// Those of [`open`](Self::open), and `NotSupported` when a family's comparator is not built in: use
     /// [`open_cf`](Self::open_cf). An OPTIONS file that cannot be read is no error but a note.
     pub fn open_with_latest_options(path: impl AsRef<Path>, base: DbOptions) -> Result<(Self, Vec<ColumnFamily>)> {
-        open::open_with_latest_options(path.as_ref(), base)
+        open::open_with_latest_options(path.as_ref(), base).map(|(core, families)| (Self::from_core(core), families))
     }
 
     /// Opens a database for reading. Nothing is written, not even a lock: it works on a read-only mount, and beside a
@@ -114,7 +114,7 @@ impl Db {
         options: DbOptions,
         families: Option<Vec<ColumnFamilyDescriptor>>,
     ) -> Result<(Self, Vec<ColumnFamily>)> {
-        open::open_read_only(path.as_ref(), options, families)
+        open::open_read_only(path.as_ref(), options, families).map(|(core, families)| (Self::from_core(core), families))
     }
 
     /// Names of the column families of a database, in the order of their ids.

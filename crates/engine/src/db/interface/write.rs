@@ -1,9 +1,9 @@
 //! Writing: one method for each kind of entry, batches, and the log.
 
 use super::Db;
-use crate::background_error::Reason;
 use crate::column_family::ColumnFamily;
-use crate::db::{resume, write};
+use crate::db::write;
+use crate::jobs::background_error::Reason;
 use crate::options::WriteOptions;
 use ferrock_base::Result;
 use ferrock_format::write_batch::WriteBatch;
@@ -222,10 +222,10 @@ impl Db {
     /// what reached the log is unknown.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         let core = self.core();
-        core.check_open()?;
+        core.jobs.check_open()?;
         let logs = core.writes.logs();
         let result = if sync { logs.sync() } else { logs.flush() };
-        result.inspect_err(|error| resume::set_background_error(core, Reason::Write, error))
+        result.inspect_err(|error| core.jobs.set_error(Reason::Write, error))
     }
 
     /// Makes every write that returned before durable.

@@ -9,7 +9,7 @@
 //! like the end of what was written. So the MANIFEST is looked at again at the end, and the open begins anew when a log
 //! that it needed may be gone. A MANIFEST that grew alone is no reason: beside a busy writer that would never end.
 
-use super::{Db, DbCore, Opener};
+use super::{DbCore, Opener};
 use crate::column_family::ColumnFamily;
 use crate::db::open;
 use crate::info_log::InfoLog;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 const ATTEMPTS: usize = 50;
 
 impl Opener {
-    pub(super) fn open_read_only(self) -> Result<(Db, Vec<ColumnFamily>)> {
+    pub(super) fn open_read_only(self) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
         let names: Vec<String> = self.families.iter().map(|(name, _)| name.clone()).collect();
         let mut failure = None;
         for _ in 0..ATTEMPTS {
