@@ -5,7 +5,7 @@
 //! (varint length, internal key, varint length, value) *    magic "entries!"
 //! ```
 
-use crate::reader::{PlannedRead, TableReaderParams};
+use crate::reader::TableReaderParams;
 use crate::value::ValueSource;
 use ferrock_base::coding::{get_varint32, put_varint32};
 use ferrock_base::internal_key::user_key;
@@ -167,12 +167,6 @@ impl EntriesIter {
         let entries = &self.table.entries;
         let index = entries.iter().position(|(key, _)| self.iter.valid() && *key == self.iter.key())?;
         Some(EntryPin { entries: Arc::clone(entries), index })
-    }
-
-    /// Moves, and plans no read.
-    pub(crate) fn place(&mut self, place: impl FnOnce(&mut Self)) -> Option<PlannedRead> {
-        place(self);
-        None
     }
 
     pub(crate) fn file(&self) -> &Arc<dyn RandomAccessFile> {

@@ -6,7 +6,7 @@
 use crate::entries_table::EntriesIter;
 use crate::reader::{BlockTableIter, NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
 use crate::value::ValuePin;
-use ferrock_base::{InternalIterator, Result};
+use ferrock_base::{InternalIterator, Result, SeekTarget};
 use ferrock_vfs::{AsyncRead, FileSystem, RandomAccessFile, ReadBuffer, ReadContext};
 use std::sync::Arc;
 
@@ -69,41 +69,26 @@ impl TableIter {
         }
     }
 
-    /// As `seek`, but makes no read: `None` if the iterator is placed as by `seek` (or failed as `seek` would have),
-    /// else the read that it needs first.
-    pub fn plan_seek(&mut self, target: &[u8]) -> Option<PlannedRead> {
+    /// Goes to a target without reading: see [`BlockTableIter::place`].
+    #[inline]
+    pub fn place(&mut self, target: SeekTarget<'_>) {
         match self {
-            Self::Block(iter) => iter.plan_seek(target),
+            Self::Block(iter) => iter.place(target),
             #[cfg(any(test, feature = "test-kinds"))]
-            Self::Entries(iter) => iter.place(|iter| iter.seek(target)),
+            Self::Entries(iter) => target.apply(iter),
         }
     }
 
-    /// As `seek_for_prev`, in the same way.
-    pub fn plan_seek_for_prev(&mut self, target: &[u8]) -> Option<PlannedRead> {
-        match self {
-            Self::Block(iter) => iter.plan_seek_for_prev(target),
-            #[cfg(any(test, feature = "test-kinds"))]
-            Self::Entries(iter) => iter.place(|iter| iter.seek_for_prev(target)),
-        }
+    /// True when the scan waits to be resumed.
+    #[inline]
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        of_kind!(self, iter => iter.is_paused(), false)
     }
 
-    /// As `seek_to_first`, in the same way.
-    pub fn plan_seek_to_first(&mut self) -> Option<PlannedRead> {
-        match self {
-            Self::Block(iter) => iter.plan_seek_to_first(),
-            #[cfg(any(test, feature = "test-kinds"))]
-            Self::Entries(iter) => iter.place(InternalIterator::seek_to_first),
-        }
-    }
-
-    /// As `seek_to_last`, in the same way.
-    pub fn plan_seek_to_last(&mut self) -> Option<PlannedRead> {
-        match self {
-            Self::Block(iter) => iter.plan_seek_to_last(),
-            #[cfg(any(test, feature = "test-kinds"))]
-            Self::Entries(iter) => iter.place(InternalIterator::seek_to_last),
-        }
+    /// As [`resume`](Self::resume), without reading.
+    pub fn advance(&mut self) {
+        of_kind!(self, iter => iter.advance(), ());
     }
 
     /// The estimate after the iterator was placed, or planned a read instead (`planned`).

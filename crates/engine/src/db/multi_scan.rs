@@ -6,17 +6,16 @@
 //! handed out    rows of [a, b), then of [f, g), ...                what a range needs beyond is read as it comes
 //! ```
 //!
-//! Each range has an iterator of its own, all as of one moment. The iterators plan what they would read to be placed
-//! (see `iterator/placing.rs`): between bounds that lie near each other that is all they will read. Ranges behind the
-//! limit are planned when their turn comes, so memory does not grow with the number of ranges.
+//! Each range has an iterator of its own, all as of one moment. The iterators pause for what they need to be placed (see
+//! `iterator/pausing.rs` of the tree): between bounds that lie near each other that is all they will read. Ranges behind
+//! the limit are placed when their turn comes, so memory does not grow with the number of ranges.
 
 use super::DbCore;
 use super::read::{Iter, IterSource};
 use crate::column_family::ColumnFamilyData;
 use crate::options::ReadOptions;
 use ferrock_base::Result;
-use ferrock_tree::iterator::ChildRead;
-use ferrock_vfs::{RangeRead, ReadContext};
+use ferrock_tree::iterator::ReadSet;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -68,8 +67,6 @@ pub struct ScanRow<'a> {
 struct PlannedRange {
     index: usize,
     iter: Iter,
-    /// Children that have to read for themselves are left.
-    reads_itself: bool,
     /// Rows that may still be shown.
     rows_left: u64,
     has_started: bool,
@@ -146,68 +143,43 @@ impl MultiScan {
 
     /// Makes iterators for the next ranges and places them together.
     fn plan_ranges(&mut self) {
-        let mut lacking: Vec<(usize, usize, ChildRead)> = Vec::new();
-        let mut planned_bytes = 0;
+        let mut needs = ReadSet::default();
         while self.next_range < self.ranges.len()
             && self.planned.len() < MAX_PLANNED_RANGES
-            && (self.planned.is_empty() || planned_bytes < self.max_planned_bytes)
+            && (self.planned.is_empty() || needs.length() < self.max_planned_bytes)
         {
             let position = self.planned.len();
             let mut range = self.make_range(self.next_range);
             self.next_range += 1;
-            let planned = (0..range.child_count()).filter_map(|child| Some((child, range.plan(child)?))).collect();
-            for (child, read) in range.defer(planned) {
-                planned_bytes += read.read.length();
-                lacking.push((position, child, read));
-            }
+            range.place();
+            range.iter.needs(&mut needs, |child| (position, child));
             self.planned.push_back(range);
         }
         for _ in 0..MAX_ROUNDS {
-            if lacking.is_empty() {
-                return;
+            if needs.is_empty() {
+                break;
             }
-            lacking = self.run_round(lacking);
-        }
-        for (position, ..) in lacking {
-            self.planned[position].reads_itself = true;
+            needs = self.run_round(needs);
         }
     }
 
-    /// Reads what children lack, up to the limit, and plans them again; what they lack then. Those beyond the limit are
-    /// left to themselves.
-    fn run_round(&mut self, lacking: Vec<(usize, usize, ChildRead)>) -> Vec<(usize, usize, ChildRead)> {
-        let mut total = 0;
-        let fits = lacking.iter().take_while(|(.., read)| {
-            total += read.read.length();
-            total <= self.max_planned_bytes.max(read.read.length())
-        });
-        let count = fits.count().max(1);
-        for (position, ..) in &lacking[count..] {
-            self.planned[*position].reads_itself = true;
+    /// Makes the reads, up to the limit, and advances their iterators; what these then need. Iterators whose reads are
+    /// beyond the limit are left to themselves.
+    fn run_round(&mut self, mut needs: ReadSet<(usize, usize)>) -> ReadSet<(usize, usize)> {
+        let beyond = needs.limit(self.max_planned_bytes);
+        needs.perform(Some(self.options.io_gap_bytes as u64));
+        let mut supplied = Vec::new();
+        for ((position, child), read, bytes) in needs.into_supplies() {
+            self.planned[position].iter.supply(child, &read, bytes);
+            supplied.push(position);
         }
-        let lacking = &lacking[..count];
-        let mut reads: Vec<RangeRead<'_>> = lacking
-            .iter()
-            .map(|(.., child)| {
-                RangeRead::new(&*child.file, child.read.offset(), child.read.length()).of_class(child.read.class())
-            })
-            .collect();
-        if let Some((.., first)) = lacking.first() {
-            let context = ReadContext { gap_bytes: self.options.io_gap_bytes as u64, ..first.context };
-            first.file_system.read_ranges(&mut reads, &context);
-        }
-        let results: Vec<_> = reads.into_iter().map(|read| read.result).collect();
-        for ((position, child, planned), bytes) in lacking.iter().zip(results) {
-            if let Some(iter) = self.planned[*position].iter.planned() {
-                iter.supply(*child, &planned.read, bytes);
-            }
-        }
-        let mut next = Vec::new();
-        for of_range in lacking.chunk_by(|a, b| a.0 == b.0) {
-            let position = of_range[0].0;
-            let range = &mut self.planned[position];
-            let planned = of_range.iter().filter_map(|(_, child, _)| Some((*child, range.plan(*child)?))).collect();
-            next.extend(range.defer(planned).into_iter().map(|(child, read)| (position, child, read)));
+        supplied.dedup();
+        supplied.retain(|position| beyond.iter().all(|(beyond, _)| beyond != position));
+        let mut next = ReadSet::default();
+        for position in supplied {
+            let iter = &mut self.planned[position].iter;
+            iter.resume();
+            iter.needs(&mut next, |child| (position, child));
         }
         next
     }
@@ -222,25 +194,18 @@ impl MultiScan {
             Err(error) => Iter::failed(error.clone()),
         };
         let rows_left = if limit == 0 { u64::MAX } else { limit };
-        PlannedRange { index, iter, reads_itself: false, rows_left, has_started: false, is_backward: self.is_backward }
+        PlannedRange { index, iter, rows_left, has_started: false, is_backward: self.is_backward }
     }
 }
 
 impl PlannedRange {
-    fn child_count(&mut self) -> usize {
-        self.iter.planned().map_or(0, |iter| iter.child_count())
-    }
-
-    fn plan(&mut self, child: usize) -> Option<ChildRead> {
-        self.iter.planned()?.plan_start(child, self.is_backward)
-    }
-
-    /// Of reads that children planned, those to be made with those of other ranges.
-    fn defer(&mut self, planned: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
-        let is_backward = self.is_backward;
-        match self.iter.planned() {
-            Some(iter) => iter.defer_start(planned, is_backward),
-            None => planned,
+    /// Places the iterator at its first row, as far as blocks in memory allow.
+    fn place(&mut self) {
+        self.iter.set_driven(true);
+        if self.is_backward {
+            self.iter.seek_to_last();
+        } else {
+            self.iter.seek_to_first();
         }
     }
 
@@ -251,7 +216,8 @@ impl PlannedRange {
         }
         if !self.has_started {
             self.has_started = true;
-            self.iter.start_planned(self.is_backward, self.reads_itself);
+            self.iter.set_driven(false);
+            self.iter.resume();
         } else if self.is_backward {
             self.iter.prev();
         } else {

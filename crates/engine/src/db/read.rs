@@ -15,8 +15,7 @@ use ferrock_tree::blob::{BlobView, FetchBlob, OwnedBlobView};
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::iterator::tables::{Child, table_file_iterator, table_level_iterator};
 use ferrock_tree::iterator::{
-    ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, PendingChildRead, RangeTombstoneSource,
-    SourceIterator,
+    ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, RangeTombstoneSource, ReadSet, SourceIterator,
 };
 use ferrock_tree::read::{GetContext, PinnedValue};
 use ferrock_tree::table_cache::{TableCache, TableRef};
@@ -408,21 +407,10 @@ impl Iter {
         Self { inner: Err(error), reads: None, limit: Default::default(), _release: None }
     }
 
-    /// For scans of many ranges, which plan their iterators together.
-    pub(super) fn planned(&mut self) -> Option<&mut DbIterator<Child, IterOwner>> {
-        self.inner.as_mut().ok()
-    }
-
-    /// Goes to the first key within the bounds, or the last one, after all children were planned; some of them may lack
-    /// what they read.
-    pub(super) fn start_planned(&mut self, is_backward: bool, reads_itself: bool) {
-        self.note_read();
-        match (&mut self.inner, is_backward) {
-            (Ok(inner), false) if reads_itself => inner.seek_to_first(),
-            (Ok(inner), false) => inner.start_planned(),
-            (Ok(inner), true) if reads_itself => inner.seek_to_last(),
-            (Ok(inner), true) => inner.start_planned_backward(),
-            (Err(_), _) => {}
+    /// Has placements pause, or not, for a caller that makes the reads of several iterators as one set.
+    pub(super) fn set_driven(&mut self, is_driven: bool) {
+        if let Ok(inner) = &mut self.inner {
+            inner.set_driven(is_driven);
         }
     }
 
@@ -438,9 +426,12 @@ impl Iter {
         self.inner.as_ref().is_ok_and(DbIterator::is_paused)
     }
 
-    /// The reads to make before the iterator is resumed; none when it has to read for itself.
-    pub(super) fn pending_reads(&mut self) -> Vec<PendingChildRead> {
-        self.inner.as_mut().map_or_else(|_| Vec::new(), DbIterator::pending_reads)
+    /// Adds the reads to make before the iterator is resumed, with the owner of each by its child. It adds none when the
+    /// iterator has to read for itself.
+    pub(super) fn needs<O>(&mut self, set: &mut ReadSet<O>, owner: impl Fn(usize) -> O) {
+        if let Ok(inner) = &mut self.inner {
+            inner.needs(set, owner);
+        }
     }
 
     /// Takes what a read brought.

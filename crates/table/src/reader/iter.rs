@@ -20,7 +20,7 @@ use super::window::{Window, WindowPolicy};
 use super::{BlockTable, TableReadOptions};
 use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
 use ferrock_base::internal_key::user_key;
-use ferrock_base::{Error, InternalIterator, Result};
+use ferrock_base::{Error, InternalIterator, Result, SeekTarget};
 use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::handle::BlockHandle;
 use std::cell::RefCell;
@@ -163,7 +163,7 @@ impl BlockTableIter {
 
     fn begin(&mut self, direction: Direction) {
         self.error = None;
-        if self.options.pauses || self.is_paused() {
+        if self.is_planning || self.is_paused() {
             self.forget_pause();
         }
         self.direction = direction;
@@ -459,22 +459,22 @@ impl InternalIterator for BlockTableIter {
 
     fn seek_to_first(&mut self) {
         self.go_to_first();
-        self.pause_if_not_placed(|| Paused::First);
+        self.pause_if_not_placed(SeekTarget::First);
     }
 
     fn seek_to_last(&mut self) {
         self.go_to_last();
-        self.pause_if_not_placed(|| Paused::Last);
+        self.pause_if_not_placed(SeekTarget::Last);
     }
 
     fn seek(&mut self, target: &[u8]) {
         self.go_to(target);
-        self.pause_if_not_placed(|| Paused::AtOrAfter(target.to_vec()));
+        self.pause_if_not_placed(SeekTarget::AtOrAfter(target));
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
         self.go_back_to(target);
-        self.pause_if_not_placed(|| Paused::AtOrBefore(target.to_vec()));
+        self.pause_if_not_placed(SeekTarget::AtOrBefore(target));
     }
 
     #[inline]

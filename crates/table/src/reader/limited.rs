@@ -207,7 +207,7 @@ impl BlockTableIter {
     /// The most rows between the scan's position, placed or with a planned read, and a key.
     #[must_use]
     pub fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
-        if self.lacks_index || self.error.is_some() {
+        if self.lacks_index || self.error.is_some() && !self.is_paused() {
             return RowsAhead::Unknown;
         }
         let is_placed = self.cursor.valid();

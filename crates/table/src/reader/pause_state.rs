@@ -1,15 +1,14 @@
 //! The state of a scan that pauses instead of reading: see [`pausing`](super::pausing).
 
+use ferrock_base::OwnedSeekTarget;
 use ferrock_vfs::AsyncRead;
 use std::ops::Range;
 
 /// Where a scan paused.
 #[derive(Debug)]
 pub(super) enum Paused {
-    First,
-    Last,
-    AtOrAfter(Vec<u8>),
-    AtOrBefore(Vec<u8>),
+    /// In a placement.
+    Placing(OwnedSeekTarget),
     /// In a step, before the index moved.
     Index,
     /// In a step, at the block that the index moved to.

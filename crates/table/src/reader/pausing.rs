@@ -1,10 +1,16 @@
-//! Scans that pause instead of reading, and resume when their driver has supplied the bytes.
+//! Scans that pause instead of reading, and go on when their driver has supplied the bytes.
 //!
 //! ```text
-//! seek, next --> all is in memory --> as ever
-//!            \-> bytes are missing --> paused, pending_read() names them --supply--> resume --> ...
-//!            \-> and again       --> paused, pending_read() is `None`  --set_pausing(false)--> resume reads for itself
+//! place, advance --> all is in memory --> placed, as by a seek
+//!                \-> bytes are missing --> paused, pending_read() names them --supply--> advance --> ...
+//!                \-> and again       --> paused, pending_read() is `None`  --> resume reads for itself
 //! ```
+//!
+//! `place` and `advance` read no data block and no partition of the index. The other moves do, unless the scan is
+//! [pausing](BlockTableIter::set_pausing): then no move reads anything, be it a filter or the root of an index.
+//!
+//! Several scans that belong together are placed in rounds: each says what it needs, the reads of all are made as one
+//! set, and each goes on with its bytes. A first round brings index partitions, a second one data.
 //!
 //! A paused scan is not valid, and its status is `TryAgain`. `pending_read` returns `None` if the same bytes were
 //! supplied before and were of no use: they are damaged, or the cache has no room for them. With pausing switched off
@@ -19,11 +25,28 @@ use super::pause_state::Paused;
 use super::planned_read::PlannedRead;
 use super::window::Ahead;
 use ferrock_base::internal_key::user_key;
-use ferrock_base::{Error, ErrorKind, InternalIterator};
+use ferrock_base::{Error, ErrorKind, InternalIterator, OwnedSeekTarget, SeekTarget};
 use ferrock_vfs::AsyncRead;
 use std::ops::Range;
 
 impl BlockTableIter {
+    /// Goes to a target without reading: afterwards the scan is placed as by the seek, has failed as the seek would
+    /// have, or is paused for the read that it needs first.
+    pub fn place(&mut self, target: SeekTarget<'_>) {
+        self.without_reading(|iter| target.apply(iter));
+    }
+
+    /// As [`resume`](Self::resume), without reading.
+    pub fn advance(&mut self) {
+        self.without_reading(Self::resume);
+    }
+
+    fn without_reading(&mut self, go: impl FnOnce(&mut Self)) {
+        self.is_planning = true;
+        go(self);
+        self.is_planning = self.options.pauses;
+    }
+
     /// Switches pausing on or off. A pausing scan pauses instead of reading.
     pub fn set_pausing(&mut self, pauses: bool) {
         self.options.pauses = pauses;
@@ -35,7 +58,7 @@ impl BlockTableIter {
         if self.is_paused() {
             self.pausing.supplied.clear();
         }
-        self.planned = None;
+        (self.planned, self.out_of_time) = (None, None);
         self.pausing.forget();
         self.pausing.carried_blocks = self.carried_blocks;
     }
@@ -61,16 +84,14 @@ impl BlockTableIter {
     /// Resumes a paused scan. It may pause again.
     pub fn resume(&mut self) {
         let Some(paused) = self.pausing.paused.take() else { return };
+        let out_of_time = self.out_of_time.take();
         self.forget_pause();
-        self.error = None;
-        if let Some(error) = self.out_of_time.take() {
-            return self.fail(error);
+        self.error = out_of_time.map(|error| self.reader.loader.in_file(error));
+        if self.error.is_some() {
+            return;
         }
         match paused {
-            Paused::First => self.seek_to_first(),
-            Paused::Last => self.seek_to_last(),
-            Paused::AtOrAfter(target) => self.seek(&target),
-            Paused::AtOrBefore(target) => self.seek_for_prev(&target),
+            Paused::Placing(target) => target.place().apply(self),
             Paused::Index => self.resume_step(false),
             Paused::Block => self.resume_step(true),
         }
@@ -81,9 +102,9 @@ impl BlockTableIter {
 
     /// Called after a placement: pauses if a missing block prevented it.
     #[inline]
-    pub(super) fn pause_if_not_placed(&mut self, at: impl FnOnce() -> Paused) {
-        if self.options.pauses && !self.valid() && !self.is_paused() {
-            self.pause(at());
+    pub(super) fn pause_if_not_placed(&mut self, target: SeekTarget<'_>) {
+        if self.is_planning && !self.valid() && !self.is_paused() {
+            self.pause(Paused::Placing(OwnedSeekTarget::new(target)));
             if self.is_paused() {
                 self.carried_blocks = self.pausing.carried_blocks;
             }
@@ -95,7 +116,7 @@ impl BlockTableIter {
     pub(super) fn pause(&mut self, at: Paused) {
         let lacks =
             self.planned.is_some() || self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::TryAgain);
-        if !self.options.pauses || !lacks {
+        if !self.is_planning || !lacks {
             return;
         }
         if self.planned.is_none() {
@@ -111,8 +132,8 @@ impl BlockTableIter {
     fn plan_missing_block(&mut self, at: &Paused) {
         let loader = &self.reader.loader;
         let target = match at {
-            Paused::AtOrAfter(target) | Paused::AtOrBefore(target) => Some(user_key(target)),
-            _ => None,
+            Paused::Placing(target) => target.place().target().map(user_key),
+            Paused::Index | Paused::Block => None,
         };
         // A backward scan may query the filter for the first key of the bounds as well.
         let asked = target.into_iter().chain(self.bounds.lower().filter(|_| self.direction == Direction::Backward));
@@ -140,7 +161,7 @@ impl BlockTableIter {
 
     /// Records a range that was supplied to a pausing scan.
     pub(super) fn note_supplied(&mut self, read: &PlannedRead) {
-        if self.options.pauses && !self.pausing.is_ahead {
+        if !self.pausing.is_ahead {
             self.pausing.supplied.push(read.range.clone());
         }
     }

@@ -1,12 +1,9 @@
 //! Decides what a scan reads next, from the extent, the window, a limit hint, and the content of the cache.
 //!
 //! ```text
-//! not placed --plan_seek--> planned read --supply--> plan_seek again ... --> placed
-//!      \\______________________________ seek ______________________________/
+//! block that is missing --> window (size_window) --> planned read         a scan that may not read: it pauses
+//!                                                \-> read at once         any other
 //! ```
-//!
-//! Several scans that belong together are placed in rounds: each plans what it would read, the reads of all are made as
-//! one batch, and each goes on with its bytes. A first round brings index partitions, a second one data.
 
 use super::block_loader::short_read;
 use super::direction::Direction;
@@ -16,7 +13,7 @@ use super::planned_read::{PlannedRead, PlannedWindow, Purpose};
 use super::read_options::ReadTier;
 use super::window::Ahead;
 use crate::blocks::{BlockRef, BlockRole};
-use ferrock_base::{ErrorKind, InternalIterator, Result};
+use ferrock_base::{ErrorKind, Result};
 use ferrock_format::handle::BlockHandle;
 use ferrock_vfs::{FileSystem, RandomAccessFile, ReadBuffer, ReadClass, ReadContext};
 use std::ops::Range;
@@ -26,39 +23,6 @@ use std::sync::Arc;
 const MAX_KEPT_BLOCKS: usize = 2;
 
 impl BlockTableIter {
-    /// As `seek`, but makes no read: `None` if the iterator is placed as by `seek` (or failed as `seek` would have),
-    /// else the read that it needs first.
-    pub fn plan_seek(&mut self, target: &[u8]) -> Option<PlannedRead> {
-        self.plan(|iter| iter.seek(target))
-    }
-
-    /// As `seek_for_prev`, in the same way.
-    pub fn plan_seek_for_prev(&mut self, target: &[u8]) -> Option<PlannedRead> {
-        self.plan(|iter| iter.seek_for_prev(target))
-    }
-
-    /// As `seek_to_first`, in the same way.
-    pub fn plan_seek_to_first(&mut self) -> Option<PlannedRead> {
-        self.plan(InternalIterator::seek_to_first)
-    }
-
-    /// As `seek_to_last`, in the same way.
-    pub fn plan_seek_to_last(&mut self) -> Option<PlannedRead> {
-        self.plan(InternalIterator::seek_to_last)
-    }
-
-    fn plan(&mut self, place: impl FnOnce(&mut Self)) -> Option<PlannedRead> {
-        self.planned = None;
-        if let Some(error) = self.out_of_time.take() {
-            self.fail(error);
-            return None;
-        }
-        self.is_planning = true;
-        place(self);
-        self.is_planning = self.options.pauses;
-        self.planned.take()
-    }
-
     /// How planned reads are to be made.
     #[must_use]
     pub fn read_context(&self) -> ReadContext {

@@ -1,12 +1,12 @@
 //! The kinds of children a merging iterator has, as one type without virtual calls.
 
 use super::level::{LevelIterator, LevelSource};
-use super::placing::{ChildRead, PlannedIterator, SeekTarget};
+use super::placing::{ChildRead, PlannedIterator};
 use super::source::{SourceIterator, TombstoneIterator};
 use crate::read::pinned::PinValue;
-use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
+use ferrock_base::{Result, SeekTarget};
 use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
 use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::sync::Arc;
@@ -71,8 +71,16 @@ impl<M: InternalIterator, L: LevelSource> InternalIterator for ChildIterator<M, 
 }
 
 impl<M: InternalIterator + Clone, L: LevelSource> PlannedIterator for ChildIterator<M, L> {
-    fn plan(&mut self, place: SeekTarget<'_>) -> Option<ChildRead> {
-        each!(self, child => child.plan(place))
+    #[inline]
+    fn place(&mut self, target: SeekTarget<'_>) {
+        each!(self, child => child.place(target));
+    }
+    #[inline]
+    fn is_paused(&self) -> bool {
+        each!(self, child => child.is_paused())
+    }
+    fn advance(&mut self) {
+        each!(self, child => child.advance());
     }
     fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
         each!(self, child => child.estimate(place, planned))

@@ -17,7 +17,6 @@
 mod backward;
 mod pause_state;
 mod pausing;
-mod planned;
 
 use self::pause_state::{NotNow, Pausing, Search, Stop};
 use super::limit::RowLimit;
@@ -249,7 +248,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             }
             None => self.inner.seek_to_last(),
         }
-        self.find_backward();
+        self.find_last();
         self.adopt_prefix();
     }
 

@@ -29,18 +29,18 @@
 //! data reads of the others, in the same round as without deferring.
 
 use super::limit::{MergePosition, RowLimit};
-use super::placing::{ChildRead, MAX_ROUNDS, OwnedSeekTarget, SeekTarget, read_together};
+use super::placing::ChildRead;
 use super::source::TombstoneIterator;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::{append_internal_key, user_key};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
-use ferrock_base::{Error, Result};
+use ferrock_base::{Error, OwnedSeekTarget, Result, SeekTarget};
 use ferrock_table::ScanEstimate;
 use ferrock_vfs::RandomAccessFile;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-type Reads = Vec<(usize, ChildRead)>;
+pub(super) type Reads = Vec<(usize, ChildRead)>;
 
 /// The pending read of a child, with the estimate of the rows ahead.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl ChildBound {
 pub(super) struct Winner {
     child: usize,
     /// True if the child may wait again, under a later key than before; otherwise it is read in any case.
-    may_wait_further: bool,
+    pub(super) may_wait_further: bool,
 }
 
 impl Winner {
@@ -163,31 +163,6 @@ impl DeferredReads {
         }
     }
 
-    /// Places every child, or defers its read.
-    pub(super) fn place_all<I: TombstoneIterator>(
-        &mut self,
-        order: &InternalComparator,
-        children: &mut [I],
-        place: SeekTarget<'_>,
-    ) {
-        self.clear();
-        if let [child] = children
-            && self.limit.is_none()
-        {
-            place.apply(child);
-            return;
-        }
-        let mut pending = Vec::new();
-        for (index, child) in children.iter_mut().enumerate() {
-            if let Some(read) = child.plan(place) {
-                pending.push((index, read));
-            }
-        }
-        if !pending.is_empty() {
-            self.place_pending(order, children, place, pending, None);
-        }
-    }
-
     /// Moves some children forward to a target; those that have to read for that wait until the merge reaches the
     /// target.
     pub(super) fn move_on<I: TombstoneIterator>(
@@ -199,7 +174,8 @@ impl DeferredReads {
     ) {
         for &child in which {
             self.forget(child);
-            let Some(read) = children[child].plan(place) else { continue };
+            children[child].place(place);
+            let Some(read) = pending_or_resumed(&mut children[child]) else { continue };
             let mut estimate = children[child].estimate(place, Some(&read));
             if let Some(target) = place.target().map(user_key) {
                 let known = estimate.bound.take().filter(|bound| comes_before(order, place, target, bound));
@@ -209,26 +185,8 @@ impl DeferredReads {
         }
     }
 
-    /// Makes the read of the deferred child `winner`, and those of other deferred children that are then needed.
-    ///
-    /// # Errors
-    /// `Corruption` when a child has an entry before the key that it waited under: rows behind it were shown already.
-    pub(super) fn enter<I: TombstoneIterator>(
-        &mut self,
-        order: &InternalComparator,
-        children: &mut [I],
-        winner: usize,
-    ) -> Result<()> {
-        let Some((kept, deferred)) = self.take_with(winner) else { return Ok(()) };
-        let (reads, bounds): (Vec<_>, Vec<_>) = deferred.into_iter().unzip();
-        let pending = bounds.iter().map(|bound| bound.child).zip(reads).collect();
-        self.place_pending(order, children, kept.place(), pending, Some(Winner::new(winner)));
-        bounds.iter().try_for_each(|bound| bound.check(order, kept.place(), &children[bound.child]))
-    }
-
-    /// Takes the children deferred together with the winner: the target of their placement, and the read and bound of
-    /// each.
-    pub(super) fn take_with(&mut self, winner: usize) -> Option<(OwnedSeekTarget, Vec<(ChildRead, ChildBound)>)> {
+    /// Takes the children deferred together with the winner: the target of their placement, and the bound of each.
+    pub(super) fn take_with(&mut self, winner: usize) -> Option<(OwnedSeekTarget, Vec<ChildBound>)> {
         let kept = self.slots.get(winner)?.as_ref()?.read.as_ref()?.1.clone();
         let mut taken = Vec::new();
         for (child, slot) in self.slots.iter_mut().enumerate() {
@@ -240,7 +198,7 @@ impl DeferredReads {
             }
             self.waited[child] = Some((kept.clone(), key.clone()));
             let file = Arc::clone(&read.file);
-            taken.push((read, ChildBound { child, key, file }));
+            taken.push(ChildBound { child, key, file });
         }
         Some((kept, taken))
     }
@@ -286,7 +244,7 @@ impl DeferredReads {
     }
 
     /// With a limit: sizes each data read to the blocks that are needed for certain.
-    fn size_reads<I: TombstoneIterator>(
+    pub(super) fn size_reads<I: TombstoneIterator>(
         &self,
         order: &InternalComparator,
         children: &mut [I],
@@ -302,65 +260,14 @@ impl DeferredReads {
                 return Some((child, read));
             }
             children[child].allow_blocks(blocks);
-            Some((child, children[child].plan(place)?))
+            children[child].advance();
+            Some((child, pending_or_resumed(&mut children[child])?))
         };
         pending.into_iter().filter_map(size).collect()
     }
 
-    /// The reads to be made now, among those that children planned; the others are deferred. For callers that read for
-    /// several iterators.
-    pub(super) fn defer<I: TombstoneIterator>(
-        &mut self,
-        order: &InternalComparator,
-        children: &mut [I],
-        place: SeekTarget<'_>,
-        reads: Vec<(usize, ChildRead)>,
-    ) -> Vec<(usize, ChildRead)> {
-        if !self.is_enabled || reads.is_empty() {
-            return reads;
-        }
-        let pending = with_estimates(children, place, reads);
-        let pending = self.defer_unreached(order, children, place, pending, None);
-        let needed = pending.into_iter().map(|pending| (pending.child, pending.read)).collect();
-        self.size_reads(order, children, place, needed)
-    }
-
-    /// Makes rounds of reads until no child has a pending read that is needed. `winner` is read in any case.
-    #[cold]
-    pub(super) fn place_pending<I: TombstoneIterator>(
-        &mut self,
-        order: &InternalComparator,
-        children: &mut [I],
-        place: SeekTarget<'_>,
-        mut pending: Vec<(usize, ChildRead)>,
-        mut winner: Option<Winner>,
-    ) {
-        for _ in 0..MAX_ROUNDS {
-            let held;
-            (pending, held) = self.choose(order, children, place, pending, winner);
-            pending = self.size_reads(order, children, place, pending);
-            // A single child reads for itself; with a limit it may be able to defer the read of its next block.
-            if pending.len() + held.len() < if self.limit.is_some() { 1 } else { 2 } {
-                break;
-            }
-            for ((index, planned), bytes) in pending.iter().zip(read_together(&pending)) {
-                children[*index].supply(&planned.read, bytes);
-            }
-            if let Some(winner) = &mut winner {
-                // The winner's read was made; with a limit, the read of the next block may be deferred.
-                winner.may_wait_further = self.limit.is_some();
-            }
-            let round = std::mem::replace(&mut pending, held);
-            for (index, _) in round {
-                pending.extend(children[index].plan(place).map(|read| (index, read)));
-            }
-        }
-        for (index, _) in pending {
-            place.apply(&mut children[index]);
-        }
-    }
-
     /// Splits pending reads into those to be made in this round and those in a later one; the others are deferred.
+    /// `is_with_others`: the round is made for other merges, too, so none of its reads waits for a later one.
     pub(super) fn choose<I: TombstoneIterator>(
         &mut self,
         order: &InternalComparator,
@@ -368,11 +275,16 @@ impl DeferredReads {
         place: SeekTarget<'_>,
         pending: Reads,
         winner: Option<Winner>,
+        is_with_others: bool,
     ) -> (Reads, Reads) {
         if !self.is_enabled {
             return (pending, Vec::new());
         }
         let known = with_estimates(children, place, pending);
+        if is_with_others {
+            let known = self.defer_unreached(order, children, place, known, winner);
+            return (known.into_iter().map(|pending| (pending.child, pending.read)).collect(), Vec::new());
+        }
         let known = self.defer_all(order, children, place, known, winner);
         let known = self.defer_unreached(order, children, place, known, winner);
         hold_for_index_reads(order, place, known)
@@ -506,6 +418,15 @@ fn with_estimates<I: TombstoneIterator>(
         EstimatedRead { child, read, estimate }
     };
     pending.into_iter().map(with_estimate).collect()
+}
+
+/// The read that a child is paused for. A child that has to read for itself does so.
+fn pending_or_resumed<I: TombstoneIterator>(child: &mut I) -> Option<ChildRead> {
+    let read = child.pending_read();
+    if read.is_none() && child.is_paused() {
+        child.resume();
+    }
+    read
 }
 
 /// True when the entry `a` comes before `b`, two user keys, on the way from a place.

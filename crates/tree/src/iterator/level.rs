@@ -10,7 +10,7 @@
 //! levels. So a file is never skipped without being opened, even when it holds nothing but tombstones, unless it lies
 //! outside the bounds.
 
-use super::placing::{ChildRead, OwnedSeekTarget, PlannedIterator, SeekTarget};
+use super::placing::{ChildRead, PlannedIterator};
 use super::range_tombstones::RangeTombstoneSource;
 use super::source::TombstoneIterator;
 use ferrock_base::comparator::InternalComparator;
@@ -18,7 +18,7 @@ use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::types::SequenceNumber;
-use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_base::{Error, ErrorKind, OwnedSeekTarget, Result, SeekTarget};
 use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
 use ferrock_vfs::{AsyncRead, ReadBuffer};
 use std::cmp::Ordering;
@@ -190,18 +190,7 @@ impl<S: LevelSource> LevelIterator<S> {
 
     /// Goes on to the following files while the open one has no entry left.
     #[inline]
-    fn skip_empty_forward(&mut self) {
-        self.skip_empty(false);
-    }
-
-    /// The same backward.
-    #[inline]
-    fn skip_empty_backward(&mut self) {
-        self.skip_empty(true);
-    }
-
-    #[inline]
-    fn skip_empty(&mut self, goes_back: bool) {
+    fn skip_empty(&mut self, goes_back: bool, may_read: bool) {
         while let Some((index, iter)) = &self.file {
             if iter.valid() {
                 return;
@@ -210,7 +199,7 @@ impl<S: LevelSource> LevelIterator<S> {
                 return self.stop(error, goes_back);
             }
             let index = *index;
-            if !self.enter_behind(index, goes_back) {
+            if !self.enter_behind(index, goes_back, may_read) {
                 return;
             }
         }
@@ -218,16 +207,14 @@ impl<S: LevelSource> LevelIterator<S> {
 
     /// Goes to the first entry of the file behind the one at `index`, or to the last entry of the one before; false
     /// when there is no file to go to.
-    fn enter_behind(&mut self, index: usize, goes_back: bool) -> bool {
+    fn enter_behind(&mut self, index: usize, goes_back: bool, may_read: bool) -> bool {
         let is_there =
             if goes_back { self.enter_backward(index.checked_sub(1)) } else { self.enter_forward(index + 1) };
         if !is_there {
             self.pause_for_file(|| Paused::Behind { index, goes_back });
             return false;
         }
-        if let Some((_, iter)) = &mut self.file {
-            if goes_back { iter.seek_to_last() } else { iter.seek_to_first() }
-        }
+        self.place_in_file(if goes_back { SeekTarget::Last } else { SeekTarget::First }, may_read);
         true
     }
 
@@ -250,21 +237,27 @@ impl<S: LevelSource> LevelIterator<S> {
         }
     }
 
-    fn resume_paused(&mut self) {
+    fn place_in_file(&mut self, target: SeekTarget<'_>, may_read: bool) {
+        if let Some((_, iter)) = &mut self.file {
+            if may_read { target.apply(iter) } else { iter.place(target) }
+        }
+    }
+
+    fn resume_paused(&mut self, may_read: bool) {
         let Some(paused) = self.paused.take() else { return };
         self.error = None;
         match paused {
-            Paused::Before(place) => self.place(place.place()),
+            Paused::Before(target) => self.go_to(target.place(), may_read),
             Paused::Behind { index, goes_back } => {
-                if self.enter_behind(index, goes_back) {
-                    self.skip_empty(goes_back);
+                if self.enter_behind(index, goes_back, may_read) {
+                    self.skip_empty(goes_back, may_read);
                 }
             }
             Paused::Within { goes_back } => {
                 if let Some((_, iter)) = &mut self.file {
-                    iter.resume();
+                    if may_read { iter.resume() } else { iter.advance() }
                 }
-                self.skip_empty(goes_back);
+                self.skip_empty(goes_back, may_read);
             }
         }
     }
@@ -291,23 +284,23 @@ impl<S: LevelSource> InternalIterator for LevelIterator<S> {
         self.file.as_ref().map_or(&[], |(_, iter)| iter.value())
     }
     fn seek_to_first(&mut self) {
-        self.place(SeekTarget::First);
+        self.go_to(SeekTarget::First, true);
     }
     fn seek_to_last(&mut self) {
-        self.place(SeekTarget::Last);
+        self.go_to(SeekTarget::Last, true);
     }
     fn seek(&mut self, target: &[u8]) {
-        self.place(SeekTarget::AtOrAfter(target));
+        self.go_to(SeekTarget::AtOrAfter(target), true);
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.place(SeekTarget::AtOrBefore(target));
+        self.go_to(SeekTarget::AtOrBefore(target), true);
     }
     #[inline]
     fn next(&mut self) {
         if let Some((_, iter)) = &mut self.file {
             iter.next();
             if !iter.valid() {
-                self.skip_empty_forward();
+                self.skip_empty(false, true);
             }
         }
     }
@@ -316,7 +309,7 @@ impl<S: LevelSource> InternalIterator for LevelIterator<S> {
         if let Some((_, iter)) = &mut self.file {
             iter.prev();
             if !iter.valid() {
-                self.skip_empty_backward();
+                self.skip_empty(true, true);
             }
         }
     }
@@ -365,34 +358,26 @@ impl<S: LevelSource> LevelIterator<S> {
         }
     }
 
-    fn settle(&mut self, place: SeekTarget<'_>) {
-        match place {
-            SeekTarget::First | SeekTarget::AtOrAfter(_) => self.skip_empty_forward(),
-            SeekTarget::Last | SeekTarget::AtOrBefore(_) => self.skip_empty_backward(),
+    fn go_to(&mut self, target: SeekTarget<'_>, may_read: bool) {
+        if !self.enter_for(target) {
+            return self.pause_for_file(|| Paused::Before(OwnedSeekTarget::new(target)));
         }
-    }
-
-    fn place(&mut self, place: SeekTarget<'_>) {
-        if !self.enter_for(place) {
-            return self.pause_for_file(|| Paused::Before(OwnedSeekTarget::new(place)));
-        }
-        if let Some((_, iter)) = &mut self.file {
-            place.apply(iter);
-        }
-        self.settle(place);
+        self.place_in_file(target, may_read);
+        self.skip_empty(target.is_backward(), may_read);
     }
 }
 
 impl<S: LevelSource> PlannedIterator for LevelIterator<S> {
-    fn plan(&mut self, place: SeekTarget<'_>) -> Option<ChildRead> {
-        if !self.enter_for(place) {
-            return None;
-        }
-        let read = self.file.as_mut().and_then(|(_, iter)| iter.plan(place));
-        if read.is_none() {
-            self.settle(place);
-        }
-        read
+    #[inline]
+    fn place(&mut self, target: SeekTarget<'_>) {
+        self.go_to(target, false);
+    }
+    #[inline]
+    fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+    fn advance(&mut self) {
+        self.resume_paused(false);
     }
     fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
         let Some((index, iter)) = &self.file else { return ScanEstimate::default() };
@@ -428,7 +413,7 @@ impl<S: LevelSource> PlannedIterator for LevelIterator<S> {
         self.file.as_mut()?.1.take_started()
     }
     fn resume(&mut self) {
-        self.resume_paused();
+        self.resume_paused(true);
     }
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         self.bounds = Arc::clone(bounds);

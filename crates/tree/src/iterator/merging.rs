@@ -17,14 +17,12 @@
 
 use super::deferred::DeferredReads;
 use super::pause_state::Pausing;
-use super::placing::{ChildRead, SeekTarget};
 use super::source::TombstoneIterator;
-use ferrock_base::Error;
-use ferrock_base::Result;
 use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
+use ferrock_base::{Error, Result, SeekTarget};
 use ferrock_table::{PlannedRead, ScanBounds};
 use ferrock_vfs::ReadBuffer;
 use std::cmp::Ordering;
@@ -199,7 +197,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
         let place =
             if within == Ordering::Less { SeekTarget::AtOrAfter(&target) } else { SeekTarget::AtOrBefore(&target) };
-        if self.deferred.has_limit() && !self.pausing.is_on() {
+        if self.deferred.has_limit() {
             self.deferred.move_on(&self.order, &mut self.children, place, &leaping);
         } else {
             for &child in &leaping {
@@ -284,7 +282,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
 
     /// Makes deferred reads of winners until the winner stands on an entry.
     #[inline]
-    fn enter_deferred(&mut self) {
+    pub(super) fn enter_deferred(&mut self) {
         if !self.deferred.is_empty() {
             self.enter_deferred_winners();
         }
@@ -297,13 +295,11 @@ impl<I: TombstoneIterator> MergingIterator<I> {
                 self.order_children();
                 continue;
             }
-            if self.pausing.is_on() {
-                return self.enter_pausing(current);
+            self.begin_deferred(current);
+            if !self.place_rest() {
+                return;
             }
-            match self.deferred.enter(&self.order, &mut self.children, current) {
-                Ok(()) => self.order_children(),
-                Err(error) => self.fail(error),
-            }
+            self.order_children();
         }
     }
 
@@ -442,24 +438,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
     fn position(&mut self, direction: Direction, place: SeekTarget<'_>) {
         self.error = None;
         self.direction = direction;
-        if self.pausing.is_on() {
-            return self.place_pausing(place);
-        }
-        self.deferred.place_all(&self.order, &mut self.children, place);
-        self.rebuild();
-    }
-
-    /// Places one child using blocks in memory; returns the read that it needs for that, if any. When every child was
-    /// planned and has no pending read, [`start_planned`](Self::start_planned) finishes the placement.
-    pub fn plan_child(&mut self, child: usize, place: SeekTarget<'_>) -> Option<ChildRead> {
-        self.deferred.forget(child);
-        self.children.get_mut(child)?.plan(place)
-    }
-
-    /// The reads to be made now, among those that children planned. The others are made when the merge reaches the
-    /// child.
-    pub fn defer_children(&mut self, place: SeekTarget<'_>, reads: Vec<(usize, ChildRead)>) -> Vec<(usize, ChildRead)> {
-        self.deferred.defer(&self.order, &mut self.children, place, reads)
+        self.place_children(place);
     }
 
     /// Takes the result of a child's planned read.
@@ -467,19 +446,6 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         if let Some(child) = self.children.get_mut(child) {
             child.supply(read, bytes);
         }
-    }
-
-    /// Number of children.
-    #[must_use]
-    pub fn child_count(&self) -> usize {
-        self.children.len()
-    }
-
-    /// Begins from where the children were planned.
-    pub fn start_planned(&mut self, is_backward: bool) {
-        self.error = None;
-        self.direction = if is_backward { Direction::Backward } else { Direction::Forward };
-        self.rebuild();
     }
 
     /// Changes the bounds of the children. The iterator is not placed afterwards.

@@ -20,6 +20,7 @@ mod pause_state;
 mod pausing;
 pub mod placing;
 pub mod range_tombstones;
+mod read_set;
 pub mod source;
 pub mod tables;
 
@@ -27,9 +28,9 @@ pub use child::ChildIterator;
 pub use db_iter::{DbIterator, DbIteratorOptions};
 pub use level::{LevelIterator, LevelSource, OpenedTable};
 pub use merging::MergingIterator;
-pub use pausing::PendingChildRead;
-pub use placing::{ChildRead, PlannedIterator, SeekTarget};
+pub use placing::{ChildRead, PlannedIterator};
 pub use range_tombstones::RangeTombstoneSource;
+pub use read_set::ReadSet;
 pub use source::SourceIterator;
 
 #[cfg(test)]

@@ -1,40 +1,39 @@
-//! Merges that pause until their driver has made the reads of their children.
+//! A merge as a machine that never waits: it pauses for the reads that its children need, and one of three drivers makes
+//! them.
 //!
 //! ```text
-//! place    every child as far as memory goes -> reads that are needed (deferred.rs) -> paused, pending_reads()
-//! step     the winner, or those that skip    -> their pending reads                 -> paused, pending_reads()
-//! resume   the children that were supplied go on -> another round, or the order of all children anew
+//! place    every child as far as memory goes -> reads that are needed now (deferred.rs) --+
+//! step     the winner, or those that skip    -> their pending reads ----------------------+-> driver -> advance -> ...
 //! ```
 //!
-//! A paused merge is not valid, and its status is `TryAgain`. When `pending_reads` is empty a child has to read for
-//! itself: then [`set_pausing(false)`](MergingIterator::set_pausing) and [`resume`](MergingIterator::resume), where
-//! that may block.
+//! | driver | makes the reads | set by |
+//! |---|---|---|
+//! | blocking | the merge itself, in rounds ([`place_rest`](MergingIterator::place_rest)); a step reads for itself | default |
+//! | rounds | the caller, those of several merges as one set; a step reads for itself | [`set_driven`](MergingIterator::set_driven) |
+//! | futures | the caller, awaiting them; a step pauses, too | [`set_pausing`](MergingIterator::set_pausing) |
+//!
+//! All three make the same reads in the same rounds.
+//!
+//! A paused merge is not valid, and its status is `TryAgain`. When it needs no read, a child has to read for itself:
+//! then the driver switches pausing off and calls [`resume`](MergingIterator::resume), where that may block.
 //!
 //! A merge makes progress after each pause: a child that requests a range again that was supplied since it paused has
 //! to read for itself (`TableIter::pending_read`), and a child that the merge reached is not deferred again before it
 //! is placed.
 //!
 //! The positions of the children determine that of the merge, so a paused step needs no state. A paused placement keeps
-//! its target, as further reads may be deferred or be needed for it. Merges pause in forward direction only.
+//! its target, as further reads may be deferred or be needed for it. Merges that pause in steps go forward only.
 
-use super::deferred::{ChildBound, Winner};
+use super::deferred::{Reads, Winner};
 use super::merging::MergingIterator;
 use super::pause_state::Placing;
-use super::placing::{ChildRead, OwnedSeekTarget, SeekTarget};
+use super::read_set::ReadSet;
 use super::source::TombstoneIterator;
-use ferrock_base::{Error, ErrorKind};
-use ferrock_vfs::AsyncRead;
+use ferrock_base::{Error, ErrorKind, OwnedSeekTarget, SeekTarget};
 
-/// A read that a paused merge waits for.
-#[derive(Debug)]
-pub struct PendingChildRead {
-    /// The child that needs it.
-    pub child: usize,
-    /// The read.
-    pub read: ChildRead,
-    /// The read in flight, if it was started already.
-    pub started: Option<AsyncRead>,
-}
+/// After so many rounds the children of a merge that blocks read for themselves: blocks without entries require one more
+/// round, damaged blocks any number.
+const MAX_ROUNDS: usize = 4;
 
 impl<I: TombstoneIterator> MergingIterator<I> {
     /// Switches pausing on or off. A pausing merge pauses instead of letting a child read.
@@ -43,20 +42,26 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         self.children.iter_mut().for_each(|child| child.set_pausing(pauses));
     }
 
+    /// Has placements pause, or not. Steps read for themselves.
+    pub fn set_driven(&mut self, is_driven: bool) {
+        (self.pausing.is_on, self.pausing.is_with_others) = (is_driven, is_driven);
+    }
+
     /// True when the merge waits to be resumed.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.pausing.is_paused
     }
 
-    /// The reads to make before the merge is resumed; none when it has to read for itself.
-    pub fn pending_reads(&mut self) -> Vec<PendingChildRead> {
-        let children = &mut self.children;
-        let pending = |&child: &usize| {
-            let read = children[child].pending_read()?;
-            Some(PendingChildRead { child, read, started: children[child].take_started() })
-        };
-        self.pausing.reading.iter().filter_map(pending).collect()
+    /// Adds the reads to make before the merge is resumed, with the owner of each by its child. It adds none when the
+    /// merge has to read for itself.
+    pub fn needs<O>(&mut self, set: &mut ReadSet<O>, owner: impl Fn(usize) -> O) {
+        for &index in &self.pausing.reading {
+            let child = &mut self.children[index];
+            if let Some(read) = child.pending_read() {
+                set.add(owner(index), read, child.take_started());
+            }
+        }
     }
 
     /// Resumes a paused merge. It may pause again.
@@ -65,23 +70,28 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             return;
         }
         self.error = None;
-        if !self.pausing.is_on
-            && let Some(placing) = self.pausing.placing.take()
-        {
-            return self.place_reading(&placing);
-        }
         let mut reading = std::mem::take(&mut self.pausing.reading);
         if reading.is_empty() {
             reading = self.waiting_children().collect();
         }
-        reading.into_iter().for_each(|child| self.children[child].resume());
-        if self.pausing.placing.is_some() { self.resume_placing() } else { self.rebuild() }
+        let may_read = self.pausing.placing.is_none() && !self.pausing.is_on;
+        for child in reading {
+            let child = &mut self.children[child];
+            if may_read { child.resume() } else { child.advance() }
+        }
+        if let Some(placing) = &mut self.pausing.placing {
+            placing.note_round(self.deferred.has_limit());
+        }
+        if self.place_rest() {
+            self.rebuild();
+        }
     }
 
     /// Pauses in a step.
     pub(super) fn pause(&mut self) {
-        let reading = self.pending_children().unwrap_or_default();
-        self.pause_for(reading.into_iter().map(|(child, _)| child).collect());
+        let waiting = self.waiting_children().map(|child| (child, self.children[child].pending_read().is_some()));
+        let (reading, has_read): (Vec<usize>, Vec<bool>) = waiting.unzip();
+        self.pause_for(if has_read.contains(&false) { Vec::new() } else { reading });
     }
 
     fn pause_for(&mut self, reading: Vec<usize>) {
@@ -91,79 +101,130 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             Some(Error::new(ErrorKind::TryAgain, "the iterator is paused until its pending reads are supplied"));
     }
 
-    /// Places the children, using blocks in memory.
-    pub(super) fn place_pausing(&mut self, place: SeekTarget<'_>) {
+    /// Places the children.
+    pub(super) fn place_children(&mut self, target: SeekTarget<'_>) {
         self.deferred.clear();
         self.pausing.clear();
-        self.children.iter_mut().for_each(|child| place.apply(child));
-        self.pausing.placing = Some(Placing { place: OwnedSeekTarget::new(place), winner: None, bounds: Vec::new() });
-        self.resume_placing();
+        if let [child] = &mut self.children[..]
+            && !self.pausing.is_on
+            && !self.deferred.has_limit()
+        {
+            target.apply(child);
+            return self.rebuild();
+        }
+        let mut are_placed = true;
+        for child in &mut self.children {
+            child.place(target);
+            are_placed &= !child.is_paused();
+        }
+        if !are_placed {
+            self.pausing.placing =
+                Some(Placing { target: OwnedSeekTarget::new(target), winner: None, bounds: Vec::new() });
+            are_placed = self.place_rest();
+        }
+        if are_placed {
+            self.rebuild();
+        }
     }
 
-    /// Places deferred children when `winner` has reached the top of the heap.
-    pub(super) fn enter_pausing(&mut self, winner: usize) {
-        let Some((place, deferred)) = self.deferred.take_with(winner) else { return };
-        let bounds: Vec<ChildBound> = deferred.into_iter().map(|(_, bound)| bound).collect();
-        for bound in &bounds {
+    /// Begins to place the children that were deferred together with `winner`, which has reached the top of the heap.
+    pub(super) fn begin_deferred(&mut self, winner: usize) {
+        let Some((target, deferred)) = self.deferred.take_with(winner) else { return };
+        for bound in &deferred {
             let child = &mut self.children[bound.child];
-            // Deferred when the merge did not pause: there is nothing to resume.
-            if child.pending_read().is_none() {
-                place.place().apply(child);
+            // The child was moved since it was deferred: there is nothing to resume.
+            if !child.is_paused() {
+                child.place(target.place());
             }
         }
-        self.pausing.placing = Some(Placing { place, winner: Some(winner), bounds });
-        self.resume_placing();
+        self.pausing.placing = Some(Placing { target, winner: Some(Winner::new(winner)), bounds: deferred });
     }
 
-    /// Pauses for the reads that the children need to be placed, or puts them in order when they are.
-    fn resume_placing(&mut self) {
-        let Some(placing) = self.pausing.placing.take() else { return };
-        let Some(pending) = self.pending_children() else {
-            self.pausing.placing = Some(placing);
-            return self.pause_for(Vec::new());
-        };
-        let place = placing.place.place();
-        let (now, _) =
-            self.deferred.choose(&self.order, &self.children, place, pending, placing.winner.map(Winner::new));
-        if !now.is_empty() {
-            self.pausing.placing = Some(placing);
-            return self.pause_for(now.into_iter().map(|(child, _)| child).collect());
+    /// Makes, or pauses for, the reads of the children that are not placed yet. True when all are placed or deferred;
+    /// false when the merge has paused or failed.
+    #[cold]
+    pub(super) fn place_rest(&mut self) -> bool {
+        let Some(mut placing) = self.pausing.placing.take() else { return true };
+        for round in 0.. {
+            let (pending, unreadable) = self.pending_children();
+            if self.pausing.is_on && !unreadable.is_empty() {
+                self.pausing.placing = Some(placing);
+                self.pause_for(Vec::new());
+                return false;
+            }
+            for child in unreadable {
+                self.children[child].resume();
+            }
+            if !self.pausing.is_on && round == MAX_ROUNDS {
+                pending.into_iter().for_each(|(child, _)| self.children[child].resume());
+                break;
+            }
+            let (now, held) = self.reads_of_round(&placing, pending);
+            if now.is_empty() && held.is_empty() {
+                break;
+            }
+            if self.pausing.is_on {
+                if now.is_empty() {
+                    continue;
+                }
+                self.pausing.placing = Some(placing);
+                self.pause_for(now.into_iter().map(|(child, _)| child).collect());
+                return false;
+            }
+            // A single child reads for itself; with a limit it may be able to defer the read of its next block.
+            if now.len() + held.len() < if self.deferred.has_limit() { 1 } else { 2 } {
+                now.into_iter().chain(held).for_each(|(child, _)| self.children[child].resume());
+                break;
+            }
+            self.read_round(now);
+            placing.note_round(self.deferred.has_limit());
         }
-        self.end_placing(&placing);
+        let target = placing.target.place();
+        let mut bounds = placing.bounds.iter();
+        match bounds.try_for_each(|bound| bound.check(&self.order, target, &self.children[bound.child])) {
+            Ok(()) => true,
+            Err(error) => {
+                self.fail(error);
+                false
+            }
+        }
     }
 
-    /// Continues a placement as a merge that does not pause would: in the same rounds, and deferring the same reads.
-    fn place_reading(&mut self, placing: &Placing) {
-        let place = placing.place.place();
-        let waiting: Vec<usize> = self.waiting_children().collect();
-        let children = &mut self.children;
-        let pending = waiting.into_iter().filter_map(|child| Some((child, children[child].plan(place)?))).collect();
-        self.deferred.place_pending(&self.order, &mut self.children, place, pending, placing.winner.map(Winner::new));
-        self.end_placing(placing);
+    /// The reads to make now, and those that wait for the next round; the others are deferred.
+    fn reads_of_round(&mut self, placing: &Placing, pending: Reads) -> (Reads, Reads) {
+        let target = placing.target.place();
+        let is_with_others = self.pausing.is_with_others;
+        let (now, held) =
+            self.deferred.choose(&self.order, &self.children, target, pending, placing.winner, is_with_others);
+        (self.deferred.size_reads(&self.order, &mut self.children, target, now), held)
     }
 
-    fn end_placing(&mut self, placing: &Placing) {
-        let place = placing.place.place();
-        let checked =
-            placing.bounds.iter().try_for_each(|bound| bound.check(&self.order, place, &self.children[bound.child]));
-        match checked {
-            Ok(()) => self.rebuild(),
-            Err(error) => self.fail(error),
+    fn read_round(&mut self, reads: Reads) {
+        let mut set = ReadSet::default();
+        for (child, read) in reads {
+            set.add(child, read, None);
+        }
+        set.perform(None);
+        for (child, read, bytes) in set.into_supplies() {
+            self.children[child].supply(&read, bytes);
+            self.children[child].advance();
         }
     }
 
     /// Children that are paused and not deferred.
     fn waiting_children(&self) -> impl Iterator<Item = usize> + use<'_, I> {
-        let waits = |&child: &usize| {
-            let is_paused = !self.children[child].valid()
-                && self.children[child].status().is_err_and(|error| error.kind() == ErrorKind::TryAgain);
-            is_paused && self.deferred.key(child).is_none()
-        };
-        (0..self.children.len()).filter(waits)
+        (0..self.children.len()).filter(|&child| self.children[child].is_paused() && self.deferred.key(child).is_none())
     }
 
-    /// Their pending reads; `None` if one of them has to read for itself.
-    fn pending_children(&self) -> Option<Vec<(usize, ChildRead)>> {
-        self.waiting_children().map(|child| Some((child, self.children[child].pending_read()?))).collect()
+    /// Their pending reads, and those that have to read for themselves.
+    fn pending_children(&self) -> (Reads, Vec<usize>) {
+        let (mut pending, mut unreadable) = (Vec::new(), Vec::new());
+        for child in self.waiting_children() {
+            match self.children[child].pending_read() {
+                Some(read) => pending.push((child, read)),
+                None => unreadable.push(child),
+            }
+        }
+        (pending, unreadable)
     }
 }

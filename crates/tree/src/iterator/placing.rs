@@ -10,79 +10,11 @@
 //! child that needs no read is placed in the first round and costs nothing more. The rounds, and which reads are left
 //! out of them, are in `deferred.rs`.
 
-use ferrock_base::Result;
 use ferrock_base::iterator::InternalIterator;
+use ferrock_base::{Result, SeekTarget};
 use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
-use ferrock_vfs::{AsyncRead, FileSystem, RandomAccessFile, RangeRead, ReadBuffer, ReadClass, ReadContext};
+use ferrock_vfs::{AsyncRead, FileSystem, RandomAccessFile, ReadBuffer, ReadClass, ReadContext};
 use std::sync::Arc;
-
-/// After so many rounds children read for themselves: blocks without entries require one more round, damaged blocks any
-/// number.
-pub(super) const MAX_ROUNDS: usize = 4;
-
-/// The target of a placement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SeekTarget<'a> {
-    /// To the first entry.
-    First,
-    /// To the last entry.
-    Last,
-    /// To the first entry at or after an internal key.
-    AtOrAfter(&'a [u8]),
-    /// To the last entry at or before an internal key.
-    AtOrBefore(&'a [u8]),
-}
-
-impl<'a> SeekTarget<'a> {
-    /// The internal key of the target.
-    #[must_use]
-    pub fn target(self) -> Option<&'a [u8]> {
-        match self {
-            Self::First | Self::Last => None,
-            Self::AtOrAfter(target) | Self::AtOrBefore(target) => Some(target),
-        }
-    }
-
-    /// True for a backward scan.
-    #[must_use]
-    pub fn is_backward(self) -> bool {
-        matches!(self, Self::Last | Self::AtOrBefore(_))
-    }
-
-    /// Positions `iterator` at the target.
-    #[inline]
-    pub fn apply<I: InternalIterator>(self, iterator: &mut I) {
-        match self {
-            Self::First => iterator.seek_to_first(),
-            Self::Last => iterator.seek_to_last(),
-            Self::AtOrAfter(target) => iterator.seek(target),
-            Self::AtOrBefore(target) => iterator.seek_for_prev(target),
-        }
-    }
-}
-
-/// A [`SeekTarget`] that borrows nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct OwnedSeekTarget {
-    target: Option<Vec<u8>>,
-    is_backward: bool,
-}
-
-impl OwnedSeekTarget {
-    pub(super) fn new(place: SeekTarget<'_>) -> Self {
-        let target = place.target().map(<[u8]>::to_vec);
-        Self { target, is_backward: place.is_backward() }
-    }
-
-    pub(super) fn place(&self) -> SeekTarget<'_> {
-        match (&self.target, self.is_backward) {
-            (None, false) => SeekTarget::First,
-            (None, true) => SeekTarget::Last,
-            (Some(target), false) => SeekTarget::AtOrAfter(target),
-            (Some(target), true) => SeekTarget::AtOrBefore(target),
-        }
-    }
-}
 
 /// The read that a child needs before it can be placed.
 #[derive(Clone, Debug)]
@@ -104,26 +36,33 @@ impl ChildRead {
     }
 }
 
-/// An iterator whose reads a driver can make, alone or together with those of others: it plans the read of a placement
-/// (`deferred.rs`), estimates the rows ahead (`limit.rs`), and pauses instead of reading (`pausing.rs`). The default
-/// methods are for iterators that never read: those are placed at once, and never pause.
+/// An iterator whose reads a driver can make, alone or together with those of others: it pauses instead of reading
+/// (`pausing.rs`), and estimates the rows ahead (`deferred.rs`, `limit.rs`). The default methods are for iterators that
+/// never read: those are placed at once, and never pause.
 pub trait PlannedIterator: InternalIterator {
-    /// Places the iterator, or returns the read that it needs for that and leaves it unplaced.
-    fn plan(&mut self, place: SeekTarget<'_>) -> Option<ChildRead>
+    /// Goes to a target without reading: afterwards the iterator is placed or paused.
+    fn place(&mut self, target: SeekTarget<'_>)
     where
         Self: Sized,
     {
-        place.apply(self);
-        None
+        target.apply(self);
     }
 
-    /// The estimate of the entries ahead after the iterator was placed, or planned a read instead.
+    /// True when the iterator waits to be resumed.
+    fn is_paused(&self) -> bool {
+        false
+    }
+
+    /// As [`resume`](Self::resume), without reading.
+    fn advance(&mut self) {}
+
+    /// The estimate of the entries ahead after the iterator was placed, or paused for a read.
     fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
         let _ = (place, planned);
         ScanEstimate::default()
     }
 
-    /// Takes the result of a planned read; then the iterator can be planned again.
+    /// Takes the result of the pending read; then the iterator can be advanced.
     fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         let _ = (read, bytes);
     }
@@ -149,7 +88,7 @@ pub trait PlannedIterator: InternalIterator {
         None
     }
 
-    /// Resumes a paused iterator. It may pause again.
+    /// Resumes a paused iterator, which reads what it still needs; one that is pausing may pause again.
     fn resume(&mut self) {}
 
     /// The block that the next step in a direction needs.
@@ -183,18 +122,4 @@ pub trait PlannedIterator: InternalIterator {
     {
         let _ = previous;
     }
-}
-
-/// Makes reads of several children as one batch.
-pub(super) fn read_together(planned: &[(usize, ChildRead)]) -> Vec<Result<ReadBuffer>> {
-    let mut reads: Vec<RangeRead<'_>> = planned
-        .iter()
-        .map(|(_, child)| {
-            RangeRead::new(&*child.file, child.read.offset(), child.read.length()).of_class(child.read.class())
-        })
-        .collect();
-    if let Some((_, first)) = planned.first() {
-        first.file_system.read_ranges(&mut reads, &first.context);
-    }
-    reads.into_iter().map(|read| read.result).collect()
 }

@@ -1,10 +1,10 @@
 //! Tables as children of a merging iterator: the iterator layer's traits, implemented over the table cache.
 
-use crate::iterator::{ChildIterator, ChildRead, LevelIterator, LevelSource, OpenedTable, PlannedIterator, SeekTarget};
+use crate::iterator::{ChildIterator, ChildRead, LevelIterator, LevelSource, OpenedTable, PlannedIterator};
 use crate::read::pinned::{Pin, PinValue};
 use crate::table_cache::TableCache;
 use crate::version::{FileMetadata, LevelFiles, Version};
-use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
+use ferrock_base::{Error, ErrorKind, InternalComparator, Result, SeekTarget};
 use ferrock_memtable::MemTableIter;
 use ferrock_table::{
     NextBlock, PlannedRead, ReadTier, RowReach, RowsAhead, ScanBounds, ScanEstimate, TableIter, TableReadOptions,
@@ -28,14 +28,16 @@ impl PinValue for TableIter {
 }
 
 impl PlannedIterator for TableIter {
-    fn plan(&mut self, place: SeekTarget<'_>) -> Option<ChildRead> {
-        let read = match place {
-            SeekTarget::First => self.plan_seek_to_first(),
-            SeekTarget::Last => self.plan_seek_to_last(),
-            SeekTarget::AtOrAfter(target) => self.plan_seek(target),
-            SeekTarget::AtOrBefore(target) => self.plan_seek_for_prev(target),
-        }?;
-        Some(child_read(self, read))
+    #[inline]
+    fn place(&mut self, target: SeekTarget<'_>) {
+        TableIter::place(self, target);
+    }
+    #[inline]
+    fn is_paused(&self) -> bool {
+        TableIter::is_paused(self)
+    }
+    fn advance(&mut self) {
+        TableIter::advance(self);
     }
     fn estimate(&self, _: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
         TableIter::estimate(self, planned.map(|planned| &planned.read))

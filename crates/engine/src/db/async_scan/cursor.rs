@@ -2,19 +2,14 @@
 //!
 //! ```text
 //! fill --> full or at the end
-//!      \-> paused --> start --> PausedReads --all there--> supply --> fill
+//!      \-> paused --> needs --> ReadSet --all there--> supply --> fill
 //!                \-> None: on a thread that may block, fill_blocking
 //! ```
 
 use super::ScanBatch;
 use crate::db::read::Iter;
 use ferrock_base::Result;
-use ferrock_table::PlannedRead;
-use ferrock_tree::iterator::PendingChildRead;
-use ferrock_vfs::{AsyncRead, ReadBuffer, ReadContext};
-use std::future::Future;
-use std::pin::Pin;
-use std::task::Context;
+use ferrock_tree::iterator::ReadSet;
 
 /// Bytes of keys and values after which a batch ends, unless the caller says otherwise.
 const BATCH_BYTES: usize = 64 << 10;
@@ -105,61 +100,18 @@ impl Cursor {
         batch
     }
 
-    /// Begins the reads that the paused iterator lacks; `None` when it has to read for itself.
-    pub(super) fn start(&mut self) -> Option<PausedReads> {
-        let reads: Vec<PausedRead> = self.iter.pending_reads().into_iter().map(PausedRead::start).collect();
-        (!reads.is_empty()).then_some(PausedReads { reads })
+    /// The reads that the paused iterator needs; `None` when it has to read for itself.
+    pub(super) fn needs(&mut self) -> Option<ReadSet<usize>> {
+        let mut set = ReadSet::default();
+        self.iter.needs(&mut set, |child| child);
+        (!set.is_empty()).then_some(set)
     }
 
     /// Takes what the reads brought, and goes on.
-    pub(super) fn supply(&mut self, reads: PausedReads) {
-        for PausedRead { child, planned, bytes } in reads.reads {
-            if let Bytes::Came(bytes) = bytes {
-                self.iter.supply(child, &planned, bytes);
-            }
+    pub(super) fn supply(&mut self, reads: ReadSet<usize>) {
+        for (child, read, bytes) in reads.into_supplies() {
+            self.iter.supply(child, &read, bytes);
         }
         self.iter.resume();
-    }
-}
-
-enum Bytes {
-    Awaited(AsyncRead),
-    Came(Result<ReadBuffer>),
-}
-
-/// A read on its way to a child of the iterator.
-struct PausedRead {
-    child: usize,
-    planned: PlannedRead,
-    bytes: Bytes,
-}
-
-impl PausedRead {
-    fn start(PendingChildRead { child, read, started }: PendingChildRead) -> Self {
-        let planned = read.read;
-        let context = ReadContext { class: planned.class(), ..read.context };
-        let start = || read.file_system.start_async(&read.file, planned.offset(), planned.length(), &context);
-        Self { child, bytes: Bytes::Awaited(started.unwrap_or_else(start)), planned }
-    }
-}
-
-/// The reads of one round, all on their way. Dropping them gives them up.
-pub(super) struct PausedReads {
-    reads: Vec<PausedRead>,
-}
-
-impl PausedReads {
-    /// True when all have come; otherwise the waker of the context is called when one does.
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> bool {
-        let mut are_there = true;
-        for read in &mut self.reads {
-            if let Bytes::Awaited(awaited) = &mut read.bytes {
-                match Pin::new(awaited).poll(context) {
-                    std::task::Poll::Ready(bytes) => read.bytes = Bytes::Came(bytes),
-                    std::task::Poll::Pending => are_there = false,
-                }
-            }
-        }
-        are_there
     }
 }

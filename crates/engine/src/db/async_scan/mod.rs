@@ -18,13 +18,14 @@
 
 mod cursor;
 
-use self::cursor::{Cursor, PausedReads};
+use self::cursor::Cursor;
 use super::DbCore;
 use super::read::Iter;
 use crate::column_family::ColumnFamilyData;
 use crate::db::read;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_tree::iterator::ReadSet;
 use parking_lot::Mutex;
 use std::fmt;
 use std::future::Future;
@@ -130,7 +131,7 @@ enum Stage {
     /// Nothing is on its way.
     Rests(Box<Cursor>),
     /// The iterator is paused for reads.
-    Reads(Box<Cursor>, PausedReads),
+    Reads(Box<Cursor>, ReadSet<usize>),
     /// The cursor is with a thread.
     Away(Arc<Mutex<Return>>),
     Failed(Error),
@@ -236,7 +237,7 @@ impl AsyncScan {
                 Ok(true) => return Poll::Ready(Ok(self.hand_out(cursor))),
                 Err(error) => return Poll::Ready(Err(error)),
                 Ok(false) => {
-                    self.stage = match cursor.start() {
+                    self.stage = match cursor.needs() {
                         Some(reads) => Stage::Reads(cursor, reads),
                         None => self.send_away(cursor),
                     }

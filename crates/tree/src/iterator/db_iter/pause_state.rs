@@ -25,6 +25,8 @@ pub(super) enum Stop {
     Value(ValueType),
     /// The operands of the saved key.
     Merge,
+    /// The placement at the last key.
+    Last,
 }
 
 /// The state of an iterator's pause.

@@ -9,13 +9,16 @@
 //! The state of a pause is the progress in the entries of a key ([`Search`], or operands of a merge). The merge below
 //! keeps the position. A paused iterator is not valid; its status is `TryAgain`.
 //!
-//! An iterator reads values in blob files, and opens tables, itself. It pauses in forward direction only.
+//! A pausing iterator goes forward only; values in blob files, and tables that are not open, it reads and opens when
+//! pausing is switched off. A driven one pauses in its placement, in either direction, and reads these at once.
 
 use super::DbIterator;
 use super::pause_state::{Search, Stop};
-use crate::iterator::PendingChildRead;
+use crate::iterator::read_set::ReadSet;
 use crate::iterator::source::TombstoneIterator;
-use ferrock_base::{Error, ErrorKind};
+use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_table::PlannedRead;
+use ferrock_vfs::ReadBuffer;
 
 impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// Switches pausing on or off. A pausing iterator pauses instead of reading.
@@ -30,9 +33,21 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.pausing.stop.is_some()
     }
 
-    /// The reads to make before the iterator is resumed; none when it has to read for itself.
-    pub fn pending_reads(&mut self) -> Vec<PendingChildRead> {
-        self.inner.pending_reads()
+    /// Has placements pause, or not, for a caller that makes the reads of several iterators as one set. Steps read for
+    /// themselves.
+    pub fn set_driven(&mut self, is_driven: bool) {
+        self.inner.set_driven(is_driven);
+    }
+
+    /// Adds the reads to make before the iterator is resumed, with the owner of each by its child. It adds none when the
+    /// iterator has to read for itself.
+    pub fn needs<W>(&mut self, set: &mut ReadSet<W>, owner: impl Fn(usize) -> W) {
+        self.inner.needs(set, owner);
+    }
+
+    /// Takes the result of a child's read.
+    pub fn supply(&mut self, child: usize, read: &PlannedRead, bytes: Result<ReadBuffer>) {
+        self.inner.supply_child(child, read, bytes);
     }
 
     /// Resumes a paused iterator. It may pause again.
@@ -47,9 +62,23 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             Stop::Search(search) => self.find_forward_from(search),
             Stop::Value(value_type) => self.settle_forward(value_type),
             Stop::Merge => self.settle_merge(),
+            Stop::Last => self.find_last(),
         }
         if !self.is_paused() && std::mem::take(&mut self.pausing.adopts_prefix) {
             self.adopt_prefix();
+        }
+    }
+
+    /// Finds the last live key from the inner position on, which was placed for that. What it steps over is read at
+    /// once.
+    pub(super) fn find_last(&mut self) {
+        if self.inner.is_paused() {
+            self.pausing.stop = Some(Stop::Last);
+        } else {
+            if !self.pausing.is_on {
+                self.inner.set_driven(false);
+            }
+            self.find_backward();
         }
     }
 
@@ -64,7 +93,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// Stops at an error: permanently, or until the iterator is resumed.
     #[cold]
     pub(super) fn stop(&mut self, error: Error, at: Stop) {
-        if self.pausing.is_on && error.kind() == ErrorKind::TryAgain {
+        if error.kind() == ErrorKind::TryAgain && (self.pausing.is_on || self.inner.is_paused()) {
             self.pausing.stop = Some(at);
         } else {
             self.fail(error);

@@ -1,5 +1,6 @@
 use super::super::model::{History, children};
 use super::*;
+use crate::iterator::ReadSet;
 use crate::iterator::{PlannedIterator, SourceIterator};
 use ferrock_base::comparator::CustomComparator;
 use ferrock_base::internal_key::make_internal_key;
@@ -253,7 +254,9 @@ fn a_merge_that_does_not_pause_fails_with_what_its_child_fails_with() {
     let mut merging = MergingIterator::new(InternalComparator::default(), vec![Refusing]);
     merging.set_pausing(true);
     merging.seek_to_first();
-    assert!(merging.is_paused() && merging.pending_reads().is_empty());
+    let mut needs = ReadSet::default();
+    merging.needs(&mut needs, |child| child);
+    assert!(merging.is_paused() && needs.is_empty());
     // As `Cursor::fill_blocking`.
     merging.set_pausing(false);
     merging.resume();
