@@ -171,18 +171,35 @@ impl<V> BlockCache<V> {
         priority: Priority,
         load: impl FnOnce() -> Result<(V, usize)>,
     ) -> Result<Handle<V>> {
-        self.find_or(key, role, || {
-            load().and_then(|(value, charge)| self.insert_or_fail(key, value, charge, role, priority))
-        })
+        match self.lookup_as(key, role) {
+            Some(handle) => Ok(handle),
+            None => self.load_missing(key, role, priority, load),
+        }
     }
 
-    /// As [`lookup_or_load`](Self::lookup_or_load), but never fails because the cache is full, whatever the options
+    /// As [`lookup_or_load`](Self::lookup_or_load) for a key that was looked up in vain just now: that miss is the one
+    /// that is counted.
+    ///
+    /// # Errors
+    /// Those of [`lookup_or_load`](Self::lookup_or_load).
+    pub fn load_missing(
+        &self,
+        key: &CacheKey,
+        role: EntryRole,
+        priority: Priority,
+        load: impl FnOnce() -> Result<(V, usize)>,
+    ) -> Result<Handle<V>> {
+        let make = || load().and_then(|(value, charge)| self.insert_or_fail(key, value, charge, role, priority));
+        self.flights.load(key, || self.find(key), make)
+    }
+
+    /// As [`load_missing`](Self::load_missing), but never fails because the cache is full, whatever the options
     /// say. If this call waited for the load of another thread, and the full cache failed that one, it loads the value
     /// again for itself alone.
     ///
     /// # Errors
     /// Those of `load`.
-    pub fn lookup_or_load_past(
+    pub fn load_missing_past(
         &self,
         key: &CacheKey,
         role: EntryRole,
@@ -190,24 +207,17 @@ impl<V> BlockCache<V> {
         mut load: impl FnMut() -> Result<(V, usize)>,
     ) -> Result<Handle<V>> {
         let mut has_loaded = false;
-        let found = self.find_or(key, role, || {
+        let make = || {
             has_loaded = true;
             load().map(|(value, charge)| self.insert_or_standalone(key, value, charge, role, priority))
-        });
+        };
+        let found = self.flights.load(key, || self.find(key), make);
         match found {
             Err(error) if !has_loaded && error.kind() == ErrorKind::MemoryLimit => {
                 load().map(|(value, _)| Handle::standalone(value))
             }
             found => found,
         }
-    }
-
-    #[inline]
-    fn find_or(&self, key: &CacheKey, role: EntryRole, make: impl FnOnce() -> Result<Handle<V>>) -> Result<Handle<V>> {
-        if let Some(handle) = self.lookup_as(key, role) {
-            return Ok(handle);
-        }
-        self.flights.load(key, || self.find(key), make)
     }
 
     /// Removes the entry of `key`; holders keep it. True when there was one.

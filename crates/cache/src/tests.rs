@@ -434,7 +434,7 @@ fn a_full_cache_fails_where_that_is_wanted() {
         let rocksdb = "Operation aborted: Memory limit reached: Insert failed due to LRU cache being full.";
         assert!(text.starts_with(rocksdb) && text.contains("DataBlock of"), "{text}");
     }
-    let past = || cache.lookup_or_load_past(&key(2), EntryRole::DataBlock, Priority::Low, || Ok((2, 200)));
+    let past = || cache.load_missing_past(&key(2), EntryRole::DataBlock, Priority::Low, || Ok((2, 200)));
     assert!(*past().unwrap() == 2 && !past().unwrap().is_cached());
     cache.set_capacity(2000);
     assert!(load(2, 200).unwrap().is_cached());
@@ -468,7 +468,8 @@ fn a_load_past_a_full_cache_does_not_fail_with_one_that_does() {
             found.map(|handle| *handle).map_err(|error| error.kind())
         });
         started.wait();
-        let past = cache.lookup_or_load_past(&key(2), EntryRole::DataBlock, Priority::Low, || {
+        assert!(cache.lookup(&key(2)).is_none());
+        let past = cache.load_missing_past(&key(2), EntryRole::DataBlock, Priority::Low, || {
             assert!(ended.load(Ordering::Relaxed), "it waited");
             Ok((3, 50))
         });

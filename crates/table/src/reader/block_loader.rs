@@ -73,25 +73,35 @@ impl BlockLoader {
     }
 
     /// The block, from the cache or made by `read`, which is called at most once, or twice if another read failed.
-    #[inline]
     pub(crate) fn load_by(
+        &self,
+        handle: BlockHandle,
+        role: BlockRole,
+        options: &TableReadOptions,
+        read: impl FnMut() -> Result<CachedBlock>,
+    ) -> Result<BlockRef> {
+        let found = self.cache.as_ref().and_then(|cache| cache.lookup_as(&self.cache_key(handle), role.entry_role()));
+        match found {
+            Some(found) => Ok(found),
+            None => self.load_missing(handle, role, options, read),
+        }
+    }
+
+    /// The block, which was just looked up in vain, made by `read`.
+    #[cold]
+    pub(crate) fn load_missing(
         &self,
         handle: BlockHandle,
         role: BlockRole,
         options: &TableReadOptions,
         mut read: impl FnMut() -> Result<CachedBlock>,
     ) -> Result<BlockRef> {
-        let Some(cache) = &self.cache else {
-            return self.load_uncached(options, read);
+        let fills = options.fills_cache_with(role) && !options.reads_memory_only();
+        let Some(cache) = self.cache.as_ref().filter(|_| fills) else {
+            options.may_read()?;
+            return read().map(BlockRef::standalone);
         };
-        let key = self.cache_key(handle);
-        if !options.fills_cache_with(role) || options.reads_memory_only() {
-            return match cache.lookup_as(&key, role.entry_role()) {
-                Some(found) => Ok(found),
-                None => self.load_uncached(options, read),
-            };
-        }
-        let mut has_loaded = false;
+        let (key, mut has_loaded) = (self.cache_key(handle), false);
         let load = || {
             has_loaded = true;
             let block = read()?;
@@ -101,11 +111,11 @@ impl BlockLoader {
         if self.tail.is_some() {
             // A full cache does not prevent a table from opening: the reads that need the block fail, if the cache is
             // strict.
-            return cache.lookup_or_load_past(&key, role.entry_role(), self.priority(role), load);
+            return cache.load_missing_past(&key, role.entry_role(), self.priority(role), load);
         }
-        match cache.lookup_or_load(&key, role.entry_role(), self.priority(role), load) {
+        match cache.load_missing(&key, role.entry_role(), self.priority(role), load) {
             // The deadline of another read, which loaded the block for both, passed.
-            Err(error) if !has_loaded && error.kind() == ErrorKind::TimedOut => self.load_uncached(options, read),
+            Err(error) if !has_loaded && error.kind() == ErrorKind::TimedOut => read().map(BlockRef::standalone),
             loaded => loaded.map_err(|error| self.in_file(error)),
         }
     }
@@ -113,23 +123,6 @@ impl BlockLoader {
     /// True for a loaded block that a cache with a strict limit had no room for.
     pub(crate) fn was_refused(&self, block: &BlockRef) -> bool {
         !block.is_cached() && self.cache.as_ref().is_some_and(|cache| cache.has_strict_capacity_limit())
-    }
-
-    /// The block from the cache; from the file only if `is_worth_a_read` says so.
-    pub(crate) fn load_if(
-        &self,
-        handle: BlockHandle,
-        role: BlockRole,
-        options: &TableReadOptions,
-        is_worth_a_read: impl FnOnce() -> bool,
-    ) -> Result<Option<BlockRef>> {
-        let found =
-            self.cache.as_ref().and_then(|cache| cache.lookup_present(&self.cache_key(handle), role.entry_role()));
-        match found {
-            Some(found) => Ok(Some(found)),
-            None if is_worth_a_read() => self.load(handle, role, options).map(Some),
-            None => Ok(None),
-        }
     }
 
     /// Puts a block that was read in a batch into the cache, where that is wanted.
@@ -170,16 +163,13 @@ impl BlockLoader {
         self.read_bytes(offset, length, context)
     }
 
-    fn load_uncached(
+    /// Reads and decodes a block, past the cache, as the options say.
+    pub(crate) fn read_for(
         &self,
+        handle: BlockHandle,
+        role: BlockRole,
         options: &TableReadOptions,
-        mut read: impl FnMut() -> Result<CachedBlock>,
-    ) -> Result<BlockRef> {
-        options.may_read()?;
-        read().map(BlockRef::standalone)
-    }
-
-    fn read_for(&self, handle: BlockHandle, role: BlockRole, options: &TableReadOptions) -> Result<CachedBlock> {
+    ) -> Result<CachedBlock> {
         let context = options.read_context(role.read_class());
         self.read_in(handle, role, &context, options.verify_checksums)
     }

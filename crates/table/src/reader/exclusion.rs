@@ -1,10 +1,61 @@
 //! The blocks that bounds, row bounds and filters exclude from a scan, so that they are not read.
 
-use super::BlockTableIter;
 use super::direction::Direction;
+use super::filter_reader::FilterAnswer;
+use super::read_options::ReadTier;
+use super::resident::LoadedBlocks;
 use super::scan_bounds::bounds_of_prefix;
-use ferrock_base::internal_key::user_key;
-use ferrock_base::{Comparator, Result};
+use super::{BlockTable, BlockTableIter, TableReadOptions};
+use ferrock_base::internal_key::{make_internal_key, user_key};
+use ferrock_base::{Comparator, ErrorKind, MAX_SEQUENCE_NUMBER, Result, ValueType};
+
+impl BlockTable {
+    /// False only when the filter says that the table has no key with the prefix of `user_key_with_prefix`.
+    ///
+    /// # Errors
+    /// Those of reading a partition of the filter: see [`get`](Self::get).
+    pub fn prefix_may_match(&self, options: &TableReadOptions, user_key_with_prefix: &[u8]) -> Result<bool> {
+        let answer = self.ask_for_scan(options, Question::Prefix(user_key_with_prefix))?;
+        Ok(!matches!(answer, FilterAnswer::Absent))
+    }
+
+    /// What the filter says to a scan, which does not report the outcome. What it needs is read, but for a scan that
+    /// pauses. A filter that may not be read, or that the cache has no room for, excludes nothing.
+    fn ask_for_scan(&self, options: &TableReadOptions, question: Question<'_>) -> Result<FilterAnswer> {
+        let Some(filter) = &self.filter else { return Ok(FilterAnswer::MayMatch) };
+        let mut loaded = LoadedBlocks::default();
+        loop {
+            let answer = match question {
+                Question::Prefix(key) => filter.ask_prefix(&self.loader, key, &loaded),
+                Question::Key(key) => {
+                    let first = make_internal_key(key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+                    filter.ask_key(&self.loader, key, &first, &loaded)
+                }
+            };
+            let needed = match answer.map_err(|error| self.loader.in_file(error))? {
+                FilterAnswer::Needs(_) if options.read_tier == ReadTier::BlockCacheOnly => {
+                    return Ok(FilterAnswer::MayMatch);
+                }
+                FilterAnswer::Needs(needed) if !options.pauses => needed,
+                answer => return Ok(answer),
+            };
+            match self.load_needed(options, needed) {
+                Ok(block) => loaded.add(block),
+                Err(error) if error.kind() == ErrorKind::MemoryLimit => return Ok(FilterAnswer::MayMatch),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// What a scan asks the filter for.
+#[derive(Clone, Copy)]
+enum Question<'k> {
+    /// The prefix of a user key.
+    Prefix(&'k [u8]),
+    /// A user key.
+    Key(&'k [u8]),
+}
 
 impl BlockTableIter {
     /// True when nothing within the bounds lies ahead of the current block.
@@ -26,7 +77,8 @@ impl BlockTableIter {
     }
 
     /// True when a filter excludes the table from a seek: it has no key with the prefix of the target, if the caller or
-    /// the bounds allow no other prefix, or lacks the only key within the bounds.
+    /// the bounds allow no other prefix, or lacks the only key within the bounds. True also when a block of the filter
+    /// is needed first, whose read is then planned, and after an error.
     pub(super) fn is_excluded_by_filter(&mut self, target: &[u8]) -> bool {
         // If the scan may continue to any key, no filter can exclude the table.
         if self.reader.filter.is_none() || self.bounds.upper_key().is_none() && self.bounds.prefix().is_none() {
@@ -36,30 +88,40 @@ impl BlockTableIter {
         let prefix_of_target = || self.reader.prefix_extractor.as_ref()?.prefix(user_key(target));
         let wants_prefix = !self.options.total_order_seek
             && self.bounds.prefix().is_some_and(|prefix| prefix_of_target() == Some(prefix));
-        let is_excluded = || {
-            if wants_prefix && !self.reader.prefix_may_match(&self.options, user_key(target))? {
-                return Ok(true);
+        let answer = || {
+            if wants_prefix {
+                let answer = self.reader.ask_for_scan(&self.options, Question::Prefix(user_key(target)))?;
+                if !matches!(answer, FilterAnswer::MayMatch) {
+                    return Ok(answer);
+                }
             }
             // The first key that the scan can show.
             let first = match self.direction {
                 Direction::Forward => Some(user_key(target)),
                 Direction::Backward => self.bounds.lower(),
             };
-            let Some(first) = first else { return Ok(false) };
+            let Some(first) = first else { return Ok(FilterAnswer::MayMatch) };
             if self.bounds.is_single_key(first) && matches!(self.reader.loader.comparator.user(), Comparator::Bytewise)
             {
-                return Ok(!self.reader.may_have(&self.options, first)?);
+                return self.reader.ask_for_scan(&self.options, Question::Key(first));
             }
-            let asks = !wants_prefix && !self.options.total_order_seek && self.bounds_share_prefix(first);
-            Ok(asks && !self.reader.prefix_may_match(&self.options, first)?)
+            if wants_prefix || self.options.total_order_seek || !self.bounds_share_prefix(first) {
+                return Ok(FilterAnswer::MayMatch);
+            }
+            self.reader.ask_for_scan(&self.options, Question::Prefix(first))
         };
-        match is_excluded() {
-            Ok(is_excluded) => is_excluded,
-            Err(error) => {
-                self.fail(error);
-                true
+        match answer() {
+            Ok(FilterAnswer::MayMatch) => return false,
+            Ok(FilterAnswer::Absent) => {}
+            Ok(FilterAnswer::Needs(needed)) => {
+                self.plan_block(needed);
+                if let (None, Err(error)) = (&self.planned, self.options.may_read()) {
+                    self.fail(error);
+                }
             }
+            Err(error) => self.fail(error),
         }
+        true
     }
 
     /// True when all keys from `key` to the upper bound have one prefix. (Not so with capped prefixes: a longer key may

@@ -14,10 +14,10 @@ use super::read_options::TableReadOptions;
 use super::resident::{LoadedBlocks, NeededBlock, Resident};
 use crate::adaptive::FilterMissRate;
 use crate::blocks::{BlockGuard, BlockRole};
+use ferrock_base::Result;
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType};
-use ferrock_base::{ErrorKind, Result};
 use ferrock_format::block::{IndexBlock, IndexCursor};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex::MetaBlockHandles;
@@ -101,93 +101,10 @@ impl FilterReader {
         }
     }
 
-    /// False only when the table certainly has no entry of the user key. May return true without querying the filter,
-    /// to save the read of a partition.
+    /// Asks for a user key, or its prefix where the filter has only prefixes. `MayMatch` also if the read of a partition
+    /// would not pay.
     #[inline]
-    pub(crate) fn key_may_match(
-        &self,
-        loader: &BlockLoader,
-        user_key: &[u8],
-        internal_key: &[u8],
-        options: &TableReadOptions,
-    ) -> Result<bool> {
-        let may_skip = self.miss_rate.as_ref();
-        if self.has_whole_keys {
-            return self.may_match(loader, user_key, internal_key, options, may_skip);
-        }
-        match self.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(user_key)) {
-            Some(prefix) => self.may_match(loader, prefix, internal_key, options, may_skip),
-            None => Ok(true),
-        }
-    }
-
-    /// False only when the table certainly has no key with the prefix of `user_key`. True when it has no prefix.
-    pub(crate) fn prefix_may_match(
-        &self,
-        loader: &BlockLoader,
-        user_key: &[u8],
-        options: &TableReadOptions,
-    ) -> Result<bool> {
-        let Some(prefix) = self.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(user_key)) else {
-            return Ok(true);
-        };
-        match &self.blocks {
-            Blocks::Full(_) => self.may_match(loader, prefix, &[], options, None),
-            Blocks::Partitioned { .. } => {
-                let first = make_internal_key(user_key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
-                self.may_match(loader, prefix, &first, options, None)
-            }
-        }
-    }
-
-    /// Queries the filter. A filter that is not in memory and may not be read, or for which the cache has no room,
-    /// counts as *may match*.
-    #[inline]
-    fn may_match(
-        &self,
-        loader: &BlockLoader,
-        entry: &[u8],
-        internal_key: &[u8],
-        options: &TableReadOptions,
-        may_skip: Option<&FilterMissRate>,
-    ) -> Result<bool> {
-        match self.ask(loader, entry, internal_key, options, may_skip) {
-            Err(error) if matches!(error.kind(), ErrorKind::Incomplete | ErrorKind::MemoryLimit) => Ok(true),
-            Err(error) => Err(loader.in_file(error)),
-            answer => answer,
-        }
-    }
-
-    #[inline]
-    fn ask(
-        &self,
-        loader: &BlockLoader,
-        entry: &[u8],
-        internal_key: &[u8],
-        options: &TableReadOptions,
-        may_skip: Option<&FilterMissRate>,
-    ) -> Result<bool> {
-        match &self.blocks {
-            Blocks::Full(source) => Ok(source.get(loader, options)?.filter()?.may_match(entry)),
-            Blocks::Partitioned { top, partitions } => {
-                let top = top.get(loader, options)?;
-                let Some(handle) = partition_of(top.index()?, loader, internal_key)? else { return Ok(true) };
-                if let Some(miss_rate) = may_skip {
-                    let Some(partition) = loader.load_if(handle, BlockRole::Filter, options, || miss_rate.draw())?
-                    else {
-                        return Ok(true);
-                    };
-                    return Ok(partition.filter()?.may_match(entry));
-                }
-                let partition = partitions.get(loader, handle, BlockRole::Filter, options)?;
-                Ok(partition.filter()?.may_match(entry))
-            }
-        }
-    }
-
-    /// As [`key_may_match`](Self::key_may_match), but a block that is not in memory is not read: it comes back.
-    #[inline]
-    pub(crate) fn ask_resident(
+    pub(crate) fn ask_key(
         &self,
         loader: &BlockLoader,
         user_key: &[u8],
@@ -195,9 +112,38 @@ impl FilterReader {
         loaded: &LoadedBlocks,
     ) -> Result<FilterAnswer> {
         let prefix = || self.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(user_key));
-        let Some(entry) = (if self.has_whole_keys { Some(user_key) } else { prefix() }) else {
-            return Ok(FilterAnswer::MayMatch);
-        };
+        match if self.has_whole_keys { Some(user_key) } else { prefix() } {
+            Some(entry) => self.ask(loader, entry, internal_key, loaded, self.miss_rate.as_ref()),
+            None => Ok(FilterAnswer::MayMatch),
+        }
+    }
+
+    /// Asks for the prefix of a user key; `MayMatch` if it has none.
+    pub(crate) fn ask_prefix(
+        &self,
+        loader: &BlockLoader,
+        user_key: &[u8],
+        loaded: &LoadedBlocks,
+    ) -> Result<FilterAnswer> {
+        match self.prefix_extractor.as_ref().and_then(|extractor| extractor.prefix(user_key)) {
+            Some(prefix) => {
+                let first = make_internal_key(user_key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
+                self.ask(loader, prefix, &first, loaded, None)
+            }
+            None => Ok(FilterAnswer::MayMatch),
+        }
+    }
+
+    /// Asks for an entry, with the blocks that are in memory.
+    #[inline]
+    fn ask(
+        &self,
+        loader: &BlockLoader,
+        entry: &[u8],
+        internal_key: &[u8],
+        loaded: &LoadedBlocks,
+        may_skip: Option<&FilterMissRate>,
+    ) -> Result<FilterAnswer> {
         match &self.blocks {
             Blocks::Full(source) => match source.resident(loader, loaded) {
                 Resident::Block(filter) => Ok(filter.filter()?.may_match(entry).into()),
@@ -211,10 +157,10 @@ impl FilterReader {
                 let Some(handle) = partition_of(top.index()?, loader, internal_key)? else {
                     return Ok(FilterAnswer::MayMatch);
                 };
-                if let Some(share) = &self.miss_rate {
+                if let Some(miss_rate) = may_skip {
                     match loaded.present(loader, handle, BlockRole::Filter) {
                         Some(partition) => return Ok(partition.filter()?.may_match(entry).into()),
-                        None if !share.draw() => return Ok(FilterAnswer::MayMatch),
+                        None if !miss_rate.draw() => return Ok(FilterAnswer::MayMatch),
                         None => {}
                     }
                 }
@@ -222,23 +168,6 @@ impl FilterReader {
                     Resident::Block(partition) => Ok(partition.filter()?.may_match(entry).into()),
                     Resident::Missing(needed) => Ok(FilterAnswer::Needs(needed)),
                 }
-            }
-        }
-    }
-
-    /// The block that a query for a key or its prefix needs and that is not in memory; counts no cache access.
-    pub(crate) fn missing_for(&self, loader: &BlockLoader, user_key: &[u8]) -> Option<NeededBlock> {
-        match &self.blocks {
-            Blocks::Full(source) => source.missing(loader),
-            Blocks::Partitioned { top, partitions } => {
-                if let Some(needed) = top.missing(loader) {
-                    return Some(needed);
-                }
-                let first = make_internal_key(user_key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
-                let Resident::Block(top) = top.resident(loader, &LoadedBlocks::default()) else { return None };
-                let handle = partition_of(top.index().ok()?, loader, &first).ok()??;
-                let is_missing = partitions.peek(loader, handle).is_none();
-                is_missing.then_some(NeededBlock { handle, role: BlockRole::Filter })
             }
         }
     }

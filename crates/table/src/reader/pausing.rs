@@ -19,12 +19,11 @@
 //! A read that was started ahead is already in flight when the scan pauses for it:
 //! [`take_started`](BlockTableIter::take_started).
 
-use super::direction::Direction;
 use super::iter::BlockTableIter;
 use super::pause_state::Paused;
 use super::planned_read::PlannedRead;
+use super::resident::NeededBlock;
 use super::window::Ahead;
-use ferrock_base::internal_key::user_key;
 use ferrock_base::{Error, ErrorKind, InternalIterator, OwnedSeekTarget, SeekTarget};
 use ferrock_vfs::AsyncRead;
 use std::ops::Range;
@@ -119,8 +118,10 @@ impl BlockTableIter {
         if !self.is_planning || !lacks {
             return;
         }
-        if self.planned.is_none() {
-            self.plan_missing_block(&at);
+        if self.planned.is_none()
+            && let Some(needed) = self.reader.index.root.missing(&self.reader.loader)
+        {
+            self.plan_block(needed);
         }
         let supplied = &self.pausing.supplied;
         self.planned = self.planned.take().filter(|planned| !supplied.contains(&planned.range));
@@ -128,19 +129,9 @@ impl BlockTableIter {
         self.fail(Error::new(ErrorKind::TryAgain, "the scan is paused until its pending read is supplied"));
     }
 
-    /// Plans the read of a block of the filter, or of the root of the index, that the scan stopped at.
-    fn plan_missing_block(&mut self, at: &Paused) {
-        let loader = &self.reader.loader;
-        let target = match at {
-            Paused::Placing(target) => target.place().target().map(user_key),
-            Paused::Index | Paused::Block => None,
-        };
-        // A backward scan may query the filter for the first key of the bounds as well.
-        let asked = target.into_iter().chain(self.bounds.lower().filter(|_| self.direction == Direction::Backward));
-        let filter = self.reader.filter.as_ref().filter(|_| target.is_some());
-        let of_filter = filter.and_then(|filter| asked.into_iter().find_map(|key| filter.missing_for(loader, key)));
-        let Some(needed) = of_filter.or_else(|| self.reader.index.root.missing(loader)) else { return };
-        // A block that is neither cached nor kept would be read in vain.
+    /// Plans the read of a block of the filter, or of the root of the index, for a scan that pauses. A block that is
+    /// neither cached nor kept would be read in vain: the scan has to read it for itself.
+    pub(super) fn plan_block(&mut self, needed: NeededBlock) {
         if !self.options.fills_cache_with(needed.role) && self.reader.kept_slot(needed).is_none() {
             return;
         }

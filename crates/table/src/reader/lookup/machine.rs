@@ -1,9 +1,9 @@
 //! Advances a lookup as far as blocks in memory allow.
 
 use super::next_blocks::NextBlocks;
+use super::search::Outcome;
 use crate::blocks::{BlockRole, PinnedBlock};
 use crate::reader::filter_reader::FilterAnswer;
-use crate::reader::get::Outcome;
 use crate::reader::index_position::IndexPosition;
 use crate::reader::resident::{LoadedBlock, LoadedBlocks, NeededBlock};
 use crate::reader::resident_index::IndexSeekResult;
@@ -90,7 +90,7 @@ impl BlockTable {
     #[inline]
     fn ask_filter(&self, options: &TableReadOptions, key: &LookupKey, loaded: &LoadedBlocks) -> Result<FilterAnswer> {
         let Some(filter) = &self.filter else { return Ok(FilterAnswer::MayMatch) };
-        let answer = filter.ask_resident(&self.loader, key.user_key(), key.internal_key(), loaded);
+        let answer = filter.ask_key(&self.loader, key.user_key(), key.internal_key(), loaded);
         match answer.map_err(|error| self.loader.in_file(error))? {
             FilterAnswer::Absent => {
                 filter.note_lookup(false);

@@ -7,8 +7,8 @@
 //!
 //! A lookup stops at each block that is not in memory, as at its first, and at index partitions between them.
 
+use super::search::Outcome;
 use crate::blocks::{BlockRole, PinnedBlock};
-use crate::reader::get::Outcome;
 use crate::reader::index_position::OwnedPosition;
 use crate::reader::resident::{LoadedBlocks, NeededBlock};
 use crate::reader::resident_index::IndexSeekResult;
