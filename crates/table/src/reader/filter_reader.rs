@@ -101,6 +101,15 @@ impl FilterReader {
         }
     }
 
+    /// What a filter of whole keys that the reader keeps says about a user key; `None` for any other filter.
+    #[inline]
+    pub(crate) fn kept_answer(&self, user_key: &[u8]) -> Option<bool> {
+        match &self.blocks {
+            Blocks::Full(source) if self.has_whole_keys => Some(source.kept()?.filter().ok()?.may_match(user_key)),
+            Blocks::Full(_) | Blocks::Partitioned { .. } => None,
+        }
+    }
+
     /// Asks for a user key, or its prefix where the filter has only prefixes. `MayMatch` also if the read of a partition
     /// would not pay.
     #[inline]

@@ -43,6 +43,15 @@ impl MetaSource {
         }
     }
 
+    /// The block, if it is held outside or within the cache for as long as the reader is open.
+    #[inline]
+    pub(crate) fn kept(&self) -> Option<&BlockRef> {
+        match self {
+            Self::Kept(block) | Self::Pinned(block) => Some(block),
+            Self::InCache(..) => None,
+        }
+    }
+
     /// The block, if it is in memory: with the reader, with the lookup or in the cache.
     #[inline]
     pub(crate) fn resident<'a>(&'a self, loader: &BlockLoader, loaded: &LoadedBlocks) -> Resident<'a> {

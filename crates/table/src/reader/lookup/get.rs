@@ -22,7 +22,15 @@ impl BlockTable {
         key: &LookupKey,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<()> {
-        let mut lookup = TableLookup::default();
+        // A machine that has not begun costs nothing: most keys that the table does not have end here.
+        let mut lookup = match self.filter.as_ref().and_then(|filter| filter.kept_answer(key.user_key())) {
+            Some(false) => {
+                self.note_lookup(false);
+                return Ok(());
+            }
+            Some(true) => TableLookup::behind_filter(),
+            None => TableLookup::default(),
+        };
         while let Some(needed) = self.advance(options, key, &mut lookup, visit)? {
             lookup.supply(self.load_needed(options, needed))?;
         }

@@ -32,6 +32,12 @@ pub struct TableLookup {
 }
 
 impl TableLookup {
+    /// A lookup whose key the filter let pass.
+    #[inline]
+    pub(super) fn behind_filter() -> Self {
+        Self { stage: Stage::Index, loaded: LoadedBlocks::default() }
+    }
+
     /// Hands over the block that the lookup waits for, or the error of its read.
     ///
     /// # Errors
