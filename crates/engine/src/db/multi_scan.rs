@@ -6,9 +6,9 @@
 //! handed out    rows of [a, b), then of [f, g), ...                what a range needs beyond is read as it comes
 //! ```
 //!
-//! Each range has an iterator of its own, all as of one moment. The iterators pause for what they need to be placed (see
-//! `iterator/pausing.rs` of the tree): between bounds that lie near each other that is all they will read. Ranges behind
-//! the limit are placed when their turn comes, so memory does not grow with the number of ranges.
+//! Each range has an iterator of its own, all as of one moment. The iterators pause for what they need to be placed
+//! (see `iterator/pausing.rs` of the tree): between bounds that lie near each other that is all they will read. Ranges
+//! behind the limit are placed when their turn comes, so memory does not grow with the number of ranges.
 
 use super::DbCore;
 use super::read::{Iter, IterSource};

@@ -426,8 +426,8 @@ impl Iter {
         self.inner.as_ref().is_ok_and(DbIterator::is_paused)
     }
 
-    /// Adds the reads to make before the iterator is resumed, with the owner of each by its child. It adds none when the
-    /// iterator has to read for itself.
+    /// Adds the reads to make before the iterator is resumed, with the owner of each by its child. It adds none when
+    /// the iterator has to read for itself.
     pub(super) fn needs<O>(&mut self, set: &mut ReadSet<O>, owner: impl Fn(usize) -> O) {
         if let Ok(inner) = &mut self.inner {
             inner.needs(set, owner);

@@ -110,8 +110,8 @@ impl FilterReader {
         }
     }
 
-    /// Asks for a user key, or its prefix where the filter has only prefixes. `MayMatch` also if the read of a partition
-    /// would not pay.
+    /// Asks for a user key, or its prefix where the filter has only prefixes. `MayMatch` also if the read of a
+    /// partition would not pay.
     #[inline]
     pub(crate) fn ask_key(
         &self,

@@ -1,7 +1,7 @@
 //! The kinds of children a merging iterator has, as one type without virtual calls.
 
 use super::level::{LevelIterator, LevelSource};
-use super::placing::{ChildRead, PlannedIterator};
+use super::scan_machine::{ChildRead, ScanMachine};
 use super::source::{SourceIterator, TombstoneIterator};
 use crate::read::pinned::PinValue;
 use ferrock_base::iterator::InternalIterator;
@@ -70,7 +70,7 @@ impl<M: InternalIterator, L: LevelSource> InternalIterator for ChildIterator<M, 
     }
 }
 
-impl<M: InternalIterator + Clone, L: LevelSource> PlannedIterator for ChildIterator<M, L> {
+impl<M: InternalIterator + Clone, L: LevelSource> ScanMachine for ChildIterator<M, L> {
     #[inline]
     fn place(&mut self, target: SeekTarget<'_>) {
         each!(self, child => child.place(target));

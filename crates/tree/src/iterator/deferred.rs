@@ -29,7 +29,7 @@
 //! data reads of the others, in the same round as without deferring.
 
 use super::limit::{MergePosition, RowLimit};
-use super::placing::ChildRead;
+use super::scan_machine::ChildRead;
 use super::source::TombstoneIterator;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::{append_internal_key, user_key};

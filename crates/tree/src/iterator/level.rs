@@ -10,8 +10,8 @@
 //! levels. So a file is never skipped without being opened, even when it holds nothing but tombstones, unless it lies
 //! outside the bounds.
 
-use super::placing::{ChildRead, PlannedIterator};
 use super::range_tombstones::RangeTombstoneSource;
+use super::scan_machine::{ChildRead, ScanMachine};
 use super::source::TombstoneIterator;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::user_key;
@@ -37,7 +37,7 @@ pub struct OpenedTable<I> {
 /// The files of one level in key order and the means to open them. Boundaries are internal keys from the MANIFEST.
 pub trait LevelSource {
     /// Iterator over one table.
-    type Iter: PlannedIterator;
+    type Iter: ScanMachine;
     /// Number of files.
     fn file_count(&self) -> usize;
     /// Smallest key of the file at `index`.
@@ -367,7 +367,7 @@ impl<S: LevelSource> LevelIterator<S> {
     }
 }
 
-impl<S: LevelSource> PlannedIterator for LevelIterator<S> {
+impl<S: LevelSource> ScanMachine for LevelIterator<S> {
     #[inline]
     fn place(&mut self, target: SeekTarget<'_>) {
         self.go_to(target, false);

@@ -18,9 +18,9 @@ mod limit;
 pub mod merging;
 mod pause_state;
 mod pausing;
-pub mod placing;
 pub mod range_tombstones;
 mod read_set;
+pub mod scan_machine;
 pub mod source;
 pub mod tables;
 
@@ -28,9 +28,9 @@ pub use child::ChildIterator;
 pub use db_iter::{DbIterator, DbIteratorOptions};
 pub use level::{LevelIterator, LevelSource, OpenedTable};
 pub use merging::MergingIterator;
-pub use placing::{ChildRead, PlannedIterator};
 pub use range_tombstones::RangeTombstoneSource;
 pub use read_set::ReadSet;
+pub use scan_machine::{ChildRead, ScanMachine};
 pub use source::SourceIterator;
 
 #[cfg(test)]

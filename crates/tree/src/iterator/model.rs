@@ -142,7 +142,7 @@ impl ModelFile {
     }
 }
 
-impl super::PlannedIterator for VecIterator {}
+impl super::ScanMachine for VecIterator {}
 
 /// A level in memory.
 #[derive(Clone, Debug)]

@@ -1,5 +1,5 @@
-//! A merge as a machine that never waits: it pauses for the reads that its children need, and one of three drivers makes
-//! them.
+//! A merge as a machine that never waits: it pauses for the reads that its children need, and one of three drivers
+//! makes them.
 //!
 //! ```text
 //! place    every child as far as memory goes -> reads that are needed now (deferred.rs) --+
@@ -31,8 +31,8 @@ use super::read_set::ReadSet;
 use super::source::TombstoneIterator;
 use ferrock_base::{Error, ErrorKind, OwnedSeekTarget, SeekTarget};
 
-/// After so many rounds the children of a merge that blocks read for themselves: blocks without entries require one more
-/// round, damaged blocks any number.
+/// After so many rounds the children of a merge that blocks read for themselves: blocks without entries require one
+/// more round, damaged blocks any number.
 const MAX_ROUNDS: usize = 4;
 
 impl<I: TombstoneIterator> MergingIterator<I> {

@@ -1,14 +1,14 @@
 //! The reads that paused iterators need, as one set, and the two ways to make them.
 //!
 //! ```text
-//! pending reads --add--> ReadSet --perform--> all bytes     a thread blocks: placements in rounds, scans of many ranges
+//! pending reads --add--> ReadSet --perform--> all bytes     a thread blocks: placements in rounds, many ranges
 //!                               \-poll------> all bytes     a task is woken: scans as futures
 //! all bytes --into_supplies--> one supply for each owner
 //! ```
 //!
 //! A read that an iterator has already started is awaited, not made again. Dropping the set abandons what is in flight.
 
-use super::placing::ChildRead;
+use super::scan_machine::ChildRead;
 use ferrock_base::Result;
 use ferrock_table::PlannedRead;
 use ferrock_vfs::{AsyncRead, RangeRead, ReadBuffer, ReadContext};
@@ -71,8 +71,8 @@ impl<O> ReadSet<O> {
         self.reads.split_off(count).into_iter().map(|needed| needed.owner).collect()
     }
 
-    /// Makes the reads that are not in flight, as one batch. `gap_bytes`: ranges that lie so near each other are read in
-    /// one request; `None` as the reads say.
+    /// Makes the reads that are not in flight, as one batch. `gap_bytes`: ranges that lie so near each other are read
+    /// in one request; `None` as the reads say.
     pub fn perform(&mut self, gap_bytes: Option<u64>) {
         let is_missing = |needed: &&mut NeededRead<O>| matches!(needed.bytes, Bytes::Missing);
         let mut missing: Vec<&mut NeededRead<O>> = self.reads.iter_mut().filter(is_missing).collect();

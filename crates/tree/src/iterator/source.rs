@@ -1,9 +1,9 @@
 //! The sources of a merge: sorted entries with the range tombstones of their source.
 //!
-//! Besides entries, a source tells a merge what its tombstones cover, and how to plan its reads ([`PlannedIterator`]).
+//! Besides entries, a source tells a merge what its tombstones cover, and how to plan its reads ([`ScanMachine`]).
 
-use super::placing::PlannedIterator;
 use super::range_tombstones::RangeTombstoneSource;
+use super::scan_machine::ScanMachine;
 use ferrock_base::Result;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::user_key;
@@ -17,7 +17,7 @@ const MAX_COUNTED_ROWS: u64 = 256;
 const MAX_COUNTED_BACKWARD: u64 = 32;
 
 /// A source that has range tombstones besides its entries.
-pub trait TombstoneIterator: PlannedIterator {
+pub trait TombstoneIterator: ScanMachine {
     /// False when no tombstone is known. May become true as the iterator moves.
     fn has_range_tombstones(&self) -> bool;
 
@@ -122,7 +122,7 @@ impl<I: crate::read::pinned::PinValue> crate::read::pinned::PinValue for SourceI
     }
 }
 
-impl<I: InternalIterator> PlannedIterator for SourceIterator<I> {
+impl<I: InternalIterator> ScanMachine for SourceIterator<I> {
     fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
         if !self.valid() {
             RowsAhead::AtMostInAll(0)

@@ -1,6 +1,6 @@
 //! Tables as children of a merging iterator: the iterator layer's traits, implemented over the table cache.
 
-use crate::iterator::{ChildIterator, ChildRead, LevelIterator, LevelSource, OpenedTable, PlannedIterator};
+use crate::iterator::{ChildIterator, ChildRead, LevelIterator, LevelSource, OpenedTable, ScanMachine};
 use crate::read::pinned::{Pin, PinValue};
 use crate::table_cache::TableCache;
 use crate::version::{FileMetadata, LevelFiles, Version};
@@ -27,7 +27,7 @@ impl PinValue for TableIter {
     }
 }
 
-impl PlannedIterator for TableIter {
+impl ScanMachine for TableIter {
     #[inline]
     fn place(&mut self, target: SeekTarget<'_>) {
         TableIter::place(self, target);

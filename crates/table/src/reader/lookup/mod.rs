@@ -16,8 +16,8 @@
 //! | `block_read.rs` | one block as a future |
 //!
 //! A [`TableLookup`] is the state of one key's lookup in one table. It advances until it has its answer or needs a
-//! block that is not in memory; its driver reads the block and advances the lookup again. A block that was read for a lookup stays with it as long as it is needed, so no lookup needs the
-//! same block twice, whatever the cache evicts.
+//! block that is not in memory; its driver reads the block and advances the lookup again. A block that was read for a
+//! lookup stays with it as long as it is needed, so no lookup needs the same block twice, whatever the cache evicts.
 
 mod block_read;
 mod finish;

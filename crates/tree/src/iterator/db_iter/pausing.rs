@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! seek, next --> a key, or the end
-//!            \-> paused --> pending_reads(): none  --> set_pausing(false), resume  where it may block: it reads itself
-//!                      \-> pending_reads(): some  --> make them, supply each, resume
+//!            \-> paused --> needs(): none  --> set_pausing(false), resume  where it may block: it reads for itself
+//!                      \-> needs(): some  --> make them, supply each, resume
 //! ```
 //!
 //! The state of a pause is the progress in the entries of a key ([`Search`], or operands of a merge). The merge below
@@ -39,8 +39,8 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.inner.set_driven(is_driven);
     }
 
-    /// Adds the reads to make before the iterator is resumed, with the owner of each by its child. It adds none when the
-    /// iterator has to read for itself.
+    /// Adds the reads to make before the iterator is resumed, with the owner of each by its child. It adds none when
+    /// the iterator has to read for itself.
     pub fn needs<W>(&mut self, set: &mut ReadSet<W>, owner: impl Fn(usize) -> W) {
         self.inner.needs(set, owner);
     }

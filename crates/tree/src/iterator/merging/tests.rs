@@ -1,7 +1,7 @@
 use super::super::model::{History, children};
 use super::*;
 use crate::iterator::ReadSet;
-use crate::iterator::{PlannedIterator, SourceIterator};
+use crate::iterator::{ScanMachine, SourceIterator};
 use ferrock_base::comparator::CustomComparator;
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::iterator::{EmptyIterator, VecIterator};
@@ -232,7 +232,7 @@ impl InternalIterator for Refusing {
     }
 }
 
-impl PlannedIterator for Refusing {}
+impl ScanMachine for Refusing {}
 
 impl TombstoneIterator for Refusing {
     fn has_range_tombstones(&self) -> bool {

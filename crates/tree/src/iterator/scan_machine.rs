@@ -1,14 +1,14 @@
-//! Placing many children at once, so that their reads go out together.
+//! A child of a merge as a machine: it goes as far as memory allows, says what it needs, and goes on with the bytes.
 //!
 //! ```text
-//! round 1  every child is placed using blocks in memory; the others plan a read            index partitions, one batch
-//! round 2  children with a planned read continue                                           data, one batch
+//! round 1  every child is placed using blocks in memory; the others pause for a read       index partitions, one set
+//! round 2  children whose read was supplied advance                                        data, one set
 //! last     a single child with a pending read makes it itself
 //! ```
 //!
 //! Two rounds of reads place an iterator over any number of tables when nothing is cached, one when the indexes are. A
-//! child that needs no read is placed in the first round and costs nothing more. The rounds, and which reads are left
-//! out of them, are in `deferred.rs`.
+//! child that needs no read is placed in the first round and costs nothing more. The rounds, and the drivers that make
+//! them, are in `pausing.rs`; the reads that are left out of them in `deferred.rs`.
 
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::{Result, SeekTarget};
@@ -39,7 +39,7 @@ impl ChildRead {
 /// An iterator whose reads a driver can make, alone or together with those of others: it pauses instead of reading
 /// (`pausing.rs`), and estimates the rows ahead (`deferred.rs`, `limit.rs`). The default methods are for iterators that
 /// never read: those are placed at once, and never pause.
-pub trait PlannedIterator: InternalIterator {
+pub trait ScanMachine: InternalIterator {
     /// Goes to a target without reading: afterwards the iterator is placed or paused.
     fn place(&mut self, target: SeekTarget<'_>)
     where
