@@ -113,7 +113,11 @@ pub(crate) unsafe fn set(
 fn compression_of(option: &str, number: c_int) -> Result<CompressionType> {
     let kind = CompressionType::ALL.into_iter().find(|kind| c_int::from(kind.as_u8()) == number);
     let kind = kind.ok_or_else(|| out_of_range(option, number, "the compression types 0..=7"))?;
-    if kind.is_supported() { Ok(kind) } else { Err(not_built(option, kind.option_name())) }
+    match kind.check_built() {
+        Ok(()) => Ok(kind),
+        Err(_) if kind == CompressionType::Xpress => Err(not_built(option, kind.option_name())),
+        Err(left_out) => Err(left_out),
+    }
 }
 
 /// RocksDB's `kDisableCompressionOption`, and the same as a signed byte.

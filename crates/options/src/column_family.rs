@@ -227,7 +227,7 @@ option_table! {
         /// Check the order of files at every change of the tree.
         fixed force_consistency_checks: bool = true;
         /// Compression of blocks.
-        mutable compression: CompressionType = CompressionType::Lz4;
+        mutable compression: CompressionType = CompressionType::Lz4.if_built();
         /// Compression level by level; empty: `compression` everywhere.
         fixed compression_per_level: Vec<CompressionType> = Vec::new();
         /// Levels and dictionaries of `compression`.
@@ -324,11 +324,11 @@ impl ColumnFamilyOptions {
             .chain(settings.compression_per_level.iter().copied())
             .chain(settings.bottommost_compression.0)
         {
-            if !kind.is_supported() {
+            if let Err(error) = kind.check_built() {
                 violations.push(Violation {
                     name: "compression".to_owned(),
                     value: kind.option_name().to_owned(),
-                    bound: "not supported for writing; choose another compression".to_owned(),
+                    bound: format!("not supported: {}", error.message()),
                 });
             }
         }

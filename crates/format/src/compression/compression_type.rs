@@ -95,8 +95,55 @@ impl CompressionType {
 
     /// Whether blocks of this type can be read and written in this build.
     #[must_use]
-    pub fn is_supported(self) -> bool {
-        self != Self::Xpress
+    pub const fn is_supported(self) -> bool {
+        match self {
+            Self::NoCompression => true,
+            Self::Snappy => cfg!(feature = "snappy"),
+            Self::Zlib => cfg!(feature = "zlib"),
+            Self::BZip2 => cfg!(feature = "bzip2"),
+            Self::Lz4 | Self::Lz4Hc => cfg!(feature = "lz4"),
+            Self::Xpress => false,
+            Self::Zstd => cfg!(feature = "zstd"),
+        }
+    }
+
+    /// This type, or none where the build does not have it.
+    #[must_use]
+    #[doc(hidden)]
+    pub const fn if_built(self) -> Self {
+        if self.is_supported() { self } else { Self::NoCompression }
+    }
+
+    /// Refuses a type that this build does not have.
+    ///
+    /// # Errors
+    /// `NotSupported`, which names the type and the feature that brings it.
+    #[doc(hidden)]
+    pub fn check_built(self) -> Result<()> {
+        if self.is_supported() { Ok(()) } else { Err(self.not_built()) }
+    }
+
+    /// The refusal of [`check_built`](Self::check_built).
+    #[cold]
+    pub(super) fn not_built(self) -> Error {
+        Error::not_supported(match self.feature() {
+            Some(feature) => {
+                format!("{} is left out of this build; build with the feature `{feature}`", self.option_name())
+            }
+            None => "XPRESS compression exists on Windows only; choose another type".to_owned(),
+        })
+    }
+
+    /// The feature of this crate, and of the crates above it, that brings the algorithm.
+    fn feature(self) -> Option<&'static str> {
+        match self {
+            Self::NoCompression | Self::Xpress => None,
+            Self::Snappy => Some("snappy"),
+            Self::Zlib => Some("zlib"),
+            Self::BZip2 => Some("bzip2"),
+            Self::Lz4 | Self::Lz4Hc => Some("lz4"),
+            Self::Zstd => Some("zstd"),
+        }
     }
 
     /// Whether a compression dictionary changes this algorithm's output. The others ignore one.

@@ -2,18 +2,34 @@
 
 use std::fmt;
 
+use ferrock_base::Result;
 use ferrock_base::coding::put_varint32;
-use ferrock_base::{Error, Result};
 
-use super::{CompressionOptions, CompressionType, bzip2, lz4, lz4hc, snappy, zlib, zstd};
+#[cfg(feature = "bzip2")]
+use super::bzip2;
+#[cfg(feature = "snappy")]
+use super::snappy;
+#[cfg(feature = "zlib")]
+use super::zlib;
+#[cfg(feature = "zstd")]
+use super::zstd;
+use super::{CompressionOptions, CompressionType};
+#[cfg(feature = "lz4")]
+use super::{lz4, lz4hc};
 
 enum Encoder {
     None,
+    #[cfg(feature = "snappy")]
     Snappy(Box<snap::raw::Encoder>),
+    #[cfg(feature = "zlib")]
     Zlib(Box<zlib::Encoder>),
+    #[cfg(feature = "bzip2")]
     BZip2(bzip2::Encoder),
+    #[cfg(feature = "lz4")]
     Lz4(Box<lz4::Encoder>),
+    #[cfg(feature = "lz4")]
     Lz4Hc(Box<lz4hc::Encoder>),
+    #[cfg(feature = "zstd")]
     Zstd(Box<zstd::Encoder>),
 }
 
@@ -32,7 +48,8 @@ impl Compressor {
     /// Snappy and bzip2 ignore it.
     ///
     /// # Errors
-    /// `NotSupported` for XPRESS, `InvalidArgument` for options the algorithm does not have,
+    /// `NotSupported` for XPRESS and a type that is left out of this build, `InvalidArgument` for options the algorithm
+    /// does not have,
     /// `Corruption` for a dictionary with the Zstandard magic that does not parse.
     pub fn new(
         compression_type: CompressionType,
@@ -42,15 +59,19 @@ impl Compressor {
         let dictionary = dictionary.filter(|bytes| !bytes.is_empty());
         let encoder = match compression_type {
             CompressionType::NoCompression => Encoder::None,
+            #[cfg(feature = "snappy")]
             CompressionType::Snappy => Encoder::Snappy(Box::new(snap::raw::Encoder::new())),
+            #[cfg(feature = "zlib")]
             CompressionType::Zlib => Encoder::Zlib(Box::new(zlib::Encoder::new(options, dictionary)?)),
+            #[cfg(feature = "bzip2")]
             CompressionType::BZip2 => Encoder::BZip2(bzip2::Encoder::new(options)),
+            #[cfg(feature = "lz4")]
             CompressionType::Lz4 => Encoder::Lz4(Box::new(lz4::Encoder::new(options, dictionary))),
+            #[cfg(feature = "lz4")]
             CompressionType::Lz4Hc => Encoder::Lz4Hc(Box::new(lz4hc::Encoder::new(options, dictionary))),
-            CompressionType::Xpress => {
-                return Err(Error::not_supported("XPRESS compression exists on Windows only; choose another type"));
-            }
+            #[cfg(feature = "zstd")]
             CompressionType::Zstd => Encoder::Zstd(Box::new(zstd::Encoder::new(options, dictionary)?)),
+            left_out => return Err(left_out.not_built()),
         };
         Ok(Self { compression_type, options: options.clone(), encoder })
     }
@@ -79,7 +100,7 @@ impl Compressor {
         let Ok(raw_size) = u32::try_from(raw.len()) else {
             return false;
         };
-        if !matches!(self.encoder, Encoder::None | Encoder::Snappy(_)) {
+        if !matches!(self.compression_type, CompressionType::NoCompression | CompressionType::Snappy) {
             put_varint32(out, raw_size);
         }
         if out.len() >= limit {
@@ -88,14 +109,20 @@ impl Compressor {
         let room = limit - out.len();
         match &mut self.encoder {
             Encoder::None => false,
+            #[cfg(feature = "snappy")]
             Encoder::Snappy(encoder) => snappy::compress(encoder, raw, out),
+            #[cfg(feature = "zlib")]
             Encoder::Zlib(encoder) => encoder.compress(raw, room, out),
+            #[cfg(feature = "bzip2")]
             Encoder::BZip2(encoder) => encoder.compress(raw, room, out),
+            #[cfg(feature = "lz4")]
             Encoder::Lz4(encoder) => encoder.compress(raw, out),
+            #[cfg(feature = "lz4")]
             Encoder::Lz4Hc(encoder) => {
                 encoder.compress(raw, out);
                 true
             }
+            #[cfg(feature = "zstd")]
             Encoder::Zstd(encoder) => encoder.compress(raw, out),
         }
     }

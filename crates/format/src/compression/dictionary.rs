@@ -4,7 +4,9 @@ use std::fmt;
 
 use ferrock_base::Result;
 
-use super::{CompressionType, zstd};
+use super::CompressionType;
+#[cfg(feature = "zstd")]
+use super::zstd;
 
 /// The bytes of a table's dictionary block, with what its algorithm needs to use them.
 ///
@@ -13,6 +15,7 @@ use super::{CompressionType, zstd};
 /// prefix; zlib presets its window. Snappy, bzip2 and XPRESS ignore a dictionary.
 pub struct Dictionary {
     bytes: Vec<u8>,
+    #[cfg(feature = "zstd")]
     zstd: Option<zstd::ReadDictionary>,
 }
 
@@ -24,11 +27,16 @@ impl Dictionary {
     /// Corruption, if a structured Zstandard dictionary does not parse.
     pub fn new(compression_type: CompressionType, bytes: impl Into<Vec<u8>>) -> Result<Self> {
         let bytes = bytes.into();
+        #[cfg(feature = "zstd")]
         let zstd = match compression_type {
             CompressionType::Zstd if !bytes.is_empty() => Some(zstd::ReadDictionary::new(&bytes)?),
             _ => None,
         };
-        Ok(Self { bytes, zstd })
+        Ok(Self {
+            bytes,
+            #[cfg(feature = "zstd")]
+            zstd,
+        })
     }
 
     /// The bytes as stored in the dictionary block.
@@ -41,9 +49,14 @@ impl Dictionary {
     #[must_use]
     pub fn memory_usage(&self) -> usize {
         // A Zstandard dictionary keeps its content a second time, next to about 20 KiB of tables.
-        size_of::<Self>() + self.bytes.capacity() + self.zstd.as_ref().map_or(0, |_| self.bytes.len() + (20 << 10))
+        #[cfg(feature = "zstd")]
+        let prepared = self.zstd.as_ref().map_or(0, |_| self.bytes.len() + (20 << 10));
+        #[cfg(not(feature = "zstd"))]
+        let prepared = 0;
+        size_of::<Self>() + self.bytes.capacity() + prepared
     }
 
+    #[cfg(feature = "zstd")]
     pub(super) fn zstd(&self) -> Option<&zstd::ReadDictionary> {
         self.zstd.as_ref()
     }

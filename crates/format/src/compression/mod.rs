@@ -21,20 +21,34 @@
 //!   useful bound, the output grows as it is produced.
 //! - A compressed form is kept only if it saves enough (`max_compressed_bytes_per_kb`);
 //!   each block decides alone.
+//! - Each algorithm is a feature of this crate. One that is left out is refused by name, with the feature that brings
+//!   it ([`CompressionType::check_built`]), wherever blocks are read or written.
 
+#![cfg_attr(not(feature = "codecs"), allow(unused, reason = "each algorithm uses other parts of this module"))]
+
+#[cfg(feature = "bzip2")]
 mod bzip2;
 mod compression_type;
 mod compressor;
 mod dictionary;
+#[cfg(feature = "lz4")]
 mod lz4;
+#[cfg(any(feature = "lz4", feature = "zstd"))]
 mod lz4_block;
+#[cfg(feature = "lz4")]
 mod lz4_fast;
+#[cfg(feature = "lz4")]
 mod lz4hc;
 mod options;
 mod output;
+#[cfg(feature = "snappy")]
 mod snappy;
+#[cfg(test)]
+mod tests;
 mod training;
+#[cfg(feature = "zlib")]
 mod zlib;
+#[cfg(feature = "zstd")]
 mod zstd;
 
 use ferrock_base::coding::{get_fixed64, get_varint64};
@@ -58,7 +72,7 @@ const FIRST_PREFIXED_FORMAT_VERSION: u32 = 2;
 ///
 /// # Errors
 /// Corruption, if the payload is not exactly one well-formed stream of the claimed
-/// size; `NotSupported` for XPRESS.
+/// size; `NotSupported` for XPRESS and for a type that is left out of this build.
 pub fn decompress(
     compression_type: CompressionType,
     payload: &[u8],
@@ -92,22 +106,28 @@ pub fn decompress_into(
             out.extend_from_slice(payload);
             Ok(())
         }
+        #[cfg(feature = "snappy")]
         CompressionType::Snappy => snappy::decompress(payload, max_size, out),
+        #[cfg(feature = "zlib")]
         CompressionType::Zlib if prefixed => {
             let (claimed, stream) = split_size_prefix(payload)?;
             zlib::decompress(stream, Some(claimed), raw_dictionary, max_size, out)
         }
+        #[cfg(feature = "zlib")]
         CompressionType::Zlib => zlib::decompress(payload, None, raw_dictionary, max_size, out),
+        #[cfg(feature = "bzip2")]
         CompressionType::BZip2 if prefixed => {
             let (claimed, stream) = split_size_prefix(payload)?;
             bzip2::decompress(stream, Some(claimed), max_size, out)
         }
+        #[cfg(feature = "bzip2")]
         CompressionType::BZip2 => bzip2::decompress(payload, None, max_size, out),
+        #[cfg(feature = "lz4")]
         CompressionType::Lz4 | CompressionType::Lz4Hc => {
             let (claimed, stream) = if prefixed { split_size_prefix(payload)? } else { split_fixed_prefix(payload)? };
             lz4::decompress(stream, claimed, raw_dictionary, max_size, out)
         }
-        CompressionType::Xpress => Err(Error::not_supported("XPRESS compression exists on Windows only")),
+        #[cfg(feature = "zstd")]
         CompressionType::Zstd => {
             let (claimed, frame) = split_size_prefix(payload)?;
             match dictionary {
@@ -119,15 +139,19 @@ pub fn decompress_into(
                 _ => zstd::decompress(frame, Some(claimed), dictionary.and_then(Dictionary::zstd), max_size, out),
             }
         }
+        left_out => Err(left_out.not_built()),
     }
 }
 
 /// Decodes one bare Zstandard frame, as a compressed write-ahead log holds one per record.
 ///
 /// # Errors
-/// Corruption, if `frame` is not exactly one frame or holds more than `max_size` bytes.
+/// Corruption, if `frame` is not exactly one frame or holds more than `max_size` bytes; `NotSupported` without the
+/// feature `zstd`.
 pub fn zstd_frame_decompress(frame: &[u8], max_size: usize) -> Result<Vec<u8>> {
+    CompressionType::Zstd.check_built()?;
     let mut out = Vec::new();
+    #[cfg(feature = "zstd")]
     zstd::decompress(frame, None, None, max_size, &mut out)?;
     Ok(out)
 }
@@ -135,9 +159,12 @@ pub fn zstd_frame_decompress(frame: &[u8], max_size: usize) -> Result<Vec<u8>> {
 /// Appends `raw` as one bare Zstandard frame at the default level.
 ///
 /// # Errors
-/// `InvalidArgument`, if the input is too large for one frame (1 GiB).
+/// `InvalidArgument`, if the input is too large for one frame (1 GiB); `NotSupported` without the feature `zstd`.
 pub fn zstd_frame_compress(raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    zstd::compress_frame(raw, out)
+    CompressionType::Zstd.check_built()?;
+    #[cfg(feature = "zstd")]
+    zstd::compress_frame(raw, out)?;
+    Ok(())
 }
 
 fn split_size_prefix(payload: &[u8]) -> Result<(u64, &[u8])> {

@@ -1,6 +1,8 @@
 //! Making the dictionary of a table from samples of its data blocks.
 
-use super::{CompressionOptions, CompressionType, zstd};
+#[cfg(feature = "zstd")]
+use super::zstd;
+use super::{CompressionOptions, CompressionType};
 
 /// Builds the content of the dictionary block from `samples`, which lie one after the other with the given
 /// sizes. Empty if the options ask for no dictionary or the samples are too few to train from.
@@ -19,6 +21,7 @@ pub fn build_dictionary(
     if max_size == 0 || samples.is_empty() {
         return Vec::new();
     }
+    #[cfg(feature = "zstd")]
     if compression_type == CompressionType::Zstd && options.zstd_max_train_bytes > 0 {
         return zstd::train(samples, sample_sizes, max_size, options);
     }

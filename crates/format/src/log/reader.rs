@@ -26,7 +26,7 @@ use super::{
 use crate::compression::zstd_frame_decompress;
 use ferrock_base::checksum::{crc32c, mask_crc};
 use ferrock_base::coding::get_fixed32;
-use ferrock_base::{FileNumber, Result};
+use ferrock_base::{ErrorKind, FileNumber, Result};
 use std::borrow::Cow;
 
 /// The source of a reader's blocks.
@@ -263,6 +263,8 @@ impl<S: BlockSource> LogReader<S> {
             if !stored.is_empty() {
                 match zstd_frame_decompress(stored, self.record_limit_bytes) {
                     Ok(plain) => *scratch = plain,
+                    // This build cannot read the log; nothing in it is damaged.
+                    Err(error) if error.kind() == ErrorKind::NotSupported => return Err(error),
                     Err(error) => {
                         let bytes_dropped = stored.len() as u64;
                         let what = format!("cannot decompress record: {}", error.message()).into();
