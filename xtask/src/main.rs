@@ -12,6 +12,7 @@ mod build_time;
 mod fuzz;
 mod imports;
 mod licence;
+mod public_items;
 mod pure_rust;
 mod run;
 mod tasks;
@@ -107,6 +108,15 @@ const TASKS: &[Task] = &[
                Ferrock made of the golden databases and of wide tables. With arguments: only what they ask for,\n\
                `cargo xtask interop --help` of the rig being `cargo run -p ferrock-interop -- --help`.",
         run: tasks::interop,
+    },
+    Task {
+        name: "public-items",
+        arguments: "[--write|DIRECTORY]",
+        what: "the public items of the crate `ferrock` are those of docs/public-api/ferrock.txt",
+        more: "Reads what `cargo doc` writes. A difference is a failure, and is printed with its item; --write brings the\n\
+               list up to date; docs/public-interface.md says what changed since when, and why. With a directory of\n\
+               documentation, of another release for instance: prints its list.",
+        run: public_items::run_task,
     },
     Task {
         name: "pure-rust",

@@ -133,6 +133,7 @@ impl Comparator {
     ///
     /// # Errors
     /// `NotSupported`.
+    #[doc(hidden)]
     pub fn refuse_timestamps(&self) -> Result<()> {
         match self.timestamp_size() {
             0 => Ok(()),

@@ -236,6 +236,7 @@ impl Error {
 
     /// True if the process or the system has reached its limit of open files.
     #[must_use]
+    #[doc(hidden)]
     pub fn is_out_of_descriptors(&self) -> bool {
         // ENFILE and EMFILE; the standard library has no kind for them.
         let code = self.0.source.as_ref().and_then(|source| source.raw_os_error());

@@ -301,6 +301,7 @@ macro_rules! option_table {
 
             /// Replaces every value that is out of its bounds by the nearest valid one, and lists those. An unordered
             /// value (NaN) stays, and stays a violation.
+            #[doc(hidden)]
             pub fn bring_into_bounds(&mut self) -> Vec<$crate::option_table::Adjustment> {
                 #[allow(unused_mut)]
                 let mut adjusted = Vec::new();

@@ -63,8 +63,13 @@ pub trait EventListener: Send + Sync {
     fn on_error_recovery_begin(&self, error: &Error) {
         let _ = error;
     }
-    /// The database accepts writes again, or it stopped trying.
+    /// The database accepts writes again, or it stopped trying. A listener without this function has
+    /// [`on_error_recovery_completed`](Self::on_error_recovery_completed) called where writes are accepted.
     fn on_error_recovery_end(&self, event: &ErrorRecoveryEvent) {
-        let _ = event;
+        if event.new_error.is_none() {
+            self.on_error_recovery_completed();
+        }
     }
+    /// The database accepts writes again.
+    fn on_error_recovery_completed(&self) {}
 }

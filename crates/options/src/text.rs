@@ -100,11 +100,11 @@ enum NotMutable<'a> {
     Fixed(&'a str),
 }
 
-impl From<NotMutable<'_>> for Error {
-    fn from(what: NotMutable<'_>) -> Self {
-        Self::invalid_argument(match what {
-            NotMutable::Unknown(name) => format!("Extra option not recognized: {name} is no option of a column family"),
-            NotMutable::Fixed(name) => format!("Option not changeable: {name} is fixed while the database is open"),
+impl NotMutable<'_> {
+    fn refusal(self) -> Error {
+        Error::invalid_argument(match self {
+            Self::Unknown(name) => format!("Extra option not recognized: {name} is no option of a column family"),
+            Self::Fixed(name) => format!("Option not changeable: {name} is fixed while the database is open"),
         })
     }
 }
@@ -138,7 +138,7 @@ impl ColumnFamilyOptions {
                 .try_for_each(|(name, value)| self.set_mutable_of_table(name, value));
         }
         match ColumnFamilySettings::TABLE.iter().find(|info| info.name == name) {
-            Some(info) if !info.flags.is_mutable => Err(NotMutable::Fixed(name).into()),
+            Some(info) if !info.flags.is_mutable => Err(NotMutable::Fixed(name).refusal()),
             Some(_) => self.settings.set(name, value).map(drop),
             None if self.passthrough.set_mutable(passthrough::COLUMN_FAMILY_OPTIONS, name, value)? => Ok(()),
             None if is_deprecated(OptionScope::ColumnFamily, name) => Ok(()),
@@ -148,10 +148,10 @@ impl ColumnFamilyOptions {
 
     fn set_mutable_of_table(&mut self, name: &str, value: &str) -> Result<()> {
         match BlockBasedTableOptions::TABLE.iter().find(|info| info.name == name) {
-            Some(info) if !info.flags.is_mutable => Err(NotMutable::Fixed(name).into()),
+            Some(info) if !info.flags.is_mutable => Err(NotMutable::Fixed(name).refusal()),
             Some(_) => self.table.set(name, value).map(drop),
             None if is_deprecated(OptionScope::BlockBasedTable, name) => Ok(()),
-            None => Err(NotMutable::Unknown(name).into()),
+            None => Err(NotMutable::Unknown(name).refusal()),
         }
     }
 }

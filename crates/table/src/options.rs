@@ -325,6 +325,7 @@ impl std::fmt::Display for UnsupportedOption {
 impl BlockBasedTableOptions {
     /// Values for which there is no nearest one: a later format, and a block whose size its 32-bit offsets cannot hold.
     #[must_use]
+    #[doc(hidden)]
     pub fn meaningless(&self) -> Vec<Violation> {
         let is_unknown_format = self.format_version > LATEST_FORMAT_VERSION;
         let is_beyond_offsets = self.block_size > u64::from(u32::MAX);

@@ -144,8 +144,7 @@ impl ferrock::EventListener for Heard {
     fn on_background_error(&self, error: &Error) {
         self.errors.lock().push(error.to_string());
     }
-    fn on_error_recovery_end(&self, event: &ferrock::ErrorRecoveryEvent) {
-        assert!(event.new_error.is_none());
+    fn on_error_recovery_completed(&self) {
         *self.recoveries.lock() += 1;
     }
 }
