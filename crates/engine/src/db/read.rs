@@ -509,6 +509,28 @@ impl Iter {
     }
 
     /// Goes to the first key at or after `key`.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("db");
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(&path, options.clone())?;
+    /// for key in [b"a", b"c", b"e"] {
+    ///     db.put(key, b"")?;
+    /// }
+    /// let mut iter = db.iter(&ferrock::ReadOptions::default());
+    /// iter.seek(b"b");
+    /// let mut keys = Vec::new();
+    /// while iter.valid() {
+    ///     keys.push(iter.key().to_vec());
+    ///     iter.next();
+    /// }
+    /// iter.status()?; // an iterator that an error ended is not valid, either
+    /// assert_eq!(keys, [b"c", b"e"]);
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn seek(&mut self, key: &[u8]) {
         self.note_read();
         if let Ok(inner) = &mut self.inner {

@@ -128,6 +128,20 @@ impl Db {
     ///
     /// # Errors
     /// The background error that stands: call [`resume`](Self::resume) when its cause is gone, or reopen the database.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("db");
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(&path, options.clone())?;
+    /// db.put(b"key", b"value")?;
+    /// db.flush()?;
+    /// db.wait_for_background_work()?;
+    /// assert_eq!(db.property("rocksdb.num-running-compactions").as_deref(), Some("0"));
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn wait_for_background_work(&self) -> Result<()> {
         background::wait_for_background_work(self.core())
     }
@@ -211,6 +225,22 @@ impl Db {
     ///
     /// # Errors
     /// The error that stands, when it is of a kind that only reopening cures or its cause is still there.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("db");
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(&path, options.clone())?;
+    /// if let Err(error) = db.put(b"key", b"value") {
+    ///     eprintln!("writes are refused: {error}");
+    ///     // The cause is gone, for example a disk that was full.
+    ///     db.resume()?;
+    ///     db.put(b"key", b"value")?;
+    /// }
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn resume(&self) -> Result<()> {
         let core = self.core();
         core.jobs.check_open()?;

@@ -72,6 +72,21 @@ impl Db {
     /// `Invalid argument` when it has no database and `create_if_missing` is off, when there are other
     /// families (name them: [`open_cf`](Self::open_cf)), or when an option is out of its bounds; `Resource busy` when
     /// another process, or another handle in this one, has the database open; `Corruption` and `IO error` as they come.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("db");
+    /// let mut options = ferrock::DbOptions::default();
+    /// options.create_if_missing = true;
+    /// let db = ferrock::Db::open(&path, options)?;
+    /// db.put(b"key", b"value")?;
+    /// db.close()?;
+    /// // Without `create_if_missing` only what is there is opened.
+    /// let db = ferrock::Db::open(&path, ferrock::DbOptions::default())?;
+    /// assert!(db.get(b"key")?.is_some());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>, options: DbOptions) -> Result<Self> {
         Self::open_cf(path, options, vec![(DEFAULT_COLUMN_FAMILY.to_owned(), ColumnFamilyOptions::default())])
             .map(|(db, _)| db)
@@ -82,6 +97,24 @@ impl Db {
     /// # Errors
     /// As for [`open`](Self::open), and `InvalidArgument` when a family of the database is not among `families`, or one
     /// of `families` is not in the database and `create_missing_column_families` is off.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("db");
+    /// use ferrock::{ColumnFamilyOptions, Db, DbOptions, WriteOptions};
+    ///
+    /// let mut options = DbOptions::default();
+    /// options.create_if_missing = true;
+    /// options.create_missing_column_families = true;
+    /// let mut events = ColumnFamilyOptions::default();
+    /// events.write_buffer_size = 8 << 20;
+    /// let families = vec![("default".to_owned(), ColumnFamilyOptions::default()), ("events".to_owned(), events)];
+    /// let (db, handles) = Db::open_cf(&path, options, families)?;
+    /// db.put_cf(&handles[1], b"key", b"value", &WriteOptions::default())?;
+    /// assert_eq!(handles[1].name(), "events");
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn open_cf(
         path: impl AsRef<Path>,
         options: DbOptions,
@@ -97,6 +130,22 @@ impl Db {
     /// # Errors
     /// Those of [`open`](Self::open), and `NotSupported` when a family's comparator is not built in: use
     /// [`open_cf`](Self::open_cf). An OPTIONS file that cannot be read is no error but a note.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("db");
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(&path, options.clone())?;
+    /// # db.close()?;
+    /// use ferrock::{Db, DbOptions};
+    ///
+    /// let (db, families) = Db::open_with_latest_options(&path, DbOptions::default())?;
+    /// assert_eq!(families[0].name(), "default");
+    /// assert!(db.option_notes().is_empty(), "all that the file asks for is done");
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn open_with_latest_options(path: impl AsRef<Path>, base: DbOptions) -> Result<(Self, Vec<ColumnFamily>)> {
         open::open_with_latest_options(path.as_ref(), base).map(|(core, families)| (Self::from_core(core), families))
     }
@@ -109,6 +158,21 @@ impl Db {
     /// # Errors
     /// `InvalidArgument` for a family that does not exist and without a database; `Corruption` and `Io` when its files
     /// cannot be read.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("db");
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(&path, options.clone())?;
+    /// # db.put(b"key", b"value")?;
+    /// // `db` stays open, in this process or another one.
+    /// let (reader, families) = ferrock::Db::open_read_only(&path, ferrock::DbOptions::default(), None)?;
+    /// assert!(reader.get(b"key")?.is_some());
+    /// assert!(reader.put(b"key", b"other").is_err());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn open_read_only(
         path: impl AsRef<Path>,
         options: DbOptions,
@@ -121,6 +185,19 @@ impl Db {
     ///
     /// # Errors
     /// `Io` when there is no database or its MANIFEST cannot be read, `Corruption` when that is damaged.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("db");
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(&path, options.clone())?;
+    /// # db.create_column_family("events", ferrock::ColumnFamilyOptions::default())?;
+    /// let names = ferrock::Db::list_column_families(&path, &ferrock::DbOptions::default())?;
+    /// assert_eq!(names, ["default", "events"]);
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn list_column_families(path: impl AsRef<Path>, options: &DbOptions) -> Result<Vec<String>> {
         open::list_column_families(path.as_ref(), options)
     }
@@ -133,6 +210,20 @@ impl Db {
     /// # Errors
     /// `Resource busy` when it is open, `IO error` for the first file that cannot be removed; the others go all the
     /// same.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("db");
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(&path, options.clone())?;
+    /// assert!(ferrock::Db::destroy(&path, &options).is_err(), "it is open");
+    /// db.close()?;
+    /// ferrock::Db::destroy(&path, &options)?;
+    /// assert!(!path.join("CURRENT").exists());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn destroy(path: impl AsRef<Path>, options: &DbOptions) -> Result<()> {
         Self::destroy_cf(path, options, &[])
     }

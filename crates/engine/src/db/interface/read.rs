@@ -37,6 +37,23 @@ impl Db {
     ///
     /// # Errors
     /// Those of [`get_cf`](Self::get_cf).
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("db");
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(&path, options.clone())?;
+    /// use ferrock::ReadOptions;
+    ///
+    /// db.put(b"key", b"old")?;
+    /// let before = db.snapshot();
+    /// db.put(b"key", b"new")?;
+    /// let options = ReadOptions { snapshot: Some(before), ..ReadOptions::default() };
+    /// assert_eq!(db.get_with(&options, b"key")?.as_deref(), Some(&b"old"[..]));
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn get_with(&self, options: &ReadOptions, key: &[u8]) -> Result<Option<PinnedSlice>> {
         let data = self.core().default_family()?;
         read::get(self.core(), &data, options, key)

@@ -121,6 +121,19 @@ impl Db {
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("db");
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(&path, options.clone())?;
+    /// db.put(b"session", b"data")?;
+    /// db.single_delete(b"session")?;
+    /// assert!(db.get(b"session")?.is_none());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
     pub fn single_delete(&self, key: &[u8]) -> Result<()> {
         let mut batch = WriteBatch::with_capacity(key.len() + 16);
         batch.single_delete(key)?;
