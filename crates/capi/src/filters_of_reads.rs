@@ -35,7 +35,7 @@ c_functions! {
         unsafe { ask(options, "iter_start_ts", !timestamp.is_null()) };
     }
 
-    /// Chooses tables by a callback. Not built: reads with it report it. The state ends at once.
+    /// Chooses tables by a callback. Not built: reads with it report it. The state is destroyed here.
     fn rocksdb_readoptions_set_table_filter(
         options: *mut rocksdb_readoptions_t,
         state: *mut c_void,

@@ -15,7 +15,7 @@ pub(crate) struct Kept {
 #[derive(Clone)]
 struct Value {
     bits: u64,
-    /// The value as a text, when it asks for what is not built.
+    /// The value as text, if it needs what is not built.
     asks: Option<String>,
 }
 
@@ -25,7 +25,7 @@ impl Kept {
         Self { values: BTreeMap::new() }
     }
 
-    /// Notes that an option which is no number asks for what is not built; `None` goes back to nothing.
+    /// Notes a value, not a number, that needs what is not built; `None` takes the note back.
     pub(crate) fn ask(&mut self, option: &'static str, asks: Option<&str>) {
         match asks {
             Some(text) => self.values.insert(option, Value { bits: 1, asks: Some(text.to_owned()) }),
@@ -49,7 +49,7 @@ impl Kept {
     }
 
     /// # Errors
-    /// `Not implemented` naming the first value that asks for what is not built.
+    /// `Not implemented`, naming the first value that needs what is not built.
     #[inline(always)]
     pub(crate) fn check(&self) -> Result<()> {
         // Every read and write asks; hardly any options have such a value.
@@ -68,11 +68,11 @@ impl Kept {
 
 /// A number of C as bits.
 pub(crate) trait Bits: Copy {
-    /// To 64 bits.
+    /// The number as 64 bits.
     fn to_bits(self) -> u64;
-    /// Back.
+    /// The number of these bits.
     fn from_bits(bits: u64) -> Self;
-    /// As a text.
+    /// The number as text.
     fn to_text(self) -> String;
 }
 

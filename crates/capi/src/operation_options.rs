@@ -49,13 +49,13 @@ pub struct rocksdb_wait_for_compact_options_t {
     kept: Kept,
 }
 
-/// Which bytes an estimate counts.
+/// Which bytes an estimate of sizes counts.
 pub struct rocksdb_size_approximation_options_t {
     include_files: bool,
     kept: Kept,
 }
 
-/// How to hand the log on.
+/// How a log is handed to the operating system (`rocksdb_flush_wal`).
 #[derive(Default)]
 pub struct rocksdb_flushwaloptions_t {
     sync: bool,
@@ -113,7 +113,7 @@ impl rocksdb_flushwaloptions_t {
 }
 
 impl rocksdb_size_approximation_options_t {
-    /// Whether tables count; nothing else can.
+    /// Whether an estimate counts the bytes of tables. It can count nothing else.
     pub(crate) fn to_estimate(&self) -> Result<bool> {
         self.kept.check()?;
         Ok(self.include_files)
@@ -142,7 +142,7 @@ has_kept!(
     rocksdb_flushwaloptions_t,
 );
 
-/// What a null pointer to options stands for.
+/// The write options of a null pointer.
 pub(crate) static DEFAULT_WRITE_OPTIONS: rocksdb_writeoptions_t = rocksdb_writeoptions_t {
     options: WriteOptions {
         sync: false,
@@ -153,7 +153,7 @@ pub(crate) static DEFAULT_WRITE_OPTIONS: rocksdb_writeoptions_t = rocksdb_writeo
     kept: Kept::new(),
 };
 
-/// What a null pointer to options stands for.
+/// The flush options of a null pointer.
 pub(crate) static DEFAULT_FLUSH_OPTIONS: rocksdb_flushoptions_t =
     rocksdb_flushoptions_t { options: FlushOptions { wait: true }, kept: Kept::new() };
 

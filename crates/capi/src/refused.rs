@@ -1,14 +1,14 @@
-//! Values that setters refuse, for the open to tell.
+//! Values that setters refuse. A setter of C cannot return an error, so the next open returns it.
 
 use ferrock::{Error, Result};
 use std::collections::BTreeMap;
 
-/// Values that were set and cannot be had, by option: the next open fails with the first.
+/// Refused values, by option. The next open fails with the first.
 #[derive(Clone, Default)]
 pub(crate) struct Refused(BTreeMap<&'static str, Error>);
 
 impl Refused {
-    /// Notes what came of setting an option; a good value takes back a bad one.
+    /// Records the outcome of a setter. A good value clears the refusal of an earlier one.
     pub(crate) fn note(&mut self, option: &'static str, outcome: Result<()>) {
         match outcome {
             Ok(()) => self.0.remove(option),
@@ -23,12 +23,12 @@ impl Refused {
     }
 }
 
-/// For a value that RocksDB has and this engine does not have yet.
+/// The error for a value that RocksDB has and this engine does not have yet.
 pub(crate) fn not_built(option: &str, value: impl std::fmt::Display) -> Error {
     Error::not_supported(format!("{option} = {value} is not built yet"))
 }
 
-/// For a number that stands for nothing.
+/// The error for a number that is no value of the option.
 pub(crate) fn out_of_range(option: &str, value: impl std::fmt::Display, bound: &str) -> Error {
     Error::invalid_argument(format!("{option} = {value} is out of {bound}"))
 }

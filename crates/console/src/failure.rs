@@ -47,7 +47,7 @@ pub fn exit_code_of(error: &ferrock::Error) -> u8 {
 }
 
 impl Failure {
-    /// Tells a person, and returns the exit code.
+    /// Prints the failure to standard error, and returns the exit code.
     pub fn complain(&self, tool: &str) -> ExitCode {
         let (message, code) = match self {
             Self::Usage(message) => (format!("{message}\nTry `{tool} --help`."), USAGE),

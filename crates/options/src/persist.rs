@@ -22,7 +22,7 @@ use ferrock_table::options::DataBlockIndexType;
 use ferrock_vfs::{FileSystem, read_file};
 use std::path::Path;
 
-/// Options that name an object; what cannot be had of them is said where they are read.
+/// Options that name an object. Reading one adds the note itself if there is no such object.
 const COMPONENTS: &[&str] = &["comparator", "merge_operator", "prefix_extractor", "compaction_filter", "table_factory"];
 
 /// Options read from an OPTIONS file.
@@ -98,7 +98,7 @@ pub fn from_file(file: &OptionsFile) -> LoadedOptions {
     loaded
 }
 
-/// Names of a file that no table lists. Comment lines of ours are none of them.
+/// Names in a file that no option table lists. Names in comment lines, which only Ferrock writes, are not counted.
 fn unknown_names(file: &OptionsFile) -> Vec<String> {
     let mut unknown = Vec::new();
     let mut add = |section: &Section, scope: OptionScope, table: &[OptionInfo], kept: &[DefaultText], own: &[&str]| {
@@ -148,8 +148,8 @@ fn report(notes: &mut Vec<String>, place: &str, scope: OptionScope, kept: &Passt
     }
 }
 
-/// What is to be said of options that a database or a family is opened with, beside adjustments: values without effect,
-/// and, where they come from a file, what is replaced by its nearest form.
+/// Notes on the options that a database and its families are opened with: values without effect and, for options from
+/// a file, values replaced by their nearest form. Adjustments to bounds have notes of their own.
 pub fn notes_of(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Vec<String> {
     let mut notes = Vec::new();
     report(&mut notes, "database", OptionScope::Db, &db.passthrough, passthrough::DB_OPTIONS);
@@ -193,7 +193,7 @@ fn family_from(section: &ColumnFamilySection, notes: &mut Vec<String>) -> Column
     options
 }
 
-/// Takes the options that name an object; false when `name` is none of them.
+/// Sets an option that names an object; false if `name` is not such an option.
 fn take_component(
     options: &mut ColumnFamilyOptions,
     notes: &mut Vec<String>,
@@ -283,7 +283,8 @@ pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Op
         );
         let mut table = Section::new();
         push_table(&mut table, BlockBasedTableOptions::TABLE, |name| {
-            // RocksDB knows the fixed choices only; ours follows as a comment, and is read after it.
+            // RocksDB has the fixed choices only. A comment line with Ferrock's own text follows, which replaces this
+            // value when Ferrock reads the file.
             let is_auto =
                 name == "data_block_index_type" && options.table.data_block_index_type == DataBlockIndexType::Auto;
             if is_auto { Some(DataBlockIndexType::BinarySearch.format_option()) } else { options.table.get(name) }
@@ -344,7 +345,8 @@ fn push_components(section: &mut Section, options: &ColumnFamilyOptions) {
     let operator = options.merge_operator.as_ref().map(|operator| operator.options_id());
     section.push("merge_operator", operator.or_else(|| kept("merge_operator")).unwrap_or_else(none));
     match &options.prefix_extractor {
-        // RocksDB could not make it, and needs none to read; ours follows as a comment, and is read after it.
+        // RocksDB cannot make this object, and reads the tables without it. A comment line with Ferrock's own text
+        // follows, which replaces this value when Ferrock reads the file.
         Some(own @ PrefixExtractor::Components(_)) => {
             section.push("prefix_extractor", none());
             section.push_extension("prefix_extractor", own.name());

@@ -36,7 +36,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) shows_progress: bool,
 }
 
-/// Keys that one thread asks for before it asks the read limiter.
+/// Keys that a thread reads between two requests to the read limiter.
 const READS_PER_REQUEST: u64 = 256;
 
 /// A thread.
@@ -214,7 +214,7 @@ impl<'a> Worker<'a> {
         ))
     }
 
-    /// The database broke its word.
+    /// The failure of a run whose database gave a wrong answer.
     #[cold]
     pub(crate) fn wrong(&self, what: &str, key: &[u8]) -> Failure {
         Failure::Wrong(format!("{}: {what}: key {}", self.shared.name, hexadecimal(key)))
