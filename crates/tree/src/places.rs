@@ -16,7 +16,7 @@
 use ferrock_base::{Error, FileNumber, Result};
 use ferrock_format::file_name;
 use ferrock_options::{ColumnFamilyOptions, DbPath};
-use ferrock_vfs::{FileSystem, read_file};
+use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions, read_file};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -89,23 +89,75 @@ impl FilePlaces {
     }
 }
 
+/// Where a file that is read is. What reads a table opens its location, and names no directory and no file system.
+#[derive(Clone, Debug)]
+pub enum FileLocation {
+    /// A file in the database's file system.
+    Local {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// A file in another store: a second kind, by which a test shows that tables are opened by their location alone.
+    #[cfg(test)]
+    Elsewhere {
+        /// The store.
+        store: Arc<dyn FileSystem>,
+        /// The path there.
+        path: PathBuf,
+    },
+}
+
+impl FileLocation {
+    /// Opens the file for reading; `local` is the database's file system.
+    ///
+    /// # Errors
+    /// Those of the store that has the file; `is_not_found` where it has none.
+    pub fn open(&self, local: &dyn FileSystem, options: &RandomAccessOptions) -> Result<Arc<dyn RandomAccessFile>> {
+        match self {
+            Self::Local { path } => local.open_random_access(path, options),
+            #[cfg(test)]
+            Self::Elsewhere { store, path } => store.open_random_access(path, options),
+        }
+    }
+}
+
 /// The directories of a family's tables, by path id; never none.
 #[derive(Clone, Debug)]
 pub struct TablePaths {
     directories: Arc<[PathBuf]>,
+    /// Has the tables instead.
+    #[cfg(test)]
+    pub(crate) elsewhere: Option<Arc<dyn FileSystem>>,
 }
 
 impl From<PathBuf> for TablePaths {
     fn from(directory: PathBuf) -> Self {
-        Self { directories: Arc::new([directory]) }
+        Self::of(Arc::new([directory]))
     }
 }
 
 impl TablePaths {
     /// `None` without a directory.
     fn new(paths: &[DbPath]) -> Option<Self> {
-        let directories = paths.iter().map(|path| path.path.clone()).collect();
-        (!paths.is_empty()).then_some(Self { directories })
+        (!paths.is_empty()).then(|| Self::of(paths.iter().map(|path| path.path.clone()).collect()))
+    }
+
+    fn of(directories: Arc<[PathBuf]>) -> Self {
+        Self {
+            directories,
+            #[cfg(test)]
+            elsewhere: None,
+        }
+    }
+
+    /// The location of a file of a path id, by its name.
+    pub fn locate(&self, path_id: u32, name: &str) -> FileLocation {
+        let path = self.directory(path_id).join(name);
+        #[cfg(test)]
+        if let Some(store) = &self.elsewhere {
+            return FileLocation::Elsewhere { store: Arc::clone(store), path };
+        }
+        FileLocation::Local { path }
     }
 
     /// How many there are.

@@ -445,10 +445,9 @@ impl TableCache {
     /// Opens the file under its name, or the name that LevelDB gave tables.
     fn open_file(&self, file: &FileMetadata) -> Result<Arc<dyn RandomAccessFile>> {
         let params = &self.params;
-        let dir = params.paths.directory(file.path_id);
         let open = |name: String| {
-            let path = dir.join(name);
-            params.open_tables.make_room(|| params.file_system.open_random_access(&path, &params.file_options))
+            let location = params.paths.locate(file.path_id, &name);
+            params.open_tables.make_room(|| location.open(&*params.file_system, &params.file_options))
         };
         open(file_name::table(file.number)).or_else(|error| {
             if !error.is_not_found() {

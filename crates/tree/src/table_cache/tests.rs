@@ -44,9 +44,13 @@ fn write_table(file_system: &dyn FileSystem, number: u64) -> NewFile {
 }
 
 fn cache(fixture: &Fixture, max_open_files: i32) -> Arc<TableCache> {
+    cache_of(Arc::clone(&fixture.file_system), PathBuf::from("/db").into(), max_open_files)
+}
+
+fn cache_of(file_system: Arc<dyn FileSystem>, paths: TablePaths, max_open_files: i32) -> Arc<TableCache> {
     Arc::new(TableCache::new(TableCacheParams {
-        file_system: Arc::clone(&fixture.file_system),
-        paths: PathBuf::from("/db").into(),
+        file_system,
+        paths,
         comparator: InternalComparator::default(),
         mutable: MutableTableCacheParams {
             table_options: Arc::default(),
@@ -64,6 +68,18 @@ fn cache(fixture: &Fixture, max_open_files: i32) -> Arc<TableCache> {
 
 fn all(cache: &Arc<TableCache>, fixture: &Fixture) -> Vec<(Arc<TableCache>, Arc<FileMetadata>)> {
     fixture.files.iter().map(|file| (Arc::clone(cache), Arc::clone(file))).collect()
+}
+
+#[test]
+fn a_table_is_opened_by_its_location_alone() {
+    let fixture = fixture(1);
+    let mut paths = TablePaths::from(PathBuf::from("/db"));
+    let empty = Arc::new(MemoryFileSystem::new());
+    let local = cache_of(empty.clone(), paths.clone(), -1);
+    assert!(local.get(&fixture.files[0]).is_err(), "the database's own file system has no table");
+    paths.elsewhere = Some(Arc::clone(&fixture.file_system));
+    let cache = cache_of(empty, paths, -1);
+    cache.get(&fixture.files[0]).unwrap();
 }
 
 #[test]
