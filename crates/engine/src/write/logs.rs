@@ -1,19 +1,23 @@
 //! The logs of an open database, for all threads.
 //!
 //! ```text
-//! append (one leader) --> current --switch--> unsynced --> being synced --> closed
-//!                            |                      \--------------/  one thread at a time, writers go on
-//!                            +-- sync: those before it first
+//!                  made --switch--\
+//!                                  v
+//! append (one leader) ---------> current --switch--> unsynced --> being synced --> closed
+//!                                  |                      \--------------/  one thread at a time, writers go on
+//!                                  +-- sync: those before it first
 //! ```
 //!
 //! Locks: `closed`, then `wal`. A writer takes `wal` alone, and `closed` when it syncs, for it has to wait for the logs
-//! before its own in any case. Logs that were switched away from and the directory are synced without `wal`: appends go
-//! on meanwhile. Only the current log is synced under it, as an append and a sync of one file exclude each other.
+//! before its own in any case. The file of the next log is made before `wal` is taken; one that could not be used, as
+//! what waited in the log before it could not be written, is kept for the next switch. Logs that were switched away
+//! from and the directory are synced without `wal`: appends go on meanwhile. Only the current log is synced under it,
+//! as an append and a sync of one file exclude each other.
 //!
 //! Invariant: [`sync`](Logs::sync) returns only when every byte appended before it is durable. A switch between the
 //! sync of the closed logs and that of the current one is noticed, and the closed ones are synced again.
 
-use super::wal::{CurrentSync, LiveLog, OpenLog, Wal, WalOptions};
+use super::wal::{CurrentSync, LiveLog, LogMaker, OpenLog, Wal, WalOptions};
 use ferrock_base::{FileNumber, Result, SequenceNumber};
 use ferrock_tree::places::FilePlaces;
 use ferrock_vfs::FileSystem;
@@ -42,8 +46,9 @@ pub(crate) struct Appended {
 /// See the [module](self).
 #[derive(Debug)]
 pub(crate) struct Logs {
-    file_system: Arc<dyn FileSystem>,
-    places: Arc<FilePlaces>,
+    maker: LogMaker,
+    /// A log that was made and not used.
+    spare: Mutex<Option<OpenLog>>,
     /// Logs being synced, oldest first. One that failed stays until it is released, so that every sync fails.
     closed: Mutex<VecDeque<OpenLog>>,
     wal: Mutex<Wal>,
@@ -51,8 +56,12 @@ pub(crate) struct Logs {
 
 impl Logs {
     pub(crate) fn new(file_system: Arc<dyn FileSystem>, places: Arc<FilePlaces>, options: WalOptions) -> Self {
-        let wal = Wal::new(Arc::clone(&file_system), Arc::clone(&places), options);
-        Self { file_system, places, closed: Mutex::default(), wal: Mutex::new(wal) }
+        Self {
+            wal: Mutex::new(Wal::new(options.manual_flush)),
+            maker: LogMaker { file_system, places, options },
+            spare: Mutex::default(),
+            closed: Mutex::default(),
+        }
     }
 
     /// Appends one record made of `parts`: a batch of `count` sequence numbers from `first` on. It survives a crash of
@@ -124,7 +133,7 @@ impl Logs {
     /// Makes the names of the logs durable.
     pub(crate) fn sync_directory(&self) -> Result<()> {
         let Some(newest) = self.wal.lock().unsynced_name() else { return Ok(()) };
-        self.file_system.sync_dir(self.places.log_directory())?;
+        self.maker.file_system.sync_dir(self.maker.places.log_directory())?;
         self.wal.lock().note_directory_synced(newest);
         Ok(())
     }
@@ -137,23 +146,36 @@ impl Logs {
     }
 
     /// Begins a new log when the current one has records; the number of the log that the next records go to. The caller
-    /// leads the write queue.
+    /// leads the write queue and holds no lock that another thread may want.
     pub(crate) fn switch_if_used(&self, new_number: impl FnOnce() -> FileNumber) -> Result<FileNumber> {
-        let mut wal = self.wal.lock();
+        let wal = self.wal.lock();
         if wal.is_current_empty() {
             return Ok(wal.current_number());
         }
-        let number = new_number();
-        wal.switch(number)?;
+        drop(wal);
+        let spare = self.spare.lock().take();
+        self.switch(spare.map_or_else(|| self.maker.make(new_number()), Ok)?)
+    }
+
+    fn switch(&self, log: OpenLog) -> Result<FileNumber> {
+        let number = log.number;
+        let mut wal = self.wal.lock();
+        if let Err(error) = wal.flush_before_switch() {
+            *self.spare.lock() = Some(log);
+            return Err(error);
+        }
+        wal.switch(log);
         Ok(number)
     }
 
     /// Begins the first log of an open, behind those that recovery keeps, after everything up to `last`.
     pub(crate) fn begin(&self, kept: Vec<LiveLog>, last: SequenceNumber, number: FileNumber) -> Result<()> {
+        let log = self.maker.make(number)?;
         let mut wal = self.wal.lock();
         kept.into_iter().for_each(|log| wal.keep_recovered(log));
         wal.set_last_logged(last);
-        wal.switch(number)
+        drop(wal);
+        self.switch(log).map(|_| ())
     }
 
     /// Number of the log being written; 0 before there is one.
@@ -190,6 +212,8 @@ impl Logs {
 
     /// Closes the logs for good.
     pub(crate) fn close(&self) -> Result<()> {
+        let spare = self.spare.lock().take();
+        let unused = spare.map_or(Ok(()), OpenLog::close);
         let mut closed = self.closed.lock();
         let mut wal = self.wal.lock();
         closed.append(&mut wal.take_unsynced());
@@ -197,7 +221,7 @@ impl Logs {
         while let Some(log) = closed.pop_front() {
             result = result.and(log.close());
         }
-        result.and(wal.close())
+        result.and(wal.close()).and(unused)
     }
 }
 
@@ -283,6 +307,37 @@ mod tests {
         assert_eq!((free.load(Ordering::Relaxed), held.load(Ordering::Relaxed)), (2, 0), "a log and the directory");
         logs.sync().unwrap();
         assert_eq!((free.load(Ordering::Relaxed), held.load(Ordering::Relaxed)), (2, 1), "the current log");
+        memory.set_operation_hook(None);
+    }
+
+    /// Writers go on while the file of the next log is made, and a log that could not be used is used the next time.
+    #[test]
+    fn a_log_is_made_before_writers_wait() {
+        let memory = MemoryFileSystem::new();
+        let faults = Arc::new(FaultInjectionFileSystem::new(Arc::new(memory.clone())));
+        let directory = PathBuf::from(DIRECTORY);
+        memory.create_dir_all(&directory).unwrap();
+        let places = Arc::new(FilePlaces::new(directory.clone(), directory, &[]));
+        let options = WalOptions { manual_flush: true, allow_fallocate: false, bytes_per_sync: 0, expected_bytes: 0 };
+        let logs = Arc::new(Logs::new(Arc::clone(&faults) as Arc<dyn FileSystem>, places, options));
+        logs.begin(Vec::new(), SequenceNumber(0), FileNumber(1)).unwrap();
+        append(&logs, 1).unwrap();
+        let (looking, made) = (Arc::clone(&logs), Arc::new(AtomicUsize::new(0)));
+        let counter = Arc::clone(&made);
+        memory.set_operation_hook(Some(Arc::new(move |_, line| {
+            if line.starts_with("create") {
+                assert!(looking.wal.try_lock().is_some(), "{line}");
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+        })));
+        let rule = faults.add_rule(FaultRule::new(OperationKind::Append, "000001.log", Fault::Io));
+        assert!(logs.switch_if_used(|| FileNumber(2)).is_err(), "what waits in the old log comes first");
+        assert_eq!(logs.current_number(), FileNumber(1));
+        faults.remove_rule(rule);
+        assert_eq!(logs.switch_if_used(|| FileNumber(3)).unwrap(), FileNumber(2), "the one that was made");
+        append(&logs, 2).unwrap();
+        assert_eq!(logs.switch_if_used(|| FileNumber(4)).unwrap(), FileNumber(4));
+        assert_eq!(made.load(Ordering::Relaxed), 2);
         memory.set_operation_hook(None);
     }
 

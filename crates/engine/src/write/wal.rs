@@ -118,6 +118,36 @@ impl OpenLog {
     }
 }
 
+/// Makes the files of logs. No lock is needed, and none is held: no thread waits behind the file system.
+#[derive(Debug)]
+pub(super) struct LogMaker {
+    pub(super) file_system: Arc<dyn FileSystem>,
+    pub(super) places: Arc<FilePlaces>,
+    pub(super) options: WalOptions,
+}
+
+impl LogMaker {
+    /// A new, empty log.
+    pub(super) fn make(&self, number: FileNumber) -> Result<OpenLog> {
+        let options = WritableOptions {
+            purpose: WritePurpose::Log,
+            direct: false,
+            preallocate_bytes: if self.options.allow_fallocate { self.options.expected_bytes } else { 0 },
+            bytes_per_sync: self.options.bytes_per_sync,
+            buffer_bytes: 0,
+            mapped_append: self.options.allow_fallocate,
+        };
+        Ok(OpenLog {
+            number,
+            file: self.file_system.create_writable(&self.places.log(number), &options)?,
+            writer: LogWriter::new(number, HeaderFamily::Legacy),
+            pending: Vec::new(),
+            is_synced: false,
+            has_failed: false,
+        })
+    }
+}
+
 /// What became of the wish to make the current log durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CurrentSync {
@@ -136,9 +166,8 @@ pub(crate) struct LiveLog {
 /// The logs of an open database, for one thread at a time: see [`Logs`](super::logs::Logs).
 #[derive(Debug)]
 pub(super) struct Wal {
-    file_system: Arc<dyn FileSystem>,
-    places: Arc<FilePlaces>,
-    options: WalOptions,
+    /// Records stay in the process until [`flush`](Self::flush).
+    manual_flush: bool,
     current: Option<OpenLog>,
     /// Switched away from, not durable yet; oldest first.
     unsynced: VecDeque<OpenLog>,
@@ -152,11 +181,9 @@ pub(super) struct Wal {
 }
 
 impl Wal {
-    pub(super) fn new(file_system: Arc<dyn FileSystem>, places: Arc<FilePlaces>, options: WalOptions) -> Self {
+    pub(super) fn new(manual_flush: bool) -> Self {
         Self {
-            file_system,
-            places,
-            options,
+            manual_flush,
             current: None,
             unsynced: VecDeque::new(),
             older: VecDeque::new(),
@@ -207,34 +234,19 @@ impl Wal {
         self.older.front().map_or_else(|| self.current_number(), |log| log.number)
     }
 
-    /// Goes on in a new log.
-    pub(super) fn switch(&mut self, number: FileNumber) -> Result<()> {
-        let path = self.places.log(number);
-        let options = WritableOptions {
-            purpose: WritePurpose::Log,
-            direct: false,
-            preallocate_bytes: if self.options.allow_fallocate { self.options.expected_bytes } else { 0 },
-            bytes_per_sync: self.options.bytes_per_sync,
-            buffer_bytes: 0,
-            mapped_append: self.options.allow_fallocate,
-        };
-        // What waits in the old log goes out first: a later record must not survive a crash that this one does not.
-        if let Some(log) = &mut self.current
-            && !log.has_failed
-        {
-            log.flush()?;
+    /// Writes what waits in the log that is about to be switched away from: a later record must not survive a crash
+    /// that this one does not. A log that failed keeps what it has.
+    pub(super) fn flush_before_switch(&mut self) -> Result<()> {
+        match &mut self.current {
+            Some(log) if !log.has_failed => log.flush(),
+            _ => Ok(()),
         }
-        let file = self.file_system.create_writable(&path, &options)?;
+    }
+
+    /// Goes on in `log`.
+    pub(super) fn switch(&mut self, log: OpenLog) {
         self.is_directory_synced = false;
-        self.began_after.insert(number, self.last_logged);
-        let log = OpenLog {
-            number,
-            file,
-            writer: LogWriter::new(number, HeaderFamily::Legacy),
-            pending: Vec::new(),
-            is_synced: false,
-            has_failed: false,
-        };
+        self.began_after.insert(log.number, self.last_logged);
         if let Some(mut old) = self.current.replace(log) {
             self.older.push_back(LiveLog { number: old.number, size_bytes: old.size_bytes() });
             if old.is_synced {
@@ -243,7 +255,6 @@ impl Wal {
                 self.unsynced.push_back(old);
             }
         }
-        Ok(())
     }
 
     /// Appends one record made of `parts`: a batch of `count` sequence numbers from `first` on. It survives a crash of
@@ -265,7 +276,7 @@ impl Wal {
         }
         log.writer.encode_record(parts, &mut log.pending);
         self.last_logged = SequenceNumber(first.plus(u64::from(count)).0 - 1).max(last_logged);
-        if self.options.manual_flush {
+        if self.manual_flush {
             return Ok(());
         }
         let result = log.file.append(&log.pending);
