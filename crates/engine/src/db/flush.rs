@@ -172,14 +172,16 @@ fn release_logs(core: &DbCore) -> Result<Vec<FileNumber>> {
 /// Switches the memtables of `ids` and, when `wait`, returns when what they held is in tables.
 pub(super) fn flush_families(core: &DbCore, ids: &[u32], wait: bool) -> Result<()> {
     let switches: Vec<Switch> = ids.iter().map(|&id| Switch { id, flush_now: false }).collect();
-    let (targets, released) = write::exclusively(core, || -> Result<_> {
+    let (targets, open) = write::exclusively(core, || -> Result<_> {
         core.jobs.check_error()?;
         switch_memtable::switch_memtables(core, &switches)?;
-        let released = release_logs(core)?;
         let targets = core.jobs.request_flush(ids);
         core.jobs.schedule();
-        Ok((targets, released))
+        Ok((targets, core.jobs.hold_open()?))
     })??;
+    // No writer waits for the MANIFEST, and closing waits for this.
+    let released = release_logs(core)?;
     delete_logs(core, &released);
+    drop(open);
     if wait { core.jobs.wait_for_flush(&targets) } else { Ok(()) }
 }

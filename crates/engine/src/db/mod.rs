@@ -37,6 +37,8 @@ mod families;
 mod flush;
 mod interface;
 mod job_env;
+#[cfg(test)]
+mod locks;
 mod log_blobs;
 mod manual;
 mod multi_get;

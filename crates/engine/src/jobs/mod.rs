@@ -161,7 +161,39 @@ pub(crate) struct JobSchedulerParts {
 /// The lock, and the lines for the LOG that are written when it is given up. Fields are dropped in their order.
 struct Locked<'a> {
     state: MutexGuard<'a, State>,
+    #[cfg(test)]
+    _mark: LockMark,
     lines: Lines<'a>,
+}
+
+#[cfg(test)]
+thread_local! {
+    static IS_LOCKED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Tells tests which thread has the lock.
+#[cfg(test)]
+struct LockMark;
+
+#[cfg(test)]
+impl LockMark {
+    fn new() -> Self {
+        IS_LOCKED.with(|is_locked| is_locked.set(true));
+        Self
+    }
+}
+
+#[cfg(test)]
+impl Drop for LockMark {
+    fn drop(&mut self) {
+        IS_LOCKED.with(|is_locked| is_locked.set(false));
+    }
+}
+
+/// True when this thread has the lock of a scheduler.
+#[cfg(test)]
+pub(crate) fn is_locked_by_this_thread() -> bool {
+    IS_LOCKED.with(std::cell::Cell::get)
 }
 
 struct Lines<'a> {
@@ -248,7 +280,12 @@ impl JobScheduler {
     }
 
     fn lock(&self) -> Locked<'_> {
-        Locked { state: self.state.lock(), lines: Lines { log: self.events.log(), collected: Vec::new() } }
+        Locked {
+            state: self.state.lock(),
+            #[cfg(test)]
+            _mark: LockMark::new(),
+            lines: Lines { log: self.events.log(), collected: Vec::new() },
+        }
     }
 
     fn wait(&self, locked: &mut Locked<'_>) {

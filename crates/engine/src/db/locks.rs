@@ -1,0 +1,70 @@
+//! Tests of what is done under which lock.
+
+use super::Db;
+use crate::jobs::is_locked_by_this_thread;
+use crate::options::{ColumnFamilyOptions, CompactRangeOptions, DbOptions, FlushOptions, WriteOptions};
+use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Fills memtables of all families, so that logs are switched, and flushes.
+fn fill(db: &Db, round: u64) {
+    for number in 0..40_u64 {
+        for family in db.column_families() {
+            let key = (number * 7 + round).to_be_bytes();
+            db.put_cf(&family, &key, &[round as u8; 2000], &WriteOptions::default()).unwrap();
+        }
+    }
+    for family in db.column_families() {
+        db.flush_cf(&family, &FlushOptions::default()).unwrap();
+    }
+}
+
+/// Whatever a database does, the file system is not touched under the lock of the scheduler, which writers and the ends
+/// of jobs want.
+#[test]
+fn no_file_is_touched_under_the_lock_of_the_scheduler() {
+    let memory = MemoryFileSystem::new();
+    let faults = Arc::new(FaultInjectionFileSystem::new(Arc::new(memory.clone())));
+    let (seen, guilty) = (Arc::new(AtomicUsize::new(0)), Arc::new(parking_lot::Mutex::new(Vec::new())));
+    let (counter, lines) = (Arc::clone(&seen), Arc::clone(&guilty));
+    memory.set_operation_hook(Some(Arc::new(move |_, line| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        if is_locked_by_this_thread() {
+            lines.lock().push(line.to_owned());
+        }
+    })));
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.max_background_jobs = 4;
+    options.components.file_system = Some(Arc::clone(&faults) as Arc<dyn FileSystem>);
+    let mut family = ColumnFamilyOptions::default();
+    family.write_buffer_size = 64 << 10;
+    family.level0_file_num_compaction_trigger = 2;
+    family.level0_slowdown_writes_trigger = 3;
+    let families = vec![("default".to_owned(), family.clone())];
+    memory.create_dir_all(Path::new("/data")).unwrap();
+    let (db, _) = Db::open_cf("/data/db", options, families).unwrap();
+    let other = db.create_column_family("other", family).unwrap();
+    for round in 0..6 {
+        fill(&db, round);
+    }
+    db.set_options_cf(&other, &[("write_buffer_size", "131072")]).unwrap();
+    let up = CompactRangeOptions { change_level: true, ..CompactRangeOptions::default() };
+    db.compact_range_cf(&other, None, None, &up).unwrap();
+    db.wait_for_background_work().unwrap();
+    let rule = faults.add_rule(FaultRule::new(OperationKind::Create, "*.log", Fault::Io));
+    db.put(b"key", b"value").unwrap();
+    assert!(db.flush().is_err(), "the next log cannot be made");
+    assert!(db.put(b"key", b"value").is_err());
+    faults.remove_rule(rule);
+    db.resume().unwrap();
+    fill(&db, 7);
+    db.drop_column_family(&other).unwrap();
+    db.wait_for_background_work().unwrap();
+    db.close().unwrap();
+    memory.set_operation_hook(None);
+    assert!(seen.load(Ordering::Relaxed) > 1000);
+    assert_eq!(*guilty.lock(), Vec::<String>::new());
+}
