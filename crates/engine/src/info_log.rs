@@ -33,6 +33,8 @@ struct State {
     /// Texts that every file begins with, and their bytes in the current one, which do not count towards its bound.
     header: Vec<String>,
     header_bytes: u64,
+    /// When the earlier files were replaced, in microseconds, which their names have; `None` until they were listed.
+    replaced_us: Option<Vec<u64>>,
     options: InfoLogOptions,
 }
 
@@ -62,7 +64,7 @@ impl InfoLog {
             file_system,
             directory: directory.to_path_buf(),
             clock,
-            state: Mutex::new(State { file: None, header: Vec::new(), header_bytes: 0, options }),
+            state: Mutex::new(State { file: None, header: Vec::new(), header_bytes: 0, replaced_us: None, options }),
         };
         log.roll(&mut log.state.lock());
         Arc::new(log)
@@ -75,7 +77,7 @@ impl InfoLog {
             file_system,
             directory: PathBuf::new(),
             clock,
-            state: Mutex::new(State { file: None, header: Vec::new(), header_bytes: 0, options }),
+            state: Mutex::new(State { file: None, header: Vec::new(), header_bytes: 0, replaced_us: None, options }),
         })
     }
 
@@ -140,11 +142,20 @@ impl InfoLog {
             let _ = file.close();
         }
         let path = self.directory.join(file_name::INFO_LOG);
+        let mut replaced = state.replaced_us.take().unwrap_or_else(|| self.list_replaced());
         if self.file_system.exists(&path).unwrap_or(false) {
-            let old = self.directory.join(file_name::old_info_log(self.clock.unix_us()));
-            let _ = self.file_system.rename(&path, &old);
+            let now_us = self.clock.unix_us();
+            let old = self.directory.join(file_name::old_info_log(now_us));
+            if self.file_system.rename(&path, &old).is_ok() && replaced.last() != Some(&now_us) {
+                replaced.push(now_us);
+            }
         }
-        self.remove_old(state.options.keep_files);
+        // The file about to be begun counts.
+        let excess = (replaced.len() + 1).saturating_sub(state.options.keep_files.max(1));
+        for replaced_us in replaced.drain(..excess) {
+            let _ = self.file_system.remove_file(&self.directory.join(file_name::old_info_log(replaced_us)));
+        }
+        state.replaced_us = Some(replaced);
         let options = WritableOptions { buffer_bytes: 0, ..WritableOptions::for_purpose(WritePurpose::Other) };
         state.file = self.file_system.create_writable(&path, &options).ok();
         state.header_bytes = 0;
@@ -155,21 +166,13 @@ impl InfoLog {
         state.header = header;
     }
 
-    /// Removes the oldest files beyond the number kept (the file about to be begun counts).
-    fn remove_old(&self, keep_files: usize) {
-        let Ok(children) = self.file_system.children(&self.directory) else { return };
-        let mut old: Vec<(u64, String)> = children
-            .into_iter()
-            .filter_map(|name| {
-                let micros = name.strip_prefix("LOG.old.")?.parse().ok()?;
-                Some((micros, name))
-            })
-            .collect();
-        old.sort_unstable();
-        let excess = (old.len() + 1).saturating_sub(keep_files.max(1));
-        for (_, name) in old.into_iter().take(excess) {
-            let _ = self.file_system.remove_file(&self.directory.join(name));
-        }
+    /// The earlier files, oldest first.
+    fn list_replaced(&self) -> Vec<u64> {
+        let children = self.file_system.children(&self.directory).unwrap_or_default();
+        let replaced_us = |name: &String| name.strip_prefix("LOG.old.")?.parse().ok();
+        let mut replaced: Vec<u64> = children.iter().filter_map(replaced_us).collect();
+        replaced.sort_unstable();
+        replaced
     }
 }
 

@@ -3,6 +3,7 @@
 use super::DbCore;
 use crate::db::flush;
 use crate::files::CleanUp;
+use ferrock_format::file_name;
 use ferrock_tree::version::obsolete::NeededFiles;
 use std::sync::Arc;
 
@@ -27,7 +28,11 @@ pub(super) fn clean_up(core: &DbCore, mut turn: CleanUp) {
 }
 
 pub(super) fn delete_unneeded_files(core: &DbCore) {
-    // What is needed is taken before the directory is listed: a file made in between is newer.
+    for number in core.versions.take_replaced_manifests() {
+        core.files.note_file(core.files.database(), file_name::manifest(number));
+        core.files.note_file(core.files.database(), file_name::temp(number));
+    }
+    // What is needed is taken before what there is: a file made in between is newer.
     let needed = needed_files(core);
     core.files.remove_unneeded(&needed, &|| flush::keeps_newest_log(core));
 }

@@ -94,7 +94,7 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction) -> Result<
     let written = if choice.kind == CompactionKind::Merge { output.size_bytes() } else { 0 };
     let installs = core.installs.lock();
     let applied = core.versions.log_and_apply(vec![job.edit(&output)]);
-    core.files.release(&output.numbers);
+    core.files.hand_over(data.table_cache.paths().directory(choice.output_path_id), &output.numbers);
     if let Err(error) = applied {
         // The files stay: the edit may have reached the disk.
         if !data.is_dropped() {

@@ -62,7 +62,7 @@ fn flush_once(core: &DbCore, id: u32) -> Result<Option<FlushEvent>> {
     let installs = core.installs.lock();
     log_release(core, Some(LogChange::Flush { id, memtables: memtables.len() })).add_to(&mut edit);
     let applied = core.versions.log_and_apply(vec![edit]);
-    core.files.release(&output.numbers);
+    core.files.hand_over(data.flush_directory(), &output.numbers);
     if let Err(error) = applied {
         if !data.is_dropped() {
             core.jobs.note_error(Reason::Manifest, &error);
@@ -121,8 +121,13 @@ pub(crate) fn open_new_tables(core: &DbCore, data: &ColumnFamilyData, numbers: i
 }
 
 pub(crate) fn delete_logs(core: &DbCore, numbers: &[FileNumber]) {
-    if !numbers.is_empty() && keeps_newest_log(core) {
+    if numbers.is_empty() {
+        return;
+    }
+    if keeps_newest_log(core) {
         core.files.remove_logs(numbers);
+    } else {
+        core.files.note_logs(numbers);
     }
 }
 

@@ -68,3 +68,30 @@ fn no_file_is_touched_under_the_lock_of_the_scheduler() {
     assert!(seen.load(Ordering::Relaxed) > 1000);
     assert_eq!(*guilty.lock(), Vec::<String>::new());
 }
+
+/// A database that is open lists no directory, however much it cleans up.
+#[test]
+fn directories_are_listed_at_open_alone() {
+    let memory = MemoryFileSystem::new();
+    memory.create_dir_all(Path::new("/data")).unwrap();
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.max_manifest_file_size = 1000;
+    options.components.file_system = Some(Arc::new(memory.clone()));
+    let mut family = ColumnFamilyOptions::default();
+    family.level0_file_num_compaction_trigger = 2;
+    let (db, _) = Db::open_cf("/data/db", options, vec![("default".to_owned(), family)]).unwrap();
+    let listed = memory.counters().snapshot().dir_lists;
+    for round in 0..6 {
+        fill(&db, round);
+        db.set_db_options(&[("max_background_jobs", if round % 2 == 0 { "3" } else { "4" })]).unwrap();
+    }
+    db.compact_range(None, None).unwrap();
+    db.wait_for_background_work().unwrap();
+    assert_eq!(memory.counters().snapshot().dir_lists, listed);
+    let names = memory.children(Path::new("/data/db")).unwrap();
+    let count = |what: &str| names.iter().filter(|name| name.contains(what)).count();
+    assert_eq!((count(".sst"), count(".log"), count(".dbtmp")), (db.live_files().len(), 1, 0), "{names:?}");
+    assert!(count("MANIFEST") <= 2 && count("OPTIONS") <= 3, "{names:?}");
+    db.close().unwrap();
+}

@@ -29,6 +29,9 @@ pub(crate) fn write_options_file(core: &DbCore) -> Result<()> {
         .collect();
     let text = to_file(&core.options.load(), &families).format()?;
     let temp = core.files.database().join(file_name::options_temp(core.versions.new_file_number()));
-    let path = core.files.database().join(file_name::options(core.versions.new_file_number()));
-    write_file_atomically(&*core.env.file_system, &path, &temp, &to_bytes(&text))
+    let name = file_name::options(core.versions.new_file_number());
+    let path = core.files.database().join(&name);
+    write_file_atomically(&*core.env.file_system, &path, &temp, &to_bytes(&text))?;
+    core.files.note_file(core.files.database(), name);
+    Ok(())
 }

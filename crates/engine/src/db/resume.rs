@@ -137,7 +137,9 @@ fn commit_resume(core: &DbCore, log_number: FileNumber, flushes: Vec<FamilyFlush
         });
     }
     let applied = core.versions.log_and_apply_atomic(edits);
-    core.files.release(flushes.iter().flat_map(|flush| &flush.written.numbers));
+    for flush in &flushes {
+        core.files.hand_over(flush.data.flush_directory(), &flush.written.numbers);
+    }
     if let Err(error) = applied {
         // The files stay: the change may have reached the disk.
         drop(installs);

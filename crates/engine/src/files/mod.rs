@@ -1,7 +1,7 @@
 //! The files of an open database: where they are, which are being made, and the removal of those that nothing needs.
 //!
 //! ```text
-//! reserve ---> a job writes the file ---> release (it is in a Version, or its change failed)   \ while it is pending
+//! reserve ---> a job writes the file ---> hand_over (it is in a Version, or its change failed) \ while it is pending
 //!                                    \--> discard (the job failed: the file goes)              / no clean-up takes it
 //!
 //! begin_cleanup, request_cleanup ---> CleanUp::begin ---> NeededFiles ---> CleanUp::remove ---> dropped: it is over
@@ -13,6 +13,9 @@
 //!   in between is among the live ones, and a file made in between is newer than all that may go.
 //! - No file is removed once [`FileRegistry::stop`] was called and [`FileRegistry::wait`] has returned: the directory
 //!   may be another opener's as soon as its lock is given up. What is left to be removed then is told to closing.
+//! - A directory is listed once, when it is cleaned up for the first time: that is when the database is opened, or
+//!   after a family brought a directory of its own. From then on the registry knows what lies there: the names of that
+//!   listing, and those that it was told of since.
 //! - No file is created, listed or removed while the lock of the registry is held. The lock is a leaf, but for the
 //!   number that `reserve` is given under it.
 //!
@@ -25,7 +28,7 @@ pub(crate) mod log_directory;
 pub(crate) mod openings;
 
 use crate::info_log::InfoLog;
-use ferrock_base::FileNumber;
+use ferrock_base::{FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_tree::blob::{BlobSource, closed_file};
 use ferrock_tree::places::{FilePlaces, is_same};
@@ -33,7 +36,7 @@ use ferrock_tree::table_cache::OpenTables;
 use ferrock_tree::version::obsolete::{NeededFiles, obsolete_files};
 use ferrock_vfs::{FileLock, FileSystem};
 use parking_lot::{Condvar, Mutex};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,6 +64,17 @@ struct State {
     is_stopped: bool,
     /// A clean-up was refused because it came too late.
     is_owed: bool,
+    /// What lies in the directories that were listed: of all that a clean-up may ever remove, the names.
+    known: BTreeMap<PathBuf, BTreeSet<String>>,
+}
+
+impl State {
+    /// A directory that was not listed yet tells by itself what lies there.
+    fn note(&mut self, directory: &Path, name: String) {
+        if let Some(known) = self.known.get_mut(directory) {
+            known.insert(name);
+        }
+    }
 }
 
 /// See the [module](self).
@@ -120,12 +134,24 @@ impl FileRegistry {
         number
     }
 
-    /// Ends that files are pending: a Version has them, or the MANIFEST may have them and keeps account itself.
-    pub(crate) fn release<'a>(&self, numbers: impl IntoIterator<Item = &'a FileNumber>) {
+    /// Ends that tables of a job are pending: a Version has them, or the MANIFEST may have them and keeps account
+    /// itself.
+    pub(crate) fn hand_over(&self, directory: &Path, tables: &[FileNumber]) {
         let mut state = self.state.lock();
-        for number in numbers {
+        for number in tables {
+            state.note(directory, file_name::table(*number));
             state.pending.remove(number);
         }
+    }
+
+    /// A file lies in `directory` that a clean-up may remove one day.
+    pub(crate) fn note_file(&self, directory: &Path, name: String) {
+        self.state.lock().note(directory, name);
+    }
+
+    /// Logs that no family needs lie where they were: a later clean-up removes them.
+    pub(crate) fn note_logs(&self, numbers: &[FileNumber]) {
+        numbers.iter().for_each(|number| self.note_file(self.places.log_directory(), file_name::log(*number)));
     }
 
     /// Ends that any file is pending: recovery made them, and no job has begun.
@@ -135,10 +161,13 @@ impl FileRegistry {
 
     /// Removes tables of a job that failed.
     pub(crate) fn discard(&self, directory: &Path, numbers: &[FileNumber]) {
-        self.release(numbers);
         for number in numbers {
-            self.remove_quietly(&directory.join(file_name::table(*number)), "removing an unfinished table");
+            self.remove_quietly(directory, file_name::table(*number), "removing an unfinished table");
         }
+        let mut state = self.state.lock();
+        numbers.iter().for_each(|number| {
+            state.pending.remove(number);
+        });
     }
 
     /// The smallest number that is pending.
@@ -149,17 +178,36 @@ impl FileRegistry {
     /// Removes logs that no family needs.
     pub(crate) fn remove_logs(&self, numbers: &[FileNumber]) {
         for number in numbers {
-            self.remove_quietly(&self.places.log(*number), "removing an obsolete log");
+            self.remove_quietly(self.places.log_directory(), file_name::log(*number), "removing an obsolete log");
         }
     }
 
-    /// A file that stays costs space, and no more.
-    fn remove_quietly(&self, path: &Path, what: &str) {
-        if let Err(error) = self.file_system.remove_file(path)
-            && !error.is_not_found()
-        {
-            self.log.warn(|| format!("{what}: {error}"));
+    /// A file that stays costs space, until a clean-up removes it.
+    fn remove_quietly(&self, directory: &Path, name: String, what: &str) {
+        match self.file_system.remove_file(&directory.join(&name)) {
+            Err(error) if !error.is_not_found() => {
+                self.log.warn(|| format!("{what}: {error}"));
+                self.note_file(directory, name);
+            }
+            _ => self.forget(directory, &name),
         }
+    }
+
+    fn forget(&self, directory: &Path, name: &str) {
+        if let Some(known) = self.state.lock().known.get_mut(directory) {
+            known.remove(name);
+        }
+    }
+
+    /// What lies in a directory: listed the first time, known from then on.
+    fn listing(&self, directory: &Path) -> Result<Vec<String>> {
+        if let Some(known) = self.state.lock().known.get(directory) {
+            return Ok(known.iter().cloned().collect());
+        }
+        let listing = self.file_system.children(directory)?;
+        let removable = listing.iter().filter(|name| file_name::parse(name).is_some()).cloned();
+        self.state.lock().known.entry(directory.to_path_buf()).or_default().extend(removable);
+        Ok(listing)
     }
 
     /// Bytes of tables, wherever they are.
@@ -228,8 +276,8 @@ impl FileRegistry {
         self.has_zombies.store(has_zombies, Ordering::Release);
     }
 
-    /// Lists the directories and removes what is not needed. `may_remove_logs` is asked before the first log goes.
-    /// Failures are only logged: a file that stays costs space.
+    /// Removes what is not needed of what lies in the directories. `may_remove_logs` is asked before the first log
+    /// goes. Failures are only logged: a file that stays costs space.
     pub(crate) fn remove_unneeded(&self, needed: &NeededFiles, may_remove_logs: &dyn Fn() -> bool) {
         if self.places.has_separate_logs() {
             let is_log = |kind| kind == FileKind::Log;
@@ -250,7 +298,7 @@ impl FileRegistry {
         may_remove_logs: &dyn Fn() -> bool,
         is_here: impl Fn(FileKind) -> bool,
     ) {
-        let listing = match self.file_system.children(directory) {
+        let listing = match self.listing(directory) {
             Ok(listing) => listing,
             Err(error) => return self.log.warn(|| format!("listing obsolete files: {error}")),
         };
@@ -269,8 +317,11 @@ impl FileRegistry {
                 _ => {}
             }
             match self.file_system.remove_file(&directory.join(name)) {
-                Ok(()) => self.log.info(|| format!("removed {name}")),
-                Err(error) if error.is_not_found() => {}
+                Ok(()) => {
+                    self.forget(directory, name);
+                    self.log.info(|| format!("removed {name}"));
+                }
+                Err(error) if error.is_not_found() => self.forget(directory, name),
                 Err(error) => self.log.warn(|| format!("removing {name}: {error}")),
             }
         }
@@ -370,9 +421,30 @@ mod tests {
         assert_eq!(files.reserve(|| FileNumber(5)), FileNumber(5));
         files.remove_unneeded(&needed(&files, 10), &|| false);
         assert_eq!(tables(&*file_system), ["000004.log", "000005.sst", "000006.sst"]);
-        files.release(&[FileNumber(5)]);
+        files.hand_over(Path::new(DIRECTORY), &[FileNumber(5)]);
         files.remove_unneeded(&needed(&files, 10), &|| true);
         assert!(tables(&*file_system).is_empty());
+    }
+
+    /// A directory is listed once; what comes later the registry is told of.
+    #[test]
+    fn a_directory_is_listed_once() {
+        let (file_system, files) = registry(&["000003.sst"]);
+        files.remove_unneeded(&needed(&files, 3), &|| true);
+        for name in ["000004.sst", "000005.log", "000006.sst", "MANIFEST-000001"] {
+            let directory = Path::new(DIRECTORY);
+            write_file_atomically(&*file_system, &directory.join(name), &directory.join("temp"), b"contents").unwrap();
+        }
+        let manifest = NeededFiles { manifest_number: FileNumber(2), ..needed(&files, 10) };
+        files.remove_unneeded(&manifest, &|| true);
+        assert_eq!(tables(&*file_system), ["000004.sst", "000005.log", "000006.sst"], "it was told of none of these");
+        files.reserve(|| FileNumber(4));
+        files.hand_over(Path::new(DIRECTORY), &[FileNumber(4)]);
+        files.note_logs(&[FileNumber(5)]);
+        files.note_file(Path::new(DIRECTORY), "MANIFEST-000001".to_owned());
+        files.remove_unneeded(&manifest, &|| true);
+        assert_eq!(tables(&*file_system), ["000006.sst"]);
+        assert!(!file_system.exists(&Path::new(DIRECTORY).join("MANIFEST-000001")).unwrap());
     }
 
     #[test]

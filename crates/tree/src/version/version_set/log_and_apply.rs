@@ -156,7 +156,8 @@ impl VersionSet {
         manifest.writer = None;
         let number = self.new_file_number();
         let (records, max_column_family) = {
-            let state = self.state.lock();
+            let mut state = self.state.lock();
+            state.begun_manifests.insert(number);
             let records = snapshot_records(&state, self.options.load().write_dbid_to_manifest, self.last_sequence());
             (records, state.max_column_family)
         };

@@ -40,7 +40,7 @@ use ferrock_options::DbOptions;
 use ferrock_vfs::FileSystem;
 use manifest_writer::ManifestWriter;
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 #[cfg(test)]
 use std::path::Path;
 use std::path::PathBuf;
@@ -79,6 +79,8 @@ struct State {
     /// WALs that a database with `track_and_verify_wals_in_manifest` recorded, with their synced sizes.
     tracked_wals: BTreeMap<FileNumber, Option<u64>>,
     manifest_number: FileNumber,
+    /// MANIFESTs that were begun and not [taken](VersionSet::take_replaced_manifests).
+    begun_manifests: BTreeSet<FileNumber>,
     /// Every version that a reader may still hold.
     versions: Vec<Weak<Version>>,
     /// A write failed since the last new MANIFEST: a crash may leave its records or not.
@@ -203,6 +205,15 @@ impl VersionSet {
     #[must_use]
     pub fn manifest_number(&self) -> FileNumber {
         self.state.lock().manifest_number
+    }
+
+    /// MANIFESTs that were begun since the last call, or since the open, and are replaced by now: their files may go,
+    /// as may the temporary files of CURRENT with their numbers.
+    pub fn take_replaced_manifests(&self) -> Vec<FileNumber> {
+        let mut state = self.state.lock();
+        let current = state.manifest_number;
+        let kept = state.begun_manifests.split_off(&current);
+        std::mem::replace(&mut state.begun_manifests, kept).into_iter().collect()
     }
 
     /// True from a failed write to the MANIFEST until a new one is in force: a crash may leave the failed change or
