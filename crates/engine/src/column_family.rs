@@ -4,8 +4,8 @@ use crate::metrics::stalls::StallCounts;
 use crate::options::{ColumnFamilyOptions, CompactionStyle};
 use crate::super_version::SuperVersionCell;
 use arc_swap::ArcSwap;
-use ferrock_base::InternalComparator;
 use ferrock_base::byte_text::to_bytes;
+use ferrock_base::{Error, InternalComparator, Result};
 use ferrock_memtable::{MemTable, MemTableOptions, MemoryTracker};
 use ferrock_table::adaptive::HashIndexChoice;
 use ferrock_tree::table_cache::TableCache;
@@ -146,6 +146,12 @@ impl FamilyMap {
     #[inline]
     pub(crate) fn get(&self, id: u32) -> Option<&Arc<ColumnFamilyData>> {
         if id == 0 { self.default.as_ref() } else { self.by_id.get(&id) }
+    }
+
+    /// The family that every database has.
+    #[inline]
+    pub(crate) fn default_family(&self) -> Result<&Arc<ColumnFamilyData>> {
+        self.default.as_ref().ok_or_else(|| Error::corruption("the database has no default column family"))
     }
 
     pub(crate) fn has_read_only(&self) -> bool {

@@ -1,12 +1,14 @@
-//! Tests of what is done under which lock.
+//! Tests of what is done under which lock, and under the leadership of the write queue.
 
 use super::Db;
 use crate::jobs::is_locked_by_this_thread;
 use crate::options::{ColumnFamilyOptions, CompactRangeOptions, DbOptions, FlushOptions, WriteOptions};
+use ferrock_base::{Error, ErrorKind};
+use ferrock_format::write_batch::WriteBatch;
 use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 
 /// Fills memtables of all families, so that logs are switched, and flushes.
 fn fill(db: &Db, round: u64) {
@@ -94,4 +96,61 @@ fn directories_are_listed_at_open_alone() {
     assert_eq!((count(".sst"), count(".log"), count(".dbtmp")), (db.live_files().len(), 1, 0), "{names:?}");
     assert!(count("MANIFEST") <= 2 && count("OPTIONS") <= 3, "{names:?}");
     db.close().unwrap();
+}
+
+/// A check is asked while no other thread writes, and what it refuses is nowhere.
+#[test]
+fn a_check_refuses_a_batch_before_it_is_logged() {
+    let memory = MemoryFileSystem::new();
+    memory.create_dir_all(Path::new("/data")).unwrap();
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.components.file_system = Some(Arc::new(memory.clone()));
+    let db = Db::open("/data/db", options.clone()).unwrap();
+    let together = Arc::new(Barrier::new(4));
+    let threads: Vec<_> = (0..4_u64)
+        .map(|thread| {
+            let (db, together) = (db.clone(), Arc::clone(&together));
+            let add_one = move || {
+                together.wait();
+                for round in 0..2000_u64 {
+                    if (round + thread) % 3 == 0 {
+                        db.put(&thread.to_be_bytes(), b"beside").unwrap();
+                    }
+                    loop {
+                        let (before, seen) = (db.latest_sequence_number(), db.get(b"sum").unwrap());
+                        let sum = seen.map_or(0, |seen| u64::from_be_bytes(seen[..].try_into().unwrap()));
+                        let mut batch = WriteBatch::new();
+                        batch.put(b"sum", &(sum + 1).to_be_bytes()).unwrap();
+                        let unchanged = move |latest| {
+                            if latest == before {
+                                Ok(())
+                            } else {
+                                Err(Error::new(ErrorKind::Busy, "a write came between"))
+                            }
+                        };
+                        match db.write_checked(batch, &WriteOptions::default(), unchanged) {
+                            Ok(()) => break,
+                            Err(error) => assert_eq!(error.kind(), ErrorKind::Busy, "{error}"),
+                        }
+                    }
+                }
+            };
+            std::thread::Builder::new().spawn(add_one).unwrap()
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let sum = |db: &Db| u64::from_be_bytes(db.get(b"sum").unwrap().unwrap()[..].try_into().unwrap());
+    assert_eq!(sum(&db), 8000);
+    let mut refused = WriteBatch::new();
+    refused.put(b"refused", b"value").unwrap();
+    let before = db.latest_sequence_number();
+    let refuse = |_| Err(Error::new(ErrorKind::Aborted, "as it was told"));
+    assert!(db.write_checked(refused, &WriteOptions::default(), refuse).is_err());
+    assert_eq!(db.latest_sequence_number(), before);
+    db.put(b"after", b"value").unwrap();
+    drop(db);
+    let db = Db::open("/data/db", options).unwrap();
+    assert_eq!((sum(&db), db.get(b"refused").unwrap().is_none()), (8000, true));
+    assert!(db.get(b"after").unwrap().is_some());
 }

@@ -63,7 +63,7 @@ use crate::reads::ReadPath;
 use crate::settings::{Environment, Identity, LiveOptions};
 use crate::write::WritePath;
 use arc_swap::ArcSwap;
-use ferrock_base::{Error, InternalComparator, Result, SequenceNumber};
+use ferrock_base::{InternalComparator, Result, SequenceNumber};
 use ferrock_table::{ReadStats, ReadTier, TableBlockCache};
 use ferrock_tree::blob::OwnedBlobView;
 use ferrock_tree::table_cache::{MutableTableCacheParams, TableCache, TableCacheParams};
@@ -154,8 +154,7 @@ impl DbCore {
     }
 
     pub(crate) fn default_family(&self) -> Result<Arc<ColumnFamilyData>> {
-        let families = self.families.load();
-        families.get(0).cloned().ok_or_else(|| Error::corruption("the database has no default column family"))
+        self.families.load().default_family().cloned()
     }
 }
 

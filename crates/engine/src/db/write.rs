@@ -12,11 +12,11 @@ use crate::column_family::FamilyMap;
 use crate::db::switch_memtable;
 use crate::jobs::background_error::Reason;
 use crate::metrics::Statistics;
-use crate::options::WriteOptions;
+use crate::options::{DbOptions, WriteOptions};
 use crate::write::controller::StallCondition;
 use crate::write::insert::{InsertMode, Inserter, Target};
 use crate::write::queue::{LeaderGuard, Member, Role};
-use crate::write::request::{BatchHome, WriteGroup, WriteRequest};
+use crate::write::request::{PreWriteCheck, WriteExtra, WriteGroup, WriteRequest};
 use crate::write::timer::GroupTimer;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber};
 use ferrock_format::write_batch::{Record, WriteBatch};
@@ -37,18 +37,28 @@ pub(crate) fn write(core: &DbCore, batch: WriteBatch, options: &WriteOptions) ->
 
 /// As [`write`](write()), but the batch stays the caller's, and has the number of its first entry.
 pub(crate) fn write_lent(core: &DbCore, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
-    let home = Arc::new(BatchHome::default());
-    let result = write_from(core, std::mem::take(batch), Some(Arc::clone(&home)), options);
-    // Empty only where the thread that had the batch panicked: then nothing of it was written.
-    if let Some(back) = home.lock().take() {
+    let extra = Arc::new(WriteExtra::default());
+    let result = write_from(core, std::mem::take(batch), Some(Arc::clone(&extra)), options);
+    // None only where the thread that had the batch panicked: then nothing of it was written.
+    if let Some(back) = extra.take_batch() {
         *batch = back;
     }
     result
 }
 
-fn write_from(core: &DbCore, batch: WriteBatch, home: Option<Arc<BatchHome>>, options: &WriteOptions) -> Result<()> {
+/// As [`write`](write()), but `check` may refuse the batch while no other thread writes.
+pub(super) fn write_checked(
+    core: &DbCore,
+    batch: WriteBatch,
+    options: &WriteOptions,
+    check: PreWriteCheck,
+) -> Result<()> {
+    write_from(core, batch, Some(Arc::new(WriteExtra::with_check(check))), options)
+}
+
+fn write_from(core: &DbCore, batch: WriteBatch, extra: Option<Arc<WriteExtra>>, options: &WriteOptions) -> Result<()> {
     // From here on every return takes the batch home.
-    let mut request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked: 0, home };
+    let mut request = WriteRequest::Batch { batch, options: *options, first: SequenceNumber(0), checked: 0, extra };
     core.jobs.check_open()?;
     if options.sync && options.disable_wal {
         return Err(Error::invalid_argument("Sync writes has to enable WAL."));
@@ -132,14 +142,18 @@ fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Res
 fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut request: WriteRequest) -> Result<()> {
     let WriteRequest::Batch { batch, options, checked, .. } = &request else { return Ok(()) };
     let options = *options;
-    make_room(core, &options, batch.byte_size())?;
+    // Looked at once: what changes meanwhile counts for the next group.
+    let db_options = core.options.load();
+    make_room(core, &db_options, &options, batch.byte_size())?;
     // Families come and go only while no writer leads: what holds now holds until the end of the group.
-    let families = core.families.load_full();
+    let families = core.families.load();
     if *checked != families.generation() {
         check_batch(core, batch, &options)?;
     }
+    request.check(core.visible())?;
     let mut members: Vec<Member<WriteRequest, WriteGroup>> = Vec::new();
-    let group_bytes = collect_group(core, guard, batch.byte_size(), &options, families.generation(), &mut members);
+    let bound = usize::try_from(db_options.max_write_batch_group_size_bytes).unwrap_or(usize::MAX);
+    let group_bytes = collect_group(guard, batch.byte_size(), bound, &options, families.generation(), &mut members);
 
     let first = core.visible().plus(1);
     let count = number_batches(&mut request, &mut members, first);
@@ -159,11 +173,16 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
         }
     }
     if verdict.is_ok() {
-        let in_parallel = !members.is_empty()
-            && group_bytes >= PARALLEL_INSERT_BYTES
-            && core.options.load().allow_concurrent_memtable_write;
+        let in_parallel =
+            !members.is_empty() && group_bytes >= PARALLEL_INSERT_BYTES && db_options.allow_concurrent_memtable_write;
         verdict = if in_parallel {
-            insert_in_parallel(core, families, &request, &mut members, options.ignore_missing_column_families)
+            insert_in_parallel(
+                core,
+                Arc::clone(&families),
+                &request,
+                &mut members,
+                options.ignore_missing_column_families,
+            )
         } else {
             insert_alone(core, &families, &request, &members, options.ignore_missing_column_families)
         };
@@ -196,18 +215,19 @@ fn note_group(core: &DbCore, batches: u64, keys: u64, bytes: u64, options: &Writ
 }
 
 fn collect_group(
-    core: &DbCore,
     guard: &LeaderGuard<'_, WriteRequest, WriteGroup>,
     leader_bytes: usize,
+    bound: usize,
     options: &WriteOptions,
     generation: u64,
     members: &mut Vec<Member<WriteRequest, WriteGroup>>,
 ) -> usize {
-    let bound = usize::try_from(core.options.load().max_write_batch_group_size_bytes).unwrap_or(usize::MAX);
     let limit = if leader_bytes <= SMALL_BATCH_BYTES.min(bound / 8) { leader_bytes + bound / 8 } else { bound };
     let mut total = leader_bytes;
     guard.collect(members, |work| match work {
         WriteRequest::Exclusive => false,
+        // It is checked by the thread that leads, before anything of its group is logged.
+        work if work.has_check() => false,
         WriteRequest::Batch { batch, options: own, checked, .. } => {
             let fits = *checked == generation
                 && (!own.sync || options.sync)
@@ -353,16 +373,14 @@ pub(crate) fn memtable_bytes(core: &DbCore) -> u64 {
 }
 
 /// What stands between a leader and its write: an error, a stall, a full memtable, too much log.
-fn make_room(core: &DbCore, options: &WriteOptions, bytes: usize) -> Result<()> {
+fn make_room(core: &DbCore, db_options: &DbOptions, options: &WriteOptions, bytes: usize) -> Result<()> {
     core.jobs.check_error()?;
     // Another database may have taken the memory.
     let wants_memory = |manager: &Arc<WriteBufferManager>| manager.should_flush();
-    if core.writes.is_room_needed()
-        || core.options.load().components.write_buffer_manager.as_ref().is_some_and(wants_memory)
-    {
+    if core.writes.is_room_needed() || db_options.components.write_buffer_manager.as_ref().is_some_and(wants_memory) {
         switch_memtable::switch_full_memtables(core)?;
     }
-    wait_for_memory(core, options)?;
+    wait_for_memory(core, db_options, options)?;
     loop {
         match core.writes.controller().condition() {
             StallCondition::Normal => return Ok(()),
@@ -395,8 +413,8 @@ fn make_room(core: &DbCore, options: &WriteOptions, bytes: usize) -> Result<()> 
 
 /// Waits while memtables hold more than a manager with `allow_stall` lets them. Not when hardly any of it is this
 /// database's: then waiting could last for ever.
-fn wait_for_memory(core: &DbCore, options: &WriteOptions) -> Result<()> {
-    let Some(manager) = core.options.load().components.write_buffer_manager.clone() else { return Ok(()) };
+fn wait_for_memory(core: &DbCore, db_options: &DbOptions, options: &WriteOptions) -> Result<()> {
+    let Some(manager) = &db_options.components.write_buffer_manager else { return Ok(()) };
     if !manager.should_stall() {
         return Ok(());
     }
@@ -406,7 +424,7 @@ fn wait_for_memory(core: &DbCore, options: &WriteOptions) -> Result<()> {
     let before = core.env.clock.monotonic_us();
     core.metrics.statistics().memory_stalls.fetch_add(1, Ordering::Relaxed);
     let mut result = Ok(());
-    while result.is_ok() && manager.should_stall() && switch_memtable::begin_flush_of_something(core, &manager)? {
+    while result.is_ok() && manager.should_stall() && switch_memtable::begin_flush_of_something(core, manager)? {
         manager.wait_for_room(Duration::from_millis(100));
         result = core.jobs.check_open();
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! admission       refuse what could fail later (db/write.rs), join the queue       queue.rs, request.rs
 //! make room       errors, stalls, full memtables, too much log                     controller.rs
+//! check           what a request brought to be asked before it is logged           request.rs
 //! log             one record for the group                                         logs.rs, wal.rs
 //! insert          alone, or each member its own batch                              insert.rs
 //! publish         the last sequence number of the group becomes visible

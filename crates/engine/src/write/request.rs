@@ -18,23 +18,57 @@ pub(crate) enum WriteRequest {
         first: SequenceNumber,
         /// Generation of the families that the batch was checked against.
         checked: u64,
-        /// Where the batch goes when the request is done with; `None`: it is dropped.
-        home: Option<Arc<BatchHome>>,
+        /// What few requests have; `None`: nothing is checked, and the batch is dropped.
+        extra: Option<Arc<WriteExtra>>,
     },
     /// To be alone: no other thread writes while the writer of this request leads.
     Exclusive,
 }
 
-/// A batch that comes back from the queue, whichever thread was done with it.
-pub(crate) type BatchHome = Mutex<Option<WriteBatch>>;
+/// Looks at the database in the moment before a batch is logged, and may refuse the batch. It is given the newest
+/// sequence number: no other thread writes until the batch is written or refused.
+pub(crate) type PreWriteCheck = Box<dyn FnOnce(SequenceNumber) -> Result<()> + Send>;
+
+/// What a request may have besides its batch.
+#[derive(Default)]
+pub(crate) struct WriteExtra {
+    check: Mutex<Option<PreWriteCheck>>,
+    /// Where the batch goes when the request is done with, whichever thread was done with it.
+    home: Mutex<Option<WriteBatch>>,
+}
+
+impl WriteExtra {
+    pub(crate) fn with_check(check: PreWriteCheck) -> Self {
+        Self { check: Mutex::new(Some(check)), home: Mutex::default() }
+    }
+
+    /// The batch, when the request is done with. `None` where the thread that had it panicked.
+    pub(crate) fn take_batch(&self) -> Option<WriteBatch> {
+        self.home.lock().take()
+    }
+}
+
+impl WriteRequest {
+    /// True for a request that must lead its group: it is checked while nothing is written.
+    pub(crate) fn has_check(&self) -> bool {
+        matches!(self, Self::Batch { extra: Some(extra), .. } if extra.check.lock().is_some())
+    }
+
+    /// Runs the check of the request. The caller leads the write queue and has logged nothing yet.
+    pub(crate) fn check(&self, visible: SequenceNumber) -> Result<()> {
+        let Self::Batch { extra: Some(extra), .. } = self else { return Ok(()) };
+        let check = extra.check.lock().take();
+        check.map_or(Ok(()), |check| check(visible))
+    }
+}
 
 impl Drop for WriteRequest {
     fn drop(&mut self) {
-        if let Self::Batch { batch, first, home: Some(home), .. } = self {
+        if let Self::Batch { batch, first, extra: Some(extra), .. } = self {
             if first.0 != 0 {
                 batch.set_sequence(*first);
             }
-            *home.lock() = Some(std::mem::take(batch));
+            *extra.home.lock() = Some(std::mem::take(batch));
         }
     }
 }

@@ -55,8 +55,8 @@ impl Db {
     /// # Ok::<(), ferrock::Error>(())
     /// ```
     pub fn get_with(&self, options: &ReadOptions, key: &[u8]) -> Result<Option<PinnedSlice>> {
-        let data = self.core().default_family()?;
-        read::get(self.core(), &data, options, key)
+        let families = self.core().families.load();
+        read::get(self.core(), families.default_family()?, options, key)
     }
 
     /// The value of a key of a family.
@@ -273,8 +273,8 @@ impl Db {
     /// ```
     #[must_use]
     pub fn iter(&self, options: &ReadOptions) -> Iter {
-        match self.core().default_family() {
-            Ok(data) => read::iter(self.core(), &data, options),
+        match self.core().families.load().default_family() {
+            Ok(data) => read::iter(self.core(), data, options),
             Err(error) => Iter::failed(error),
         }
     }

@@ -5,7 +5,7 @@ use crate::column_family::ColumnFamily;
 use crate::db::write;
 use crate::jobs::background_error::Reason;
 use crate::options::WriteOptions;
-use ferrock_base::Result;
+use ferrock_base::{Result, SequenceNumber};
 use ferrock_format::write_batch::WriteBatch;
 
 impl Db {
@@ -32,6 +32,19 @@ impl Db {
     /// ```
     pub fn write(&self, batch: WriteBatch, options: &WriteOptions) -> Result<()> {
         write::write(self.core(), batch, options)
+    }
+
+    /// As [`write`](Self::write), but `check` may refuse the batch in the moment before it is logged. It is given the
+    /// newest sequence number; from then until the batch is visible, or refused, no other thread writes. It may read
+    /// the database, and must not write to it. For transactions.
+    #[doc(hidden)]
+    pub fn write_checked(
+        &self,
+        batch: WriteBatch,
+        options: &WriteOptions,
+        check: impl FnOnce(SequenceNumber) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        write::write_checked(self.core(), batch, options, Box::new(check))
     }
 
     /// As [`write`](Self::write), but the batch stays the caller's, without a copy. Once it is written its
