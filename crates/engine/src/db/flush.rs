@@ -31,17 +31,19 @@ pub(super) fn run_flush(core: &DbCore, id: u32) {
     if let Err(error) = &result {
         core.jobs.note_error(Reason::Flush, error);
     }
-    core.jobs.finish_flush(id);
+    core.jobs.finish_flush(id, result.as_ref().map_or(0, |(_, flushed)| *flushed));
     match result {
-        Ok(Some(event)) => core.events.tell(|listener| listener.on_flush_completed(&event)),
-        Ok(None) => {}
+        Ok((Some(event), _)) => core.events.tell(|listener| listener.on_flush_completed(&event)),
+        Ok((None, _)) => {}
         Err(error) => core.events.tell(|listener| listener.on_background_error(&error)),
     }
 }
 
-/// Flushes what is immutable of a family now.
-fn flush_once(core: &DbCore, id: u32) -> Result<Option<FlushEvent>> {
-    let Some(FlushInput { data, memtables, log_number_after }) = core.jobs.flush_input(id) else { return Ok(None) };
+/// Flushes what is immutable of a family now; also says how many memtables that was.
+fn flush_once(core: &DbCore, id: u32) -> Result<(Option<FlushEvent>, usize)> {
+    let Some(FlushInput { data, memtables, log_number_after }) = core.jobs.flush_input(id) else {
+        return Ok((None, 0));
+    };
     let before = core.env.clock.monotonic_us();
     let output = write_level_0(core, &data, &memtables, TableFileCreationReason::Flush)?;
     let file = output.files.first().cloned();
@@ -75,7 +77,7 @@ fn flush_once(core: &DbCore, id: u32) -> Result<Option<FlushEvent>> {
     open_new_tables(core, &data, file.as_slice().iter().map(|file| file.number));
     delete_logs(core, &released);
     let elapsed = core.env.clock.monotonic_us().saturating_sub(before);
-    Ok(Some(note_flush(core, &data, file, memtables.len(), elapsed)))
+    Ok((Some(note_flush(core, &data, file, memtables.len(), elapsed)), memtables.len()))
 }
 
 pub(super) fn note_flush(

@@ -152,10 +152,12 @@ fn commit_resume(core: &DbCore, log_number: FileNumber, flushes: Vec<FamilyFlush
     let released = core.writes.logs().release_all_before(log_number, visible);
     drop(installs);
     flush::delete_logs(core, &released);
+    let flushed: Vec<(u32, usize)> = flushes.iter().map(|flush| (flush.data.id, flush.memtables.len())).collect();
     let mut events = Vec::with_capacity(flushes.len());
     for FamilyFlush { data, memtables, written, elapsed_us } in flushes {
         flush::open_new_tables(core, &data, written.files.iter().map(|file| file.number));
         events.push(flush::note_flush(core, &data, written.files.first().cloned(), memtables.len(), elapsed_us));
     }
+    core.jobs.note_flushed(flushed);
     Ok(events)
 }

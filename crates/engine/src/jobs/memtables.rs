@@ -358,7 +358,6 @@ impl JobScheduler {
         for (id, count, version) in flushed {
             let Some(family) = state.families.get_mut(&id) else { continue };
             family.immutable.drain(..count);
-            family.flushed_count += count as u64;
             family.is_flush_requested &= !family.immutable.is_empty();
             family.install(version);
             if family.update_stall_condition(&self.controller, lines) {
@@ -367,16 +366,28 @@ impl JobScheduler {
         }
     }
 
-    /// A flush job ended: its place goes to the next jobs. Also when the family was dropped under the job.
-    pub(crate) fn finish_flush(&self, id: u32) {
+    /// A flush job ended, which flushed that many memtables: its place goes to the next jobs, and callers that wait for
+    /// the flush go on. Also when the family was dropped under the job. The job has let go of the memtables: what waits
+    /// for a flush may wait for their memory.
+    pub(crate) fn finish_flush(&self, id: u32, flushed: usize) {
         self.change(|state| {
             state.end_flush_job(id);
-            if let Some(family) = state.families.get_mut(&id)
-                && family.immutable.is_empty()
-            {
-                family.is_flush_requested = false;
+            if let Some(family) = state.families.get_mut(&id) {
+                family.flushed_count += flushed as u64;
+                family.is_flush_requested &= !family.immutable.is_empty();
             }
         });
+    }
+
+    /// Memtables were flushed without a job, and let go of.
+    pub(crate) fn note_flushed(&self, flushed: impl IntoIterator<Item = (u32, usize)>) {
+        let mut locked = self.lock();
+        for (id, count) in flushed {
+            if let Some(family) = locked.families.get_mut(&id) {
+                family.flushed_count += count as u64;
+            }
+        }
+        self.changed.notify_all();
     }
 
     /// The oldest log that a family needs once `change` is done.
