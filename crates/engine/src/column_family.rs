@@ -41,7 +41,7 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) hash_index_choice: Arc<HashIndexChoice>,
     /// Told of the memory of memtables.
     memory_tracker: Option<Arc<dyn MemoryTracker>>,
-    /// Replaced by the leader of the writers, under the lock of the database.
+    /// Replaced by the leader of the writers, under the lock of the scheduler of jobs.
     pub(crate) memtable: ArcSwap<MemTable>,
     pub(crate) super_version: SuperVersionCell<SuperVersion>,
     pub(crate) is_dropped: AtomicBool,

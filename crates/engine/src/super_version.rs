@@ -63,7 +63,7 @@ impl<T> SuperVersionCell<T> {
         }
     }
 
-    /// Replaces the value. Callers are serialised by the lock of the database.
+    /// Replaces the value. Callers are serialised by the lock of the scheduler of jobs.
     pub(crate) fn install(&self, value: Arc<T>) {
         self.current.store(value);
         self.number.fetch_add(1, Ordering::SeqCst);
