@@ -16,7 +16,7 @@ use ferrock_format::file_name;
 use ferrock_format::log::{LogEvent, LogReader, SliceSource, WalRecoveryMode};
 use ferrock_format::write_batch::{Record, WriteBatchRef};
 use ferrock_table::{TableBlockCache, TableReadOptions, BlockTable, TableReaderParams};
-use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
+use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadLabel, WritableOptions};
 use std::collections::HashSet;
 use std::future::Future;
 use std::path::Path;
@@ -338,7 +338,7 @@ pub fn small_database(format_version: u32) -> Vec<u8> {
         let file = file_system.open_random_access(&directory.join(&name), &RandomAccessOptions::default());
         let file = file.expect("memory");
         let mut bytes = vec![0; file.size() as usize];
-        let length = file.read_at(0, &mut bytes).expect("memory");
+        let length = file.read_at(0, &mut bytes, ReadLabel::default()).expect("memory");
         bytes.truncate(length);
         files.push((name, bytes));
     }

@@ -1,10 +1,10 @@
 //! Locks for code that is checked under `--cfg shuttle`: `parking_lot`'s, or the model checker's.
 
 #[cfg(not(shuttle))]
-pub use parking_lot::{Condvar, Mutex};
+pub use parking_lot::{Condvar, Mutex, MutexGuard};
 
 #[cfg(shuttle)]
-pub use model::{Condvar, Mutex};
+pub use model::{Condvar, Mutex, MutexGuard};
 
 #[cfg(shuttle)]
 mod model {

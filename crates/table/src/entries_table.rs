@@ -13,7 +13,7 @@ use ferrock_base::iterator::VecIterator;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, LookupKey, ParsedInternalKey, Result};
 use ferrock_format::properties::TableProperties;
-use ferrock_vfs::{FileSystem, RandomAccessFile, WritableFile};
+use ferrock_vfs::{FileSystem, RandomAccessFile, ReadClass, ReadLabel, WritableFile};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,11 +55,13 @@ impl EntriesTable {
         let size = usize::try_from(params.file.size()).unwrap_or(usize::MAX);
         let Some(start) = size.checked_sub(MAGIC.len()) else { return Ok(None) };
         let mut magic = [0; MAGIC.len()];
-        if params.file.read_at(start as u64, &mut magic)? < magic.len() || magic != *MAGIC {
+        let label = ReadLabel::whole(ReadClass::Other, magic.len());
+        if params.file.read_at(start as u64, &mut magic, label)? < magic.len() || magic != *MAGIC {
             return Ok(None);
         }
         let mut bytes = vec![0; start];
-        params.file.read_at(0, &mut bytes)?;
+        let label = ReadLabel::whole(ReadClass::Other, bytes.len());
+        params.file.read_at(0, &mut bytes, label)?;
         let mut rest = &bytes[..];
         let mut entries = Entries::new();
         while !rest.is_empty() {

@@ -7,7 +7,7 @@ use crate::entries_table::EntriesIter;
 use crate::reader::{BlockTableIter, NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
 use crate::value::ValuePin;
 use ferrock_base::{InternalIterator, Result, SeekTarget};
-use ferrock_vfs::{AsyncRead, FileSystem, RandomAccessFile, ReadBuffer, ReadContext};
+use ferrock_vfs::{FileSystem, PendingRead, RandomAccessFile, ReadBuffer, ReadContext};
 use std::sync::Arc;
 
 /// Moves over the point entries of a table, in both directions. Range tombstones are not among them.
@@ -132,7 +132,7 @@ impl TableIter {
     }
 
     /// The read of [`pending_read`](Self::pending_read), if it is already in flight.
-    pub fn take_started(&mut self) -> Option<AsyncRead> {
+    pub fn take_started(&mut self) -> Option<PendingRead> {
         of_kind!(self, iter => iter.take_started(), None)
     }
 

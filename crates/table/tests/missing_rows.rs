@@ -27,7 +27,7 @@ use ferrock_table::{
     BlockBasedTableOptions, BlockTable, PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY,
     TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
 };
-use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessFile, RandomAccessOptions, WritableOptions};
+use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessFile, RandomAccessOptions, ReadLabel, WritableOptions};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -43,9 +43,9 @@ struct Noted {
 }
 
 impl RandomAccessFile for Noted {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> ferrock_base::Result<usize> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> ferrock_base::Result<usize> {
         self.reads.lock().unwrap().push((offset, buffer.len()));
-        self.file.read_at(offset, buffer)
+        self.file.read_at(offset, buffer, label)
     }
 
     fn size(&self) -> u64 {

@@ -16,7 +16,7 @@ use ferrock_base::random::Random;
 use ferrock_base::{Error, ErrorKind, InternalIterator};
 use ferrock_cache::{BlockCache, CacheOptions};
 use ferrock_table::{BlockTable, BlockTableIter, ScanBounds, TableReadOptions, TableReaderParams};
-use ferrock_vfs::{FileSystem, PosixFileSystem, ReadClass};
+use ferrock_vfs::{FileSystem, PosixFileSystem, ReadClass, read_range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Supplier<'_> {
             self.supplied += 1;
             let context = iter.read_context();
             drop(iter.take_started());
-            let bytes = iter.file().read_range(read.offset(), read.length(), &context);
+            let bytes = read_range(&**iter.file(), read.offset(), read.length(), &context);
             let before = self.requests();
             iter.supply(&read, bytes);
             iter.resume();
@@ -220,7 +220,7 @@ fn supply(iter: &mut BlockTableIter) {
     while iter.is_paused() {
         let read = iter.pending_read().cloned().unwrap();
         drop(iter.take_started());
-        let bytes = iter.file().read_range(read.offset(), read.length(), &iter.read_context());
+        let bytes = read_range(&**iter.file(), read.offset(), read.length(), &iter.read_context());
         iter.supply(&read, bytes);
         iter.resume();
     }

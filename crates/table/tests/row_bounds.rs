@@ -46,7 +46,9 @@ fn build(params: &TableBuilderParams, entries: &Entries) -> Table {
     }
     builder.finish().unwrap();
     let file = file_system.open_random_access(Path::new(PATH), &RandomAccessOptions::default()).unwrap();
-    let bytes = file.read_vec(0, usize::try_from(file.size()).unwrap()).unwrap();
+    let bytes =
+        ferrock_vfs::read_owned(&*file, 0, usize::try_from(file.size()).unwrap(), &ferrock_vfs::ReadContext::default())
+            .unwrap();
     let mut open = TableReaderParams::new(file, file_system, params.comparator.clone());
     open.prefix_extractor.clone_from(&params.prefix_extractor);
     Table { reader: BlockTable::open(open).unwrap(), file: bytes }

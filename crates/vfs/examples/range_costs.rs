@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use ferrock_vfs::{
     FileSystem, PosixFileSystem, RandomAccessFile, RandomAccessOptions, RangeRead, ReadClass, ReadContext,
-    WritableOptions,
+    WritableOptions, read_owned, read_range, read_ranges,
 };
 
 const FILE_BYTES: u64 = 64 << 20;
@@ -29,14 +29,14 @@ type Way = fn(&PosixFileSystem, &Arc<dyn RandomAccessFile>, u64);
 
 fn owned(_: &PosixFileSystem, file: &Arc<dyn RandomAccessFile>, seed: u64) {
     for number in 0..READS {
-        std::hint::black_box(file.read_vec(place(seed + number), READ_BYTES).unwrap());
+        std::hint::black_box(read_owned(&**file, place(seed + number), READ_BYTES, &ReadContext::default()).unwrap());
     }
 }
 
 fn ranges(_: &PosixFileSystem, file: &Arc<dyn RandomAccessFile>, seed: u64) {
     let context = ReadContext::for_class(ReadClass::Data);
     for number in 0..READS {
-        std::hint::black_box(file.read_range(place(seed + number), READ_BYTES, &context).unwrap());
+        std::hint::black_box(read_range(&**file, place(seed + number), READ_BYTES, &context).unwrap());
     }
 }
 
@@ -52,9 +52,8 @@ fn batches(file_system: &PosixFileSystem, file: &Arc<dyn RandomAccessFile>, seed
     let context = ReadContext::for_class(ReadClass::Data);
     for batch in 0..READS / BATCH {
         let numbers = batch * BATCH..(batch + 1) * BATCH;
-        let mut reads: Vec<_> =
-            numbers.map(|number| RangeRead::new(&**file, place(seed + number), READ_BYTES)).collect();
-        file_system.read_ranges(&mut reads, &context);
+        let mut reads: Vec<_> = numbers.map(|number| RangeRead::new(file, place(seed + number), READ_BYTES)).collect();
+        read_ranges(file_system, &mut reads, &context);
         assert!(reads.iter().all(|read| read.result.is_ok()));
     }
 }
@@ -64,14 +63,14 @@ fn neighbours(file_system: &PosixFileSystem, file: &Arc<dyn RandomAccessFile>, s
     for batch in 0..READS / BATCH {
         let start = place(seed + batch) / 2;
         let mut reads: Vec<_> =
-            (0..BATCH).map(|number| RangeRead::new(&**file, start + number * READ_BYTES as u64, READ_BYTES)).collect();
-        file_system.read_ranges(&mut reads, &context);
+            (0..BATCH).map(|number| RangeRead::new(file, start + number * READ_BYTES as u64, READ_BYTES)).collect();
+        read_ranges(file_system, &mut reads, &context);
         assert!(reads.iter().all(|read| read.result.is_ok()));
     }
 }
 
 const WAYS: [(&str, Way); 5] = [
-    ("read_vec: memory of its own", owned),
+    ("read_owned: memory of its own", owned),
     ("read_range: pooled memory", ranges),
     ("start_read, then wait", started),
     ("read_ranges: 32 scattered", batches),

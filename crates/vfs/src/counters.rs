@@ -108,15 +108,10 @@ impl IoCounters {
         self.mapped_read_bytes.add(bytes);
     }
 
-    pub(crate) fn batch(&self, requests: u64) {
-        self.batches.add(1);
-        self.batch_requests.add(requests);
-    }
-
-    /// Counts a read of a stream; the first read of a stream counts the stream as a batch.
-    pub(crate) fn streamed(&self, is_first: bool) {
+    /// Counts the requests of a read of a stream; the first read of a stream counts the stream as a batch.
+    pub(crate) fn streamed(&self, is_first: bool, requests: u64) {
         self.batches.add(u64::from(is_first));
-        self.batch_requests.add(1);
+        self.batch_requests.add(requests);
     }
 
     pub(crate) fn open(&self) {
@@ -236,7 +231,7 @@ pub struct IoSnapshot {
     pub mapped_read_requests: u64,
     /// Bytes of those ranges.
     pub mapped_read_bytes: u64,
-    /// Calls of `read_batch`, and streams of reads.
+    /// Streams of reads, those that `read_ranges` makes among them.
     pub batches: u64,
     /// Requests in those batches and streams.
     pub batch_requests: u64,

@@ -5,7 +5,7 @@
 //! the power after any of them.
 //!
 //! ```text
-//! PosixFileSystem            the machine's files: buffered, O_DIRECT, mapped; read batches by pread or io_uring
+//! PosixFileSystem            the machine's files: buffered, O_DIRECT, mapped; sets of reads by pread or io_uring
 //! MemoryFileSystem           files in memory that remember what was synced; crash clones; operation trace
 //! FaultInjectionFileSystem   wraps any of them; rules fail, tear, flip or delay chosen operations
 //! ```
@@ -17,6 +17,7 @@
 mod aligned;
 mod counters;
 mod fault;
+mod file;
 mod file_system;
 mod memory;
 mod options;
@@ -24,24 +25,23 @@ mod options;
 mod posix;
 mod ranges;
 mod rate_limiter;
-mod read_stream;
 mod sync;
 mod util;
 
 pub use aligned::AlignedBuffer;
 pub use counters::{ClassSnapshot, IoCounters, IoSnapshot, PurposeSnapshot};
 pub use fault::{Fault, FaultInjectionFileSystem, FaultRule, FaultRuleId, OperationKind, Trigger};
-pub use file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
+pub use file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
+pub use file_system::FileSystem;
 pub use memory::{CrashPolicy, LoggedRead, MemoryFileSystem, OperationHook};
 pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, WritePurpose};
 #[cfg(unix)]
 pub use posix::{IO_BACKEND_VARIABLE, PosixFileSystem};
 pub use ranges::{
-    AsyncRead, BufferPool, DEFAULT_MAX_REQUEST_BYTES, PendingRead, PoolLimits, PoolUsage, RangeRead, ReadBuffer,
-    ReadClass, ReadContext, ReadLabel, ReadLayer,
+    BufferPool, DEFAULT_MAX_REQUEST_BYTES, Descriptor, PendingRead, PoolLimits, PoolUsage, RangeRead, ReadBuffer,
+    ReadClass, ReadContext, ReadLabel, ReadLayer, ReadStream, read_owned, read_range, read_ranges,
 };
 pub use rate_limiter::{IoPriority, RateLimiter, TokenBucket};
-pub use read_stream::ReadStream;
 pub use util::{copy_file, read_file, write_file_atomically, write_file_synced};
 
 /// The machine's files, with the read backend that the environment asks for or the machine allows.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use ferrock_base::{Error, ErrorKind, Result};
 
-use crate::file_system::{FileSystem, WritableFile};
+use crate::file::WritableFile;
+use crate::file_system::FileSystem;
 use crate::options::{SequentialOptions, WritableOptions};
 
 /// An error of a file operation, with a remedy where one is known.

@@ -15,7 +15,7 @@ use common::{forget_pages, on_a_thread_that_ends, pattern};
 use ferrock_base::ErrorKind;
 use ferrock_base::clock::SystemClock;
 use ferrock_vfs::{
-    AsyncRead, Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, PoolLimits,
+    Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, PendingRead, PoolLimits,
     PosixFileSystem, RandomAccessFile, RandomAccessOptions, ReadClass, ReadContext, WritableOptions,
 };
 use proptest::prelude::*;
@@ -31,6 +31,10 @@ struct Woken {
 
 struct NumberedWaker(usize, Arc<Woken>);
 
+fn polled() -> ReadContext {
+    ReadContext { is_polled: true, ..ReadContext::default() }
+}
+
 impl Wake for NumberedWaker {
     fn wake(self: Arc<Self>) {
         self.1.numbers.lock().unwrap().push(self.0);
@@ -41,12 +45,12 @@ impl Wake for NumberedWaker {
 /// Some futures on one thread.
 struct Tasks {
     woken: Arc<Woken>,
-    reads: Vec<Option<AsyncRead>>,
+    reads: Vec<Option<PendingRead>>,
     wakers: Vec<Waker>,
 }
 
 impl Tasks {
-    fn new(reads: Vec<AsyncRead>) -> Self {
+    fn new(reads: Vec<PendingRead>) -> Self {
         let woken = Arc::new(Woken::default());
         let wakers = (0..reads.len()).map(|n| Arc::new(NumberedWaker(n, Arc::clone(&woken))).into()).collect();
         Self { woken, reads: reads.into_iter().map(Some).collect(), wakers }
@@ -138,12 +142,12 @@ fn ten_thousand_reads_on_one_thread() {
             let dir = tempfile::tempdir().unwrap();
             let options = RandomAccessOptions { direct, ..RandomAccessOptions::default() };
             let (bytes, file) = write(&file_system, dir.path(), &options);
-            let context = ReadContext::for_class(ReadClass::Data);
+            let context = ReadContext { class: ReadClass::Data, ..polled() };
             let place = |number: usize| (number * 7919 % BYTES, 1 + number % 5000);
             let reads = (0..10_000)
                 .map(|number| {
                     let (offset, length) = place(number);
-                    file_system.start_async(&file, offset as u64, length, &context)
+                    file_system.start_read(&file, offset as u64, length, &context)
                 })
                 .collect();
             let mut count = 0;
@@ -179,11 +183,11 @@ fn reads_outlive_the_threads_that_began_them() {
             let (bytes, file) = write(&file_system, dir.path(), &options);
             for round in 0..60 {
                 forget_pages(file.path());
-                let context = ReadContext { is_final: round % 2 == 0, ..ReadContext::default() };
+                let context = ReadContext { is_final: round % 2 == 0, ..polled() };
                 let place = |number: usize| ((round * 17 + number * 61) % 250 * 4096, 8000);
                 let start = |number: usize| {
                     let (offset, length) = place(number);
-                    file_system.start_async(&file, offset as u64, length, &context)
+                    file_system.start_read(&file, offset as u64, length, &context)
                 };
                 let mut reads: Vec<_> = (0..round % 7).map(start).collect();
                 reads.extend(on_a_thread_that_ends(|| (round % 7..round % 7 + 3).map(start).collect::<Vec<_>>()));
@@ -206,7 +210,7 @@ fn the_thread_ends_and_comes_back() {
         let dir = tempfile::tempdir().unwrap();
         let (bytes, file) = write(&file_system, dir.path(), &RandomAccessOptions::default());
         for _ in 0..2 {
-            let read = file_system.start_async(&file, 5, 100, &ReadContext::default());
+            let read = file_system.start_read(&file, 5, 100, &polled());
             Tasks::new(vec![read]).run(&mut |_, result| assert_eq!(result.unwrap().bytes(), &bytes[5..105]));
             let layer = file_system.read_layer().unwrap();
             assert!(layer.thread_count() > 0);
@@ -227,14 +231,14 @@ fn what_needs_no_device_is_there_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let (_, file) = write(&file_system, dir.path(), &RandomAccessOptions::default());
         let poll = |offset, context: &ReadContext| {
-            let mut read = file_system.start_async(&file, offset, 100, context);
+            let mut read = file_system.start_read(&file, offset, 100, context);
             match Pin::new(&mut read).poll(&mut Context::from_waker(Waker::noop())) {
                 Poll::Ready(result) => result,
                 Poll::Pending => panic!("it waits"),
             }
         };
-        assert!(poll(BYTES as u64, &ReadContext::default()).unwrap().is_empty());
-        let late = ReadContext { deadline_us: 1, ..ReadContext::default() };
+        assert!(poll(BYTES as u64, &polled()).unwrap().is_empty());
+        let late = ReadContext { deadline_us: 1, ..polled() };
         assert_eq!(poll(0, &late).unwrap_err().kind(), ErrorKind::TimedOut);
     }
 }
@@ -245,8 +249,8 @@ fn time_is_watched() {
         let dir = tempfile::tempdir().unwrap();
         let (bytes, file) = write(&file_system, dir.path(), &RandomAccessOptions::default());
         for io_timeout in [Duration::from_micros(1), Duration::from_millis(2), Duration::from_secs(600)] {
-            let context = ReadContext { io_timeout, ..ReadContext::default() };
-            let reads = (0..2000).map(|n| file_system.start_async(&file, n * 100, 100, &context)).collect();
+            let context = ReadContext { io_timeout, ..polled() };
+            let reads = (0..2000).map(|n| file_system.start_read(&file, n * 100, 100, &context)).collect();
             Tasks::new(reads).run(&mut |number, result| match result {
                 Ok(read) => assert!(read.bytes() == &bytes[number * 100..][..100]),
                 Err(error) => {
@@ -266,7 +270,7 @@ fn too_little_memory_is_an_error_or_a_wait() {
         let (bytes, file) = write(&file_system, dir.path(), &RandomAccessOptions::default());
         let pool = file_system.read_layer().unwrap().pool();
         pool.set_limits(PoolLimits { total_bytes: 4096, ..PoolLimits::default() });
-        let read = |length| file_system.start_async(&file, 0, length, &ReadContext::default());
+        let read = |length| file_system.start_read(&file, 0, length, &polled());
         let mut seen = [0, 0];
         Tasks::new(vec![read(100), read(8192), read(200)]).run(&mut |number, result| match result {
             Ok(read) => {
@@ -292,7 +296,7 @@ fn errors_are_those_of_single_reads() {
     let failed = AtomicUsize::new(0);
     let rule = FaultRule::new(OperationKind::Read, "*.sst", Fault::Io).when(ferrock_vfs::Trigger::Nth(3));
     file_system.add_rule(rule);
-    let reads = (0..10).map(|n| file_system.start_async(&file, n * 100, 100, &ReadContext::default())).collect();
+    let reads = (0..10).map(|n| file_system.start_read(&file, n * 100, 100, &polled())).collect();
     Tasks::new(reads).run(&mut |number, result| match result {
         Ok(read) => assert!(read.bytes() == &bytes[number * 100..][..100]),
         Err(error) => {
@@ -344,30 +348,30 @@ proptest! {
             let options = RandomAccessOptions { direct, ..RandomAccessOptions::default() };
             let (bytes, file) = write(&file_system, dir.path(), &options);
             let pool = file_system.read_layer().unwrap().pool().clone();
-            let mut reads: Vec<(usize, usize, AsyncRead)> = Vec::new();
+            let mut reads: Vec<(usize, usize, PendingRead)> = Vec::new();
             let clock = SystemClock::shared();
             let mut started = 0;
             for step in &steps {
                 let pick = |number: usize| (!reads.is_empty()).then(|| number % reads.len());
                 match *step {
                     Step::Start(offset, length) => {
-                        let read = file_system.start_async(&file, offset, length, &ReadContext::default());
+                        let read = file_system.start_read(&file, offset, length, &polled());
                         reads.push((offset as usize, length, read));
                         started += 1;
                     }
                     Step::StartAway(at, count) => {
                         let start = |number| {
                             let (offset, length) = ((at + number * 91_000) % BYTES as u64, 1 + number as usize * 3000);
-                            (offset as usize, length, file_system.start_async(&file, offset, length, &ReadContext::default()))
+                            (offset as usize, length, file_system.start_read(&file, offset, length, &polled()))
                         };
                         reads.extend(on_a_thread_that_ends(|| (0..count as u64).map(start).collect::<Vec<_>>()));
                         started += count as u64;
                     }
                     Step::Forget => forget_pages(file.path()),
                     Step::Burst(at, count, is_final) => for number in 0..count as u64 {
-                        let context = ReadContext { gap_bytes: at % 3 * 4096, is_final, ..ReadContext::default() };
+                        let context = ReadContext { gap_bytes: at % 3 * 4096, is_final, ..polled() };
                         let (offset, length) = ((at + number * 7919 % 50_000).min(BYTES as u64 - 1), 1 + number as usize * 11);
-                        let read = file_system.start_async(&file, offset, length, &context);
+                        let read = file_system.start_read(&file, offset, length, &context);
                         reads.push((offset as usize, length, read));
                         started += 1;
                     },

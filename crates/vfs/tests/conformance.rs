@@ -9,8 +9,8 @@ use std::sync::Arc;
 use common::pattern;
 use ferrock_base::ErrorKind;
 use ferrock_vfs::{
-    FileSystem, IoPriority, MemoryFileSystem, PosixFileSystem, RandomAccessOptions, RateLimiter, ReadClass,
-    ReadContext, ReadRequest, SequentialOptions, WritableOptions, WritePurpose, copy_file, read_file,
+    FileSystem, IoPriority, MemoryFileSystem, PosixFileSystem, RandomAccessOptions, RangeRead, RateLimiter,
+    ReadContext, ReadLabel, SequentialOptions, WritableOptions, WritePurpose, copy_file, read_file, read_ranges,
     write_file_atomically,
 };
 use parking_lot::Mutex;
@@ -127,7 +127,7 @@ fn check_random_reads(file_system: &dyn FileSystem, path: &Path, contents: &[u8]
     ];
     for (offset, wanted) in ranges {
         let mut buffer = vec![0xEE; wanted];
-        let read = file.read_at(offset as u64, &mut buffer).unwrap();
+        let read = file.read_at(offset as u64, &mut buffer, ReadLabel::default()).unwrap();
         assert_eq!(read, wanted.min(length - offset), "{setup:?}");
         assert!(buffer[..read] == contents[offset..offset + read], "{setup:?}");
         let inside = offset + wanted <= length;
@@ -135,8 +135,8 @@ fn check_random_reads(file_system: &dyn FileSystem, path: &Path, contents: &[u8]
             assert!(inside && bytes == &contents[offset..offset + wanted]);
         }
     }
-    assert_eq!(file.read_at(u64::MAX, &mut [0; 16]).unwrap(), 0);
-    assert_eq!(file.read_at(length as u64 + 100_000, &mut [0; 16]).unwrap(), 0);
+    assert_eq!(file.read_at(u64::MAX, &mut [0; 16], ReadLabel::default()).unwrap(), 0);
+    assert_eq!(file.read_at(length as u64 + 100_000, &mut [0; 16], ReadLabel::default()).unwrap(), 0);
     assert!(file.mapped(0, length + 1).is_none());
     assert!(file.mapped(u64::MAX, 1).is_none());
 }
@@ -199,7 +199,7 @@ fn empty_files_can_be_read() {
         file.sync().unwrap();
         file.close().unwrap();
         let file = file_system.open_random_access(&path, &setup.read).unwrap();
-        assert_eq!((file.size(), file.read_at(0, &mut [0; 8]).unwrap()), (0, 0));
+        assert_eq!((file.size(), file.read_at(0, &mut [0; 8], ReadLabel::default()).unwrap()), (0, 0));
         assert_eq!(read_file(file_system, &path).unwrap(), b"");
     });
 }
@@ -284,7 +284,7 @@ fn open_handles_outlive_names() {
         let file = file_system.open_random_access(&path, &setup.read).unwrap();
         file_system.remove_file(&path).unwrap();
         let mut buffer = [0; 10];
-        assert_eq!(file.read_at(0, &mut buffer).unwrap(), 10);
+        assert_eq!(file.read_at(0, &mut buffer, ReadLabel::default()).unwrap(), 10);
         assert_eq!(&buffer, b"still here");
     });
 }
@@ -316,31 +316,26 @@ fn batches_read_what_single_reads_do() {
         let file = file_system.open_random_access(&path, &setup.read).unwrap();
         let nothing = file_system.open_random_access(&empty, &setup.read).unwrap();
         // More than the depth of any queue, with overlaps, ends, and places where nothing is.
-        let mut buffers: Vec<Vec<u8>> = (0..301).map(|index| vec![0xEE; (index * 37) % 9000]).collect();
-        let mut reads: Vec<ReadRequest<'_>> = buffers
-            .iter_mut()
-            .enumerate()
-            .map(|(index, buffer)| match index % 50 {
-                49 => ReadRequest::new(nothing.as_ref(), 0, buffer),
-                48 => ReadRequest::new(file.as_ref(), u64::MAX - 5, buffer),
-                47 => ReadRequest::new(file.as_ref(), 99_990, buffer),
-                _ => ReadRequest::new(file.as_ref(), (index * 512) as u64, buffer),
+        let mut reads: Vec<RangeRead<'_>> = (0..301)
+            .map(|index| match (index % 50, (index * 37) % 9000) {
+                (49, length) => RangeRead::new(&nothing, 0, length),
+                (48, length) => RangeRead::new(&file, u64::MAX - 5, length),
+                (47, length) => RangeRead::new(&file, 99_990, length),
+                (_, length) => RangeRead::new(&file, (index * 512) as u64, length),
             })
             .collect();
         let before = file_system.counters().snapshot();
-        file_system.read_batch(&mut reads);
+        read_ranges(file_system, &mut reads, &ReadContext::default());
         let after = file_system.counters().snapshot();
-        assert_eq!((after.batches - before.batches, after.batch_requests - before.batch_requests), (1, 301));
-        let asked = |snapshot: ferrock_vfs::IoSnapshot| snapshot.read_bytes + snapshot.mapped_read_bytes;
+        assert_eq!(after.batches - before.batches, 1);
         let mut total = 0;
         for read in &reads {
-            let count = *read.result.as_ref().unwrap();
-            total += count;
-            let mut single = vec![0xEE; read.buffer.len()];
-            assert_eq!(read.file.read_at(read.offset, &mut single).unwrap(), count);
-            assert!(single[..count] == read.buffer[..count], "{setup:?}");
+            let bytes = read.result.as_ref().unwrap().bytes();
+            total += bytes.len();
+            let mut single = vec![0xEE; read.length];
+            assert_eq!(read.file.read_at(read.offset, &mut single, ReadLabel::default()).unwrap(), bytes.len());
+            assert!(single[..bytes.len()] == *bytes, "{setup:?}");
         }
-        assert_eq!(asked(after) - asked(before), total as u64);
         assert!(total > 500_000);
     });
 }
@@ -364,7 +359,7 @@ fn streams_read_what_single_reads_do() {
             let mut stream = file_system.read_stream(&ReadContext::default());
             for index in 0..count {
                 let (offset, length) = place(index);
-                stream.add(&file, offset, length, ReadClass::Data, index);
+                stream.add(&file, offset, length, ReadLabel::default(), index);
                 if index % 7 == 3 {
                     stream.start();
                 }
@@ -374,7 +369,7 @@ fn streams_read_what_single_reads_do() {
                 let (offset, length) = place(tag);
                 let start = usize::try_from(offset).unwrap().min(contents.len());
                 let end = (start + length).min(contents.len());
-                assert!(bytes.unwrap() == &contents[start..end], "{setup:?}: read {tag} of {count}");
+                assert!(bytes.unwrap().bytes() == &contents[start..end], "{setup:?}: read {tag} of {count}");
                 assert!(!std::mem::replace(&mut seen[tag], true), "handed out twice");
             }) {}
             assert!(seen.iter().all(|&seen| seen), "{setup:?}: {count}");
@@ -385,15 +380,17 @@ fn streams_read_what_single_reads_do() {
         // One that is dropped with reads on their way, and another that gets the same memory.
         for started in [false, true] {
             let mut stream = file_system.read_stream(&ReadContext::default());
-            (0..100).for_each(|index| stream.add(&file, index * 1001, 4096, ReadClass::Data, 0));
+            (0..100).for_each(|index| stream.add(&file, index * 1001, 4096, ReadLabel::default(), 0));
             if started {
                 stream.start();
                 assert!(stream.take(&mut |_, bytes| assert_eq!(bytes.unwrap().len(), 4096)));
             }
             drop(stream);
             let mut stream = file_system.read_stream(&ReadContext::default());
-            stream.add(&file, 5000, 300, ReadClass::Index, 9);
-            assert!(stream.take(&mut |tag, bytes| assert_eq!((tag, bytes.unwrap()), (9, &contents[5000..5300]))));
+            stream.add(&file, 5000, 300, ReadLabel::default(), 9);
+            assert!(
+                stream.take(&mut |tag, bytes| assert_eq!((tag, bytes.unwrap().bytes()), (9, &contents[5000..5300])))
+            );
             assert!(!stream.take(&mut |_, _| panic!("nothing is left")));
         }
     });
@@ -413,8 +410,8 @@ fn requests_and_bytes_are_counted() {
         file.sync().unwrap();
         file.close().unwrap();
         let file = file_system.open_random_access(&path, &RandomAccessOptions::default()).unwrap();
-        file.read_at(0, &mut [0; 50]).unwrap();
-        file.read_at(290, &mut [0; 50]).unwrap();
+        file.read_at(0, &mut [0; 50], ReadLabel::default()).unwrap();
+        file.read_at(290, &mut [0; 50], ReadLabel::default()).unwrap();
         file_system.sync_dir(dir).unwrap();
         let after = file_system.counters().snapshot();
         let log = after.purpose(WritePurpose::Log);

@@ -16,8 +16,8 @@ use std::time::Duration;
 use common::pattern;
 use ferrock_base::ErrorKind;
 use ferrock_vfs::{
-    FileSystem, PosixFileSystem, RandomAccessFile, RandomAccessOptions, RangeRead, ReadClass, ReadContext,
-    WritableOptions,
+    FileSystem, PosixFileSystem, RandomAccessFile, RandomAccessOptions, RangeRead, ReadClass, ReadContext, ReadLabel,
+    WritableOptions, read_range, read_ranges,
 };
 
 const CHILD: &str = "FERROCK_VFS_NO_RING_CHILD";
@@ -76,8 +76,8 @@ fn check_reads(file_system: &PosixFileSystem, file: &Arc<dyn RandomAccessFile>, 
     let places: Vec<usize> = (0..30).map(|index| index * 16_000).collect();
     let timed = ReadContext { io_timeout: Duration::from_secs(600), ..ReadContext::for_class(ReadClass::Data) };
     for context in [ReadContext::default(), timed] {
-        let mut reads: Vec<_> = places.iter().map(|&at| RangeRead::new(&**file, at as u64, 1000)).collect();
-        file_system.read_ranges(&mut reads, &context);
+        let mut reads: Vec<_> = places.iter().map(|&at| RangeRead::new(file, at as u64, 1000)).collect();
+        read_ranges(file_system, &mut reads, &context);
         for (read, &at) in reads.iter().zip(&places) {
             assert!(read.result.as_ref().unwrap().bytes() == &bytes[at..at + 1000]);
         }
@@ -86,21 +86,21 @@ fn check_reads(file_system: &PosixFileSystem, file: &Arc<dyn RandomAccessFile>, 
         for (pending, &at) in pending.into_iter().zip(&places) {
             assert!(pending.wait().unwrap().bytes() == &bytes[at..at + 1000]);
         }
-        let reads: Vec<_> = places.iter().map(|&at| file_system.start_async(file, at as u64, 1000, &context)).collect();
+        let reads: Vec<_> = places.iter().map(|&at| file_system.start_read(file, at as u64, 1000, &context)).collect();
         for (read, &at) in reads.into_iter().zip(&places) {
             assert!(block_on(read).unwrap().bytes() == &bytes[at..at + 1000]);
         }
         let mut stream = file_system.read_stream(&context);
         for (tag, &at) in places.iter().enumerate() {
-            stream.add(file, at as u64, 1000, ReadClass::Data, tag);
+            stream.add(file, at as u64, 1000, ReadLabel::default(), tag);
         }
         let mut came = 0;
         while stream.take(&mut |tag, read| {
             came += 1;
-            assert!(read.unwrap() == &bytes[places[tag]..places[tag] + 1000]);
+            assert!(read.unwrap().bytes() == &bytes[places[tag]..places[tag] + 1000]);
         }) {}
         assert_eq!(came, places.len());
-        assert!(file.read_range(7, 100, &context).unwrap().bytes() == &bytes[7..107]);
+        assert!(read_range(&**file, 7, 100, &context).unwrap().bytes() == &bytes[7..107]);
     }
 }
 

@@ -11,7 +11,7 @@ use common::{forget_pages, on_a_thread_that_ends, pattern};
 use ferrock_base::ErrorKind;
 use ferrock_vfs::{
     FileSystem, PoolLimits, PosixFileSystem, RandomAccessFile, RandomAccessOptions, RangeRead, ReadClass, ReadContext,
-    WritableOptions,
+    WritableOptions, read_owned, read_range, read_ranges,
 };
 
 fn write(file_system: &dyn FileSystem, path: &Path, bytes: &[u8]) {
@@ -70,15 +70,15 @@ fn ranges_are_what_the_file_holds() {
     everywhere(&bytes, |file_system, file, way| {
         for (max_request_bytes, io_timeout) in [(256 << 10, Duration::ZERO), (10_000, Duration::from_secs(600))] {
             let context = ReadContext { max_request_bytes, io_timeout, ..ReadContext::for_class(ReadClass::Data) };
-            let mut reads = RANGES.map(|(offset, length)| RangeRead::new(&**file, offset, length));
-            file_system.read_ranges(&mut reads, &context);
+            let mut reads = RANGES.map(|(offset, length)| RangeRead::new(file, offset, length));
+            read_ranges(file_system, &mut reads, &context);
             for (read, range) in reads.iter().zip(RANGES) {
                 assert!(read.result.as_ref().unwrap().bytes() == expected(&bytes, range), "{way}: {range:?}");
             }
             for range in RANGES {
-                let read = file.read_range(range.0, range.1, &context).unwrap();
+                let read = read_range(&**file, range.0, range.1, &context).unwrap();
                 assert!(read.bytes() == expected(&bytes, range), "{way}: {range:?}");
-                let owned = file.read_owned(range.0, range.1, &context).unwrap();
+                let owned = read_owned(&**file, range.0, range.1, &context).unwrap();
                 assert!(owned == expected(&bytes, range), "{way}: {range:?}");
             }
             let pending = RANGES.map(|(offset, length)| file_system.start_read(file, offset, length, &context));
@@ -98,8 +98,8 @@ fn requests_are_counted_once_on_both_backends() {
         let context = ReadContext::for_class(ReadClass::Data);
         let places = [(5000u64, 1028usize), (6028, 1028), (500_000, 1028)];
         let before = data();
-        let mut reads = places.map(|(offset, length)| RangeRead::new(&**file, offset, length));
-        file_system.read_ranges(&mut reads, &context);
+        let mut reads = places.map(|(offset, length)| RangeRead::new(file, offset, length));
+        read_ranges(file_system, &mut reads, &context);
         let batch = data().since(before);
         let before = data();
         let _ = file_system.start_read(file, 5000, 2056, &context).wait().unwrap();
@@ -201,7 +201,7 @@ fn memory_of_reads_given_up_is_there_for_the_next() {
                 }
                 assert!(Instant::now() < deadline, "{way}: {pool:?}");
             }
-            while file.read_range(200_000, 120_000, &context).is_err() {
+            while read_range(&**file, 200_000, 120_000, &context).is_err() {
                 assert!(Instant::now() < deadline, "{way}: {pool:?}");
                 std::thread::sleep(Duration::from_micros(200));
             }
@@ -215,19 +215,19 @@ fn memory_of_reads_given_up_is_there_for_the_next() {
 mod slow {
     use super::*;
     use ferrock_base::Result;
-    use ferrock_vfs::ReadLayer;
+    use ferrock_vfs::{Descriptor, ReadLabel, ReadLayer};
     use std::io::{PipeReader, PipeWriter, Read, Write};
     use std::os::fd::AsRawFd;
 
     #[derive(Debug)]
     struct PipeFile {
-        reader: PipeReader,
+        reader: Arc<PipeReader>,
         owner: Arc<PosixFileSystem>,
     }
 
     impl RandomAccessFile for PipeFile {
-        fn read_at(&self, _offset: u64, buffer: &mut [u8]) -> Result<usize> {
-            Ok((&self.reader).read(buffer).unwrap())
+        fn read_at(&self, _offset: u64, buffer: &mut [u8], _label: ReadLabel) -> Result<usize> {
+            Ok((&*self.reader).read(buffer).unwrap())
         }
         fn size(&self) -> u64 {
             1 << 30
@@ -235,8 +235,8 @@ mod slow {
         fn path(&self) -> &Path {
             Path::new("/pipe")
         }
-        fn raw_fd(&self) -> Option<i32> {
-            Some(self.reader.as_raw_fd())
+        fn descriptor(&self) -> Option<Descriptor> {
+            Some(Descriptor::new(self.reader.as_raw_fd(), self.size(), Arc::clone(&self.reader) as _))
         }
         fn read_layer(&self) -> Option<&ReadLayer> {
             self.owner.read_layer()
@@ -249,7 +249,7 @@ mod slow {
         }
         let file_system = Arc::new(PosixFileSystem::with_backend(Some("io_uring")));
         let (reader, writer) = std::io::pipe().unwrap();
-        let file = Arc::new(PipeFile { reader, owner: Arc::clone(&file_system) });
+        let file = Arc::new(PipeFile { reader: Arc::new(reader), owner: Arc::clone(&file_system) });
         Some((file_system, file, writer))
     }
 
@@ -291,9 +291,9 @@ mod slow {
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
         assert!(started.elapsed() >= Duration::from_millis(15));
         // So is a read that was not started ahead, alone or in a batch.
-        assert_eq!(file.read_range(0, 8, &context).unwrap_err().kind(), ErrorKind::TimedOut);
-        let mut reads = [RangeRead::new(&*file, 0, 8), RangeRead::new(&*file, 4096, 8)];
-        file_system.read_ranges(&mut reads, &context);
+        assert_eq!(read_range(&*file, 0, 8, &context).unwrap_err().kind(), ErrorKind::TimedOut);
+        let mut reads = [RangeRead::new(&file, 0, 8), RangeRead::new(&file, 4096, 8)];
+        read_ranges(&*file_system, &mut reads, &context);
         for read in reads {
             assert_eq!(read.result.unwrap_err().kind(), ErrorKind::TimedOut);
         }

@@ -8,7 +8,9 @@ use ferrock_base::random::Random;
 use ferrock_format::blob_file::{BlobFileHeader, BlobRecordHeader};
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name;
-use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, OperationKind, write_file_synced};
+use ferrock_vfs::{
+    Fault, FaultInjectionFileSystem, FaultRule, OperationKind, ReadContext, read_owned, write_file_synced,
+};
 
 fn all_keys(db: &Db, family: &ColumnFamily) -> Vec<Vec<u8>> {
     let mut keys = Vec::new();
@@ -236,7 +238,7 @@ fn what_is_wrong_with_a_blob_is_said_as_get_says_it() {
                 let path = blob_path(place, FIRST_FILE + file);
                 let size = place.file_system.file_size(&path).unwrap();
                 let opened = place.file_system.open_random_access(&path, &Default::default()).unwrap();
-                let mut bytes = opened.read_vec(0, size as usize).unwrap();
+                let mut bytes = read_owned(&*opened, 0, size as usize, &ReadContext::default()).unwrap();
                 match at {
                     usize::MAX => bytes.truncate(size as usize / 2),
                     at => bytes[at] ^= 0x55,

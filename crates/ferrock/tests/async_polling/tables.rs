@@ -4,7 +4,7 @@ use super::*;
 use ferrock::CompactRangeOptions;
 use ferrock::options::BottommostLevelCompaction;
 use ferrock_base::random::Random;
-use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, OperationKind};
+use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, OperationKind, ReadContext, read_owned};
 use std::collections::BTreeSet;
 
 const KEYS: u64 = 300;
@@ -169,7 +169,7 @@ fn a_table_that_is_missing_or_damaged_fails_its_keys_as_it_does_for_get() {
                 _ => {
                     let size = place.file_system.file_size(&path).unwrap();
                     let file = place.file_system.open_random_access(&path, &Default::default()).unwrap();
-                    let mut bytes = file.read_vec(0, size as usize).unwrap();
+                    let mut bytes = read_owned(&*file, 0, size as usize, &ReadContext::default()).unwrap();
                     let end = bytes.len() - 60;
                     bytes[end..].fill(0xff);
                     ferrock_vfs::write_file_synced(&place.file_system, &path, &bytes).unwrap();

@@ -3,8 +3,8 @@
 use crate::common::threads::Gate;
 use ferrock_base::Result;
 use ferrock_vfs::{
-    FileLock, FileSystem, IoCounters, RandomAccessFile, RandomAccessOptions, ReadLabel, ReadLayer, SequentialFile,
-    SequentialOptions, WritableFile, WritableOptions,
+    Descriptor, FileLock, FileSystem, IoCounters, RandomAccessFile, RandomAccessOptions, ReadLabel, ReadLayer,
+    SequentialFile, SequentialOptions, WritableFile, WritableOptions,
 };
 use std::cell::Cell;
 use std::path::Path;
@@ -80,13 +80,9 @@ struct WatchedFile {
 }
 
 impl RandomAccessFile for WatchedFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
         self.seen.note("read", self.inner.path());
-        self.inner.read_at(offset, buffer)
-    }
-    fn read_at_as(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
-        self.seen.note("read", self.inner.path());
-        self.inner.read_at_as(offset, buffer, label)
+        self.inner.read_at(offset, buffer, label)
     }
     fn read_layer(&self) -> Option<&ReadLayer> {
         self.inner.read_layer()
@@ -103,8 +99,8 @@ impl RandomAccessFile for WatchedFile {
     fn direct_alignment(&self) -> Option<usize> {
         self.inner.direct_alignment()
     }
-    fn raw_fd(&self) -> Option<i32> {
-        self.inner.raw_fd()
+    fn descriptor(&self) -> Option<Descriptor> {
+        self.inner.descriptor()
     }
 }
 

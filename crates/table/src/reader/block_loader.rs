@@ -11,7 +11,7 @@ use ferrock_format::block::{DataBlock, IndexBlock, IndexFormat, IndexSearch, Row
 use ferrock_format::compression::{CompressionType, Dictionary, decompress};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
-use ferrock_vfs::{RandomAccessFile, ReadClass, ReadContext};
+use ferrock_vfs::{RandomAccessFile, ReadClass, ReadContext, read_owned};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -325,7 +325,7 @@ impl BlockLoader {
         if let Some(bytes) = self.bytes_in_memory(offset, length) {
             return Ok(Cow::Borrowed(bytes));
         }
-        let bytes = self.file.read_owned(offset, length, context)?;
+        let bytes = read_owned(&*self.file, offset, length, context)?;
         if bytes.len() < length {
             return Err(short_read(offset, length, bytes.len()));
         }

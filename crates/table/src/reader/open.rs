@@ -33,7 +33,7 @@ use ferrock_format::metaindex::MetaBlockHandles;
 use ferrock_format::properties::{CompressionName, TableProperties, names};
 use ferrock_format::trailer;
 use ferrock_format::unique_id::UniqueId;
-use ferrock_vfs::ReadContext;
+use ferrock_vfs::{ReadClass, ReadContext, ReadLabel};
 use std::sync::Arc;
 
 /// Bytes read from the end of the file when its tail size is not known.
@@ -175,7 +175,8 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
     let tail_bytes = tail_bytes.clamp(MAX_FOOTER_SIZE as u64, MAX_TAIL_BYTES).min(file_size);
     let start = file_size - tail_bytes;
     let mut tail = vec![0; usize::try_from(tail_bytes).unwrap_or(0)];
-    let read = params.file.read_at(start, &mut tail)?;
+    let label = ReadLabel::whole(ReadClass::Other, tail.len());
+    let read = params.file.read_at(start, &mut tail, label)?;
     if read < tail.len() {
         return Err(super::block_loader::short_read(start, tail.len(), read));
     }

@@ -1,7 +1,7 @@
 //! The state of a scan that pauses instead of reading: see [`pausing`](super::pausing).
 
 use ferrock_base::OwnedSeekTarget;
-use ferrock_vfs::AsyncRead;
+use ferrock_vfs::PendingRead;
 use std::ops::Range;
 
 /// Where a scan paused.
@@ -20,7 +20,7 @@ pub(super) enum Paused {
 pub(super) struct Pausing {
     pub(super) paused: Option<Paused>,
     /// The pending read, if it is already in flight.
-    pub(super) started: Option<AsyncRead>,
+    pub(super) started: Option<PendingRead>,
     /// True if the pending read was started ahead.
     pub(super) is_ahead: bool,
     /// Ranges supplied since the scan first paused. If one of them is requested again, it was unusable (corrupt or

@@ -23,9 +23,8 @@ use super::iter::BlockTableIter;
 use super::pause_state::Paused;
 use super::planned_read::PlannedRead;
 use super::resident::NeededBlock;
-use super::window::Ahead;
 use ferrock_base::{Error, ErrorKind, InternalIterator, OwnedSeekTarget, SeekTarget};
-use ferrock_vfs::AsyncRead;
+use ferrock_vfs::PendingRead;
 use std::ops::Range;
 
 impl BlockTableIter {
@@ -76,7 +75,7 @@ impl BlockTableIter {
     }
 
     /// The read of [`pending_read`](Self::pending_read), if it is already in flight.
-    pub fn take_started(&mut self) -> Option<AsyncRead> {
+    pub fn take_started(&mut self) -> Option<PendingRead> {
         self.pausing.started.take()
     }
 
@@ -143,9 +142,7 @@ impl BlockTableIter {
 
     /// If the block begins in the read that was started ahead: that read's range, for which the scan is to pause.
     pub(super) fn pause_for_ahead(&mut self, block: &Range<u64>) -> Option<Range<u64>> {
-        let (range, ahead) = self.window.wanted_ahead(&*self.reader.loader.file, block, self.direction)?;
-        // A read that cannot be awaited was started before pausing was switched on: it is made again.
-        let Ahead::Awaited(read) = ahead else { return None };
+        let (range, read) = self.window.wanted_ahead(&*self.reader.loader.file, block, self.direction)?;
         (self.pausing.started, self.pausing.is_ahead) = (Some(read), true);
         Some(range)
     }

@@ -72,7 +72,7 @@ impl Readahead {
         self.buffer.resize(wanted, 0);
         self.start = offset;
         let label = ReadLabel::whole(context.class, wanted);
-        let read = loader.file.read_at_as(offset, &mut self.buffer, label)?;
+        let read = loader.file.read_at(offset, &mut self.buffer, label)?;
         self.buffer.truncate(read);
         if read < length {
             return Err(short_read(offset, length, read));

@@ -11,7 +11,6 @@ use super::extent::Extent;
 use super::iter::BlockTableIter;
 use super::planned_read::{PlannedRead, PlannedWindow, Purpose};
 use super::read_options::ReadTier;
-use super::window::Ahead;
 use crate::blocks::{BlockRef, BlockRole};
 use ferrock_base::{ErrorKind, Result};
 use ferrock_format::handle::BlockHandle;
@@ -182,13 +181,10 @@ impl BlockTableIter {
         let (reader, context, pauses) = (&self.reader, self.options.read_context(ReadClass::Data), self.options.pauses);
         self.window.start_ahead(direction, extent, |range| {
             let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-            let context = ReadContext { max_request_bytes: context.max_request_bytes.max(length), ..context };
+            let context =
+                ReadContext { max_request_bytes: context.max_request_bytes.max(length), is_polled: pauses, ..context };
             let (file_system, file) = (&reader.file_system, &reader.loader.file);
-            if pauses {
-                Ahead::Awaited(file_system.start_async(file, range.start, length, &context))
-            } else {
-                Ahead::Pending(file_system.start_read(file, range.start, length, &context))
-            }
+            file_system.start_read(file, range.start, length, &context)
         });
         Ok(())
     }

@@ -14,7 +14,7 @@ use super::block_loader::short_read;
 use super::direction::Direction;
 use super::extent::Extent;
 use ferrock_base::Result;
-use ferrock_vfs::{AsyncRead, PendingRead, RandomAccessFile, ReadBuffer, ReadContext};
+use ferrock_vfs::{PendingRead, RandomAccessFile, ReadBuffer, ReadContext, read_range};
 use std::ops::Range;
 
 /// Requests that follow one another meet at multiples of this, whatever the device's unit is.
@@ -76,16 +76,7 @@ pub(crate) struct Window {
     last_asked: Range<u64>,
     is_last_exact: bool,
     /// The next piece, in flight.
-    ahead: Option<(Range<u64>, Ahead)>,
-}
-
-/// A piece in flight.
-#[derive(Debug)]
-pub(crate) enum Ahead {
-    /// For a scan that blocks on it.
-    Pending(PendingRead),
-    /// For a scan that pauses for it.
-    Awaited(AsyncRead),
+    ahead: Option<(Range<u64>, PendingRead)>,
 }
 
 impl Window {
@@ -173,7 +164,7 @@ impl Window {
         file: &dyn RandomAccessFile,
         block: &Range<u64>,
         direction: Direction,
-    ) -> Option<(Range<u64>, Ahead)> {
+    ) -> Option<(Range<u64>, PendingRead)> {
         let (range, ahead) = self.ahead.take()?;
         self.needed = block.clone();
         let missing = self.rest(block, direction);
@@ -188,7 +179,7 @@ impl Window {
 
     /// Waits for the piece that was read ahead, if `block` begins in it; false when there is none.
     pub(crate) fn take_ahead(&mut self, file: &dyn RandomAccessFile, block: &Range<u64>, direction: Direction) -> bool {
-        let Some((range, Ahead::Pending(pending))) = self.wanted_ahead(file, block, direction) else { return false };
+        let Some((range, pending)) = self.wanted_ahead(file, block, direction) else { return false };
         match pending.wait() {
             Ok(piece) if !piece.is_empty() => {
                 self.take_piece(range, piece, direction);
@@ -223,7 +214,7 @@ impl Window {
         &mut self,
         direction: Direction,
         extent: Extent,
-        start: impl FnOnce(&Range<u64>) -> Ahead,
+        start: impl FnOnce(&Range<u64>) -> PendingRead,
     ) {
         let far_end = match direction {
             Direction::Forward => self.pieces.last().map(|last| last.device_range().end),
@@ -332,7 +323,7 @@ impl Window {
         let rest = self.rest(wanted, direction);
         let length = usize::try_from(rest.end - rest.start).unwrap_or(usize::MAX);
         let context = ReadContext { max_request_bytes: context.max_request_bytes.max(length), ..*context };
-        let piece = file.read_range(rest.start, length, &context)?;
+        let piece = read_range(file, rest.start, length, &context)?;
         self.last_asked = rest.clone();
         if piece.is_empty() {
             return Err(short_read(rest.start, length, 0));

@@ -3,7 +3,7 @@
 use super::file_reader::{BlobExtent, BlobFileReader};
 use ferrock_base::Result;
 use ferrock_format::blob_index::BlobReference;
-use ferrock_vfs::{AsyncRead, FileSystem, ReadContext};
+use ferrock_vfs::{FileSystem, PendingRead, ReadContext};
 use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ pub struct BlobRead {
     user_key: Vec<u8>,
     reference: BlobReference,
     extent: BlobExtent,
-    read: AsyncRead,
+    read: PendingRead,
 }
 
 impl BlobRead {
@@ -30,9 +30,10 @@ impl BlobRead {
         verify_checksums: bool,
         context: &ReadContext,
     ) -> Self {
+        let context = &ReadContext { is_polled: true, ..*context };
         let (extent, read) = match file.extent(user_key, reference, verify_checksums) {
-            Ok(extent) => (extent, file_system.start_async(file.file(), extent.offset, extent.length, context)),
-            Err(error) => (BlobExtent::default(), AsyncRead::ready(Err(error))),
+            Ok(extent) => (extent, file_system.start_read(file.file(), extent.offset, extent.length, context)),
+            Err(error) => (BlobExtent::default(), PendingRead::ready(Err(error))),
         };
         Self { file, user_key: user_key.to_vec(), reference: *reference, extent, read }
     }

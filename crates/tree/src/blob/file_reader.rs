@@ -11,7 +11,7 @@ use ferrock_format::blob_file::{
 };
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::compression::{CompressionType, decompress};
-use ferrock_vfs::{RandomAccessFile, ReadContext};
+use ferrock_vfs::{RandomAccessFile, ReadClass, ReadContext, ReadLabel, read_owned};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -90,7 +90,8 @@ impl BlobFileReader {
         context: &ReadContext,
     ) -> Result<Vec<u8>> {
         let extent = self.extent(user_key, reference, verify_checksums)?;
-        let bytes = self.file.read_owned(extent.offset, extent.length, context).map_err(|error| self.in_file(error))?;
+        let bytes =
+            read_owned(&*self.file, extent.offset, extent.length, context).map_err(|error| self.in_file(error))?;
         self.value(user_key, reference, extent, Cow::Owned(bytes))
     }
 
@@ -201,7 +202,7 @@ impl BlobFileReader {
     /// Reads a range that is known to lie in the file.
     fn read_range(&self, offset: u64, size: u64, context: &ReadContext) -> Result<Vec<u8>> {
         let size = usize::try_from(size).map_err(|_| Error::corruption("blob larger than memory").at_offset(offset))?;
-        let bytes = self.file.read_owned(offset, size, context)?;
+        let bytes = read_owned(&*self.file, offset, size, context)?;
         check_length(offset, bytes.len(), size)?;
         Ok(bytes)
     }
@@ -245,7 +246,8 @@ pub(super) fn read_footer(file: &dyn RandomAccessFile) -> Result<BlobFileFooter>
 }
 
 fn read_exact(file: &dyn RandomAccessFile, offset: u64, buffer: &mut [u8]) -> Result<()> {
-    check_length(offset, file.read_at(offset, buffer)?, buffer.len())
+    let label = ReadLabel::whole(ReadClass::Other, buffer.len());
+    check_length(offset, file.read_at(offset, buffer, label)?, buffer.len())
 }
 
 fn check_length(offset: u64, read: usize, wanted: usize) -> Result<()> {

@@ -8,7 +8,7 @@ use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Result, SeekTarget};
 use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
-use ferrock_vfs::{AsyncRead, ReadBuffer};
+use ferrock_vfs::{PendingRead, ReadBuffer};
 use std::sync::Arc;
 
 /// A memtable, a table, or a sorted run of tables.
@@ -97,7 +97,7 @@ impl<M: InternalIterator + Clone, L: LevelSource> ScanMachine for ChildIterator<
     fn pending_read(&self) -> Option<ChildRead> {
         each!(self, child => child.pending_read())
     }
-    fn take_started(&mut self) -> Option<AsyncRead> {
+    fn take_started(&mut self) -> Option<PendingRead> {
         each!(self, child => child.take_started())
     }
     fn resume(&mut self) {

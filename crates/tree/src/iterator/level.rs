@@ -20,7 +20,7 @@ use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Error, ErrorKind, OwnedSeekTarget, Result, SeekTarget};
 use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
-use ferrock_vfs::{AsyncRead, ReadBuffer};
+use ferrock_vfs::{PendingRead, ReadBuffer};
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
@@ -409,7 +409,7 @@ impl<S: LevelSource> ScanMachine for LevelIterator<S> {
             _ => None,
         }
     }
-    fn take_started(&mut self) -> Option<AsyncRead> {
+    fn take_started(&mut self) -> Option<PendingRead> {
         self.file.as_mut()?.1.take_started()
     }
     fn resume(&mut self) {

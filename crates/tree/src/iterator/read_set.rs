@@ -11,7 +11,7 @@
 use super::scan_machine::ChildRead;
 use ferrock_base::Result;
 use ferrock_table::PlannedRead;
-use ferrock_vfs::{AsyncRead, RangeRead, ReadBuffer, ReadContext};
+use ferrock_vfs::{PendingRead, RangeRead, ReadBuffer, ReadContext, read_ranges};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -32,7 +32,7 @@ struct NeededRead<O> {
 #[derive(Debug)]
 enum Bytes {
     Missing,
-    InFlight(AsyncRead),
+    InFlight(PendingRead),
     Ready(Result<ReadBuffer>),
 }
 
@@ -44,7 +44,7 @@ impl<O> Default for ReadSet<O> {
 
 impl<O> ReadSet<O> {
     /// Adds a read, which may be in flight already.
-    pub fn add(&mut self, owner: O, read: ChildRead, started: Option<AsyncRead>) {
+    pub fn add(&mut self, owner: O, read: ChildRead, started: Option<PendingRead>) {
         self.reads.push(NeededRead { owner, read, bytes: started.map_or(Bytes::Missing, Bytes::InFlight) });
     }
 
@@ -71,9 +71,20 @@ impl<O> ReadSet<O> {
         self.reads.split_off(count).into_iter().map(|needed| needed.owner).collect()
     }
 
-    /// Makes the reads that are not in flight, as one batch. `gap_bytes`: ranges that lie so near each other are read
-    /// in one request; `None` as the reads say.
+    /// Makes the reads that are not in flight, as one batch, and waits for the others. `gap_bytes`: ranges that lie so
+    /// near each other are read in one request; `None` as the reads say.
     pub fn perform(&mut self, gap_bytes: Option<u64>) {
+        self.read_missing(gap_bytes);
+        for NeededRead { bytes, .. } in &mut self.reads {
+            if let Bytes::InFlight(_) = bytes
+                && let Bytes::InFlight(in_flight) = std::mem::replace(bytes, Bytes::Missing)
+            {
+                *bytes = Bytes::Ready(in_flight.wait());
+            }
+        }
+    }
+
+    fn read_missing(&mut self, gap_bytes: Option<u64>) {
         let is_missing = |needed: &&mut NeededRead<O>| matches!(needed.bytes, Bytes::Missing);
         let mut missing: Vec<&mut NeededRead<O>> = self.reads.iter_mut().filter(is_missing).collect();
         let Some(first) = missing.first() else { return };
@@ -86,9 +97,9 @@ impl<O> ReadSet<O> {
         let ranges: Vec<_> = missing.iter().map(|needed| range(needed)).collect();
         let mut reads: Vec<RangeRead<'_>> = ranges
             .iter()
-            .map(|(file, offset, length, class)| RangeRead::new(&**file, *offset, *length).of_class(*class))
+            .map(|(file, offset, length, class)| RangeRead::new(file, *offset, *length).of_class(*class))
             .collect();
-        file_system.read_ranges(&mut reads, &context);
+        read_ranges(&*file_system, &mut reads, &context);
         for (needed, read) in missing.iter_mut().zip(reads) {
             needed.bytes = Bytes::Ready(read.result);
         }
@@ -123,8 +134,8 @@ impl<O> ReadSet<O> {
     }
 }
 
-fn start(read: &ChildRead) -> AsyncRead {
+fn start(read: &ChildRead) -> PendingRead {
     let planned = &read.read;
-    let context = ReadContext { class: planned.class(), ..read.context };
-    read.file_system.start_async(&read.file, planned.offset(), planned.length(), &context)
+    let context = ReadContext { class: planned.class(), is_polled: true, ..read.context };
+    read.file_system.start_read(&read.file, planned.offset(), planned.length(), &context)
 }

@@ -13,7 +13,7 @@
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::{Result, SeekTarget};
 use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
-use ferrock_vfs::{AsyncRead, FileSystem, RandomAccessFile, ReadBuffer, ReadClass, ReadContext};
+use ferrock_vfs::{FileSystem, PendingRead, RandomAccessFile, ReadBuffer, ReadClass, ReadContext};
 use std::sync::Arc;
 
 /// The read that a child needs before it can be placed.
@@ -84,7 +84,7 @@ pub trait ScanMachine: InternalIterator {
     }
 
     /// The read of [`pending_read`](Self::pending_read), if it is already in flight.
-    fn take_started(&mut self) -> Option<AsyncRead> {
+    fn take_started(&mut self) -> Option<PendingRead> {
         None
     }
 

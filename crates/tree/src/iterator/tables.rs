@@ -10,7 +10,7 @@ use ferrock_table::{
     NextBlock, PlannedRead, ReadTier, RowReach, RowsAhead, ScanBounds, ScanEstimate, TableIter, TableReadOptions,
     ValuePin,
 };
-use ferrock_vfs::{AsyncRead, ReadBuffer};
+use ferrock_vfs::{PendingRead, ReadBuffer};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl ScanMachine for TableIter {
     fn pending_read(&self) -> Option<ChildRead> {
         TableIter::pending_read(self).cloned().map(|read| child_read(self, read))
     }
-    fn take_started(&mut self) -> Option<AsyncRead> {
+    fn take_started(&mut self) -> Option<PendingRead> {
         TableIter::take_started(self)
     }
     fn resume(&mut self) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::file_system::FileLock;
+use crate::file::FileLock;
 
 /// `EMFILE`, for which the standard library has no kind.
 const TOO_MANY_OPEN_FILES: i32 = 24;

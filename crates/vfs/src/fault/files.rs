@@ -10,7 +10,7 @@ use ferrock_base::random::Random;
 use super::descriptors::Descriptor;
 use super::rule::{Fault, OperationKind};
 use super::{Rules, fault_error};
-use crate::file_system::{RandomAccessFile, SequentialFile, WritableFile};
+use crate::file::{RandomAccessFile, SequentialFile, WritableFile};
 use crate::ranges::{ReadLabel, ReadLayer};
 use crate::rate_limiter::{IoPriority, RateLimiter};
 
@@ -57,13 +57,8 @@ impl FaultyRandomAccessFile {
 }
 
 impl RandomAccessFile for FaultyRandomAccessFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        faulty_read(&self.rules, self.inner.path(), buffer, |buffer| self.inner.read_at(offset, buffer))
-            .map_err(|error| error.at_offset(offset))
-    }
-
-    fn read_at_as(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
-        let read = |buffer: &mut [u8]| self.inner.read_at_as(offset, buffer, label);
+    fn read_at(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
+        let read = |buffer: &mut [u8]| self.inner.read_at(offset, buffer, label);
         faulty_read(&self.rules, self.inner.path(), buffer, read).map_err(|error| error.at_offset(offset))
     }
 

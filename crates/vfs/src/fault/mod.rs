@@ -28,7 +28,8 @@ use rule::ActiveRule;
 pub use rule::{Fault, FaultRule, OperationKind, Trigger};
 
 use crate::counters::IoCounters;
-use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
+use crate::file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
+use crate::file_system::FileSystem;
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
 use crate::ranges::ReadLayer;
 use crate::util::io_error;
@@ -263,14 +264,6 @@ impl FileSystem for FaultInjectionFileSystem {
     fn is_read_only(&self, dir: &Path) -> Result<bool> {
         self.rules.check(OperationKind::Metadata, "get mount flags", &[dir])?;
         self.inner.is_read_only(dir)
-    }
-
-    fn read_batch(&self, reads: &mut [ReadRequest<'_>]) {
-        // One by one: each read is its own operation for the rules.
-        self.inner.counters().batch(reads.len() as u64);
-        for read in reads {
-            read.perform();
-        }
     }
 
     fn read_layer(&self) -> Option<&ReadLayer> {

@@ -7,7 +7,7 @@ use ferrock_base::clock::{Clock, ManualClock};
 
 use super::{Fault, FaultInjectionFileSystem, FaultRule, OperationKind, Trigger};
 use crate::{
-    FileSystem, MemoryFileSystem, RandomAccessOptions, ReadRequest, SequentialOptions, WritableOptions, read_file,
+    FileSystem, MemoryFileSystem, RandomAccessOptions, ReadLabel, SequentialOptions, WritableOptions, read_file,
     write_file_synced,
 };
 
@@ -110,28 +110,27 @@ fn reads_are_shortened_and_flipped_everywhere() {
     write_file_synced(&file_system, &path("1.sst"), &[0; 100]).unwrap();
     let options = RandomAccessOptions { mmap: true, ..Default::default() };
     let file = file_system.open_random_access(&path("1.sst"), &options).unwrap();
-    assert!(file.mapped(0, 10).is_none() && file.raw_fd().is_none(), "no way around the rules");
-    let read_ones = |file_system: &FaultInjectionFileSystem| {
+    assert!(file.mapped(0, 10).is_none() && file.descriptor().is_none(), "no way around the rules");
+    let read_ones = || {
         let (mut one, mut two) = ([0xFF; 100], [0xFF; 50]);
-        let mut reads = [ReadRequest::new(file.as_ref(), 0, &mut one), ReadRequest::new(file.as_ref(), 50, &mut two)];
-        file_system.read_batch(&mut reads);
-        let lengths = reads.map(|read| read.result.unwrap());
+        let lengths = [(0, &mut one[..]), (50, &mut two[..])]
+            .map(|(offset, buffer)| file.read_at(offset, buffer, ReadLabel::default()).unwrap());
         let ones = |bytes: &[u8]| bytes.iter().map(|byte| byte.count_ones()).sum::<u32>();
         (lengths, ones(&one[..lengths[0]]), ones(&two[..lengths[1]]))
     };
-    assert_eq!(read_ones(&file_system), ([100, 50], 0, 0));
+    assert_eq!(read_ones(), ([100, 50], 0, 0));
     let flip = file_system.add_rule(FaultRule::new(OperationKind::Read, "*.sst", Fault::BitFlip { seed: 9 }));
-    assert_eq!(read_ones(&file_system), ([100, 50], 1, 1));
+    assert_eq!(read_ones(), ([100, 50], 1, 1));
     let mut sequential = file_system.open_sequential(&path("1.sst"), &SequentialOptions::default()).unwrap();
     let mut buffer = [0; 10];
     sequential.read(&mut buffer).unwrap();
     assert_eq!(buffer.iter().map(|byte| byte.count_ones()).sum::<u32>(), 1);
     file_system.remove_rule(flip);
     file_system.add_rule(FaultRule::new(OperationKind::Read, "*.sst", Fault::ShortRead { kept_bytes: 7 }));
-    assert_eq!(read_ones(&file_system), ([7, 7], 0, 0));
+    assert_eq!(read_ones(), ([7, 7], 0, 0));
     file_system.clear_rules();
     file_system.add_rule(FaultRule::new(OperationKind::Read, "*.sst", Fault::Io));
-    let error = file.read_at(64, &mut buffer).unwrap_err();
+    let error = file.read_at(64, &mut buffer, ReadLabel::default()).unwrap_err();
     assert_eq!((error.kind(), error.offset()), (ErrorKind::Io, Some(64)));
 }
 

@@ -8,7 +8,7 @@ use ferrock_base::{Error, Result};
 
 use super::node::FileNode;
 use super::{MemoryFileSystem, name};
-use crate::file_system::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
+use crate::file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
 use crate::options::{RandomAccessOptions, WritableOptions};
 use crate::ranges::{ReadClass, ReadLabel, ReadLayer};
 use crate::rate_limiter::{IoPriority, RateLimiter};
@@ -39,12 +39,7 @@ impl MemoryRandomAccessFile {
 }
 
 impl RandomAccessFile for MemoryRandomAccessFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let label = ReadLabel::whole(ReadClass::Other, buffer.len());
-        self.read_at_as(offset, buffer, label)
-    }
-
-    fn read_at_as(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
         let read = self.node.read_at(offset, buffer);
         let counters = self.file_system.shared.layer.counters();
         if self.mapped.is_some() {

@@ -48,7 +48,8 @@ use node::FileNode;
 use tree::Tree;
 
 use crate::counters::IoCounters;
-use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
+use crate::file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
+use crate::file_system::FileSystem;
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
 use crate::ranges::{Backend, ReadClass, ReadLayer};
 use crate::util::{held_by_this_process, io_error};
@@ -410,13 +411,6 @@ impl FileSystem for MemoryFileSystem {
     fn is_read_only(&self, _dir: &Path) -> Result<bool> {
         self.count_metadata();
         Ok(self.shared.read_only.load(Ordering::Relaxed))
-    }
-
-    fn read_batch(&self, reads: &mut [ReadRequest<'_>]) {
-        self.shared.layer.counters().batch(reads.len() as u64);
-        for read in reads {
-            read.perform();
-        }
     }
 
     fn read_layer(&self) -> Option<&ReadLayer> {

@@ -15,7 +15,7 @@ const SECTOR_BYTES: usize = 512;
 
 #[cfg(target_os = "linux")]
 pub(super) fn request_direct(open: &mut OpenOptions) {
-    super::add_flags(open, rustix::fs::OFlags::DIRECT);
+    super::retry::add_flags(open, rustix::fs::OFlags::DIRECT);
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -97,7 +97,7 @@ pub(super) fn reserve(file: &File, kind: Reserve, start: u64, length_bytes: u64)
         Reserve::KeepSize => FallocateFlags::KEEP_SIZE,
         Reserve::Grow => FallocateFlags::empty(),
     };
-    super::retry(|| rustix::fs::fallocate(file, flags, start, length_bytes).map_err(io::Error::from))
+    super::retry::retry(|| rustix::fs::fallocate(file, flags, start, length_bytes).map_err(io::Error::from))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -133,7 +133,7 @@ pub(super) fn start_writeback(file: &File, start: u64, length_bytes: u64) {
 pub(super) fn start_writeback(_file: &File, _start: u64, _length_bytes: u64) {}
 
 pub(super) fn stat_volume(path: &Path) -> io::Result<StatVfs> {
-    super::retry(|| rustix::fs::statvfs(path).map_err(io::Error::from))
+    super::retry::retry(|| rustix::fs::statvfs(path).map_err(io::Error::from))
 }
 
 /// Bytes in a page of memory.

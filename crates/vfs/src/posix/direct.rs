@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use ferrock_base::Result;
 
 use super::device;
-use super::retry;
+use super::retry::retry;
 use super::target::Target;
 use crate::aligned::AlignedBuffer;
 

@@ -15,8 +15,8 @@ use parking_lot::Mutex;
 use rustix::fs::FlockOperation;
 use rustix::process::{Flock, FlockType};
 
-use super::retry;
-use crate::file_system::FileLock;
+use super::retry::retry;
+use crate::file::FileLock;
 use crate::util::{held_by_this_process, io_error, lock_is_held};
 
 type FileIdentity = (u64, u64);

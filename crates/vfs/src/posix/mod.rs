@@ -9,8 +9,8 @@
 //! window.rs    a shared mapping over reserved space
 //! device.rs    the capabilities of the device and its file system
 //! lock.rs      the LOCK file
-//! ring_device.rs  reads ahead through io_uring
-//! uring.rs     batches of reads through io_uring; uring_stream.rs: handed out as they complete
+//! retry.rs     repeating interrupted calls
+//! ring.rs      io_uring as the ring of range reads
 //! ```
 //!
 //! Nothing outside this directory makes a system call.
@@ -20,21 +20,17 @@ mod device;
 mod direct;
 mod lock;
 mod read;
+mod retry;
 #[cfg(target_os = "linux")]
-mod ring_device;
+mod ring;
 mod target;
 #[cfg(test)]
 mod tests;
-#[cfg(target_os = "linux")]
-mod uring;
-#[cfg(target_os = "linux")]
-mod uring_stream;
 mod window;
 mod write;
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -43,59 +39,54 @@ use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::{Error, Result};
 
 use crate::counters::IoCounters;
-use crate::file_system::{FileLock, FileSystem, RandomAccessFile, ReadRequest, SequentialFile, WritableFile};
+use crate::file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
+use crate::file_system::FileSystem;
 use crate::options::{RandomAccessOptions, SequentialOptions, WritableOptions};
-use crate::ranges::{self, ReadContext, ReadLayer};
-use crate::read_stream::{ReadStream, ReadsInTurn};
+use crate::ranges::{Backend, ReadLayer};
 use crate::util::io_error;
+use retry::retry;
 
-/// Which backend performs read batches, as forced by `FERROCK_IO_BACKEND`.
+/// Which backend performs sets of reads, as forced by `FERROCK_IO_BACKEND`.
 pub const IO_BACKEND_VARIABLE: &str = "FERROCK_IO_BACKEND";
 
 /// The operating system's files.
 ///
-/// The backend for read batches is chosen when the value is made: io_uring where a probe shows that a ring works,
+/// The backend for sets of reads is chosen when the value is made: io_uring where a probe shows that a ring works,
 /// else `pread`. `FERROCK_IO_BACKEND=pread|io_uring` forces one; when the forced one is not available, every open
 /// fails and says so.
 #[derive(Debug)]
 pub struct PosixFileSystem {
     counters: Arc<IoCounters>,
     layer: Arc<ReadLayer>,
-    backend: Result<Backend>,
+    /// Whether reads go through io_uring, or why nothing can be read.
+    has_ring: Result<bool>,
 }
 
-#[derive(Debug)]
-enum Backend {
-    Pread,
-    #[cfg(target_os = "linux")]
-    Uring(uring::RingPool),
+/// The backend that is forced, or the best that works.
+fn choose(forced: Option<&str>) -> Result<Backend> {
+    match forced {
+        None => Ok(probe().unwrap_or(Backend::Threads)),
+        Some("pread") => Ok(Backend::Threads),
+        Some("io_uring") => probe().map_err(|error| {
+            Error::not_supported(format!(
+                "{IO_BACKEND_VARIABLE}=io_uring, but no ring can be used here ({error}); unset it or set pread"
+            ))
+        }),
+        Some(other) => Err(Error::invalid_argument(format!(
+            "{IO_BACKEND_VARIABLE}={other} is not a backend; it may be pread or io_uring"
+        ))),
+    }
 }
 
-impl Backend {
-    fn choose(forced: Option<&str>) -> Result<Self> {
-        match forced {
-            None => Ok(Self::probe().unwrap_or(Self::Pread)),
-            Some("pread") => Ok(Self::Pread),
-            Some("io_uring") => Self::probe().map_err(|error| {
-                Error::not_supported(format!(
-                    "{IO_BACKEND_VARIABLE}=io_uring, but no ring can be used here ({error}); unset it or set pread"
-                ))
-            }),
-            Some(other) => Err(Error::invalid_argument(format!(
-                "{IO_BACKEND_VARIABLE}={other} is not a backend; it may be pread or io_uring"
-            ))),
-        }
-    }
+#[cfg(target_os = "linux")]
+fn probe() -> io::Result<Backend> {
+    ring::probe()?;
+    Ok(Backend::Ring(|| Ok(Box::new(ring::UringDevice::open()?))))
+}
 
-    #[cfg(target_os = "linux")]
-    fn probe() -> io::Result<Self> {
-        uring::RingPool::probe().map(Self::Uring)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn probe() -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+#[cfg(not(target_os = "linux"))]
+fn probe() -> io::Result<Backend> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 impl Default for PosixFileSystem {
@@ -123,18 +114,14 @@ impl PosixFileSystem {
     /// As [`with_backend`](Self::with_backend); `clock` measures the deadlines of reads.
     #[must_use]
     pub fn with_backend_and_clock(forced: Option<&str>, clock: Arc<dyn Clock>) -> Self {
-        let backend = Backend::choose(forced);
-        let ahead = match &backend {
-            #[cfg(target_os = "linux")]
-            Ok(Backend::Uring(_)) => ranges::Backend::Ring(|| Ok(Box::new(ring_device::UringDevice::open()?))),
-            _ => ranges::Backend::Threads,
-        };
-        let layer = Arc::new(ReadLayer::new(clock, ahead));
-        Self { counters: Arc::clone(layer.counters()), layer, backend }
+        let backend = choose(forced);
+        let has_ring = backend.as_ref().map(|backend| matches!(backend, Backend::Ring(_))).map_err(Clone::clone);
+        let layer = Arc::new(ReadLayer::new(clock, backend.unwrap_or(Backend::Threads)));
+        Self { counters: Arc::clone(layer.counters()), layer, has_ring }
     }
 
-    fn check_backend(&self) -> Result<&Backend> {
-        self.backend.as_ref().map_err(Clone::clone)
+    fn check_backend(&self) -> Result<()> {
+        self.has_ring.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
     fn open_appending(&self, path: &Path, options: &WritableOptions, fresh: bool) -> Result<Box<dyn WritableFile>> {
@@ -151,16 +138,6 @@ impl PosixFileSystem {
         self.counters.create(options.purpose);
         let target = target::Target::new(file, path, options, Arc::clone(&self.counters))?;
         Ok(Box::new(write::PosixWritableFile::new(target, options)?))
-    }
-}
-
-/// Repeats an operation that a signal interrupted.
-fn retry<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match operation() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            outcome => return outcome,
-        }
     }
 }
 
@@ -275,28 +252,8 @@ impl FileSystem for PosixFileSystem {
         Ok(stat.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
     }
 
-    fn read_batch(&self, reads: &mut [ReadRequest<'_>]) {
-        self.counters.batch(reads.len() as u64);
-        match &self.backend {
-            #[cfg(target_os = "linux")]
-            Ok(Backend::Uring(pool)) if reads.len() > 1 => pool.read_batch(reads, &self.counters),
-            _ => read_one_by_one(reads),
-        }
-    }
-
     fn read_layer(&self) -> Option<&ReadLayer> {
         Some(&self.layer)
-    }
-
-    fn read_stream(&self, context: &ReadContext) -> Box<dyn ReadStream + '_> {
-        match &self.backend {
-            #[cfg(target_os = "linux")]
-            // Timed reads do not use the ring here: waiting for it has no timeout.
-            Ok(Backend::Uring(pool)) if !context.is_timed() => {
-                Box::new(uring_stream::RingStream::new(pool, &self.layer, context))
-            }
-            _ => Box::new(ReadsInTurn::new(&self.counters, context)),
-        }
     }
 
     fn counters(&self) -> &IoCounters {
@@ -308,22 +265,10 @@ impl FileSystem for PosixFileSystem {
     }
 
     fn io_backend(&self) -> &str {
-        match &self.backend {
-            #[cfg(target_os = "linux")]
-            Ok(Backend::Uring(_)) => "io_uring",
-            Ok(Backend::Pread) => "pread",
+        match &self.has_ring {
+            Ok(true) => "io_uring",
+            Ok(false) => "pread",
             Err(_) => "unavailable",
         }
     }
-}
-
-fn read_one_by_one(reads: &mut [ReadRequest<'_>]) {
-    for read in reads {
-        read.perform();
-    }
-}
-
-/// Permits `O_DIRECT` and other raw flags on an [`OpenOptions`].
-fn add_flags(open: &mut OpenOptions, flags: rustix::fs::OFlags) {
-    open.custom_flags(flags.bits() as i32);
 }

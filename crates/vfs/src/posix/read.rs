@@ -11,19 +11,17 @@ use std::sync::Arc;
 use ferrock_base::{Error, Result};
 use memmap2::{Advice, Mmap};
 
-use super::{device, retry};
+use super::device;
+use super::retry::retry;
 use crate::aligned::AlignedBuffer;
 use crate::counters::IoCounters;
-use crate::file_system::{RandomAccessFile, SequentialFile};
+use crate::file::{RandomAccessFile, SequentialFile};
 use crate::options::{RandomAccessOptions, SequentialOptions};
-use crate::ranges::{ReadClass, ReadLabel, ReadLayer};
+use crate::ranges::{Descriptor, ReadClass, ReadLabel, ReadLayer};
 use crate::util::io_error;
 
 /// Largest bounce buffer; longer unaligned direct reads go in pieces.
 const MAX_BOUNCE_BYTES: usize = 1 << 20;
-/// From this length on, the bytes of a direct read are shifted to the start of the memory that they were read into. For
-/// a shorter block, the alignment that stays allocated with it would be a considerable part of its memory.
-const MIN_SHIFTED_BYTES: usize = 128 << 10;
 const DEFAULT_SEQUENTIAL_BYTES: usize = 256 << 10;
 
 fn open_for_reading(what: &str, path: &Path, direct: bool) -> Result<(File, u64)> {
@@ -55,13 +53,14 @@ pub(super) fn open_random_access(
         let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random);
     }
     let alignment = options.direct.then(|| device::direct_alignment(&file));
-    Ok(Arc::new(PosixRandomAccessFile { file, path, size, alignment, layer }))
+    Ok(Arc::new(PosixRandomAccessFile { file: Arc::new(file), path, size, alignment, layer }))
 }
 
 /// A file read by `pread`, with O_DIRECT when it has an alignment.
 #[derive(Debug)]
 struct PosixRandomAccessFile {
-    file: File,
+    /// Shared with the requests that a ring has.
+    file: Arc<File>,
     path: PathBuf,
     size: u64,
     alignment: Option<usize>,
@@ -107,43 +106,8 @@ fn read_bounced(file: &File, offset: u64, buffer: &mut [u8], unit: usize, calls:
     Ok(filled)
 }
 
-/// Reads a range of any alignment with one request and moves it to the beginning of its memory.
-fn read_shifted(file: &File, offset: u64, length: usize, unit: usize, calls: &mut u64) -> io::Result<Vec<u8>> {
-    let lead = (offset % unit as u64) as usize;
-    let spanned = (lead + length).next_multiple_of(unit);
-    let mut bytes = vec![0; spanned + unit];
-    let start = bytes.as_ptr().addr().wrapping_neg() % unit;
-    let read = read_fully(file, offset - lead as u64, &mut bytes[start..start + spanned], unit, calls)?;
-    let useful = read.saturating_sub(lead).min(length);
-    bytes.copy_within(start + lead..start + lead + useful, 0);
-    bytes.truncate(useful);
-    Ok(bytes)
-}
-
 impl RandomAccessFile for PosixRandomAccessFile {
-    fn read_vec(&self, offset: u64, length_bytes: usize) -> Result<Vec<u8>> {
-        let within = self.size.checked_sub(offset).is_some_and(|left| length_bytes as u64 <= left);
-        let Some(unit) = self.alignment.filter(|_| within && length_bytes >= MIN_SHIFTED_BYTES) else {
-            let mut bytes = vec![0; length_bytes];
-            let read = self.read_at(offset, &mut bytes)?;
-            bytes.truncate(read);
-            return Ok(bytes);
-        };
-        let mut calls = 0;
-        let bytes = read_shifted(&self.file, offset, length_bytes, unit, &mut calls)
-            .map_err(|error| io_error("read", &self.path, error).at_offset(offset))?;
-        self.layer.counters().read(bytes.len() as u64, calls);
-        let label = ReadLabel::whole(ReadClass::Other, length_bytes);
-        self.layer.counters().device_request(label, device_bytes(offset, length_bytes, Some(unit)));
-        Ok(bytes)
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let label = ReadLabel::whole(ReadClass::Other, buffer.len());
-        self.read_at_as(offset, buffer, label)
-    }
-
-    fn read_at_as(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
         let mut calls = 0;
         let outcome = match self.alignment {
             // A short read from the page cache may end anywhere, so the unit is one byte.
@@ -169,7 +133,7 @@ impl RandomAccessFile for PosixRandomAccessFile {
         if self.alignment.is_none()
             && let Some(length) = NonZeroU64::new(length_bytes)
         {
-            let _ = rustix::fs::fadvise(&self.file, offset, Some(length), rustix::fs::Advice::WillNeed);
+            let _ = rustix::fs::fadvise(&*self.file, offset, Some(length), rustix::fs::Advice::WillNeed);
         }
     }
 
@@ -181,25 +145,25 @@ impl RandomAccessFile for PosixRandomAccessFile {
         Some(&self.layer)
     }
 
-    fn raw_fd(&self) -> Option<i32> {
-        Some(self.file.as_raw_fd())
+    fn descriptor(&self) -> Option<Descriptor> {
+        Some(Descriptor::new(self.file.as_raw_fd(), self.size, Arc::clone(&self.file) as _))
     }
 }
 
 /// Bytes that a request spans once it is aligned.
-pub(super) fn device_bytes(offset: u64, length: usize, unit: Option<usize>) -> u64 {
+fn device_bytes(offset: u64, length: usize, unit: Option<usize>) -> u64 {
     let Some(unit) = unit else { return length as u64 };
     let lead = offset % unit as u64;
     (lead + length as u64).next_multiple_of(unit as u64)
 }
 
 /// True when the whole range has file offsets.
-pub(super) fn is_addressable(offset: u64, length: usize) -> bool {
+fn is_addressable(offset: u64, length: usize) -> bool {
     offset.checked_add(length as u64).is_some_and(|end| i64::try_from(end).is_ok())
 }
 
 /// True when a direct read needs no bounce buffer.
-pub(super) fn is_aligned(offset: u64, buffer: &[u8], unit: usize) -> bool {
+fn is_aligned(offset: u64, buffer: &[u8], unit: usize) -> bool {
     offset.is_multiple_of(unit as u64)
         && buffer.len().is_multiple_of(unit)
         && buffer.as_ptr().addr().is_multiple_of(unit)
@@ -235,7 +199,7 @@ impl MappedFile {
 }
 
 impl RandomAccessFile for MappedFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8], _label: ReadLabel) -> Result<usize> {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         let available = self.bytes().get(start..).unwrap_or_default();
         let read = available.len().min(buffer.len());

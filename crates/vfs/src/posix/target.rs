@@ -18,7 +18,7 @@ use std::sync::Arc;
 use ferrock_base::{Error, Result};
 
 use super::device::{self, Reserve};
-use super::retry;
+use super::retry::retry;
 use crate::counters::IoCounters;
 use crate::options::{WritableOptions, WritePurpose};
 use crate::rate_limiter::{IoPriority, RateLimiter};

@@ -136,7 +136,7 @@ impl MappedAppend {
 /// would be a SIGBUS in the mapping.
 fn tail_is_readable(target: &Target, start: u64) -> bool {
     use std::os::unix::fs::FileExt;
-    target.position == start || super::retry(|| target.file.read_at(&mut [0], start)).is_ok()
+    target.position == start || super::retry::retry(|| target.file.read_at(&mut [0], start)).is_ok()
 }
 
 /// Splits off what lies before the next multiple of the log's block size.

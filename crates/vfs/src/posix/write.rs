@@ -17,7 +17,7 @@ use super::device;
 use super::direct::DirectAppend;
 use super::target::Target;
 use super::window::MappedAppend;
-use crate::file_system::WritableFile;
+use crate::file::WritableFile;
 use crate::options::{WritableOptions, WritePurpose};
 use crate::rate_limiter::{IoPriority, RateLimiter};
 

@@ -73,11 +73,6 @@ impl ReadBuffer {
         Self { is_shared, ..self }
     }
 
-    /// The same memory, of which only a part is valid.
-    pub(crate) fn limited_to(&self, valid: Range<usize>) -> Self {
-        Self { valid: valid.clone(), view: valid, ..self.clone() }
-    }
-
     /// File offset of the first byte.
     #[must_use]
     pub fn offset(&self) -> u64 {

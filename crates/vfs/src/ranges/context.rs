@@ -54,9 +54,11 @@ pub struct ReadContext {
     pub deadline_us: u64,
     /// How long a request may take before it ends with `TimedOut`; zero: no limit.
     pub io_timeout: Duration,
-    /// The bytes cannot change while the file is open, as those of a table. An asynchronous read may then share a
-    /// request that was already in flight when the read began.
+    /// The bytes cannot change while the file is open, as those of a table. A started read may then share a request
+    /// that was already in flight when the read began.
     pub is_final: bool,
+    /// A started read will be polled by a task; otherwise a thread will wait for it. Both can be done with either.
+    pub is_polled: bool,
 }
 
 impl Default for ReadContext {
@@ -68,6 +70,7 @@ impl Default for ReadContext {
             deadline_us: 0,
             io_timeout: Duration::ZERO,
             is_final: false,
+            is_polled: false,
         }
     }
 }
@@ -98,7 +101,7 @@ impl ReadContext {
 }
 
 /// How a single request is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadLabel {
     /// What the bytes are for.
     pub class: ReadClass,

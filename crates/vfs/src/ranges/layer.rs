@@ -8,16 +8,19 @@ use std::time::Duration;
 use ferrock_base::clock::Clock;
 use ferrock_base::thread::StdSpawner;
 use ferrock_base::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
 
-use super::context::{ReadContext, ReadLabel};
+use super::context::ReadContext;
 use super::driver::{Driver, OwnedDriver};
-use super::plan::Run;
 use super::pool::{BufferPool, PooledMemory};
-use super::reactor::{Reactor, RingDevice};
+use super::ring::RingDevice;
 use super::threads::IoThreads;
 use crate::counters::IoCounters;
 
-/// How reads that are started ahead of need are performed.
+/// Rings of streams that are kept for the next ones.
+const MAX_IDLE_RINGS: usize = 16;
+
+/// How reads are performed that a thread does not perform itself.
 #[derive(Clone, Copy)]
 pub(crate) enum Backend {
     /// Synchronously: the bytes are in memory.
@@ -34,7 +37,8 @@ pub struct ReadLayer {
     pool: BufferPool,
     clock: Arc<dyn Clock>,
     backend: Backend,
-    reactor: OnceLock<Option<Arc<Reactor>>>,
+    /// Rings that no stream uses; nothing is in them.
+    idle_rings: Mutex<Vec<Box<dyn RingDevice>>>,
     driver: OnceLock<Option<OwnedDriver>>,
     threads: IoThreads,
 }
@@ -48,21 +52,30 @@ impl fmt::Debug for ReadLayer {
 impl ReadLayer {
     /// A layer with counters and a pool of its own; `clock` measures deadlines.
     pub(crate) fn new(clock: Arc<dyn Clock>, backend: Backend) -> Self {
-        let (counters, pool, reactor, driver, threads) = Default::default();
-        Self { counters, pool, clock, backend, reactor, driver, threads }
+        let (counters, pool, idle_rings, driver, threads) = Default::default();
+        Self { counters, pool, clock, backend, idle_rings, driver, threads }
     }
 
     pub(crate) fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// The reactor of started reads; the first call creates its ring.
-    pub(crate) fn reactor(&self) -> Option<&Arc<Reactor>> {
+    /// Takes a ring for a stream; `None` without io_uring, or if descriptors or locked memory are exhausted.
+    pub(super) fn take_ring(&self) -> Option<Box<dyn RingDevice>> {
         let Backend::Ring(open) = self.backend else { return None };
-        self.reactor.get_or_init(|| open().ok().map(|device| Arc::new(Reactor::new(device)))).as_ref()
+        let idle = self.idle_rings.lock().pop();
+        idle.or_else(|| open().ok())
     }
 
-    /// The driver of asynchronous reads, with a ring of its own, which the first call creates.
+    /// Returns a ring, in which nothing is queued or in flight.
+    pub(super) fn return_ring(&self, ring: Box<dyn RingDevice>) {
+        let mut idle = self.idle_rings.lock();
+        if idle.len() < MAX_IDLE_RINGS {
+            idle.push(ring);
+        }
+    }
+
+    /// The driver of started reads; the first call creates its ring.
     pub(super) fn driver(&self) -> Option<&Arc<Driver>> {
         let Backend::Ring(open) = self.backend else { return None };
         let make = |device| {
@@ -75,8 +88,8 @@ impl ReadLayer {
     /// Takes memory for a read. Memory of abandoned reads is collected only if there is too little without it.
     pub(crate) fn take_memory(&self, length: usize) -> Result<PooledMemory> {
         self.pool.take(length).or_else(|error| {
-            let Some(Some(reactor)) = self.reactor.get() else { return Err(error) };
-            reactor.collect();
+            let Some(Some(driver)) = self.driver.get() else { return Err(error) };
+            driver.0.take_completions();
             self.pool.take(length)
         })
     }
@@ -84,8 +97,8 @@ impl ReadLayer {
     /// Whether a read of `length` bytes may be started ahead of need.
     pub(crate) fn has_room_ahead(&self, length: usize) -> bool {
         self.pool.has_room_ahead(length)
-            || self.reactor.get().and_then(Option::as_ref).is_some_and(|reactor| {
-                reactor.collect();
+            || self.driver.get().and_then(Option::as_ref).is_some_and(|driver| {
+                driver.0.take_completions();
                 self.pool.has_room_ahead(length)
             })
     }
@@ -100,15 +113,6 @@ impl ReadLayer {
     pub fn thread_count(&self) -> usize {
         let driver = self.driver.get().and_then(Option::as_ref);
         self.threads.count() + usize::from(driver.is_some_and(|driver| driver.0.has_thread()))
-    }
-
-    /// Counts the requests of a run that a ring performs.
-    pub(crate) fn count_requests(&self, run: &Run, unit: u64, context: &ReadContext) {
-        let mut label = ReadLabel { class: context.class, asked_bytes: run.asked_bytes };
-        for length in run.request_lengths(unit, context.max_request_bytes) {
-            self.counters.device_request(label, length as u64);
-            label.asked_bytes = 0;
-        }
     }
 
     /// The counters of the file system.

@@ -5,21 +5,20 @@
 //! pool.rs      BufferPool: aligned memory for reads
 //! buffer.rs    ReadBuffer: a view of bytes that were read
 //! plan.rs      from ranges to requests: alignment, coalescing, splitting
-//! begin.rs     the first step of every read of one range
-//! batch.rs     a planned batch: performed, and each range given its own result
-//! pending.rs   PendingRead: a read that was started and is waited for later
-//! reactor.rs   reads in flight on a completion ring
+//! slots.rs     values by number, and linked lists of numbers
+//! ring.rs      what the kernel has of a ring: the one place that pushes reads
+//! driver/      the shared ring of a file system: which reads share a request, and who sleeps for completions
 //! threads.rs   reads performed by threads, where there is no ring
-//! driver/      asynchronous reads: which of them share a request, and the thread that sleeps for completions
-//! async_read.rs  AsyncRead: a read of the driver, or of threads, as a future
 //! layer.rs     ReadLayer: what a file system and its files share for range reads
+//! range.rs     one range on the calling thread
+//! pending.rs   PendingRead: a read that was started, and is waited for or polled later
+//! stream.rs    ReadStream: a set of reads, handed out as they complete
+//! batch.rs     many ranges at once, coalesced
 //! ```
 //!
-//! Every implementation of [`FileSystem`](crate::FileSystem) gets these reads from its `read_batch` and `read_at_as`.
+//! Every implementation of [`FileSystem`](crate::FileSystem) gets these reads from its layer and its files' `read_at`.
 
-mod async_read;
 mod batch;
-mod begin;
 mod buffer;
 mod context;
 mod driver;
@@ -27,26 +26,26 @@ mod layer;
 mod pending;
 mod plan;
 mod pool;
-mod reactor;
+mod range;
+mod ring;
 #[cfg(all(test, shuttle))]
 mod shuttle_tests;
+mod slots;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod threads;
 
-pub use async_read::AsyncRead;
-pub(crate) use async_read::start_async;
-pub use batch::RangeRead;
-pub(crate) use batch::{read_owned, read_range, read_ranges};
+pub use batch::{RangeRead, read_ranges};
 pub use buffer::ReadBuffer;
 pub use context::{DEFAULT_MAX_REQUEST_BYTES, ReadClass, ReadContext, ReadLabel};
 pub(crate) use layer::Backend;
 pub use layer::ReadLayer;
-pub(crate) use layer::{Watch, start_watch};
 pub use pending::PendingRead;
-pub(crate) use pending::start_read;
-pub(crate) use pool::PooledMemory;
 pub use pool::{BufferPool, PoolLimits, PoolUsage};
-pub(crate) use reactor::RingDevice;
+pub use range::{read_owned, read_range};
+pub use ring::Descriptor;
 #[cfg(target_os = "linux")]
-pub(crate) use reactor::{CANCEL_USER_DATA, Entry};
+pub(crate) use ring::{CANCEL_USER_DATA, Entry, RingDevice, read_once};
+pub use stream::ReadStream;
+pub(crate) use stream::read_stream;

@@ -1,72 +1,146 @@
-//! Reads that are started ahead of need and waited for later.
+//! Reads that are started now and awaited later: by a thread that waits, or by a task that polls.
 //!
 //! ```text
-//! start_read --+--> Ready       performed synchronously: memory, empty ranges, errors
-//!              +--> Ring        in flight on a completion ring
-//!              +--> Threads     queued for, or performed by, a thread
-//!              +--> Deferred    too many bytes are read ahead already: performed by wait
+//! start --+--> Ready       performed synchronously: memory, empty ranges, errors
+//!         +--> Ring        on the shared ring of the file system
+//!         +--> Threads     queued for, or performed by, a thread
+//!         +--> Deferred    too many bytes are read ahead of a thread already: performed by `wait`, or begun by a poll
 //!
-//! wait: returns the result, counted as waited for unless it was ready      drop: abandoned, counted as discarded
+//! wait, poll: the result, counted as waited for unless it was ready      drop: abandoned, counted as discarded
 //! ```
+//!
+//! A poll never reads on its own thread, unless no other thread can be had. Counted are reads ahead of a thread that
+//! waits; what a task polls is not.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use ferrock_base::Result;
+use ferrock_base::{Error, Result};
 
-use super::batch::{self, Piece};
-use super::begin::{Begun, begin};
 use super::buffer::ReadBuffer;
-use super::context::{ReadContext, ReadLabel};
+use super::context::ReadContext;
+use super::driver::{DriverTicket, Outcome};
 use super::layer::{self, Backend, ReadLayer};
-use super::plan::Run;
-use super::reactor::{CompletedRead, Ticket, WaitFailure};
+use super::range::{Begun, FileRange, begin, label_of, start_on_ring};
 use super::threads::TaskTicket;
 use crate::counters::IoCounters;
-use crate::file_system::RandomAccessFile;
+use crate::file::RandomAccessFile;
 
 /// A read that was started. Dropping it abandons the read, without waiting.
 #[derive(Debug)]
-#[must_use = "a read that is not waited for was in vain"]
+#[must_use = "a read that is neither waited for nor polled was in vain"]
 pub struct PendingRead {
     state: PendingState,
-    length: usize,
+    /// `None` for a read that was over from the start.
+    read: Option<StartedRead>,
     counters: Option<Arc<IoCounters>>,
 }
 
 #[derive(Debug)]
 enum PendingState {
     Ready(Result<ReadBuffer>),
-    Ring(Box<PendingRingRead>),
-    Threads {
-        ticket: TaskTicket,
-        file: Arc<dyn RandomAccessFile>,
-        offset: u64,
-        end_us: u64,
-    },
-    Deferred {
-        file: Arc<dyn RandomAccessFile>,
-        offset: u64,
-        context: ReadContext,
-    },
-    /// It was waited for.
+    Ring(DriverTicket),
+    Threads(TaskTicket),
+    Deferred,
+    /// Its outcome was returned.
     Over,
 }
 
 #[derive(Debug)]
-struct PendingRingRead {
-    ticket: Ticket,
-    file: Arc<dyn RandomAccessFile>,
-    run: Run,
-    offset: u64,
+struct StartedRead {
+    range: FileRange,
     context: ReadContext,
     end_us: u64,
+}
+
+impl StartedRead {
+    fn time_left(&self) -> Option<Duration> {
+        layer::time_left(self.range.file.read_layer(), self.end_us)
+    }
+
+    fn late(&self) -> Error {
+        self.range.located(layer::took_too_long())
+    }
+
+    /// The result of what became of it on the ring; `None` if it must be read without.
+    fn settle(&self, outcome: Outcome) -> Option<Result<ReadBuffer>> {
+        Some(match outcome {
+            Outcome::Complete(came) => Ok(came.slice_up_to(self.range.offset, self.range.length)),
+            Outcome::Late => Err(self.late()),
+            Outcome::Refused(error) => Err(self.range.located(error)),
+            Outcome::WithoutRing => return None,
+        })
+    }
+
+    /// Begins it on another thread.
+    fn by_threads(&self) -> PendingState {
+        let Some(layer) = self.range.file.read_layer() else {
+            return PendingState::Ready(self.range.perform(&self.context));
+        };
+        let (range, context) = (self.range.clone(), self.context);
+        PendingState::Threads(layer.threads().start(range.offset, Box::new(move || range.perform(&context))))
+    }
+
+    /// Begins it on the ring, or on another thread.
+    fn in_background(&self, layer: &ReadLayer, begun: &Begun<'_>) -> PendingState {
+        match start_on_ring(layer, &*self.range.file, begun, self.range.label, &self.context) {
+            Some(ticket) => PendingState::Ring(ticket),
+            None => self.by_threads(),
+        }
+    }
+
+    /// Begins it at last, for a task that polls it.
+    fn begin_deferred(&self) -> PendingState {
+        let FileRange { file, offset, length, .. } = &self.range;
+        match (file.read_layer(), begin(file.read_layer(), &**file, *offset, *length, &self.context)) {
+            (Some(layer), Ok(begun)) => self.in_background(layer, &begun),
+            (None, Ok(_)) => self.by_threads(),
+            (_, Err(over)) => PendingState::Ready(over),
+        }
+    }
 }
 
 impl PendingRead {
     /// A read that has ended with `result`.
     pub fn ready(result: Result<ReadBuffer>) -> Self {
-        let length = result.as_ref().map_or(0, ReadBuffer::len);
-        Self { state: PendingState::Ready(result), length, counters: None }
+        Self { state: PendingState::Ready(result), read: None, counters: None }
+    }
+
+    /// [`FileSystem::start_read`](crate::FileSystem::start_read).
+    pub(crate) fn start(
+        layer: Option<&ReadLayer>,
+        file: &Arc<dyn RandomAccessFile>,
+        offset: u64,
+        length: usize,
+        context: &ReadContext,
+    ) -> Self {
+        let label = label_of(&**file, offset, length, context);
+        let mut started =
+            Self::start_range(layer, FileRange { file: Arc::clone(file), offset, length, label }, context);
+        started.counters = layer.filter(|_| !context.is_polled).map(|layer| Arc::clone(layer.counters()));
+        started
+    }
+
+    /// The same, not counted.
+    pub(super) fn start_range(layer: Option<&ReadLayer>, range: FileRange, context: &ReadContext) -> Self {
+        let Some(layer) = layer else { return Self::ready(range.perform(context)) };
+        let begun = match begin(Some(layer), &*range.file, range.offset, range.length, context) {
+            Ok(begun) => begun,
+            Err(over) => return Self::ready(over),
+        };
+        let is_at_once = matches!(layer.backend(), Backend::AtOnce) && range.file.reads_at_once();
+        let has_room =
+            context.is_polled || layer.has_room_ahead(usize::try_from(begun.span.length()).unwrap_or(usize::MAX));
+        let read = StartedRead { range, context: *context, end_us: begun.watch.end_us() };
+        let state = match (has_room, is_at_once) {
+            (false, _) => PendingState::Deferred,
+            (true, true) => PendingState::Ready(read.range.perform(context)),
+            (true, false) => read.in_background(layer, &begun),
+        };
+        Self { state, read: Some(read), counters: None }
     }
 
     /// True if [`wait`](Self::wait) would return at once.
@@ -74,9 +148,9 @@ impl PendingRead {
     pub fn is_ready(&self) -> bool {
         match &self.state {
             PendingState::Ready(_) | PendingState::Over => true,
-            PendingState::Ring(read) => read.ticket.is_complete(),
-            PendingState::Threads { ticket, .. } => ticket.is_done(),
-            PendingState::Deferred { .. } => false,
+            PendingState::Ring(ticket) => ticket.is_complete(),
+            PendingState::Threads(ticket) => ticket.is_done(),
+            PendingState::Deferred => false,
         }
     }
 
@@ -85,136 +159,67 @@ impl PendingRead {
     /// # Errors
     /// `Io` naming the file when the device fails; `TimedOut` when the read takes longer than the context allows.
     pub fn wait(mut self) -> Result<ReadBuffer> {
-        if !self.is_ready()
-            && let Some(counters) = &self.counters
+        if let Some(counters) = &self.counters
+            && !self.is_ready()
         {
             counters.window_waited();
         }
-        match std::mem::replace(&mut self.state, PendingState::Over) {
+        let state = std::mem::replace(&mut self.state, PendingState::Over);
+        let Some(read) = &self.read else {
+            let PendingState::Ready(result) = state else { return Ok(ReadBuffer::from_vec(0, Vec::new())) };
+            return result;
+        };
+        match state {
             PendingState::Ready(result) => result,
-            PendingState::Ring(read) => read.wait(self.length),
-            PendingState::Threads { ticket, file, offset, end_us } => {
-                let layer = file.read_layer();
-                ticket
-                    .wait(&|| layer::time_left(layer, end_us))
-                    .unwrap_or_else(|| Err(layer::took_too_long().in_file(file.path()).at_offset(offset)))
+            PendingState::Ring(ticket) => {
+                read.settle(ticket.wait(&|| read.time_left())).unwrap_or_else(|| read.range.perform(&read.context))
             }
-            PendingState::Deferred { file, offset, context } => file.read_range(offset, self.length, &context),
-            PendingState::Over => Ok(ReadBuffer::from_vec(0, Vec::new())),
+            PendingState::Threads(ticket) => ticket.wait(&|| read.time_left()).unwrap_or_else(|| Err(read.late())),
+            PendingState::Deferred => read.range.perform(&read.context),
+            PendingState::Over => Ok(ReadBuffer::from_vec(read.range.offset, Vec::new())),
+        }
+    }
+}
+
+impl Future for PendingRead {
+    type Output = Result<ReadBuffer>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        this.counters = None;
+        loop {
+            let (polled, next) = match (&this.state, &this.read) {
+                (PendingState::Threads(ticket), _) => (ticket.poll(context).map(Some), PendingState::Over),
+                (PendingState::Ring(ticket), Some(read)) => match ticket.poll(context) {
+                    Poll::Pending => (Poll::Pending, PendingState::Over),
+                    Poll::Ready(outcome) => match read.settle(outcome) {
+                        Some(result) => (Poll::Ready(Some(result)), PendingState::Over),
+                        None => (Poll::Ready(None), read.by_threads()),
+                    },
+                },
+                (PendingState::Deferred, Some(read)) => (Poll::Ready(None), read.begin_deferred()),
+                _ => (Poll::Ready(None), PendingState::Over),
+            };
+            let Poll::Ready(result) = polled else { return Poll::Pending };
+            let before = std::mem::replace(&mut this.state, next);
+            match (result, before) {
+                (Some(result), _) | (None, PendingState::Ready(result)) => return Poll::Ready(result),
+                (None, PendingState::Over) => {
+                    return Poll::Ready(Err(Error::invalid_argument("a read was polled after it was over")));
+                }
+                _ => {}
+            }
         }
     }
 }
 
 impl Drop for PendingRead {
     fn drop(&mut self) {
-        if !matches!(self.state, PendingState::Over)
-            && let Some(counters) = &self.counters
+        if let Some(counters) = self.counters.take()
+            && !matches!(self.state, PendingState::Over)
         {
-            counters.window_discarded(self.length as u64);
-        }
-    }
-}
-
-impl PendingRingRead {
-    fn wait(self, length: usize) -> Result<ReadBuffer> {
-        let Self { ticket, file, run, offset, context, end_us } = self;
-        let layer = file.read_layer();
-        let completed = match ticket.wait(&|| layer::time_left(layer, end_us)) {
-            Ok(completed) => completed,
-            Err(WaitFailure::Late) => return Err(layer::took_too_long().in_file(file.path()).at_offset(offset)),
-            Err(WaitFailure::Broken) => return file.read_range(offset, length, &context),
-        };
-        let (memory, pieces) = settle(&*file, &run, completed, &context);
-        batch::finish_alone(&*file, &run, memory, &pieces).map(|read| read.slice_up_to(offset, length))
-    }
-}
-
-/// Turns the results of a ring into outcomes. Requests that the ring did not read completely are repeated without it.
-///
-/// An error of a ring is never returned, because it may say nothing about the file: the kernel finishes a buffered read
-/// on the thread that submitted it, and if that thread has exited, the read fails with EFAULT or ECANCELED. The outcome
-/// of the read without the ring is final, so a failing device gets at most two requests.
-pub(crate) fn settle<F: RandomAccessFile + ?Sized>(
-    file: &F,
-    run: &Run,
-    completed: CompletedRead,
-    context: &ReadContext,
-) -> (super::pool::PooledMemory, Vec<Piece>) {
-    let CompletedRead { mut memory, pieces } = completed;
-    let mut start = 0;
-    let mut settled = Vec::with_capacity(pieces.len());
-    for (length, result) in pieces {
-        let offset = run.start + start as u64;
-        let present = usize::try_from(file.size().saturating_sub(offset)).unwrap_or(usize::MAX).min(length);
-        let outcome = match result {
-            Some(count) if usize::try_from(count).is_ok_and(|count| count >= present) => {
-                if let Some(layer) = file.read_layer() {
-                    layer.counters().read(present as u64, 1);
-                }
-                Ok(present)
-            }
-            _ => {
-                let label = ReadLabel { class: context.class, asked_bytes: 0 };
-                layer::start_watch(file.read_layer(), context)
-                    .map_err(|late| late.in_file(file.path()).at_offset(offset))
-                    .and_then(|_| file.read_at_as(offset, &mut memory.bytes_mut()[start..start + length], label))
-            }
-        };
-        settled.push(Piece { place: start..start + length, outcome });
-        start += length;
-    }
-    (memory, settled)
-}
-
-/// [`FileSystem::start_read`](crate::FileSystem::start_read).
-pub(crate) fn start_read(
-    layer: Option<&ReadLayer>,
-    file: &Arc<dyn RandomAccessFile>,
-    offset: u64,
-    length: usize,
-    context: &ReadContext,
-) -> PendingRead {
-    let Some(layer) = layer else { return PendingRead::ready(file.read_range(offset, length, context)) };
-    let state = start(layer, file, offset, length, context);
-    PendingRead { state, length, counters: Some(Arc::clone(layer.counters())) }
-}
-
-fn start(
-    layer: &ReadLayer,
-    file: &Arc<dyn RandomAccessFile>,
-    offset: u64,
-    length: usize,
-    context: &ReadContext,
-) -> PendingState {
-    let Begun { wanted, unit, watch, .. } = match begin(Some(layer), &**file, offset, length, context) {
-        Ok(begun) => begun,
-        Err(over) => return PendingState::Ready(over),
-    };
-    let run = Run::of(wanted, unit);
-    if !layer.has_room_ahead(run.length()) {
-        return PendingState::Deferred { file: Arc::clone(file), offset, context: *context };
-    }
-    let end_us = watch.end_us();
-    match (layer.backend(), file.raw_fd()) {
-        (Backend::AtOnce, _) if file.reads_at_once() => PendingState::Ready(file.read_range(offset, length, context)),
-        (Backend::Ring(_), Some(fd)) if let Some(reactor) = layer.reactor() => {
-            let started = match layer.take_memory(run.length()) {
-                Ok(memory) => {
-                    let lengths = run.request_lengths(unit, context.max_request_bytes);
-                    reactor.start(fd, &run, lengths, memory).ok()
-                }
-                Err(_) => None,
-            };
-            let Some(ticket) = started else {
-                return PendingState::Deferred { file: Arc::clone(file), offset, context: *context };
-            };
-            layer.count_requests(&run, unit, context);
-            let file = Arc::clone(file);
-            PendingState::Ring(Box::new(PendingRingRead { ticket, file, run, offset, context: *context, end_us }))
-        }
-        _ => {
-            let ticket = layer.threads().start(Arc::clone(file), offset, length, context);
-            PendingState::Threads { ticket, file: Arc::clone(file), offset, end_us }
+            let length = self.read.as_ref().map_or(0, |read| read.range.length);
+            counters.window_discarded(length as u64);
         }
     }
 }

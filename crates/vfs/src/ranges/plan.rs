@@ -66,10 +66,6 @@ impl ReadSpan {
             asked_end: self.asked_end.max(other.asked_end),
         }
     }
-
-    pub(crate) fn covers(&self, other: &Self) -> bool {
-        self.start <= other.start && other.end <= self.end
-    }
 }
 
 /// A part of a file that is read into one piece of memory.
@@ -86,32 +82,26 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The run that holds one range.
-    pub(crate) fn of(wanted: Wanted, unit: u64) -> Self {
-        Self::at(&ReadSpan::of(&wanted, unit), 0)
-    }
-
-    fn at(alone: &ReadSpan, position: usize) -> Self {
-        let ReadSpan { start, end, asked_start, asked_end } = *alone;
-        Self { start, end, members: position..position + 1, asked_bytes: asked_end - asked_start }
-    }
-
     pub(crate) fn length(&self) -> usize {
         usize::try_from(self.end - self.start).unwrap_or(usize::MAX)
     }
+}
 
-    /// Lengths of its requests, in order.
-    pub(crate) fn request_lengths(&self, unit: u64, max_request_bytes: usize) -> impl Iterator<Item = usize> + use<> {
-        let unit = usize::try_from(unit).unwrap_or(usize::MAX);
-        let max = max_request_bytes.clamp(unit, MAX_SYSTEM_BYTES.max(unit));
-        let max = max - max % unit;
-        let mut left = self.length();
-        std::iter::from_fn(move || {
-            let next = left.min(max);
-            left -= next;
-            (next > 0).then_some(next)
-        })
-    }
+/// The length of requests under a limit: a multiple of the unit, and at least one.
+pub(crate) fn request_bytes(unit: u64, max_request_bytes: usize) -> usize {
+    let unit = usize::try_from(unit).unwrap_or(usize::MAX);
+    let max = max_request_bytes.clamp(unit, MAX_SYSTEM_BYTES.max(unit));
+    max - max % unit
+}
+
+/// The lengths of the requests for `length` bytes, in order.
+pub(crate) fn piece_lengths(length: usize, piece_bytes: usize) -> impl Iterator<Item = usize> {
+    let mut left = length;
+    std::iter::from_fn(move || {
+        let next = left.min(piece_bytes);
+        left -= next;
+        (next > 0).then_some(next)
+    })
 }
 
 fn align_down(offset: u64, unit: u64) -> u64 {
@@ -139,7 +129,8 @@ pub(crate) fn coalesce(wanted: &[Wanted], unit: u64, gap_bytes: u64) -> Vec<Run>
                 continue;
             }
         }
-        runs.push((Run::at(&alone, position), alone));
+        let (ReadSpan { start, end, .. }, asked_bytes) = (alone, next.end - next.start);
+        runs.push((Run { start, end, members: position..position + 1, asked_bytes }, alone));
     }
     runs.into_iter().map(|(run, _)| run).collect()
 }

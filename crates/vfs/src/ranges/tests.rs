@@ -9,7 +9,8 @@ use ferrock_base::ErrorKind;
 use ferrock_base::clock::ManualClock;
 
 use super::*;
-use crate::file_system::{FileSystem, RandomAccessFile};
+use crate::file::RandomAccessFile;
+use crate::file_system::FileSystem;
 use crate::memory::MemoryFileSystem;
 use crate::options::{RandomAccessOptions, WritableOptions};
 
@@ -47,7 +48,7 @@ fn a_range_is_one_aligned_request() {
     let bytes = contents(100_000);
     let (file_system, file) = device(&bytes, 512);
     let context = ReadContext::for_class(ReadClass::Data);
-    let read = file.read_range(1028, 1028, &context).unwrap();
+    let read = read_range(&*file, 1028, 1028, &context).unwrap();
     assert_eq!(read.bytes(), &bytes[1028..2056]);
     assert_eq!((read.offset(), read.len(), read.device_range()), (1028, 1028, 1024..2560));
     assert_eq!(read.slice(1024, 1536).unwrap().bytes(), &bytes[1024..2560], "the boundary units are there");
@@ -64,11 +65,11 @@ fn the_end_of_the_file_cuts_a_range() {
     let bytes = contents(5000);
     for unit in [512, 4096] {
         let (file_system, file) = device(&bytes, unit);
-        let read = file.read_range(4000, 4000, &ReadContext::default()).unwrap();
+        let read = read_range(&*file, 4000, 4000, &ReadContext::default()).unwrap();
         assert_eq!(read.bytes(), &bytes[4000..]);
         assert_eq!(read.device_range().end, 5000);
-        assert!(file.read_range(5000, 10, &ReadContext::default()).unwrap().is_empty());
-        assert!(file.read_range(u64::MAX, usize::MAX, &ReadContext::default()).unwrap().is_empty());
+        assert!(read_range(&*file, 5000, 10, &ReadContext::default()).unwrap().is_empty());
+        assert!(read_range(&*file, u64::MAX, usize::MAX, &ReadContext::default()).unwrap().is_empty());
         assert_eq!(requests(&file_system).len(), 1, "nothing is asked for behind the end");
     }
 }
@@ -78,14 +79,14 @@ fn near_ranges_share_a_request() {
     let bytes = contents(1 << 20);
     let (file_system, file) = device(&bytes, 512);
     let ranges = [(9000, 100), (0, 1028), (1028, 1028), (20_000, 1), (2056, 1028), (0, 1028), (300_000, 0)];
-    let mut reads: Vec<_> = ranges.iter().map(|&(offset, length)| RangeRead::new(&*file, offset, length)).collect();
-    file_system.read_ranges(&mut reads, &ReadContext::for_class(ReadClass::Data));
+    let mut reads: Vec<_> = ranges.iter().map(|&(offset, length)| RangeRead::new(&file, offset, length)).collect();
+    read_ranges(&file_system, &mut reads, &ReadContext::for_class(ReadClass::Data));
     for (read, (offset, length)) in reads.iter().zip(ranges) {
         assert_eq!(read.result.as_ref().unwrap().bytes(), &bytes[offset as usize..offset as usize + length]);
     }
     assert_eq!(requests(&file_system), [(0, 3584), (8704, 512), (19_968, 512)]);
     let context = ReadContext { gap_bytes: 16 << 10, ..ReadContext::for_class(ReadClass::Index) };
-    file_system.read_ranges(&mut reads, &context);
+    read_ranges(&file_system, &mut reads, &context);
     assert_eq!(requests(&file_system), [(0, 20_480)]);
     let counted = file_system.counters().snapshot();
     assert_eq!(counted.class(ReadClass::Data).requests, 3);
@@ -98,7 +99,7 @@ fn long_requests_are_split_at_units() {
     let bytes = contents(1 << 20);
     let (file_system, file) = device(&bytes, 512);
     let context = ReadContext { max_request_bytes: 100_000, ..ReadContext::default() };
-    let read = file.read_range(700, 300_000, &context).unwrap();
+    let read = read_range(&*file, 700, 300_000, &context).unwrap();
     assert_eq!(read.bytes(), &bytes[700..300_700]);
     assert_eq!(requests(&file_system), [(512, 99_840), (100_352, 99_840), (200_192, 99_840), (300_032, 1024)]);
 }
@@ -111,13 +112,13 @@ fn a_passed_deadline_asks_nothing_of_the_device() {
     let file = open(&file_system, true);
     file_system.set_read_logging(true);
     let context = ReadContext { deadline_us: 1_500_000, ..ReadContext::default() };
-    assert_eq!(file.read_range(0, 10, &context).unwrap().len(), 10);
+    assert_eq!(read_range(&*file, 0, 10, &context).unwrap().len(), 10);
     clock.advance(Duration::from_millis(500));
-    let error = file.read_range(0, 10, &context).unwrap_err();
+    let error = read_range(&*file, 0, 10, &context).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     assert!(error.to_string().contains("000007.sst"), "{error}");
-    let mut reads = [RangeRead::new(&*file, 0, 10), RangeRead::new(&*file, 5000, 10)];
-    file_system.read_ranges(&mut reads, &context);
+    let mut reads = [RangeRead::new(&file, 0, 10), RangeRead::new(&file, 5000, 10)];
+    read_ranges(&file_system, &mut reads, &context);
     assert!(reads.iter().all(|read| read.result.as_ref().unwrap_err().kind() == ErrorKind::TimedOut));
     assert_eq!(requests(&file_system).len(), 1);
 }
@@ -176,9 +177,9 @@ mod properties {
             let bytes = contents(file_bytes);
             let (file_system, file) = device(&bytes, unit);
             let ranges = [ranges, small].concat();
-            let mut reads: Vec<_> = ranges.iter().map(|&(offset, length)| RangeRead::new(&*file, offset, length)).collect();
+            let mut reads: Vec<_> = ranges.iter().map(|&(offset, length)| RangeRead::new(&file, offset, length)).collect();
             let context = ReadContext { gap_bytes: gap, max_request_bytes: max, ..ReadContext::default() };
-            file_system.read_ranges(&mut reads, &context);
+            read_ranges(&file_system, &mut reads, &context);
             for (read, &(offset, length)) in reads.iter().zip(&ranges) {
                 let got = read.result.as_ref().unwrap();
                 let start = (offset as usize).min(file_bytes);
@@ -222,8 +223,8 @@ mod faults {
         let places = [(0u64, 1000usize), (50_000, 1000), (100_000, 1000), (150_000, 1000)];
         for struck in 1..=4u64 {
             strike(&file_system, Fault::Io, Trigger::Nth(struck));
-            let mut reads = places.map(|(offset, length)| RangeRead::new(&*file, offset, length));
-            file_system.read_ranges(&mut reads, &ReadContext::default());
+            let mut reads = places.map(|(offset, length)| RangeRead::new(&file, offset, length));
+            read_ranges(&file_system, &mut reads, &ReadContext::default());
             for (index, (read, (offset, length))) in reads.iter().zip(places).enumerate() {
                 match &read.result {
                     Ok(read) => assert_eq!(read.bytes(), &bytes[offset as usize..offset as usize + length]),
@@ -244,8 +245,8 @@ mod faults {
         let (file_system, memory, file) = faulty(&bytes);
         let read_three = || {
             let places = [(0u64, 1000usize), (1000, 1000), (2000, 1000)];
-            let mut reads = places.map(|(offset, length)| RangeRead::new(&*file, offset, length));
-            file_system.read_ranges(&mut reads, &ReadContext::default());
+            let mut reads = places.map(|(offset, length)| RangeRead::new(&file, offset, length));
+            read_ranges(&file_system, &mut reads, &ReadContext::default());
             reads.map(|read| read.result.map(|read| read.bytes().to_vec()))
         };
         // The common request fails, and then the request for the second range alone.
@@ -270,11 +271,11 @@ mod faults {
         let (file_system, _, file) = faulty(&bytes);
         let context = ReadContext { max_request_bytes: 10_240, ..ReadContext::default() };
         strike(&file_system, Fault::Io, Trigger::Nth(3));
-        let mut reads = [RangeRead::new(&*file, 100, 50_000), RangeRead::new(&*file, 90_000, 10)];
-        file_system.read_ranges(&mut reads, &context);
+        let mut reads = [RangeRead::new(&file, 100, 50_000), RangeRead::new(&file, 90_000, 10)];
+        read_ranges(&file_system, &mut reads, &context);
         assert!(reads[0].result.is_err() && reads[1].result.is_ok());
         strike(&file_system, Fault::ShortRead { kept_bytes: 5000 }, Trigger::Nth(3));
-        file_system.read_ranges(&mut reads, &context);
+        read_ranges(&file_system, &mut reads, &context);
         let read = reads[0].result.as_ref().unwrap();
         assert_eq!((read.len(), read.bytes()), (25_380, &bytes[100..25_480]), "a hole ends what is given out");
     }
@@ -303,7 +304,7 @@ mod faults {
         let timed = ReadContext { io_timeout: Duration::from_millis(3), ..context };
         let error = file_system.start_read(&file, 0, 100, &timed).wait().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
-        assert_eq!(file.read_range(0, 100, &timed).unwrap_err().kind(), ErrorKind::TimedOut);
+        assert_eq!(read_range(&*file, 0, 100, &timed).unwrap_err().kind(), ErrorKind::TimedOut);
         let limit = Duration::from_secs(20);
         let started = ferrock_base::clock::SystemClock::shared();
         while layer.thread_count() > 0 || layer.pool().usage().in_use_bytes > 0 {
@@ -325,8 +326,8 @@ mod faults {
         let second = memory.start_read(&file, 16_000, 16_000, &context);
         assert!(first.is_ready() && !second.is_ready(), "the second would be too much");
         let mut reads = [(0u64, 100usize), (20_000, 8000), (50_000, 30_000)]
-            .map(|(offset, length)| RangeRead::new(&*file, offset, length));
-        memory.read_ranges(&mut reads, &context);
+            .map(|(offset, length)| RangeRead::new(&file, offset, length));
+        read_ranges(&memory, &mut reads, &context);
         let kinds = reads.map(|read| read.result.map(|read| read.len()).map_err(|error| error.kind()));
         assert_eq!(kinds, [Ok(100), Ok(8000), Err(ErrorKind::MemoryLimit)]);
         assert_eq!(first.wait().unwrap().bytes(), &bytes[..16_000]);

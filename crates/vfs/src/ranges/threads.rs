@@ -21,15 +21,16 @@ use ferrock_base::thread::{PoolQueue, Spawner, StdSpawner, ThreadPool, Work};
 use ferrock_base::{Error, ErrorKind, Result};
 
 use super::buffer::ReadBuffer;
-use super::context::ReadContext;
-use crate::file_system::RandomAccessFile;
 use crate::sync::{Condvar, Mutex};
 
 const MAX_THREADS: usize = 8;
 
+/// Performs a read. It owns the file.
+pub(crate) type ReadJob = Box<dyn FnOnce() -> Result<ReadBuffer> + Send>;
+
 enum TaskState {
     /// Not begun by any thread.
-    Queued(Arc<dyn RandomAccessFile>),
+    Queued(ReadJob),
     Running,
     Done(Result<ReadBuffer>),
     /// Its result was returned, or it was abandoned.
@@ -43,17 +44,15 @@ struct Task {
     /// Waker of the polling task. Store it before reading `state`; take it after changing `state`.
     waker: Mutex<Option<Waker>>,
     offset: u64,
-    length: usize,
-    context: ReadContext,
 }
 
 impl Task {
     /// Performs the read if it is still queued; true if it did.
     fn run(&self) -> bool {
-        let file = {
+        let job = {
             let mut state = self.state.lock();
             match std::mem::replace(&mut *state, TaskState::Running) {
-                TaskState::Queued(file) => file,
+                TaskState::Queued(job) => job,
                 other => {
                     *state = other;
                     return false;
@@ -61,10 +60,8 @@ impl Task {
             }
         };
         let mut unfinished = Unfinished { task: Some(self) };
-        let result = file.read_range(self.offset, self.length, &self.context);
+        let result = job();
         unfinished.task = None;
-        // Dropping the file may close it, which must not delay the waiting thread.
-        drop(file);
         self.finish(result);
         true
     }
@@ -86,7 +83,7 @@ impl Task {
     }
 }
 
-/// Ends a task with an error if `read_range` panics, which a foreign file may do, so that no thread waits for it for
+/// Ends a task with an error if its job panics, which a foreign file may do, so that no thread waits for it for
 /// ever.
 struct Unfinished<'t> {
     task: Option<&'t Task>,
@@ -137,23 +134,10 @@ impl IoThreads {
         self.pool.count()
     }
 
-    /// Begins a read.
-    pub(crate) fn start(
-        &self,
-        file: Arc<dyn RandomAccessFile>,
-        offset: u64,
-        length: usize,
-        context: &ReadContext,
-    ) -> TaskTicket {
-        let state = Mutex::new(TaskState::Queued(file));
-        let task = Arc::new(Task {
-            state,
-            done: Condvar::default(),
-            waker: Mutex::default(),
-            offset,
-            length,
-            context: *context,
-        });
+    /// Begins a read at `offset`.
+    pub(crate) fn start(&self, offset: u64, job: ReadJob) -> TaskTicket {
+        let state = Mutex::new(TaskState::Queued(job));
+        let task = Arc::new(Task { state, done: Condvar::default(), waker: Mutex::default(), offset });
         // If there is no pool thread, the thread that waits for the read performs it.
         self.pool.add(Queued(Arc::clone(&task)));
         TaskTicket { task, queue: self.pool.queue() }
@@ -234,27 +218,6 @@ mod tests {
 
     use super::*;
     use ferrock_base::thread::{Job, Join};
-    use std::path::Path;
-
-    /// Panics when it is read, or reads zeros.
-    #[derive(Debug)]
-    struct TestFile {
-        panics: bool,
-    }
-
-    impl RandomAccessFile for TestFile {
-        fn read_at(&self, _offset: u64, buffer: &mut [u8]) -> Result<usize> {
-            assert!(!self.panics, "requested by the test");
-            buffer.fill(0);
-            Ok(buffer.len())
-        }
-        fn size(&self) -> u64 {
-            1 << 20
-        }
-        fn path(&self) -> &Path {
-            Path::new("/panics")
-        }
-    }
 
     #[derive(Debug)]
     struct NoThreads;
@@ -266,7 +229,13 @@ mod tests {
     }
 
     fn start(threads: &IoThreads, panics: bool) -> TaskTicket {
-        threads.start(Arc::new(TestFile { panics }), 4096, 100, &ReadContext::default())
+        threads.start(
+            4096,
+            Box::new(move || {
+                assert!(!panics, "requested by the test");
+                Ok(ReadBuffer::from_vec(4096, vec![0; 100]))
+            }),
+        )
     }
 
     #[test]

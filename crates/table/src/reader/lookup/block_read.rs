@@ -3,7 +3,7 @@
 use crate::reader::resident::{LoadedBlock, NeededBlock};
 use crate::reader::{BlockTable, TableReadOptions};
 use ferrock_base::Result;
-use ferrock_vfs::{AsyncRead, ReadBuffer};
+use ferrock_vfs::{PendingRead, ReadBuffer, ReadContext};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct BlockRead {
     table: Arc<BlockTable>,
     options: TableReadOptions,
     needed: NeededBlock,
-    read: AsyncRead,
+    read: PendingRead,
 }
 
 impl BlockTable {
@@ -24,10 +24,10 @@ impl BlockTable {
     pub fn start_needed(self: &Arc<Self>, options: &TableReadOptions, needed: NeededBlock) -> BlockRead {
         let read = match self.needed_length(needed) {
             Ok(length) => {
-                let context = options.read_context(needed.role.read_class());
-                self.file_system.start_async(&self.loader.file, needed.handle.offset, length, &context)
+                let context = ReadContext { is_polled: true, ..options.read_context(needed.role.read_class()) };
+                self.file_system.start_read(&self.loader.file, needed.handle.offset, length, &context)
             }
-            Err(error) => AsyncRead::ready(Err(error)),
+            Err(error) => PendingRead::ready(Err(error)),
         };
         BlockRead { table: Arc::clone(self), options: *options, needed, read }
     }

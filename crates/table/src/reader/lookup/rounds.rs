@@ -5,7 +5,7 @@ use crate::blocks::{BlockRef, PinnedBlock};
 use crate::reader::resident::{LoadedBlock, NeededBlock};
 use crate::reader::{BlockTable, TableReadOptions};
 use ferrock_base::{Error, LookupKey, ParsedInternalKey, Result};
-use ferrock_vfs::{FileSystem, ReadStream};
+use ferrock_vfs::{FileSystem, ReadBuffer, ReadContext, ReadLabel, ReadStream};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -99,9 +99,10 @@ impl<'f, W> RoundReads<'f, W> {
         match table.needed_length(*needed) {
             Ok(length) => {
                 let (file_system, class) = (self.file_system, needed.role.read_class());
-                let context = self.options.read_context(class);
+                // A block is one request.
+                let context = ReadContext { max_request_bytes: usize::MAX, ..self.options.read_context(class) };
                 let stream = self.stream.get_or_insert_with(|| file_system.read_stream(&context));
-                stream.add(&table.loader.file, needed.handle.offset, length, class, tag);
+                stream.add(&table.loader.file, needed.handle.offset, length, ReadLabel::whole(class, length), tag);
                 if tag + 1 >= self.start_at {
                     stream.start();
                     self.start_at *= 2;
@@ -136,6 +137,7 @@ impl<'f, W> RoundReads<'f, W> {
         let Some(mut stream) = stream else { return };
         while stream.take(&mut |tag, stored| {
             if let Some(read) = reads.get(tag) {
+                let stored = stored.as_ref().map(ReadBuffer::bytes).map_err(Clone::clone);
                 hand_out(tag, read.table.finish_read(&options, read.needed, stored));
             }
         }) {}

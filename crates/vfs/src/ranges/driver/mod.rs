@@ -1,11 +1,10 @@
-//! Reads that wake a polling task: one thread sleeps in the kernel for the completions of all of them.
+//! Reads of a file system on its shared ring: polled by tasks, or waited for by threads.
 //!
 //! ```text
 //! mod.rs       the driver, and DriverTicket: a read as its owner holds it
 //! state.rs     reads and requests: which read belongs to which request, and when each ends
 //! waiting.rs   the waiting reads, by age and by place in the file: which of them share a request
-//! slots.rs     values by number, and linked lists of numbers
-//! thread.rs    submission, completion, and the thread
+//! thread.rs    submission, completion, and who sleeps for it: the driver's thread, or a waiting one
 //!
 //!              start           its request is made       completion taken           poll
 //! read        ------> Waiting ------------------> Request -----------------> Done ---------> (gone)
@@ -28,22 +27,25 @@
 //! finished table never change. Waiting reads may share a request without `is_final`, because it begins after all of
 //! them.
 //!
-//! The kernel writes to a request's memory until the request's completion arrives. So until then the request owns the
-//! memory, and shares the file that keeps the descriptor open. Dropping a read removes it from its request, and
-//! dropping the last read cancels the request. The thread holds an `Arc` of the driver, so requests in flight are
-//! waited for even after every other owner has dropped it.
+//! The kernel writes to a request's memory until the request's completion arrives; until then the table of requests
+//! ([`ring`](super::ring)) owns it. Dropping a read removes it from its request, and dropping the last read cancels the
+//! request. The thread holds an `Arc` of the driver, so requests in flight are waited for even after every other owner
+//! has dropped it; without a thread, closing the driver waits for them.
 //!
-//! With few requests in flight, `start` submits its read on the calling thread; with more, the driver's thread submits
-//! it together with others, in the system call in which it sleeps. So a single read is submitted at once, and of ten
-//! thousand most are submitted by the dozen. The kernel finishes a read on the thread that submitted it, so the
-//! driver's thread should submit most. If a submitting thread exits, its buffered reads fail (EFAULT, ECANCELED),
-//! including those that it submitted for other threads. So an error of the ring is never returned: the read is repeated
-//! without the ring, and returns the result of that.
+//! A read that will be polled starts the thread, or the first poll that finds a read pending does. As long as there is
+//! none, `start` submits, and a thread that waits for its read sleeps in the kernel itself: a scan that reads ahead and
+//! blocks costs no hand-over between threads.
+//!
+//! With a thread and few requests in flight, `start` submits its read on the calling thread; with more, the driver's
+//! thread submits it together with others, in the system call in which it sleeps. So a single read is submitted at
+//! once, and of ten thousand most are submitted by the dozen. The kernel finishes a read on the thread that submitted
+//! it, so the driver's thread should submit most. If a submitting thread exits, its buffered reads fail (EFAULT,
+//! ECANCELED), including those that it submitted for other threads. So an error of the ring is never returned: the read
+//! is repeated without the ring, and returns the result of that.
 //!
 //! The queues of the ring are accessed only under the lock; the kernel is entered without it. Calling wakers, and
 //! dropping values whose `drop` may run foreign code, also waits until the lock is released ([`DeferredDrops`]).
 
-mod slots;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -53,47 +55,18 @@ mod waiting;
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use ferrock_base::Error;
 use ferrock_base::clock::Clock;
 use ferrock_base::thread::Spawner;
 
-use super::buffer::ReadBuffer;
-use super::context::ReadContext;
-use super::plan::ReadSpan;
 use super::pool::BufferPool;
-use super::reactor::RingDevice;
+use super::ring::RingDevice;
 use crate::counters::IoCounters;
-use crate::file_system::RandomAccessFile;
-use crate::sync::Mutex;
+use crate::sync::{Condvar, Mutex};
 use state::{DeferredDrops, DriverState, PollState};
+pub(crate) use state::{MAX_REQUEST_BYTES, Outcome, ReadSpec};
 use thread::FEW_IN_FLIGHT;
-
-/// Longest request that the ring takes.
-pub(crate) const MAX_REQUEST_BYTES: u64 = 1 << 30;
-
-/// A range to read, and how.
-pub(crate) struct ReadSpec {
-    /// Has a raw descriptor.
-    pub(crate) file: Arc<dyn RandomAccessFile>,
-    /// Not empty, within the file, and no longer than [`MAX_REQUEST_BYTES`].
-    pub(crate) span: ReadSpan,
-    pub(crate) context: ReadContext,
-    /// The read times out at this moment, in microseconds since 1970; `u64::MAX`: never.
-    pub(crate) end_us: u64,
-}
-
-/// The result of a read on the ring.
-pub(crate) enum Outcome {
-    /// A buffer that contains all requested bytes.
-    Complete(ReadBuffer),
-    /// The read timed out.
-    Late,
-    /// The range must be read without the ring: the ring is broken, or it returned too few bytes or an error.
-    WithoutRing,
-    /// The pool has no memory for the read.
-    Refused(Error),
-}
 
 /// Submits the asynchronous reads of a file system to its ring, and wakes the tasks that poll them.
 pub(crate) struct Driver {
@@ -103,11 +76,13 @@ pub(crate) struct Driver {
     counters: Arc<IoCounters>,
     spawner: Arc<dyn Spawner>,
     state: Mutex<DriverState>,
+    /// Notified for the threads that `DriverState::blocked` counts.
+    changed: Condvar,
 }
 
 impl fmt::Debug for Driver {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Driver").field("in_flight", &self.state.lock().in_flight).finish_non_exhaustive()
+        formatter.debug_struct("Driver").field("in_flight", &self.state.lock().in_flight()).finish_non_exhaustive()
     }
 }
 
@@ -119,7 +94,15 @@ impl Driver {
         counters: Arc<IoCounters>,
         spawner: Arc<dyn Spawner>,
     ) -> Self {
-        Self { device, pool, clock, counters, spawner, state: Mutex::new(DriverState::new()) }
+        Self {
+            device,
+            pool,
+            clock,
+            counters,
+            spawner,
+            state: Mutex::new(DriverState::new()),
+            changed: Condvar::default(),
+        }
     }
 
     /// True while the driver's thread runs.
@@ -134,14 +117,15 @@ impl Driver {
         if self.device.is_broken() {
             return None;
         }
+        // The thread gathers the reads of several tasks, from the first on.
+        let needs_thread = spec.context.is_polled && !std::mem::replace(&mut state.has_thread, true);
         let is_first_to_end = spec.end_us < state.next_end_us;
         state.next_end_us = state.next_end_us.min(spec.end_us);
         let number = state.add(spec, &self.counters);
-        let needs_thread = !std::mem::replace(&mut state.has_thread, true);
         if is_first_to_end && state.is_asleep {
             self.wake_thread(&mut state);
         }
-        let must_enter = self.submit_or_wake(&mut state, &mut deferred) || is_first_to_end;
+        let must_enter = self.submit_or_wake(&mut state, &mut deferred) || is_first_to_end && state.has_thread;
         drop(state);
         if must_enter {
             self.enter(0, None);
@@ -150,9 +134,8 @@ impl Driver {
         if must_enter {
             self.take_completions();
         }
-        if needs_thread && !self.start_thread() {
-            self.state.lock().abort_reads(&mut deferred);
-            deferred.run();
+        if needs_thread {
+            self.start_thread();
         }
         Some(DriverTicket { driver: Arc::clone(self), number })
     }
@@ -184,29 +167,41 @@ impl DriverTicket {
     /// Returns the outcome once. Until it is there, returns `Pending` and keeps the context's waker for it.
     pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<Outcome> {
         let mut state = self.driver.state.lock();
-        if state.in_flight <= FEW_IN_FLIGHT
-            && state.read(self.number).is_some_and(|read| matches!(read.poll_state, PollState::Pending(_)))
-        {
+        let is_pending = |state: &mut DriverState| matches!(state.poll_state(self.number), Some(PollState::Pending(_)));
+        if state.in_flight() <= FEW_IN_FLIGHT && is_pending(&mut state) {
             // The completion may already be in the ring while the thread is not yet awake: with few reads in flight,
             // taking it here saves that wait.
             drop(state);
             self.driver.take_completions();
             state = self.driver.state.lock();
         }
-        let Some(read) = state.read(self.number) else { return Poll::Pending };
-        match &mut read.poll_state {
-            PollState::Pending(Some(waker)) if waker.will_wake(context.waker()) => Poll::Pending,
-            PollState::Pending(waker) => {
-                let before = waker.replace(context.waker().clone());
-                drop(state);
-                drop(before);
-                Poll::Pending
-            }
-            poll_state => match std::mem::replace(poll_state, PollState::Consumed) {
-                PollState::Done(outcome) => Poll::Ready(outcome),
-                _ => Poll::Pending,
-            },
+        if let Some(outcome) = state.take_outcome(self.number) {
+            return Poll::Ready(outcome);
         }
+        let Some(PollState::Pending(waker)) = state.poll_state(self.number) else { return Poll::Pending };
+        let before = match waker {
+            Some(waker) if waker.will_wake(context.waker()) => None,
+            _ => waker.replace(context.waker().clone()),
+        };
+        let needs_thread = !std::mem::replace(&mut state.has_thread, true);
+        drop(state);
+        drop(before);
+        if needs_thread && !self.driver.start_thread() {
+            return self.driver.state.lock().take_outcome(self.number).map_or(Poll::Pending, Poll::Ready);
+        }
+        Poll::Pending
+    }
+
+    /// Waits for the outcome.
+    pub(crate) fn wait(self, time_left: &dyn Fn() -> Option<Duration>) -> Outcome {
+        self.driver.wait(self.number, time_left)
+    }
+
+    /// True if `wait` would return at once.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.driver.take_completions();
+        let mut state = self.driver.state.lock();
+        !matches!(state.poll_state(self.number), Some(PollState::Pending(_))) || self.driver.device.is_broken()
     }
 }
 
@@ -216,13 +211,14 @@ impl Drop for DriverTicket {
         let mut state = driver.state.lock();
         let given_up = state.leave(self.number).filter(|_| !driver.device.is_broken());
         let read = state.remove_read(self.number);
-        let is_pushed = given_up.is_some_and(|request| driver.push_cancellation(request as u64));
-        let must_enter = is_pushed && state.is_asleep;
+        let is_pushed = given_up.is_some_and(|request| state.cancel(&*driver.device, request));
+        let must_enter = is_pushed && (state.is_asleep || !state.has_thread);
         drop(state);
         // Dropping the read may run foreign code: of a waker, or of a file.
         drop(read);
         if must_enter {
             driver.enter(0, None);
+            driver.take_completions();
         }
     }
 }

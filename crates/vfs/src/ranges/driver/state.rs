@@ -13,18 +13,46 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::task::Waker;
 
-use super::slots::{Chain, Links, Slots};
+use ferrock_base::Error;
+
 use super::waiting::{FileSpan, Limits, Waiting};
-use super::{MAX_REQUEST_BYTES, Outcome, ReadSpec};
 use crate::counters::IoCounters;
-use crate::file_system::RandomAccessFile;
 use crate::ranges::buffer::ReadBuffer;
 use crate::ranges::context::{ReadContext, ReadLabel};
 use crate::ranges::plan::ReadSpan;
 use crate::ranges::pool::PooledMemory;
+use crate::ranges::ring::{Descriptor, Request, Requests, RingDevice};
+use crate::ranges::slots::{Chain, Links, Slots};
+
+/// Longest request that the ring takes.
+pub(crate) const MAX_REQUEST_BYTES: u64 = 1 << 30;
+
+/// A range to read, and how.
+pub(crate) struct ReadSpec {
+    pub(crate) descriptor: Descriptor,
+    /// Not empty, within the file, and no longer than [`MAX_REQUEST_BYTES`].
+    pub(crate) span: ReadSpan,
+    /// Longest entry of the ring that a request of this read takes.
+    pub(crate) piece_bytes: usize,
+    pub(crate) label: ReadLabel,
+    pub(crate) context: ReadContext,
+    /// The read times out at this moment, in microseconds since 1970; `u64::MAX`: never.
+    pub(crate) end_us: u64,
+}
+
+/// The result of a read on the ring.
+pub(crate) enum Outcome {
+    /// A buffer that contains all requested bytes.
+    Complete(ReadBuffer),
+    /// The read timed out.
+    Late,
+    /// The range must be read without the ring: the ring is broken, or it returned too few bytes or an error.
+    WithoutRing,
+    /// The pool has no memory for the read.
+    Refused(Error),
+}
 
 /// What a poll of a read finds.
 pub(super) enum PollState {
@@ -42,35 +70,22 @@ enum Attachment {
 }
 
 pub(super) struct Read {
-    pub(super) poll_state: PollState,
-    file: Arc<dyn RandomAccessFile>,
+    poll_state: PollState,
+    descriptor: Descriptor,
     file_span: FileSpan,
+    piece_bytes: usize,
+    label: ReadLabel,
     context: ReadContext,
     end_us: u64,
     attachment: Attachment,
-}
-
-impl Read {
-    fn label(&self) -> ReadLabel {
-        let ReadSpan { asked_start, asked_end, .. } = self.file_span.span;
-        ReadLabel { class: self.context.class, asked_bytes: asked_end - asked_start }
-    }
-}
-
-/// A request that the ring has, or is about to get.
-pub(super) struct Request {
-    /// Keeps the descriptor open.
-    pub(super) file: Arc<dyn RandomAccessFile>,
-    pub(super) span: ReadSpan,
-    /// The kernel may write to it until the completion.
-    pub(super) memory: PooledMemory,
-    readers: Chain,
 }
 
 /// The range of the next request, and the label under which it is counted.
 pub(super) struct Plan {
     pub(super) span: ReadSpan,
     pub(super) label: ReadLabel,
+    /// The length of the entries of the ring.
+    piece_bytes: usize,
 }
 
 impl Plan {
@@ -84,13 +99,16 @@ pub(super) struct DriverState {
     reads: Slots<Read>,
     links: Links,
     waiting: Waiting,
-    requests: Slots<Request>,
+    requests: Requests<Chain>,
     /// The requests in flight that reads may still join, by file and start.
     joinable: BTreeMap<(usize, u64), usize>,
-    pub(super) in_flight: usize,
     /// No read times out before this moment; `u64::MAX` if none is timed.
     pub(super) next_end_us: u64,
     pub(super) has_thread: bool,
+    /// A thread that waits for its own read sleeps in the kernel, or is about to.
+    pub(super) has_leader: bool,
+    /// Threads that sleep until the driver's thread or a leader has taken completions.
+    pub(super) blocked: usize,
     /// The thread sleeps in the kernel, or is about to.
     pub(super) is_asleep: bool,
     pub(super) is_closed: bool,
@@ -100,7 +118,7 @@ pub(super) struct DriverState {
 #[derive(Default)]
 pub(super) struct DeferredDrops {
     pub(super) wakers: Vec<Waker>,
-    files: Vec<Arc<dyn RandomAccessFile>>,
+    descriptors: Vec<Descriptor>,
     memory: Vec<PooledMemory>,
     buffers: Vec<ReadBuffer>,
 }
@@ -111,7 +129,7 @@ impl DeferredDrops {
             // A waker that panics must not keep the other tasks from being woken.
             let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
-        self.files.clear();
+        self.descriptors.clear();
         self.memory.clear();
         self.buffers.clear();
     }
@@ -124,17 +142,18 @@ impl DriverState {
 
     /// Adds a read: to a request in flight that covers it, if its context allows that, else to the waiting reads.
     pub(super) fn add(&mut self, spec: ReadSpec, counters: &IoCounters) -> usize {
-        let ReadSpec { file, span, context, end_us } = spec;
-        let file_span = FileSpan { file: address_of(&file), span, is_alone: false };
+        let ReadSpec { descriptor, span, piece_bytes, label, context, end_us } = spec;
+        let file_span = FileSpan { file: descriptor.identity(), span, is_alone: false };
         let read = Read {
             poll_state: PollState::Pending(None),
-            file,
+            descriptor,
             file_span,
+            piece_bytes,
+            label,
             context,
             end_us,
             attachment: Attachment::Detached,
         };
-        let label = read.label();
         let number = self.reads.insert(read);
         match self.covering(&file_span).filter(|_| context.is_final) {
             Some(request) => {
@@ -152,16 +171,40 @@ impl DriverState {
     /// A request in flight that covers a read.
     fn covering(&self, file_span: &FileSpan) -> Option<usize> {
         let (&(file, _), &number) = self.joinable.range(..=(file_span.file, file_span.span.start)).next_back()?;
-        let covers = |request: &&Request| file == file_span.file && request.span.covers(&file_span.span);
-        self.requests.get(number).filter(covers).map(|_| number)
+        let (span, request) = (&file_span.span, self.requests.get(number)?);
+        let covers = request.start <= span.start && span.end <= request.start + request.length() as u64;
+        (file == file_span.file && covers).then_some(number)
     }
 
-    pub(super) fn read(&mut self, number: usize) -> Option<&mut Read> {
-        self.reads.get_mut(number)
+    pub(super) fn poll_state(&mut self, number: usize) -> Option<&mut PollState> {
+        self.reads.get_mut(number).map(|read| &mut read.poll_state)
     }
 
     pub(super) fn remove_read(&mut self, number: usize) -> Option<Read> {
         self.reads.remove(number)
+    }
+
+    /// Returns the outcome of a read once.
+    pub(super) fn take_outcome(&mut self, number: usize) -> Option<Outcome> {
+        let read = self.reads.get_mut(number).filter(|read| !matches!(read.poll_state, PollState::Pending(_)))?;
+        match std::mem::replace(&mut read.poll_state, PollState::Consumed) {
+            PollState::Done(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.requests.in_flight()
+    }
+
+    pub(super) fn is_waiting(&self, number: usize) -> bool {
+        self.reads.get(number).is_some_and(|read| read.attachment == Attachment::Waiting)
+    }
+
+    /// Whether a thread may take completions: not while another one sleeps for its own in the kernel, and not instead
+    /// of the driver's thread while that works.
+    pub(super) fn may_take(&self) -> bool {
+        self.is_asleep || !self.has_thread && !self.has_leader
     }
 
     pub(super) fn waiting(&self) -> usize {
@@ -204,7 +247,7 @@ impl DriverState {
     /// Keeps further reads from joining the request.
     fn close_to_joins(&mut self, number: usize) {
         let Some(request) = self.requests.get(number) else { return };
-        let key = key_of(request);
+        let key = request.key();
         if self.joinable.get(&key) == Some(&number) {
             self.joinable.remove(&key);
         }
@@ -237,46 +280,60 @@ impl DriverState {
         let span_of = |number| self.reads.get(number).map(|read| &read.file_span.span);
         let span = self.waiting.join(members, &first.file_span, limits, span_of);
         let asked_bytes = members.iter().filter_map(|&number| self.reads.get(number));
-        let asked_bytes = asked_bytes.map(|read| read.label().asked_bytes).sum();
+        let asked_bytes = asked_bytes.map(|read| read.label.asked_bytes).sum();
         // A shared request is counted under the class of its first read.
-        Some(Plan { span, label: ReadLabel { asked_bytes, ..first.label() } })
+        let label = ReadLabel { asked_bytes, ..first.label };
+        Some(Plan { span, label, piece_bytes: first.piece_bytes })
     }
 
     /// As [`plan`](Self::plan), for the oldest read alone.
     pub(super) fn plan_alone(&self, members: &mut Vec<usize>) -> Option<Plan> {
         members.truncate(1);
         let first = self.reads.get(*members.first()?)?;
-        Some(Plan { span: first.file_span.span, label: first.label() })
+        Some(Plan { span: first.file_span.span, label: first.label, piece_bytes: first.piece_bytes })
     }
 
-    /// Adds a request; its reads keep waiting until [`launch`](Self::launch).
-    pub(super) fn add_request(&mut self, oldest: usize, span: ReadSpan, memory: PooledMemory) -> Option<usize> {
-        let file = Arc::clone(&self.reads.get(oldest)?.file);
-        Some(self.requests.insert(Request { file, span, memory, readers: Chain::default() }))
-    }
-
-    pub(super) fn request(&mut self, number: usize) -> Option<&mut Request> {
-        self.requests.get_mut(number)
-    }
-
-    /// Removes a request that the ring did not accept.
-    pub(super) fn discard_request(&mut self, number: usize, deferred: &mut DeferredDrops) {
-        if let Some(Request { file, memory, .. }) = self.requests.remove(number) {
-            deferred.files.push(file);
-            deferred.memory.push(memory);
-        }
-    }
-
-    /// Moves the reads from the waiting ones to their request, which the ring has accepted.
-    pub(super) fn launch(&mut self, number: usize, readers: &[usize]) {
+    /// Pushes a request for waiting reads into the ring; false if that is full.
+    pub(super) fn launch(
+        &mut self,
+        device: &dyn RingDevice,
+        plan: &Plan,
+        readers: &[usize],
+        memory: PooledMemory,
+        counters: &IoCounters,
+        deferred: &mut DeferredDrops,
+    ) -> bool {
+        let Some(descriptor) = readers.first().and_then(|&oldest| self.reads.get(oldest)).map(|read| &read.descriptor)
+        else {
+            return false;
+        };
+        let request = Request::new(descriptor.clone(), plan.span.start, memory, plan.piece_bytes, Chain::default());
+        let mut label = plan.label;
+        let pushed = self.requests.push(device, request, |length| {
+            counters.device_request(label, length as u64);
+            label.asked_bytes = 0;
+        });
+        let number = match pushed {
+            Ok(number) => number,
+            Err(request) => {
+                let (memory, _, _, descriptor) = request.into_parts();
+                deferred.memory.push(memory);
+                deferred.descriptors.push(descriptor);
+                return false;
+            }
+        };
         for &reader in readers {
             self.leave(reader);
             self.enter(reader, number);
         }
         if let Some(request) = self.requests.get(number) {
-            self.joinable.insert(key_of(request), number);
+            self.joinable.insert(request.key(), number);
         }
-        self.in_flight += 1;
+        true
+    }
+
+    pub(super) fn cancel(&self, device: &dyn RingDevice, request: usize) -> bool {
+        self.requests.cancel(device, request)
     }
 
     /// Handles a completion: gives the reads of the request their outcomes.
@@ -287,19 +344,19 @@ impl DriverState {
         counters: &IoCounters,
         deferred: &mut DeferredDrops,
     ) {
-        let Ok(number) = usize::try_from(user_data) else { return };
-        self.close_to_joins(number);
-        // The completion of a cancellation has no request.
-        let Some(Request { file, span, memory, mut readers }) = self.requests.remove(number) else { return };
-        self.in_flight -= 1;
-        let present = usize::try_from(file.size().min(span.end).saturating_sub(span.start)).unwrap_or(usize::MAX);
-        let came = usize::try_from(result).unwrap_or(0).min(present);
-        if came == present {
-            counters.read(present as u64, 0);
+        let Some((number, request)) = self.requests.complete(user_data, result) else { return };
+        let (start, key) = (request.start, request.key());
+        if self.joinable.get(&key) == Some(&number) {
+            self.joinable.remove(&key);
         }
-        deferred.files.push(file);
+        let is_whole = request.is_whole();
+        let (memory, came, mut readers, descriptor) = request.into_parts();
+        if is_whole {
+            counters.read(came as u64, 0);
+        }
+        deferred.descriptors.push(descriptor);
         let is_shared = readers.length() > 1;
-        let came = ReadBuffer::from_pool(span.start, memory, 0..came).shared_if(is_shared);
+        let came = ReadBuffer::from_pool(start, memory, 0..came).shared_if(is_shared);
         let mut again = Chain::default();
         while let Some(reader) = readers.pop(&mut self.links) {
             let Some(read) = self.reads.get_mut(reader) else { continue };
@@ -348,16 +405,8 @@ impl DriverState {
     }
 
     /// Removes all requests, whose memory and descriptors the kernel may still use.
-    pub(super) fn take_requests(&mut self) -> Vec<Request> {
+    pub(super) fn take_requests(&mut self) -> Vec<Request<Chain>> {
         self.joinable.clear();
         self.requests.take_all()
     }
-}
-
-fn address_of(file: &Arc<dyn RandomAccessFile>) -> usize {
-    Arc::as_ptr(file).cast::<()>().addr()
-}
-
-fn key_of(request: &Request) -> (usize, u64) {
-    (address_of(&request.file), request.span.start)
 }

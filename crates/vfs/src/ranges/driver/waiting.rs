@@ -12,8 +12,8 @@
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
-use super::slots::{Chain, Links};
 use crate::ranges::plan::ReadSpan;
+use crate::ranges::slots::{Chain, Links};
 
 /// Where a read lies: its file and its range there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! The ring is full when the reads begin, so that all of them wait for one place in it.
 
 use super::*;
-use crate::ranges::context::ReadLabel;
 use crate::ranges::pool::PoolLimits;
+use crate::ranges::ring::MAX_PIECES;
 use crate::{ClassSnapshot, IoSnapshot};
 use ferrock_base::ErrorKind;
 use ferrock_base::clock::ManualClock;
@@ -22,7 +22,7 @@ pub(super) struct Full {
     pool: BufferPool,
     clock: Arc<ManualClock>,
     owned: OwnedDriver,
-    file: Arc<dyn RandomAccessFile>,
+    file: Arc<()>,
     busy: Vec<DriverTicket>,
     before: IoSnapshot,
 }
@@ -59,6 +59,7 @@ impl Full {
     pub(super) fn start_as(&self, start: u64, length: u64, change: impl FnOnce(&mut ReadContext)) -> DriverTicket {
         let mut spec = self.spec(start, length);
         change(&mut spec.context);
+        spec.label.class = spec.context.class;
         self.owned.0.start(spec).unwrap()
     }
 
@@ -83,7 +84,7 @@ impl Full {
     }
 
     fn cancelled(&self) -> usize {
-        self.kernel.queues.lock().cancelled.iter().filter(|&&target| target < RING as u64 * 2).count()
+        self.kernel.queues.lock().cancelled.iter().filter(|&&target| target < (RING * 2 * MAX_PIECES) as u64).count()
     }
 
     /// The counts since the ring became full.

@@ -21,25 +21,21 @@ mod random;
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::io;
-use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use ferrock_base::Result;
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::thread::Spawner;
 
 use super::{Driver, DriverTicket, Outcome, OwnedDriver, ReadSpec};
 use crate::counters::IoCounters;
-use crate::file_system::RandomAccessFile;
-use crate::ranges::context::{ReadClass, ReadContext};
+use crate::ranges::context::{ReadClass, ReadContext, ReadLabel};
 use crate::ranges::plan::{ReadSpan, Wanted};
 use crate::ranges::pool::BufferPool;
-use crate::ranges::reactor::{CANCEL_USER_DATA, Entry, RingDevice};
+use crate::ranges::ring::{CANCEL_USER_DATA, Descriptor, Entry, RingDevice};
 use crate::sync::{Condvar, Mutex};
 
 /// The byte of the file at an offset.
@@ -132,10 +128,6 @@ impl Kernel {
 struct Device(Arc<Kernel>);
 
 impl RingDevice for Device {
-    unsafe fn submit(&self, _entry: Entry) -> io::Result<()> {
-        panic!("the driver pushes, and enters");
-    }
-
     unsafe fn push(&self, entry: Entry) -> bool {
         let mut queues = self.0.queues.lock();
         match entry {
@@ -158,7 +150,8 @@ impl RingDevice for Device {
         while wanted > 0 && queues.completed.is_empty() && !self.is_broken() {
             match time {
                 Some(time) if self.0.moved.wait_for(&mut queues, time).timed_out() => return,
-                _ => {}
+                Some(_) => {}
+                None => self.0.moved.wait(&mut queues),
             }
         }
     }
@@ -168,8 +161,8 @@ impl RingDevice for Device {
         taken.into_iter().for_each(|(user_data, result)| each(user_data, result));
     }
 
-    fn wait(&self, _time: Option<Duration>) {
-        panic!("the driver enters");
+    fn queued(&self) -> usize {
+        0
     }
 
     fn is_broken(&self) -> bool {
@@ -179,32 +172,17 @@ impl RingDevice for Device {
 
 const FILE_BYTES: u64 = 1 << 40;
 
-/// A file that is read by its descriptor alone.
-#[derive(Debug)]
-struct Descriptor;
-
-impl RandomAccessFile for Descriptor {
-    fn read_at(&self, _offset: u64, _buffer: &mut [u8]) -> Result<usize> {
-        panic!("it has a descriptor");
-    }
-    fn size(&self) -> u64 {
-        FILE_BYTES
-    }
-    fn path(&self) -> &Path {
-        Path::new("/descriptor")
-    }
-    fn raw_fd(&self) -> Option<i32> {
-        Some(0)
-    }
-}
-
-fn spec(file: &Arc<dyn RandomAccessFile>, start: u64, length: u64) -> ReadSpec {
+/// A read of the file that lives as long as a value.
+fn spec(file: &Arc<()>, start: u64, length: u64) -> ReadSpec {
     let span = ReadSpan::of(&Wanted { index: 0, start, end: start + length }, 1);
-    ReadSpec { file: Arc::clone(file), span, context: ReadContext::for_class(ReadClass::Data), end_us: u64::MAX }
+    let descriptor = Descriptor::new(0, FILE_BYTES, Arc::clone(file) as _);
+    let context = ReadContext { is_polled: true, ..ReadContext::for_class(ReadClass::Data) };
+    let label = ReadLabel { class: ReadClass::Data, asked_bytes: length };
+    ReadSpec { descriptor, span, piece_bytes: 1 << 30, label, context, end_us: u64::MAX }
 }
 
-fn file() -> Arc<dyn RandomAccessFile> {
-    Arc::new(Descriptor)
+fn file() -> Arc<()> {
+    Arc::new(())
 }
 
 /// A thread that waits for a read sleeps here.

@@ -1,6 +1,7 @@
 //! Concurrent reads under the model checker.
 
 use super::*;
+use ferrock_base::Result;
 use ferrock_base::thread::{Job, Join};
 use shuttle::thread;
 
@@ -30,7 +31,7 @@ fn played(kernel: &Arc<Kernel>, play: impl Fn(&Kernel) -> bool + Send + 'static)
 }
 
 /// Drops the driver, and checks that it left no memory and no file.
-fn finish(owned: OwnedDriver, kernel: &Kernel, played: thread::JoinHandle<()>, file: &Arc<dyn RandomAccessFile>) {
+fn finish(owned: OwnedDriver, kernel: &Kernel, played: thread::JoinHandle<()>, file: &Arc<()>) {
     let driver = Arc::clone(&owned.0);
     drop(owned);
     while driver.has_thread() {
@@ -131,6 +132,87 @@ fn fails_and_drops() {
     drop(read);
     reader.join().unwrap();
     finish(owned, &kernel, played, &file);
+}
+
+fn awaited(file: &Arc<()>, start: u64) -> ReadSpec {
+    let spec = spec(file, start, 8);
+    ReadSpec { context: ReadContext { is_polled: false, ..spec.context }, ..spec }
+}
+
+/// Threads that wait for their reads take completions for each other: each gets its own bytes, whichever of them sleeps
+/// in the kernel. A read that is given up is freed once, after the kernel is done with it, at the latest with the
+/// driver.
+fn waiters() {
+    let kernel = Arc::new(Kernel::default());
+    let pool = BufferPool::default();
+    let owned = driver(&kernel, &pool, Arc::new(ModelSpawner));
+    let played = played(&kernel, Kernel::perform);
+    let file = file();
+    let waiter = {
+        let (driver, file) = (Arc::clone(&owned.0), Arc::clone(&file));
+        thread::spawn(move || {
+            // Two pieces of one request.
+            let ticket = driver.start(ReadSpec { piece_bytes: 4, ..awaited(&file, 0) });
+            await_complete(ticket.unwrap(), 0, 8);
+            let ticket = driver.start(awaited(&file, 100)).unwrap();
+            let _ = ticket.is_complete();
+            await_complete(ticket, 100, 8);
+        })
+    };
+    drop(owned.0.start(awaited(&file, 200)).unwrap());
+    let late = owned.0.start(awaited(&file, 300)).unwrap().wait(&|| Some(Duration::ZERO));
+    assert!(!matches!(late, Outcome::Refused(_)));
+    drop(late);
+    await_complete(owned.0.start(awaited(&file, 400)).unwrap(), 400, 8);
+    waiter.join().unwrap();
+    drop(owned);
+    assert_eq!((pool.usage().in_use_bytes, Arc::strong_count(&file)), (0, 1));
+    kernel.end();
+    played.join().unwrap();
+}
+
+/// With room for two requests, a third waits; a thread that waits for such a read performs it itself.
+fn await_complete(ticket: DriverTicket, start: u64, length: u64) {
+    match ticket.wait(&|| None) {
+        Outcome::Complete(came) => {
+            let expected: Vec<u8> = (start..start + length).map(byte_at).collect();
+            assert_eq!(came.slice(start, length as usize).unwrap().bytes(), expected);
+        }
+        Outcome::WithoutRing => {}
+        _ => panic!("it has neither time nor limit"),
+    }
+}
+
+/// A task polls, so that the driver's thread takes over from a thread that sleeps in the kernel for its own read.
+fn a_poll_among_waiters() {
+    let kernel = Arc::new(Kernel::default());
+    let owned = driver(&kernel, &BufferPool::default(), Arc::new(ModelSpawner));
+    let played = played(&kernel, Kernel::perform);
+    let file = file();
+    let waiter = {
+        let (driver, file) = (Arc::clone(&owned.0), Arc::clone(&file));
+        thread::spawn(move || {
+            await_complete(driver.start(awaited(&file, 0)).unwrap(), 0, 8);
+            await_complete(driver.start(awaited(&file, 100)).unwrap(), 100, 8);
+        })
+    };
+    let polled = owned.0.start(awaited(&file, 200)).unwrap();
+    assert_complete(&polled, 200, 8);
+    drop(polled);
+    waiter.join().unwrap();
+    finish(owned, &kernel, played, &file);
+}
+
+#[test]
+fn shuttle_waiters_take_completions_for_each_other() {
+    shuttle::check_random(waiters, ITERATIONS);
+    shuttle::check_pct(waiters, ITERATIONS, 3);
+}
+
+#[test]
+fn shuttle_a_polling_task_joins_waiters() {
+    shuttle::check_random(a_poll_among_waiters, ITERATIONS);
+    shuttle::check_pct(a_poll_among_waiters, ITERATIONS, 3);
 }
 
 #[test]

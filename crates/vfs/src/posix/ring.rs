@@ -1,23 +1,27 @@
-//! io_uring as a [`RingDevice`], for reads ahead.
+//! io_uring as a [`RingDevice`].
 //!
-//! The submission queue is written and the completion queue is read under the lock of the reactor, so that each has one
-//! user at a time; the kernel is entered without it.
+//! The submission queue is written and the completion queue is read by one user at a time: under the lock of the shared
+//! ring's owner, or by the stream that owns the ring. The kernel is entered without a lock.
 
 use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use io_uring::{IoUring, opcode, types};
+use io_uring::{IoUring, Probe, opcode, types};
 
-use crate::ranges::{CANCEL_USER_DATA, Entry, RingDevice};
+use crate::ranges::{self, CANCEL_USER_DATA, Descriptor, Entry, RingDevice};
 
-/// Entries of the submission queue: as many as the reactor has requests in flight; cancellations are pushed when there
+/// Entries of the submission queue: as many as the driver has requests in flight; cancellations are pushed when there
 /// is room.
 const ENTRIES: u32 = 256;
 /// After so many failed attempts, because the kernel is short of a resource, the ring counts as broken. After the first
 /// [`MAX_HASTY_ATTEMPTS`], each attempt is preceded by a pause.
 const MAX_ATTEMPTS: u32 = 1000;
 const MAX_HASTY_ATTEMPTS: u32 = 100;
+/// Bytes that tell an executable file.
+const MAGIC_BYTES: usize = 4;
 /// How long to sleep if the kernel cannot wait.
 const PAUSE: Duration = Duration::from_micros(50);
 
@@ -58,6 +62,22 @@ impl UringDevice {
     }
 }
 
+/// Whether a ring can be made that reads a real file.
+pub(super) fn probe() -> io::Result<()> {
+    let device = UringDevice::open()?;
+    let mut supported = Probe::new();
+    device.ring.submitter().register_probe(&mut supported)?;
+    if !supported.is_supported(opcode::Read::CODE) {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let file = Arc::new(std::fs::File::open("/proc/self/exe")?);
+    let descriptor = Descriptor::new(file.as_raw_fd(), MAGIC_BYTES as u64, file);
+    match ranges::read_once(&device, descriptor, MAGIC_BYTES) {
+        Some(magic) if magic.bytes() == b"\x7FELF" => Ok(()),
+        _ => Err(io::Error::other("a read through a ring failed")),
+    }
+}
+
 /// How a call of the kernel ended.
 enum Entered {
     Done,
@@ -67,25 +87,6 @@ enum Entered {
 }
 
 impl RingDevice for UringDevice {
-    #[expect(clippy::disallowed_methods, reason = "the kernel is short of a resource: there is no clock to wait by")]
-    unsafe fn submit(&self, entry: Entry) -> io::Result<()> {
-        // SAFETY: the same contract.
-        if !unsafe { self.push(entry) } {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        // The entry is in the queue and cannot be removed. A later call would submit it, when its descriptor may belong
-        // to another file. So there is no later call: reads continue without the ring.
-        for attempt in 0..MAX_ATTEMPTS {
-            match self.call(0, None) {
-                Entered::Short if attempt < MAX_HASTY_ATTEMPTS => std::thread::yield_now(),
-                Entered::Short => std::thread::sleep(PAUSE),
-                Entered::Done | Entered::Broken => return Ok(()),
-            }
-        }
-        self.is_broken.store(true, Ordering::Release);
-        Ok(())
-    }
-
     unsafe fn push(&self, entry: Entry) -> bool {
         let entry = match entry {
             Entry::Read { user_data, fd, offset, memory, length } => {
@@ -127,11 +128,9 @@ impl RingDevice for UringDevice {
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the kernel is short of a resource: there is no clock to wait by")]
-    fn wait(&self, time: Option<Duration>) {
-        if let Entered::Short = self.call(1, time) {
-            std::thread::sleep(PAUSE.min(time.unwrap_or(PAUSE)));
-        }
+    fn queued(&self) -> usize {
+        // SAFETY: as in `push`.
+        unsafe { self.ring.submission_shared() }.len()
     }
 
     fn is_broken(&self) -> bool {
