@@ -68,9 +68,14 @@ pub struct IoCounters {
 
 impl IoCounters {
     pub(crate) fn read(&self, bytes: u64, calls: u64) {
-        self.read_requests.add(1);
-        self.read_bytes.add(bytes);
+        self.reads_of_ring(1, bytes);
         self.read_calls.add(calls);
+    }
+
+    /// Counts reads whose system calls are counted by [`ring_calls`](Self::ring_calls).
+    pub(crate) fn reads_of_ring(&self, reads: u64, bytes: u64) {
+        self.read_requests.add(reads);
+        self.read_bytes.add(bytes);
     }
 
     /// Counts a request that goes to the device, or to the page cache before it.
@@ -108,7 +113,7 @@ impl IoCounters {
         self.mapped_read_bytes.add(bytes);
     }
 
-    /// Counts the requests of a read of a stream; the first read of a stream counts the stream as a batch.
+    /// Counts requests of a stream; the first ones count the stream as a batch.
     pub(crate) fn streamed(&self, is_first: bool, requests: u64) {
         self.batches.add(u64::from(is_first));
         self.batch_requests.add(requests);

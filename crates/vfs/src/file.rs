@@ -45,8 +45,8 @@ pub trait RandomAccessFile: Send + Sync + Debug {
         let _ = (offset, length_bytes);
     }
 
-    /// The unit to which offset, length and buffer address should be aligned for reads without a bounce buffer;
-    /// `None` for files not opened `direct`.
+    /// The unit, a power of two, to which offset, length and buffer address should be aligned for reads without a
+    /// bounce buffer; `None` for files not opened `direct`.
     fn direct_alignment(&self) -> Option<usize> {
         None
     }

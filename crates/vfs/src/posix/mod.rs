@@ -81,7 +81,7 @@ fn choose(forced: Option<&str>) -> Result<Backend> {
 #[cfg(target_os = "linux")]
 fn probe() -> io::Result<Backend> {
     ring::probe()?;
-    Ok(Backend::Ring(|| Ok(Box::new(ring::UringDevice::open()?))))
+    Ok(Backend::Ring(|ring_use| Ok(Box::new(ring::UringDevice::open(ring_use)?))))
 }
 
 #[cfg(not(target_os = "linux"))]

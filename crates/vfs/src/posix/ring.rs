@@ -11,11 +11,8 @@ use std::time::Duration;
 
 use io_uring::{IoUring, Probe, opcode, types};
 
-use crate::ranges::{self, CANCEL_USER_DATA, Descriptor, Entry, RingDevice};
+use crate::ranges::{self, CANCEL_USER_DATA, Descriptor, Entry, RingDevice, RingUse};
 
-/// Entries of the submission queue: as many as the driver has requests in flight; cancellations are pushed when there
-/// is room.
-const ENTRIES: u32 = 256;
 /// After so many failed attempts, because the kernel is short of a resource, the ring counts as broken. After the first
 /// [`MAX_HASTY_ATTEMPTS`], each attempt is preceded by a pause.
 const MAX_ATTEMPTS: u32 = 1000;
@@ -33,8 +30,17 @@ pub(super) struct UringDevice {
 
 impl UringDevice {
     /// Opens a ring; fails if the kernel has no io_uring, or no waits with a timeout (before 5.11).
-    pub(super) fn open() -> io::Result<Self> {
-        let ring = IoUring::new(ENTRIES)?;
+    pub(super) fn open(ring_use: RingUse) -> io::Result<Self> {
+        let entries = ring_use.entries() as u32;
+        let ring = match ring_use {
+            RingUse::Shared => IoUring::new(entries)?,
+            // Completions do not interrupt the thread that submitted (Linux 5.19): they arrive when it enters the
+            // kernel the next time.
+            RingUse::Stream => {
+                let ring = IoUring::builder().setup_coop_taskrun().build(entries);
+                ring.or_else(|_| IoUring::new(entries))?
+            }
+        };
         if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
             return Err(io::ErrorKind::Unsupported.into());
         }
@@ -64,7 +70,7 @@ impl UringDevice {
 
 /// Whether a ring can be made that reads a real file.
 pub(super) fn probe() -> io::Result<()> {
-    let device = UringDevice::open()?;
+    let device = UringDevice::open(RingUse::Shared)?;
     let mut supported = Probe::new();
     device.ring.submitter().register_probe(&mut supported)?;
     if !supported.is_supported(opcode::Read::CODE) {

@@ -93,7 +93,7 @@ fn distribute(reads: &mut [RangeRead<'_>], members: &[Wanted], run: &Result<Read
         match run {
             Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::MemoryLimit) => read.fail(error),
             _ if members.len() == 1 => {
-                read.result = run.clone().map(|run| run.slice_up_to(member.start, length));
+                read.result = run.clone().map(|run| run.cut_to(member.start, length));
             }
             _ => {
                 let found = run.as_ref().ok().and_then(|run| run.slice(member.start, length));

@@ -119,12 +119,12 @@ impl ReadBuffer {
         within.then(|| Self { view: start..end, ..self.clone() })
     }
 
-    /// As [`slice`](Self::slice), cut where the memory ends.
-    pub(crate) fn slice_up_to(&self, file_offset: u64, length: usize) -> Self {
-        let end = self.device_range().end;
-        let start = file_offset.clamp(self.device_range().start, end);
-        let length = length.min(usize::try_from(end - start).unwrap_or(usize::MAX));
-        self.slice(start, length).unwrap_or_else(|| Self::from_vec(file_offset, Vec::new()))
+    /// The same memory with another view: the part of a range that was read.
+    pub(crate) fn cut_to(mut self, file_offset: u64, length: usize) -> Self {
+        let start = usize::try_from(file_offset.saturating_sub(self.memory_offset)).unwrap_or(usize::MAX);
+        let start = start.clamp(self.valid.start, self.valid.end);
+        self.view = start..start.saturating_add(length).min(self.valid.end);
+        self
     }
 }
 

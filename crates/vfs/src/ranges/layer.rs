@@ -13,7 +13,8 @@ use parking_lot::Mutex;
 use super::context::ReadContext;
 use super::driver::{Driver, OwnedDriver};
 use super::pool::{BufferPool, PooledMemory};
-use super::ring::RingDevice;
+use super::ring::{RingDevice, RingUse};
+use super::stream_ring::StreamRing;
 use super::threads::IoThreads;
 use crate::counters::IoCounters;
 
@@ -28,7 +29,7 @@ pub(crate) enum Backend {
     /// By threads.
     Threads,
     /// On a ring, which the first such read creates; by threads if that fails.
-    Ring(fn() -> io::Result<Box<dyn RingDevice>>),
+    Ring(fn(RingUse) -> io::Result<Box<dyn RingDevice>>),
 }
 
 /// The memory, the clock, the counters and the backend of range reads.
@@ -38,7 +39,7 @@ pub struct ReadLayer {
     clock: Arc<dyn Clock>,
     backend: Backend,
     /// Rings that no stream uses; nothing is in them.
-    idle_rings: Mutex<Vec<Box<dyn RingDevice>>>,
+    idle_rings: Mutex<Vec<StreamRing>>,
     driver: OnceLock<Option<OwnedDriver>>,
     threads: IoThreads,
 }
@@ -61,14 +62,14 @@ impl ReadLayer {
     }
 
     /// Takes a ring for a stream; `None` without io_uring, or if descriptors or locked memory are exhausted.
-    pub(super) fn take_ring(&self) -> Option<Box<dyn RingDevice>> {
+    pub(super) fn take_ring(&self) -> Option<StreamRing> {
         let Backend::Ring(open) = self.backend else { return None };
         let idle = self.idle_rings.lock().pop();
-        idle.or_else(|| open().ok())
+        idle.or_else(|| open(RingUse::Stream).ok().map(StreamRing::new))
     }
 
     /// Returns a ring, in which nothing is queued or in flight.
-    pub(super) fn return_ring(&self, ring: Box<dyn RingDevice>) {
+    pub(super) fn return_ring(&self, ring: StreamRing) {
         let mut idle = self.idle_rings.lock();
         if idle.len() < MAX_IDLE_RINGS {
             idle.push(ring);
@@ -82,7 +83,7 @@ impl ReadLayer {
             let (pool, clock, counters) = (self.pool.clone(), Arc::clone(&self.clock), Arc::clone(&self.counters));
             OwnedDriver(Arc::new(Driver::new(device, pool, clock, counters, StdSpawner::shared())))
         };
-        self.driver.get_or_init(|| open().ok().map(make)).as_ref().map(|driver| &driver.0)
+        self.driver.get_or_init(|| open(RingUse::Shared).ok().map(make)).as_ref().map(|driver| &driver.0)
     }
 
     /// Takes memory for a read. Memory of abandoned reads is collected only if there is too little without it.

@@ -1,19 +1,20 @@
 //! Reads of ranges: planned, coalesced, split, read into pooled memory, counted by class.
 //!
 //! ```text
-//! context.rs   the purpose and the limits of a read: ReadClass, ReadContext
-//! pool.rs      BufferPool: aligned memory for reads
-//! buffer.rs    ReadBuffer: a view of bytes that were read
-//! plan.rs      from ranges to requests: alignment, coalescing, splitting
-//! slots.rs     values by number, and linked lists of numbers
-//! ring.rs      what the kernel has of a ring: the one place that pushes reads
-//! driver/      the shared ring of a file system: which reads share a request, and who sleeps for completions
-//! threads.rs   reads performed by threads, where there is no ring
-//! layer.rs     ReadLayer: what a file system and its files share for range reads
-//! range.rs     one range on the calling thread
-//! pending.rs   PendingRead: a read that was started, and is waited for or polled later
-//! stream.rs    ReadStream: a set of reads, handed out as they complete
-//! batch.rs     many ranges at once, coalesced
+//! context.rs      the purpose and the limits of a read: ReadClass, ReadContext
+//! pool.rs         BufferPool: aligned memory for reads
+//! buffer.rs       ReadBuffer: a view of bytes that were read
+//! plan.rs         from ranges to requests: alignment, coalescing, splitting
+//! slots.rs        values by number, and linked lists of numbers
+//! ring.rs         what the kernel has of a ring: the one place that pushes reads
+//! stream_ring.rs  the ring of one stream
+//! driver/         the shared ring of a file system: which reads share a request, and who sleeps for completions
+//! threads.rs      reads performed by threads, where there is no ring
+//! layer.rs        ReadLayer: what a file system and its files share for range reads
+//! range.rs        one range on the calling thread
+//! pending.rs      PendingRead: a read that was started, and is waited for or polled later
+//! stream.rs       ReadStream: a set of reads, handed out as they complete
+//! batch.rs        many ranges at once, coalesced
 //! ```
 //!
 //! Every implementation of [`FileSystem`](crate::FileSystem) gets these reads from its layer and its files' `read_at`.
@@ -32,6 +33,7 @@ mod ring;
 mod shuttle_tests;
 mod slots;
 mod stream;
+mod stream_ring;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -46,6 +48,6 @@ pub use pool::{BufferPool, PoolLimits, PoolUsage};
 pub use range::{read_owned, read_range};
 pub use ring::Descriptor;
 #[cfg(target_os = "linux")]
-pub(crate) use ring::{CANCEL_USER_DATA, Entry, RingDevice, read_once};
+pub(crate) use ring::{CANCEL_USER_DATA, Entry, RingDevice, RingUse, read_once};
 pub use stream::ReadStream;
 pub(crate) use stream::read_stream;

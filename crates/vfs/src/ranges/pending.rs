@@ -68,7 +68,7 @@ impl StartedRead {
     /// The result of what became of it on the ring; `None` if it must be read without.
     fn settle(&self, outcome: Outcome) -> Option<Result<ReadBuffer>> {
         Some(match outcome {
-            Outcome::Complete(came) => Ok(came.slice_up_to(self.range.offset, self.range.length)),
+            Outcome::Complete(came) => Ok(came.cut_to(self.range.offset, self.range.length)),
             Outcome::Late => Err(self.late()),
             Outcome::Refused(error) => Err(self.range.located(error)),
             Outcome::WithoutRing => return None,

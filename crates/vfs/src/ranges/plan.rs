@@ -68,6 +68,24 @@ impl ReadSpan {
     }
 }
 
+/// A range as requests to the device read it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlacedRange {
+    /// Aligned.
+    pub(super) start: u64,
+    /// A multiple of the unit, so that the range may extend past the end of the file.
+    pub(super) length: usize,
+    /// The length of every request but the last.
+    pub(super) piece_bytes: usize,
+}
+
+impl PlacedRange {
+    /// How many requests it takes.
+    pub(super) fn requests(&self) -> usize {
+        if self.length <= self.piece_bytes { 1 } else { self.length.div_ceil(self.piece_bytes) }
+    }
+}
+
 /// A part of a file that is read into one piece of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
@@ -91,7 +109,7 @@ impl Run {
 pub(crate) fn request_bytes(unit: u64, max_request_bytes: usize) -> usize {
     let unit = usize::try_from(unit).unwrap_or(usize::MAX);
     let max = max_request_bytes.clamp(unit, MAX_SYSTEM_BYTES.max(unit));
-    max - max % unit
+    max & !(unit - 1)
 }
 
 /// The lengths of the requests for `length` bytes, in order.
@@ -104,12 +122,13 @@ pub(crate) fn piece_lengths(length: usize, piece_bytes: usize) -> impl Iterator<
     })
 }
 
+// Units are powers of two: that takes no divisions.
 fn align_down(offset: u64, unit: u64) -> u64 {
-    offset - offset % unit
+    offset & !(unit - 1)
 }
 
 fn align_up(offset: u64, unit: u64) -> u64 {
-    offset.checked_next_multiple_of(unit).unwrap_or(offset)
+    offset.checked_add(unit - 1).map_or(offset, |end| align_down(end, unit))
 }
 
 /// Joins the ranges of one file, which are sorted by their starts.

@@ -9,7 +9,7 @@ use super::buffer::ReadBuffer;
 use super::context::{ReadContext, ReadLabel};
 use super::driver::{DriverTicket, MAX_REQUEST_BYTES, Outcome, ReadSpec};
 use super::layer::{self, ReadLayer, Watch, start_watch};
-use super::plan::{ReadSpan, Wanted, piece_lengths, request_bytes};
+use super::plan::{PlacedRange, ReadSpan, Wanted, piece_lengths, request_bytes};
 use super::pool::{BufferPool, PooledMemory};
 use crate::file::RandomAccessFile;
 
@@ -28,11 +28,12 @@ impl FileRange {
         read_as(&*self.file, self.offset, self.length, self.label, context)
     }
 
-    /// How many requests it takes.
-    pub(super) fn requests(&self, context: &ReadContext) -> u64 {
-        let Some(wanted) = wanted(&*self.file, 0, self.offset, self.length) else { return 1 };
-        let unit = unit_of(&*self.file);
-        ReadSpan::of(&wanted, unit).length().div_ceil(request_bytes(unit, context.max_request_bytes) as u64)
+    /// Its place on the device; `None` if the file has no byte of it, or it does not fit into memory.
+    pub(super) fn placed(&self, context: &ReadContext) -> Option<PlacedRange> {
+        let (wanted, unit) = (wanted(&*self.file, 0, self.offset, self.length)?, unit_of(&*self.file));
+        let span = ReadSpan::of(&wanted, unit);
+        let piece_bytes = request_bytes(unit, context.max_request_bytes);
+        Some(PlacedRange { start: span.start, length: usize::try_from(span.length()).ok()?, piece_bytes })
     }
 
     /// The error, with file and offset.
@@ -133,7 +134,7 @@ fn read_as(
     let timed = layer.filter(|_| context.is_timed());
     let ticket = timed.and_then(|layer| start_on_ring(layer, file, &begun, label, context));
     match ticket.map(|ticket| ticket.wait(&|| layer::time_left(layer, begun.watch.end_us()))) {
-        Some(Outcome::Complete(came)) => return Ok(came.slice_up_to(offset, length)),
+        Some(Outcome::Complete(came)) => return Ok(came.cut_to(offset, length)),
         Some(Outcome::Late) => return Err(located(layer::took_too_long())),
         Some(Outcome::Refused(error)) => return Err(located(error)),
         Some(Outcome::WithoutRing) | None => {}
@@ -141,7 +142,7 @@ fn read_as(
     let memory = take_memory(layer, begun.span.length()).map_err(located)?;
     let read = read_pieces(file, &begun, memory, label, context)?;
     begun.watch.check().map_err(located)?;
-    Ok(read.slice_up_to(offset, length))
+    Ok(read.cut_to(offset, length))
 }
 
 fn take_memory(layer: Option<&ReadLayer>, length: u64) -> Result<PooledMemory> {

@@ -31,6 +31,26 @@ use super::plan::piece_lengths;
 use super::pool::{BufferPool, PooledMemory};
 use super::slots::Slots;
 
+/// How a ring is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RingUse {
+    /// For a file system: threads that work on something else have their reads completed for others.
+    Shared,
+    /// By a stream: reads are completed when their thread asks for them.
+    Stream,
+}
+
+impl RingUse {
+    /// Entries of the submission queue: as many as the owner has in flight. Cancellations are pushed when there is
+    /// room.
+    pub(crate) const fn entries(self) -> usize {
+        match self {
+            Self::Shared => 256,
+            Self::Stream => 64,
+        }
+    }
+}
+
 /// An entry of the submission queue.
 #[derive(Debug)]
 pub(crate) enum Entry {
@@ -109,6 +129,7 @@ pub(super) struct Request<R> {
 
 impl<R> Request<R> {
     /// A request for as many bytes as the memory holds, by entries of `piece_bytes`.
+    #[inline]
     pub(super) fn new(
         descriptor: Descriptor,
         start: u64,
@@ -131,11 +152,13 @@ impl<R> Request<R> {
     }
 
     /// The first `came` bytes of the memory were read; the descriptor is to be dropped without a lock.
+    #[inline]
     pub(super) fn into_parts(self) -> (PooledMemory, usize, R, Descriptor) {
         (self.memory, self.came, self.readers, self.descriptor)
     }
 
     /// Whether all bytes that the file has were read.
+    #[inline]
     pub(super) fn is_whole(&self) -> bool {
         let left = self.descriptor.size.saturating_sub(self.start);
         self.came as u64 == left.min(self.length() as u64)
@@ -175,6 +198,7 @@ impl<R> Requests<R> {
     /// Pushes the entries of a request; gives it back if the queue is full. `count` is called with the length of each
     /// entry.
     #[expect(clippy::result_large_err, reason = "a box would be an allocation for each read")]
+    #[inline]
     pub(super) fn push(
         &mut self,
         device: &dyn RingDevice,
@@ -209,8 +233,10 @@ impl<R> Requests<R> {
         self.slots.remove(number).map_or(Ok(number), Err)
     }
 
-    /// Handles a completion. Returns the request once it is the last of its entries.
-    pub(super) fn complete(&mut self, user_data: u64, result: i32) -> Option<(usize, Request<R>)> {
+    /// Handles a completion. Returns the number of the request if it is the last of its entries: the request can then
+    /// be [removed](Self::remove).
+    #[inline]
+    pub(super) fn complete(&mut self, user_data: u64, result: i32) -> Option<usize> {
         let number = usize::try_from(user_data).ok()? / MAX_PIECES;
         // The completion of a cancellation has no request.
         let request = self.slots.get_mut(number)?;
@@ -223,10 +249,14 @@ impl<R> Requests<R> {
         }
         request.outstanding -= 1;
         self.in_flight -= 1;
-        if request.outstanding > 0 {
-            return None;
-        }
-        self.slots.remove(number).map(|request| (number, request))
+        (request.outstanding == 0).then_some(number)
+    }
+
+    /// Removes a request that has completed.
+    #[inline]
+    pub(super) fn remove(&mut self, number: usize) -> Option<Request<R>> {
+        self.slots.get(number).filter(|request| request.outstanding == 0)?;
+        self.slots.remove(number)
     }
 
     /// Asks the kernel to give up a request; its completions arrive all the same.
@@ -262,9 +292,9 @@ pub(crate) fn read_once(device: &dyn RingDevice, descriptor: Descriptor, length:
             return None;
         }
         device.enter(1, None);
-        device.take(&mut |user_data, result| done = requests.complete(user_data, result).or(done.take()));
+        device.take(&mut |user_data, result| done = requests.complete(user_data, result).or(done));
     }
-    let (_, request) = done?;
+    let request = requests.remove(done?)?;
     let (start, (memory, came, ..)) = (request.start, request.into_parts());
     Some(ReadBuffer::from_pool(start, memory, 0..came))
 }

@@ -20,6 +20,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
+    #[inline]
     pub(super) fn insert(&mut self, value: T) -> usize {
         if let Some(number) = self.free.pop() {
             self.slots[number] = Some(value);
@@ -29,6 +30,7 @@ impl<T> Slots<T> {
         self.slots.len() - 1
     }
 
+    #[inline]
     pub(super) fn remove(&mut self, number: usize) -> Option<T> {
         let value = self.slots.get_mut(number)?.take()?;
         self.free.push(number);

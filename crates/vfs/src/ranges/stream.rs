@@ -22,16 +22,12 @@ use super::buffer::ReadBuffer;
 use super::context::{ReadContext, ReadLabel};
 use super::layer::{Backend, ReadLayer};
 use super::pending::PendingRead;
-use super::plan::{ReadSpan, request_bytes};
-use super::range::{FileRange, unit_of, wanted};
-use super::ring::{MAX_PIECES, Request, Requests, RingDevice};
+use super::plan::PlacedRange;
+use super::range::FileRange;
+use super::ring::MAX_PIECES;
+use super::stream_ring::StreamRing;
 use crate::counters::IoCounters;
 use crate::file::RandomAccessFile;
-
-/// Most requests of one stream in flight.
-const MAX_IN_FLIGHT: usize = 64;
-/// Most bytes in flight of one stream, unless a single read is larger.
-const MAX_IN_FLIGHT_BYTES: usize = 32 << 20;
 
 /// A stream of reads of one caller. Dropping it waits for the reads in flight.
 pub trait ReadStream {
@@ -59,12 +55,6 @@ pub(crate) fn read_stream<'f>(
     }
 }
 
-/// A read that was added.
-struct AddedRead {
-    range: FileRange,
-    tag: usize,
-}
-
 /// A stream of reads that are performed one at a time, as they are taken; timed ones are begun together where the file
 /// system has a ring.
 struct ReadsInTurn<'f> {
@@ -72,30 +62,39 @@ struct ReadsInTurn<'f> {
     counters: &'f IoCounters,
     context: ReadContext,
     has_begun: bool,
-    added: VecDeque<(AddedRead, Option<PendingRead>)>,
+    added: VecDeque<(FileRange, usize, Option<PendingRead>)>,
 }
 
 impl ReadStream for ReadsInTurn<'_> {
     fn add(&mut self, file: &Arc<dyn RandomAccessFile>, offset: u64, length: usize, label: ReadLabel, tag: usize) {
         let range = FileRange { file: Arc::clone(file), offset, length, label };
-        self.counters.streamed(!self.has_begun, range.requests(&self.context));
+        let requests = range.placed(&self.context).map_or(1, |placed| placed.requests());
+        self.counters.streamed(!self.has_begun, requests as u64);
         self.has_begun = true;
-        self.added.push_back((AddedRead { range, tag }, None));
+        self.added.push_back((range, tag, None));
     }
 
     fn start(&mut self) {
         let Some(layer) = self.ring.filter(|_| self.context.is_timed()) else { return };
-        for (read, pending) in &mut self.added {
-            pending.get_or_insert_with(|| PendingRead::start_range(Some(layer), read.range.clone(), &self.context));
+        for (range, _, pending) in &mut self.added {
+            pending.get_or_insert_with(|| PendingRead::start_range(Some(layer), range.clone(), &self.context));
         }
     }
 
     fn take(&mut self, on_read: &mut dyn FnMut(usize, Result<ReadBuffer>)) -> bool {
         self.start();
-        let Some((read, pending)) = self.added.pop_front() else { return false };
-        on_read(read.tag, pending.map_or_else(|| read.range.perform(&self.context), PendingRead::wait));
+        let Some((range, tag, pending)) = self.added.pop_front() else { return false };
+        on_read(tag, pending.map_or_else(|| range.perform(&self.context), PendingRead::wait));
         true
     }
+}
+
+/// A read of a [`RingStream`].
+struct AddedRead {
+    range: FileRange,
+    /// `None`: it is performed without the ring.
+    placed: Option<PlacedRange>,
+    tag: usize,
 }
 
 /// A stream with a ring of its own.
@@ -103,27 +102,24 @@ struct RingStream<'f> {
     layer: &'f ReadLayer,
     context: ReadContext,
     has_begun: bool,
+    /// Requests of reads that were added since they were last counted.
+    uncounted_requests: usize,
     /// Taken by the first `start` or `take`.
-    ring: Option<Box<dyn RingDevice>>,
+    ring: Option<StreamRing>,
     /// No ring could be taken, or it failed: reads that have not begun are performed without it.
     is_broken: bool,
-    added: VecDeque<AddedRead>,
-    requests: Requests<AddedRead>,
-    in_flight_bytes: usize,
+    /// All reads; their numbers are those that the ring returns.
+    reads: Vec<AddedRead>,
+    /// The first read that has not begun.
+    next: usize,
+    /// Reads that have begun on a ring that broke, to be performed without it.
+    left: Vec<usize>,
 }
 
 impl<'f> RingStream<'f> {
     fn new(layer: &'f ReadLayer, context: &ReadContext) -> Self {
-        Self {
-            layer,
-            context: *context,
-            has_begun: false,
-            ring: None,
-            is_broken: false,
-            added: VecDeque::new(),
-            requests: Requests::default(),
-            in_flight_bytes: 0,
-        }
+        let (has_begun, uncounted_requests, ring, is_broken, reads, next, left) = Default::default();
+        Self { layer, context: *context, has_begun, uncounted_requests, ring, is_broken, reads, next, left }
     }
 
     /// Pushes added reads as far as there is room; returns how many.
@@ -133,7 +129,7 @@ impl<'f> RingStream<'f> {
             self.is_broken = self.ring.is_none();
         }
         let mut pushed = 0;
-        while !self.is_broken && self.requests.in_flight() < MAX_IN_FLIGHT && self.push_next().is_some() {
+        while !self.is_broken && self.push_next().is_some() {
             pushed += 1;
         }
         pushed
@@ -142,121 +138,99 @@ impl<'f> RingStream<'f> {
     /// Pushes the next added read, if the ring can perform it and there is memory. Without memory the read waits until
     /// others return theirs; if there are none, it is performed without the ring, and fails there.
     fn push_next(&mut self) -> Option<()> {
-        let (ring, FileRange { file, offset, length, label }) = (self.ring.as_deref()?, &self.added.front()?.range);
-        let (wanted, unit) = (wanted(&**file, 0, *offset, *length)?, unit_of(&**file));
-        let span = ReadSpan::of(&wanted, unit);
-        let bytes = usize::try_from(span.length()).ok()?;
-        let piece_bytes = request_bytes(unit, self.context.max_request_bytes);
-        let is_for_ring = i64::try_from(span.end).is_ok() && bytes.div_ceil(piece_bytes) <= MAX_PIECES;
-        let is_too_much = self.in_flight_bytes > 0 && self.in_flight_bytes + bytes > MAX_IN_FLIGHT_BYTES;
-        if !is_for_ring || is_too_much {
-            return None;
-        }
-        let (descriptor, mut label) = (file.descriptor()?, *label);
-        let memory = self.layer.take_memory(bytes).ok()?;
-        let request = Request::new(descriptor, span.start, memory, piece_bytes, self.added.pop_front()?);
-        let counters = self.layer.counters();
-        let pushed = self.requests.push(ring, request, |length| {
-            counters.device_request(label, length as u64);
-            label.asked_bytes = 0;
-        });
-        match pushed {
-            Ok(_) => self.in_flight_bytes += bytes,
-            Err(request) => {
-                self.added.push_front(request.into_parts().2);
-                return None;
-            }
-        }
-        Some(())
+        let (ring, read) = (self.ring.as_mut()?, self.reads.get(self.next)?);
+        let placed = read.placed.as_ref().filter(|placed| ring.has_room(placed))?;
+        let descriptor = read.range.file.descriptor()?;
+        let memory = self.layer.take_memory(placed.length).ok()?;
+        let is_pushed = ring.push(self.next, placed, descriptor, memory, read.range.label, self.layer.counters());
+        self.next += usize::from(is_pushed);
+        is_pushed.then_some(())
     }
 
-    /// Hands the queue to the kernel and waits for `wanted` completions.
+    /// Counts the reads that were added.
+    fn count_added(&mut self) {
+        let requests = std::mem::take(&mut self.uncounted_requests);
+        if requests > 0 {
+            self.layer.counters().streamed(!std::mem::replace(&mut self.has_begun, true), requests as u64);
+        }
+    }
+
     fn enter(&mut self, wanted: usize) {
         let Some(ring) = &self.ring else { return };
-        if !ring.is_broken() {
-            self.layer.counters().ring_calls(1);
-        }
-        ring.enter(wanted, None);
+        ring.enter(wanted, self.layer.counters());
         self.is_broken |= ring.is_broken();
     }
 
-    /// Takes the requests that have completed.
-    fn reap(&mut self) -> Vec<Request<AddedRead>> {
-        let mut done = Vec::new();
-        if let Some(ring) = &self.ring {
-            let requests = &mut self.requests;
-            ring.take(&mut |user_data, result| {
-                done.extend(requests.complete(user_data, result).map(|(_, request)| request));
-            });
+    /// Hands out the requests that have completed.
+    fn hand_out(&mut self, on_read: &mut dyn FnMut(usize, Result<ReadBuffer>)) {
+        let (mut reads, mut bytes) = (0, 0);
+        while let Some(request) = self.ring.as_mut().and_then(StreamRing::take_done) {
+            let (start, is_whole) = (request.start, request.is_whole());
+            let (memory, came, number, _) = request.into_parts();
+            let AddedRead { range, tag, .. } = &self.reads[number];
+            if is_whole {
+                (reads, bytes) = (reads + 1, bytes + came as u64);
+                on_read(*tag, Ok(ReadBuffer::from_pool(start, memory, 0..came).cut_to(range.offset, range.length)));
+            } else {
+                // An error of a ring may say nothing about the file, so the outcome of the read without it is final.
+                drop(memory);
+                let again = FileRange { label: ReadLabel { asked_bytes: 0, ..range.label }, ..range.clone() };
+                on_read(*tag, again.perform(&self.context));
+            }
         }
-        self.in_flight_bytes -= done.iter().map(Request::length).sum::<usize>();
-        done
-    }
-
-    /// True if the kernel has requests that have not completed. Those that a broken ring still holds in its queue are
-    /// none.
-    fn is_kernel_busy(&self) -> bool {
-        let queued = self.ring.as_ref().filter(|_| self.is_broken).map_or(0, |ring| ring.queued());
-        self.requests.in_flight() > queued
-    }
-
-    fn hand_out(&self, request: Request<AddedRead>, on_read: &mut dyn FnMut(usize, Result<ReadBuffer>)) {
-        let (start, is_whole) = (request.start, request.is_whole());
-        let (memory, came, AddedRead { mut range, tag }, _) = request.into_parts();
-        if is_whole {
-            self.layer.counters().read(came as u64, 0);
-            let read = ReadBuffer::from_pool(start, memory, 0..came);
-            return on_read(tag, Ok(read.slice_up_to(range.offset, range.length)));
-        }
-        // An error of a ring may say nothing about the file, so the outcome of the read without it is final.
-        drop(memory);
-        range.label.asked_bytes = 0;
-        on_read(tag, range.perform(&self.context));
+        self.layer.counters().reads_of_ring(reads, bytes);
     }
 }
 
 impl ReadStream for RingStream<'_> {
     fn add(&mut self, file: &Arc<dyn RandomAccessFile>, offset: u64, length: usize, label: ReadLabel, tag: usize) {
         let range = FileRange { file: Arc::clone(file), offset, length, label };
-        self.layer.counters().streamed(!self.has_begun, range.requests(&self.context));
-        self.has_begun = true;
-        self.added.push_back(AddedRead { range, tag });
+        let placed = range.placed(&self.context);
+        let requests = placed.map_or(1, |placed| placed.requests());
+        self.uncounted_requests += requests;
+        let is_for_ring = |placed: &PlacedRange| {
+            let end = placed.start.checked_add(placed.length as u64);
+            requests <= MAX_PIECES && end.is_some_and(|end| i64::try_from(end).is_ok())
+        };
+        self.reads.push(AddedRead { range, placed: placed.filter(is_for_ring), tag });
     }
 
     fn start(&mut self) {
+        self.count_added();
         if self.fill() > 0 {
             self.enter(0);
         }
     }
 
     fn take(&mut self, on_read: &mut dyn FnMut(usize, Result<ReadBuffer>)) -> bool {
+        self.count_added();
         loop {
-            let in_flight = self.requests.in_flight();
+            let in_flight = self.ring.as_ref().map_or(0, StreamRing::in_flight);
             // A single request gains nothing from a ring.
             let is_alone = in_flight == 0
-                && self.added.len() == 1
-                && self.added.front().is_some_and(|read| read.range.length <= self.context.max_request_bytes);
+                && self.reads.len() == self.next + 1
+                && self.reads[self.next].range.length <= self.context.max_request_bytes;
             let pushed = if is_alone { 0 } else { self.fill() };
-            let done = self.reap();
-            if !done.is_empty() {
+            if self.ring.as_mut().is_some_and(StreamRing::reap) {
                 if pushed > 0 {
                     self.enter(0);
                 }
-                done.into_iter().for_each(|request| self.hand_out(request, on_read));
+                self.hand_out(on_read);
                 return true;
             }
-            if self.is_kernel_busy() {
+            if let Some(ring) = self.ring.as_ref().filter(|ring| ring.is_kernel_busy()) {
                 // Waits for half of them: that takes few system calls, and the caller can work while the rest is in
                 // flight.
-                self.enter(self.requests.in_flight().div_ceil(2));
+                self.enter(ring.in_flight().div_ceil(2));
                 continue;
             }
             // Nothing is in flight: the remaining reads cannot use the ring, or were in its queue when it broke.
-            let left = self.requests.take_all().into_iter().map(|request| request.into_parts().2);
-            self.added.extend(left);
-            self.in_flight_bytes = 0;
-            let Some(read) = self.added.pop_front() else { return false };
-            on_read(read.tag, read.range.perform(&self.context));
+            let queued = self.ring.as_mut().filter(|ring| ring.in_flight() > 0).map(StreamRing::take_queued);
+            self.left.extend(queued.into_iter().flatten());
+            let number = self.left.pop().unwrap_or(self.next);
+            let Some(AddedRead { range, tag, .. }) = self.reads.get(number) else { return false };
+            self.next += usize::from(number == self.next);
+            on_read(*tag, range.perform(&self.context));
             return true;
         }
     }
@@ -264,12 +238,15 @@ impl ReadStream for RingStream<'_> {
 
 impl Drop for RingStream<'_> {
     fn drop(&mut self) {
-        while self.is_kernel_busy() {
-            self.enter(1);
-            drop(self.reap());
+        self.count_added();
+        let Some(mut ring) = self.ring.take() else { return };
+        while ring.is_kernel_busy() {
+            ring.enter(1, self.layer.counters());
+            ring.reap();
         }
         // Entries that a broken ring holds in its queue go with it.
-        if let Some(ring) = self.ring.take().filter(|_| !self.is_broken) {
+        if !ring.is_broken() {
+            while ring.take_done().is_some() {}
             self.layer.return_ring(ring);
         }
     }

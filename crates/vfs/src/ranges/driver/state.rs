@@ -344,7 +344,8 @@ impl DriverState {
         counters: &IoCounters,
         deferred: &mut DeferredDrops,
     ) {
-        let Some((number, request)) = self.requests.complete(user_data, result) else { return };
+        let Some(number) = self.requests.complete(user_data, result) else { return };
+        let Some(request) = self.requests.remove(number) else { return };
         let (start, key) = (request.start, request.key());
         if self.joinable.get(&key) == Some(&number) {
             self.joinable.remove(&key);

@@ -8,12 +8,12 @@ use ferrock_base::thread::Job;
 
 use super::Driver;
 use super::state::{DeferredDrops, DriverState, Outcome};
-use crate::ranges::ring::{leave_to_the_kernel, push_cancellation};
+use crate::ranges::ring::{RingUse, leave_to_the_kernel, push_cancellation};
 use crate::sync::MutexGuard;
 
 /// Most requests in flight; further reads wait.
 // Small under the model checker, so that some of a model's few reads wait.
-const MAX_IN_FLIGHT: usize = if cfg!(shuttle) { 2 } else { 256 };
+const MAX_IN_FLIGHT: usize = if cfg!(shuttle) { 2 } else { RingUse::Shared.entries() };
 /// The thread exits after it was idle for so long.
 const IDLE_TIME: Duration = Duration::from_secs(2);
 /// With requests in flight the thread sleeps at most so long, in case the kernel did not take one of them.
