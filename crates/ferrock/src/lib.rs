@@ -14,9 +14,10 @@
 //! | set how it works | [`DbOptions`], [`ColumnFamilyOptions`], [`options`] |
 //! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |
 //!
-//! Features, all on by default: `wide`, and an algorithm of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`.
-//! A block, a log or an option that needs one which was left out is refused with [`ErrorKind::NotSupported`] or
-//! [`ErrorKind::InvalidArgument`]; the error names the feature.
+//! Features, all on by default: `wide`; `io-uring`, sets of reads by one call of the kernel on Linux; and an algorithm
+//! of compression each: `bzip2`, `lz4`, `snappy`, `zlib`, `zstd`. A block, a log or an option that needs an algorithm
+//! which was left out is refused with [`ErrorKind::NotSupported`] or [`ErrorKind::InvalidArgument`]; the error names
+//! the feature.
 //!
 //! Everything is an owned handle: `Db`, `ColumnFamily`, `Snapshot` and `Iter` have no lifetimes, are `Send`, and may be
 //! dropped in any order. The folder `examples` has a program for each of these lines.

@@ -23,6 +23,10 @@ mod memory;
 mod options;
 #[cfg(unix)]
 mod posix;
+#[cfg_attr(
+    not(all(target_os = "linux", feature = "io-uring")),
+    allow(dead_code, unused_imports, reason = "no device opens a ring")
+)]
 mod ranges;
 mod rate_limiter;
 mod sync;

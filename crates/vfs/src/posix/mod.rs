@@ -21,7 +21,7 @@ mod direct;
 mod lock;
 mod read;
 mod retry;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "io-uring"))]
 mod ring;
 mod target;
 #[cfg(test)]
@@ -78,15 +78,16 @@ fn choose(forced: Option<&str>) -> Result<Backend> {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "io-uring"))]
 fn probe() -> io::Result<Backend> {
     ring::probe()?;
     Ok(Backend::Ring(|ring_use| Ok(Box::new(ring::UringDevice::open(ring_use)?))))
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "io-uring")))]
 fn probe() -> io::Result<Backend> {
-    Err(io::ErrorKind::Unsupported.into())
+    let what = if cfg!(target_os = "linux") { "build with the feature `io-uring`" } else { "it is Linux's" };
+    Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }
 
 impl Default for PosixFileSystem {

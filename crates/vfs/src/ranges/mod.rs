@@ -47,7 +47,7 @@ pub use pending::PendingRead;
 pub use pool::{BufferPool, PoolLimits, PoolUsage};
 pub use range::{read_owned, read_range};
 pub use ring::Descriptor;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "io-uring"))]
 pub(crate) use ring::{CANCEL_USER_DATA, Entry, RingDevice, RingUse, read_once};
 pub use stream::ReadStream;
 pub(crate) use stream::read_stream;

@@ -280,7 +280,7 @@ pub(super) fn push_cancellation(device: &dyn RingDevice, target: u64) -> bool {
 }
 
 /// Reads the first bytes of a file through a ring that nothing else uses.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "io-uring"))]
 pub(crate) fn read_once(device: &dyn RingDevice, descriptor: Descriptor, length: usize) -> Option<ReadBuffer> {
     let mut requests = Requests::default();
     let request = Request::new(descriptor, 0, BufferPool::default().take(length).ok()?, length, ());
