@@ -171,7 +171,7 @@ struct HistoriesArguments {
 #[derive(clap::Args)]
 struct AnswersArguments {
     /// Seeds: one, or FIRST..LAST, both included.
-    #[arg(long, default_value = "1..80", value_parser = parse_seeds)]
+    #[arg(long, default_value = "1..160", value_parser = parse_seeds)]
     seeds: RangeInclusive<u64>,
     /// Ferrock's library, built from crates/capi [default: the one beside this program].
     #[arg(long, value_name = "PATH")]
@@ -232,7 +232,7 @@ fn run(arguments: Arguments) -> Result<bool, String> {
         Task::Golden { filter } => golden_databases(&directory, library, &filter, json),
         Task::All(arguments) => {
             let histories = histories(&directory, library, &arguments, json)?;
-            let asked = AnswersArguments { seeds: 1..=80, ferrock_library: arguments.ferrock_library.clone() };
+            let asked = AnswersArguments { seeds: 1..=160, ferrock_library: arguments.ferrock_library.clone() };
             let answers = answers_of_both(&directory, library, &asked, json)?;
             let tables = all_tables(&directory, library, &TablesArguments::default(), json)?;
             let rewritings = rewritings(&directory, library, "", json)?;

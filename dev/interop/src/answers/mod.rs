@@ -40,7 +40,7 @@ pub struct AnswersResult {
 }
 
 /// From so many seeds on every known difference must have been seen.
-const COVERING_SEEDS: usize = 80;
+const COVERING_SEEDS: usize = 160;
 
 /// Each seed in two processes.
 pub fn run(libraries: &Libraries<'_>, scratch: &Path, seeds: RangeInclusive<u64>) -> Vec<AnswersResult> {
