@@ -416,6 +416,13 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             return Ok(true);
         }
         let (next_sequence, next_type) = self.parse_input()?;
+        if self.last_key_zeroed {
+            // The newer entry of the key is in the oldest stripe, so both of these are under it, whatever they are.
+            self.dropped.hidden += 1;
+            self.dropped.obsolete += 1;
+            self.advance();
+            return Ok(false);
+        }
         if is_below_stripe(next_sequence, below) {
             // A snapshot lies between the two: both stay.
             self.at_next = true;

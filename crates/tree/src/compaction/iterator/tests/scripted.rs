@@ -243,6 +243,13 @@ fn single_delete_over_delete_breaks_the_contract() {
 }
 
 #[test]
+fn single_deletes_under_a_put_of_the_oldest_stripe_break_nothing() {
+    assert_eq!(bottom("k@1:d k@2:s k@3:p=a", &[]), "k@0:p=a");
+    assert_eq!(bottom("k@1:p=x k@2:s k@3:p=a", &[]), "k@0:p=a");
+    assert_eq!(bottom("k@1:p=x k@2:d k@3:s k@4:p=a", &[]), "k@0:p=a");
+}
+
+#[test]
 fn a_write_conflict_snapshot_keeps_the_trace_of_a_write() {
     let conflict = SequenceNumber(1);
     let options = CompactionIteratorOptions { earliest_write_conflict_snapshot: conflict, ..options(&[]) };
