@@ -8,7 +8,7 @@
 //! ```
 
 use super::DbCore;
-use super::async_search::{ReadView, Step, SuspendedLookup, Wait, step};
+use super::async_search::{PinnedState, Step, SuspendedLookup, Wait, step};
 use super::multi_get::Search;
 use super::read::PinnedSlice;
 use crate::column_family::ColumnFamilyData;
@@ -28,16 +28,16 @@ pub(crate) fn get_async(
     options: &ReadOptions,
     key: &[u8],
 ) -> GetAsync {
-    read::look_up(core, data, options, key, |pinned, lookup, sequence, mut context| {
+    read::look_up(core, data, options, key, |pinned, lookup, mut context| {
         let stop = if !context.needs_tables() {
             None
         } else {
             let table_options = options.for_table();
-            let search = Search { data, pinned, options, table_options, sequence };
+            let search = Search { data, pinned, options, table_options };
             search.resume(pinned.version.candidates(lookup), None, lookup, &mut context)
         };
-        let view = || Arc::new(ReadView::new(core, data, pinned, options, sequence));
-        match step(stop, lookup, context, view) {
+        let state = || Arc::new(PinnedState::new(core, data, pinned, options));
+        match step(stop, lookup, context, state) {
             Step::Over(result) => GetAsync::ready(result),
             Step::Waits(suspended) => GetAsync::waiting(suspended),
         }

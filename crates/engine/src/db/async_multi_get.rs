@@ -11,7 +11,7 @@
 //! several column families wait in one queue.
 
 use super::DbCore;
-use super::async_search::{Completion, Identity, ReadView, Step, SuspendedLookup, Wait, step};
+use super::async_search::{Completion, Identity, PinnedState, Step, SuspendedLookup, Wait, step};
 use super::multi_get::{Search, group_by_family};
 use super::read::{PinnedSlice, search_memtables};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
@@ -19,10 +19,10 @@ use crate::db::multi_get;
 use crate::db::read;
 use crate::options::ReadOptions;
 use crate::super_version::thread_ordinal;
-use ferrock_base::{Result, SequenceNumber};
+use ferrock_base::Result;
 use ferrock_table::ValuePin;
-use ferrock_tree::read::MultiGetBatch;
 use ferrock_tree::read::multi_get::in_callers_order;
+use ferrock_tree::read::{MultiGetBatch, ReadView};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::Future;
@@ -69,7 +69,7 @@ pub(crate) fn multi_get_async(
 ) -> MultiGetAsync {
     let pinned = data.super_version.pin(thread_ordinal());
     let mut future = MultiGetAsync::default();
-    future.slots = future.search(core, (data, &pinned), options, read::sequence_for(core, options), keys);
+    future.slots = future.search(core, (data, &pinned), options, &read::view_for(core, options), keys);
     future
 }
 
@@ -85,12 +85,12 @@ pub(crate) fn multi_get_families_async(
     let data = |group: &[usize]| &families[group[0]].data;
     let thread = thread_ordinal();
     let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
-    // Behind all pins: no family has dropped anything that is visible at this number.
-    let sequence = read::sequence_for(core, options);
+    // Behind all pins: no family has dropped anything that is visible in this view.
+    let view = read::view_for(core, options);
     let mut future = MultiGetAsync { slots: vec![0; keys.len()], ..MultiGetAsync::default() };
     for (group, pinned) in groups.iter().zip(&pins) {
         let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
-        let slots = future.search(core, (data(group), pinned), options, sequence, &own);
+        let slots = future.search(core, (data(group), pinned), options, &view, &own);
         for (&index, slot) in group.iter().zip(slots) {
             future.slots[index] = slot;
         }
@@ -110,28 +110,28 @@ impl MultiGetAsync {
         core: &Arc<DbCore>,
         (data, pinned): (&Arc<ColumnFamilyData>, &Arc<SuperVersion>),
         options: &ReadOptions,
-        sequence: SequenceNumber,
+        view: &ReadView,
         keys: &[&[u8]],
     ) -> Vec<usize> {
         let operator = pinned.options.merge_operator.as_deref();
-        let batch = MultiGetBatch::<ValuePin>::new(data.comparator.user(), keys, sequence, operator);
-        let search = Search { data, pinned, options, table_options: options.for_table(), sequence };
+        let batch = MultiGetBatch::<ValuePin>::new(data.comparator.user(), keys, view, operator);
+        let search = Search { data, pinned, options, table_options: options.for_table() };
         let (lookups, contexts, mut slots) = batch.into_parts();
         let first = self.results.len();
         self.results.reserve(lookups.len());
-        let (mut view, mut asking): (Option<Arc<ReadView>>, u64) = (None, 0);
+        let (mut state, mut asking): (Option<Arc<PinnedState>>, u64) = (None, 0);
         for (number, (lookup, mut context)) in lookups.into_iter().zip(contexts).enumerate() {
-            let stop = if search_memtables(pinned, &lookup, sequence, &mut context) {
+            let stop = if search_memtables(pinned, &lookup, &mut context) {
                 asking += 1;
                 search.resume(pinned.version.candidates(&lookup), None, &lookup, &mut context)
             } else {
                 None
             };
-            let view = || {
-                let make = || Arc::new(ReadView::new(core, data, pinned, options, sequence));
-                Arc::clone(view.get_or_insert_with(make))
+            let state = || {
+                let make = || Arc::new(PinnedState::new(core, data, pinned, options));
+                Arc::clone(state.get_or_insert_with(make))
             };
-            match step(stop, &lookup, context, view) {
+            match step(stop, &lookup, context, state) {
                 Step::Over(result) => self.results.push(result),
                 Step::Waits(suspended) => {
                     self.results.push(Ok(None));

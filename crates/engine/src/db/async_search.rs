@@ -8,7 +8,7 @@
 //!          +--> ... that is not open ------------------ Opening ----> BlobRead
 //! ```
 //!
-//! It is the search of [`multi_get`](super::multi_get). A suspended search owns its state ([`ReadView`],
+//! It is the search of [`multi_get`](super::multi_get). A suspended search owns its state ([`PinnedState`],
 //! [`SuspendedLookup`]); the files that it has searched are skipped again when it resumes.
 
 use super::DbCore;
@@ -18,7 +18,7 @@ use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::db::read;
 use crate::files::openings::Opening;
 use crate::options::ReadOptions;
-use ferrock_base::{Error, ErrorKind, FileNumber, LookupKey, Result, SequenceNumber};
+use ferrock_base::{Error, ErrorKind, FileNumber, LookupKey, Result};
 use ferrock_format::blob_index::BlobReference;
 use ferrock_table::{BlockRead, LoadedBlock, NeededBlock, Table, TableLookup, ValuePin};
 use ferrock_tree::blob::{BlobFileReader, BlobPlace, BlobRead, BlobView};
@@ -31,12 +31,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// The state of the database that suspended searches read.
-pub(super) struct ReadView {
+pub(super) struct PinnedState {
     core: Arc<DbCore>,
     data: Arc<ColumnFamilyData>,
     pinned: Arc<SuperVersion>,
     options: ReadOptions,
-    sequence: SequenceNumber,
     /// Declared behind `pinned`, so that it is dropped after the version.
     _release: Release,
 }
@@ -51,7 +50,7 @@ enum At {
 
 /// A suspended search, with the state that it needs to resume.
 pub(super) struct SuspendedLookup {
-    view: Arc<ReadView>,
+    state: Arc<PinnedState>,
     lookup: LookupKey,
     found: SuspendedGet<ValuePin>,
     at: At,
@@ -103,20 +102,18 @@ impl Future for Wait {
     }
 }
 
-impl ReadView {
+impl PinnedState {
     pub(super) fn new(
         core: &Arc<DbCore>,
         data: &Arc<ColumnFamilyData>,
         pinned: &Arc<SuperVersion>,
         options: &ReadOptions,
-        sequence: SequenceNumber,
     ) -> Self {
         Self {
             core: Arc::clone(core),
             data: Arc::clone(data),
             pinned: Arc::clone(pinned),
             options: options.clone(),
-            sequence,
             _release: Release::new(core, &pinned.version),
         }
     }
@@ -145,18 +142,18 @@ impl ReadView {
     }
 }
 
-/// Finishes a search, or suspends it. `view` is called only to suspend it.
+/// Finishes a search, or suspends it. `state` is called only to suspend it.
 #[inline]
 pub(super) fn step(
     stop: Option<Stop<'_>>,
     lookup: &LookupKey,
     mut context: GetContext<'_, ValuePin>,
-    view: impl FnOnce() -> Arc<ReadView>,
+    state: impl FnOnce() -> Arc<PinnedState>,
 ) -> Step {
     if stop.is_none() && context.blob_index().is_none() {
         return Step::Over(context.finish());
     }
-    suspend(stop, lookup, &mut context, view()).map_or_else(|| Step::Over(context.finish()), Step::Waits)
+    suspend(stop, lookup, &mut context, state()).map_or_else(|| Step::Over(context.finish()), Step::Waits)
 }
 
 #[cold]
@@ -164,16 +161,16 @@ fn suspend(
     stop: Option<Stop<'_>>,
     lookup: &LookupKey,
     context: &mut GetContext<'_, ValuePin>,
-    view: Arc<ReadView>,
+    state: Arc<PinnedState>,
 ) -> Option<SuspendedLookup> {
     let at = match stop {
-        None => view.at_blob(context)?,
+        None => state.at_blob(context)?,
         Some(Stop::Table(_, file)) => At::Table(Arc::clone(file)),
         Some(Stop::Block(AtBlock { place, needed, .. })) => {
             At::Block(Arc::clone(place.file), (*place.table).clone(), place.lookup, needed)
         }
     };
-    Some(SuspendedLookup { view, lookup: lookup.clone(), found: context.suspend(), at })
+    Some(SuspendedLookup { state, lookup: lookup.clone(), found: context.suspend(), at })
 }
 
 impl SuspendedLookup {
@@ -192,30 +189,30 @@ impl SuspendedLookup {
 
     /// Starts the read or open that it waits for.
     pub(super) fn start(&self) -> Wait {
-        let (view, core) = (&self.view, &self.view.core);
+        let (state, core) = (&self.state, &self.state.core);
         match &self.at {
-            At::Block(_, table, _, needed) => Wait::Block(table.start_needed(&view.options.for_table(), *needed)),
+            At::Block(_, table, _, needed) => Wait::Block(table.start_needed(&state.options.for_table(), *needed)),
             At::Table(file) => {
-                let (view, file) = (Arc::clone(view), Arc::clone(file));
-                let (number, open) = (file.number, move || view.data.table_cache.get(&file).map(Arc::new));
+                let (state, file) = (Arc::clone(state), Arc::clone(file));
+                let (number, open) = (file.number, move || state.data.table_cache.get(&file).map(Arc::new));
                 Wait::Table(core.reads.open_table(number, open))
             }
             At::BlobFile(reference) => {
-                let (view, reference) = (Arc::clone(view), *reference);
-                let (number, open) = (reference.file_number, move || view.blobs().file(&reference));
+                let (state, reference) = (Arc::clone(state), *reference);
+                let (number, open) = (reference.file_number, move || state.blobs().file(&reference));
                 Wait::BlobFile(core.reads.open_blob_file(number, open))
             }
             At::Blob(file, reference) => {
-                Wait::Blob(view.blobs().start(Arc::clone(file), self.lookup.user_key(), reference))
+                Wait::Blob(state.blobs().start(Arc::clone(file), self.lookup.user_key(), reference))
             }
         }
     }
 
     /// Resumes with the result.
     pub(super) fn resume(self, completion: Completion) -> Step {
-        let Self { view, lookup, found, at } = self;
-        let operator = view.pinned.options.merge_operator.as_deref();
-        let mut context = GetContext::new(lookup.user_key(), operator).resume(found);
+        let Self { state, lookup, found, at } = self;
+        let operator = state.pinned.options.merge_operator.as_deref();
+        let mut context = GetContext::resume(lookup.user_key(), operator, found);
         let place = match (at, completion) {
             (At::Block(file, table, mut in_table, _), Completion::Block(block)) => {
                 in_table.supply(block).map(|()| (file, table, Some(in_table)))
@@ -223,9 +220,11 @@ impl SuspendedLookup {
             (At::Table(file), Completion::Table(table)) => table.map(|table| (file, Table::clone(&table), None)),
             (At::BlobFile(reference), Completion::BlobFile(Ok(file))) => {
                 let (found, at) = (context.suspend(), At::Blob(file, reference));
-                return Step::Waits(Self { view: Arc::clone(&view), lookup: lookup.clone(), found, at });
+                return Step::Waits(Self { state: Arc::clone(&state), lookup: lookup.clone(), found, at });
             }
-            (At::BlobFile(reference), Completion::BlobFile(Err(error))) => Err(view.blobs().explain(&reference, error)),
+            (At::BlobFile(reference), Completion::BlobFile(Err(error))) => {
+                Err(state.blobs().explain(&reference, error))
+            }
             (At::Blob(..), Completion::Blob(value)) => {
                 context.supply_blob(value);
                 return Step::Over(context.finish());
@@ -233,7 +232,7 @@ impl SuspendedLookup {
             _ => Err(Error::new(ErrorKind::Aborted, "a search was given something else than it waits for")),
         };
         match place {
-            Ok((file, table, in_table)) => view.resume(&file, table, in_table, &lookup, context),
+            Ok((file, table, in_table)) => state.resume(&file, table, in_table, &lookup, context),
             Err(error) => {
                 context.fail(error);
                 Step::Over(context.finish())
@@ -242,7 +241,7 @@ impl SuspendedLookup {
     }
 }
 
-impl ReadView {
+impl PinnedState {
     /// Continues in a table, from its beginning or where the search stopped in it, and then in the others.
     fn resume(
         self: &Arc<Self>,
@@ -252,9 +251,9 @@ impl ReadView {
         lookup: &LookupKey,
         mut context: GetContext<'_, ValuePin>,
     ) -> Step {
-        let (options, sequence) = (&self.options, self.sequence);
+        let options = &self.options;
         let table_options = options.for_table();
-        let search = Search { data: &self.data, pinned: &self.pinned, options, table_options, sequence };
+        let search = Search { data: &self.data, pinned: &self.pinned, options, table_options };
         let mut candidates = self.pinned.version.candidates(lookup);
         candidates.find(|(_, candidate)| Arc::ptr_eq(candidate, file));
         let table = TableRef::Shared(table);

@@ -18,7 +18,7 @@ use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::db::read;
 use crate::options::{ReadOptions, ReadTier};
 use crate::super_version::thread_ordinal;
-use ferrock_base::{LookupKey, Result, SequenceNumber};
+use ferrock_base::{LookupKey, Result};
 use ferrock_table::{NeededBlock, RoundReads, TableLookup, TableReadOptions, ValuePin};
 use ferrock_tree::blob::FetchBlob;
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
@@ -34,10 +34,10 @@ type Batch<'a> = MultiGetBatch<'a, ValuePin>;
 pub(crate) fn multi_get(core: &DbCore, data: &ColumnFamilyData, options: &ReadOptions, keys: &[&[u8]]) -> Results {
     let thread = thread_ordinal();
     let pinned = data.super_version.pin(thread);
-    let sequence = read::sequence_for(core, options);
+    let view = read::view_for(core, options);
     let operator = pinned.options.merge_operator.as_deref();
-    let mut batch = Batch::new(data.comparator.user(), keys, sequence, operator);
-    let search = Search { data, pinned: &pinned, options, table_options: options.for_table(), sequence };
+    let mut batch = Batch::new(data.comparator.user(), keys, &view, operator);
+    let search = Search { data, pinned: &pinned, options, table_options: options.for_table() };
     let (lookups, contexts) = batch.parts();
     search_in_rounds(core, thread, &mut [Family { search, lookups, contexts }]);
     batch.finish(|key, index| read::blob_view(core, data.id, &pinned.version, options).fetch(key, index))
@@ -55,13 +55,13 @@ pub(crate) fn multi_get_families(
     let options = &as_of_one_moment(core, options, groups.len());
     let data = |group: &[usize]| &*families[group[0]].data;
     let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
-    // Behind all pins: no family has dropped anything that is visible at this number.
-    let sequence = read::sequence_for(core, options);
+    // Behind all pins: no family has dropped anything that is visible in this view.
+    let view = read::view_for(core, options);
     let mut batches: Vec<Batch<'_>> = Vec::with_capacity(groups.len());
     for (group, pinned) in groups.iter().zip(&pins) {
         let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
         let operator = pinned.options.merge_operator.as_deref();
-        batches.push(Batch::new(data(group).comparator.user(), &own, sequence, operator));
+        batches.push(Batch::new(data(group).comparator.user(), &own, &view, operator));
     }
     let mut searches: Vec<_> = groups
         .iter()
@@ -70,7 +70,7 @@ pub(crate) fn multi_get_families(
         .map(|((group, pinned), batch)| {
             let (lookups, contexts) = batch.parts();
             let table_options = options.for_table();
-            let search = Search { data: data(group), pinned, options, table_options, sequence };
+            let search = Search { data: data(group), pinned, options, table_options };
             Family { search, lookups, contexts }
         })
         .collect();
@@ -104,7 +104,7 @@ fn search_in_rounds<'f>(core: &DbCore, thread: usize, families: &mut [Family<'f,
     for (number, Family { search, lookups, contexts }) in families.iter_mut().enumerate() {
         let mut asking = 0;
         for (index, (lookup, context)) in lookups.iter().zip(contexts.iter_mut()).enumerate() {
-            if !search_memtables(search.pinned, lookup, search.sequence, context) {
+            if !search_memtables(search.pinned, lookup, context) {
                 continue;
             }
             asking += 1;
@@ -158,7 +158,6 @@ pub(super) struct Search<'f> {
     pub(super) pinned: &'f SuperVersion,
     pub(super) options: &'f ReadOptions,
     pub(super) table_options: TableReadOptions,
-    pub(super) sequence: SequenceNumber,
 }
 
 /// A table that a key's search is in, and how far it has come there.
@@ -292,7 +291,7 @@ impl<'f> Search<'f> {
     ) -> TableSearch<'f> {
         if let Some(tombstones) = table.range_tombstones() {
             let (smallest, largest, key) = (&file.smallest, &file.largest, lookup.user_key());
-            let covering = covering_sequence_in_file(tombstones, smallest, largest, key, self.sequence);
+            let covering = covering_sequence_in_file(tombstones, smallest, largest, key, context.newest());
             context.add_covering_tombstone(covering);
         }
         TableSearch { file, table, lookup: TableLookup::default() }

@@ -17,7 +17,7 @@ use ferrock_tree::iterator::tables::{Child, table_file_iterator, table_level_ite
 use ferrock_tree::iterator::{
     ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, RangeTombstoneSource, ReadSet, SourceIterator,
 };
-use ferrock_tree::read::{GetContext, PinnedValue};
+use ferrock_tree::read::{GetContext, PinnedValue, ReadView};
 use ferrock_tree::table_cache::{TableCache, TableRef};
 use ferrock_tree::version::Version;
 use ferrock_vfs::{ReadBuffer, ReadClass};
@@ -54,8 +54,9 @@ impl ReadOptions {
     }
 }
 
-pub(super) fn sequence_for(core: &DbCore, options: &ReadOptions) -> SequenceNumber {
-    options.snapshot.as_ref().map_or_else(|| core.visible(), Snapshot::sequence)
+/// What a read with these options sees: its snapshot, or what is visible now.
+pub(super) fn view_for(core: &DbCore, options: &ReadOptions) -> ReadView {
+    ReadView::UpTo(options.snapshot.as_ref().map_or_else(|| core.visible(), Snapshot::sequence))
 }
 
 /// The value of a key.
@@ -65,9 +66,9 @@ pub(crate) fn get(
     options: &ReadOptions,
     key: &[u8],
 ) -> Result<Option<PinnedSlice>> {
-    look_up(core, data, options, key, |pinned, lookup, sequence, mut context| {
+    look_up(core, data, options, key, |pinned, lookup, mut context| {
         if context.needs_tables()
-            && let Err(error) = search_tables(data, pinned, lookup, sequence, options, &mut context)
+            && let Err(error) = search_tables(data, pinned, lookup, options, &mut context)
         {
             context.fail(error);
         }
@@ -83,17 +84,17 @@ pub(super) fn look_up<R>(
     data: &ColumnFamilyData,
     options: &ReadOptions,
     key: &[u8],
-    finish: impl FnOnce(&Arc<SuperVersion>, &LookupKey, SequenceNumber, GetContext<'_, ValuePin>) -> R,
+    finish: impl FnOnce(&Arc<SuperVersion>, &LookupKey, GetContext<'_, ValuePin>) -> R,
 ) -> R {
     let thread = thread_ordinal();
     let pinned = data.super_version.pin(thread);
-    let sequence = sequence_for(core, options);
-    let lookup = LookupKey::new(key, sequence);
-    let mut context = GetContext::new(key, pinned.options.merge_operator.as_deref());
-    if search_memtables(&pinned, &lookup, sequence, &mut context) {
+    let view = view_for(core, options);
+    let lookup = LookupKey::new(key, view.newest());
+    let mut context = GetContext::new(key, view, pinned.options.merge_operator.as_deref());
+    if search_memtables(&pinned, &lookup, &mut context) {
         data.table_cache.read_stats().note_lookups(thread, 1);
     }
-    finish(&pinned, &lookup, sequence, context)
+    finish(&pinned, &lookup, context)
 }
 
 #[inline]
@@ -122,7 +123,7 @@ pub(crate) fn iter(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>, options: &R
 pub(super) struct IterSource {
     data: Arc<ColumnFamilyData>,
     pinned: Arc<SuperVersion>,
-    sequence: SequenceNumber,
+    view: ReadView,
     snapshot: Option<Snapshot>,
     blobs: Arc<OwnedBlobView>,
     core: Weak<DbCore>,
@@ -143,7 +144,7 @@ impl IterSource {
         };
         Self {
             data: Arc::clone(data),
-            sequence: sequence_for(core, options),
+            view: view_for(core, options),
             snapshot: options.snapshot.clone(),
             blobs: Arc::new(blobs),
             core: Arc::downgrade(core),
@@ -171,7 +172,7 @@ impl IterSource {
             limit_reads: options.limit_reads,
             max_sequential_skip_in_iterations: pinned.options.max_sequential_skip_in_iterations,
             max_skippable_internal_keys: options.max_skippable_internal_keys,
-            ..DbIteratorOptions::new(data.comparator.user().clone(), self.sequence)
+            ..DbIteratorOptions::new(data.comparator.user().clone(), self.view.clone())
         };
         let owner = IterOwner { _super_version: Arc::clone(pinned), _snapshot: self.snapshot.clone() };
         Iter {
@@ -187,7 +188,6 @@ fn search_tables(
     data: &ColumnFamilyData,
     pinned: &SuperVersion,
     lookup: &LookupKey,
-    sequence: SequenceNumber,
     options: &ReadOptions,
     context: &mut GetContext<'_, ValuePin>,
 ) -> Result<()> {
@@ -197,8 +197,8 @@ fn search_tables(
     while let Some(file) = context.next_file(candidates) {
         let table = table_for_read(&data.table_cache, file, options)?;
         if let Some(tombstones) = table.range_tombstones() {
-            let (smallest, largest) = (&file.smallest, &file.largest);
-            let covering = covering_sequence_in_file(tombstones, smallest, largest, lookup.user_key(), sequence);
+            let (smallest, largest, key) = (&file.smallest, &file.largest, lookup.user_key());
+            let covering = covering_sequence_in_file(tombstones, smallest, largest, key, context.newest());
             context.add_covering_tombstone(covering);
         }
         table.get(&table_options, lookup, &mut |entry, value, block| {
@@ -282,11 +282,10 @@ pub(super) fn not_open() -> Error {
 pub(super) fn search_memtables(
     pinned: &SuperVersion,
     lookup: &LookupKey,
-    sequence: SequenceNumber,
     context: &mut GetContext<'_, ValuePin>,
 ) -> bool {
     for memtable in std::iter::once(&pinned.memtable).chain(&pinned.immutable) {
-        context.add_covering_tombstone(memtable.max_covering_tombstone(lookup.user_key(), sequence));
+        context.add_covering_tombstone(memtable.max_covering_tombstone(lookup.user_key(), context.newest()));
         memtable.get(lookup, |sequence, value_type, value| context.add(sequence, value_type, value, || None));
         if context.is_done() {
             return false;

@@ -25,6 +25,7 @@ use super::source::TombstoneIterator;
 use crate::blob::FetchBlob;
 use crate::read::merge::{MergeBase, full_merge, visible_value};
 use crate::read::pinned::{PinValue, PinnedValue};
+use crate::read::view::ReadView;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::internal_key::{ParsedInternalKey, TRAILER_SIZE, append_internal_key, user_key};
 use ferrock_base::iterator::InternalIterator;
@@ -46,8 +47,8 @@ const COVERED_BEFORE_LEAP: u32 = 8;
 pub struct DbIteratorOptions {
     /// Order of the user keys.
     pub comparator: Comparator,
-    /// Newest sequence number that is seen.
-    pub snapshot: SequenceNumber,
+    /// The versions that are seen.
+    pub view: ReadView,
     /// First user key that is shown.
     pub lower_bound: Option<Vec<u8>>,
     /// First user key that is no longer shown.
@@ -71,12 +72,12 @@ pub struct DbIteratorOptions {
 }
 
 impl DbIteratorOptions {
-    /// Everything visible at `snapshot`.
+    /// Everything that `view` sees.
     #[must_use]
-    pub fn new(comparator: Comparator, snapshot: SequenceNumber) -> Self {
+    pub fn new(comparator: Comparator, view: ReadView) -> Self {
         Self {
             comparator,
-            snapshot,
+            view,
             lower_bound: None,
             upper_bound: None,
             merge_operator: None,
@@ -260,7 +261,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         let clamped = self.options.lower_bound.as_deref().filter(|lower| order.compare(target, lower).is_lt());
         let target = clamped.unwrap_or(target);
         self.target.clear();
-        append_internal_key(&mut self.target, target, self.options.snapshot, ValueType::FOR_SEEK);
+        append_internal_key(&mut self.target, target, self.options.view.newest(), ValueType::FOR_SEEK);
         if self.is_beyond_upper(target) {
             self.restart(prefix);
             return;
@@ -419,7 +420,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     /// To the newest version of the saved key that is visible.
     fn seek_saved_key(&mut self) {
         self.target.clear();
-        append_internal_key(&mut self.target, &self.saved_key, self.options.snapshot, ValueType::FOR_SEEK);
+        append_internal_key(&mut self.target, &self.saved_key, self.options.view.newest(), ValueType::FOR_SEEK);
         self.inner.seek(&self.target);
     }
 
@@ -441,10 +442,10 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         self.error = Some(error);
     }
 
-    /// True when a range tombstone that the snapshot sees deletes the current entry.
+    /// True when a range tombstone that the view sees deletes the current entry.
     #[inline]
     fn is_covered(&self, sequence: SequenceNumber) -> bool {
-        self.inner.covering_sequence(self.options.snapshot).is_some_and(|tombstone| tombstone > sequence)
+        self.inner.covering_sequence(self.options.view.newest()).is_some_and(|tombstone| tombstone > sequence)
     }
 
     // --- forward -------------------------------------------------------------------------------------------------
@@ -457,7 +458,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         let key = self.inner.key();
         let Some((user_key, trailer)) = key.split_last_chunk::<TRAILER_SIZE>() else { return false };
         let trailer = u64::from_le_bytes(*trailer);
-        let is_put = trailer as u8 == ValueType::Value as u8 && trailer >> 8 <= self.options.snapshot.0;
+        let is_put = trailer as u8 == ValueType::Value as u8 && self.options.view.sees(SequenceNumber(trailer >> 8));
         // Keys that differ mostly do so in their last bytes; whether the others differ is left to the general path.
         let differs =
             user_key.len() != self.saved_key.len() || user_key.last_chunk::<8>() != self.saved_key.last_chunk::<8>();
@@ -495,7 +496,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             }
             let (sequence, value_type) = (parsed.sequence, parsed.value_type);
             let same_key = (skipping || skipped > 0) && self.is_saved_key(parsed.user_key);
-            if (skipping && same_key) || sequence > self.options.snapshot {
+            if (skipping && same_key) || !self.options.view.sees(sequence) {
                 hidden += 1;
                 if self.gives_up_after(hidden) {
                     return;
@@ -510,9 +511,12 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                 } else if skipping {
                     skipped = 0;
                     self.seek_behind_saved_key();
-                } else {
+                } else if sequence > self.options.view.newest() {
                     skipped = 0;
                     self.seek_saved_key();
+                } else {
+                    // The view hides a version behind the one that a seek finds.
+                    self.inner.next();
                 }
                 continue;
             }
@@ -529,7 +533,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             (skipping, skipped) = (true, 0);
             if covered > COVERED_BEFORE_LEAP {
                 covered = 0;
-                if self.inner.skip_covered_forward(self.options.snapshot) {
+                if self.inner.skip_covered_forward(self.options.view.newest()) {
                     continue;
                 }
             }
@@ -595,10 +599,14 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     fn merge_on(&mut self) -> Result<()> {
         while self.inner.valid() {
             let parsed = ParsedInternalKey::parse(self.inner.key())?;
-            if !self.is_saved_key(parsed.user_key)
-                || parsed.value_type.is_point_tombstone()
-                || self.is_covered(parsed.sequence)
-            {
+            if !self.is_saved_key(parsed.user_key) {
+                break;
+            }
+            if self.options.view.hides(parsed.sequence) {
+                self.inner.next();
+                continue;
+            }
+            if parsed.value_type.is_point_tombstone() || self.is_covered(parsed.sequence) {
                 break;
             }
             if parsed.value_type != ValueType::Merge {

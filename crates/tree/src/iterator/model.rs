@@ -4,6 +4,7 @@ use super::child::ChildIterator;
 use super::level::{LevelSource, OpenedTable};
 use super::range_tombstones::RangeTombstoneSource;
 use super::source::SourceIterator;
+use crate::read::ReadView;
 use ferrock_base::Result;
 use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::internal_key::make_internal_key;
@@ -13,7 +14,7 @@ use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::{SequenceNumber, ValueType};
 use ferrock_table::ScanBounds;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -76,12 +77,24 @@ impl History {
 
     /// What a reader at `snapshot` reads.
     pub(crate) fn state_at(&self, snapshot: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        self.state_in(&ReadView::UpTo(SequenceNumber(snapshot)))
+    }
+
+    /// The sequence numbers of some writes of single keys.
+    pub(crate) fn some_points(&self, picks: &[usize]) -> BTreeSet<u64> {
+        let points = (0..self.0.len()).filter(|&index| !matches!(self.0[index], Write::DeleteRange(..)));
+        let points: Vec<u64> = points.map(|index| index as u64 + 1).collect();
+        picks.iter().filter_map(|pick| points.get(pick % points.len().max(1)).copied()).collect()
+    }
+
+    /// What a reader with this view reads.
+    pub(crate) fn state_in(&self, view: &ReadView) -> BTreeMap<Vec<u8>, Vec<u8>> {
         let operator = StringAppend::default();
         let mut state = BTreeMap::new();
         for (index, write) in self.0.iter().enumerate() {
             let sequence = index + 1;
-            if sequence as u64 > snapshot {
-                break;
+            if !view.sees(SequenceNumber(sequence as u64)) {
+                continue;
             }
             match write {
                 Write::Put(key) => drop(state.insert(key_bytes(*key), value_bytes(sequence))),

@@ -20,6 +20,7 @@
 
 use super::merge::{MergeBase, Visible, full_merge, out_of_reach, visible};
 use super::pinned::{Pin, PinnedValue};
+use super::view::ReadView;
 use crate::version::{Candidates, FileMetadata};
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::types::{SequenceNumber, ValueType};
@@ -47,6 +48,7 @@ pub enum LookupState {
 #[derive(Debug)]
 pub struct GetContext<'a, P: Pin> {
     user_key: &'a [u8],
+    view: ReadView,
     merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
     state: LookupState,
     covering: Option<SequenceNumber>,
@@ -60,17 +62,19 @@ pub struct GetContext<'a, P: Pin> {
 /// The state of an unfinished lookup, without borrows.
 #[derive(Debug)]
 pub struct SuspendedGet<P: Pin> {
+    view: ReadView,
     covering: Option<SequenceNumber>,
     operands: Vec<PinnedValue<P>>,
 }
 
 impl<'a, P: Pin> GetContext<'a, P> {
-    /// Begins the lookup of `user_key`.
+    /// Begins the lookup of what `view` sees of `user_key`.
     #[inline]
     #[must_use]
-    pub fn new(user_key: &'a [u8], merge_operator: Option<&'a (dyn MergeOperator + 'static)>) -> Self {
+    pub fn new(user_key: &'a [u8], view: ReadView, merge_operator: Option<&'a (dyn MergeOperator + 'static)>) -> Self {
         Self {
             user_key,
+            view,
             merge_operator,
             state: LookupState::NotFound,
             covering: None,
@@ -84,15 +88,30 @@ impl<'a, P: Pin> GetContext<'a, P> {
     pub fn suspend(&mut self) -> SuspendedGet<P> {
         debug_assert!(!self.is_done() || self.state == LookupState::InBlob);
         self.state = LookupState::NotFound;
-        SuspendedGet { covering: self.covering.take(), operands: std::mem::take(&mut self.operands) }
+        SuspendedGet {
+            view: self.view.clone(),
+            covering: self.covering.take(),
+            operands: std::mem::take(&mut self.operands),
+        }
     }
 
-    /// Restores the state taken by [`suspend`](Self::suspend).
+    /// Continues the lookup of `user_key` from the state taken by [`suspend`](Self::suspend).
     #[must_use]
-    pub fn resume(self, found: SuspendedGet<P>) -> Self {
-        let SuspendedGet { covering, operands } = found;
-        let state = if operands.is_empty() { self.state } else { LookupState::Merging };
-        Self { state, covering, operands, ..self }
+    pub fn resume(
+        user_key: &'a [u8],
+        merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
+        found: SuspendedGet<P>,
+    ) -> Self {
+        let SuspendedGet { view, covering, operands } = found;
+        let state = if operands.is_empty() { LookupState::NotFound } else { LookupState::Merging };
+        Self { state, covering, operands, ..Self::new(user_key, view, merge_operator) }
+    }
+
+    /// The newest sequence number that the lookup can see.
+    #[inline]
+    #[must_use]
+    pub fn newest(&self) -> SequenceNumber {
+        self.view.newest()
     }
 
     /// The key looked up.
@@ -152,6 +171,9 @@ impl<'a, P: Pin> GetContext<'a, P> {
     ) -> bool {
         if self.is_done() {
             return false;
+        }
+        if self.view.hides(sequence) {
+            return true;
         }
         if self.covering.is_some_and(|covering| covering > sequence) {
             return self.end_of_history();
@@ -277,12 +299,18 @@ mod tests {
     use crate::blob::fake::FakeBlobs;
     use ferrock_base::ErrorKind;
     use ferrock_base::merge::StringAppend;
-    use ferrock_base::types::ValueType as T;
+    use ferrock_base::types::{MAX_SEQUENCE_NUMBER, ValueType as T};
     use ferrock_format::wide_column::encode_entity;
 
+    const ALL: ReadView = ReadView::UpTo(MAX_SEQUENCE_NUMBER);
+
     fn get(covering: Option<u64>, entries: &[(u64, T, &[u8])]) -> Result<Option<Vec<u8>>> {
+        get_in(ALL, covering, entries)
+    }
+
+    fn get_in(view: ReadView, covering: Option<u64>, entries: &[(u64, T, &[u8])]) -> Result<Option<Vec<u8>>> {
         let operator = StringAppend::default();
-        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", Some(&operator));
+        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", view, Some(&operator));
         context.add_covering_tombstone(covering.map(SequenceNumber));
         for &(sequence, value_type, value) in entries {
             if !context.add(SequenceNumber(sequence), value_type, value, || None) {
@@ -329,19 +357,19 @@ mod tests {
         assert_eq!(value(Some(3), &merged).as_deref(), Some("blob of k at i,x"), "the tombstone is as old as the blob");
         assert_eq!(value(Some(4), &merged).as_deref(), Some("x"), "the tombstone hides it, and nothing is fetched");
         let operator = StringAppend::default();
-        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", Some(&operator));
+        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", ALL, Some(&operator));
         assert!(context.add(SequenceNumber(4), T::Merge, b"x", || None));
         assert!(!context.add(SequenceNumber(3), T::BlobIndex, b"i", || None));
         assert_eq!(context.blob_index().map(PinnedValue::as_slice), Some(&b"i"[..]));
         let found = context.suspend();
-        let mut context = GetContext::new(b"k", Some(&operator as &dyn MergeOperator)).resume(found);
+        let mut context = GetContext::resume(b"k", Some(&operator as &dyn MergeOperator), found);
         context.supply_blob(Ok(b"base".to_vec()));
         assert_eq!(context.finish().unwrap().unwrap(), b"base,x");
     }
 
     #[test]
     fn failures_are_said() {
-        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", None);
+        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", ALL, None);
         assert!(!context.add(SequenceNumber(1), T::BlobIndex, b"i", || None));
         assert_eq!(context.finish().unwrap_err().kind(), ErrorKind::NotSupported, "an index is no value");
         assert!(get(None, &[(3, T::BlobIndex, b"bad")]).unwrap_err().is_corruption());
@@ -349,7 +377,7 @@ mod tests {
         assert!(get(None, &[(3, T::ValuePreferredSeqno, b"short")]).unwrap_err().is_corruption());
         assert!(get(None, &[(3, T::WideColumnEntity, b"\xff")]).unwrap_err().is_corruption());
         assert!(get(None, &[(3, T::Noop, b"")]).unwrap_err().is_corruption());
-        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", None);
+        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", ALL, None);
         assert!(context.add(SequenceNumber(1), T::Merge, b"x", || None));
         assert_eq!(context.finish().unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
@@ -357,7 +385,7 @@ mod tests {
     #[test]
     fn a_covering_tombstone_hides_what_is_older_than_itself() {
         let operator = StringAppend::default();
-        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", Some(&operator));
+        let mut context = GetContext::<Arc<Vec<u8>>>::new(b"k", ALL, Some(&operator));
         context.add_covering_tombstone(Some(SequenceNumber(5)));
         assert!(!context.is_done(), "the source's own entries may be newer");
         assert!(context.add(SequenceNumber(7), T::Merge, b"x", || None));
@@ -369,10 +397,25 @@ mod tests {
     #[test]
     fn a_value_in_a_block_is_not_copied() {
         let block = Arc::new(b"..value..12345678".to_vec());
-        let mut context = GetContext::new(b"k", None);
+        let mut context = GetContext::new(b"k", ALL, None);
         context.add(SequenceNumber(1), T::Value, &block[2..7], || Some(block.clone()));
         let value = context.finish().unwrap().unwrap();
         assert!(value.is_pinned());
         assert_eq!(value, b"value");
+    }
+
+    #[test]
+    fn a_view_hides_versions() {
+        let entries: &[(u64, T, &[u8])] =
+            &[(9, T::Deletion, b""), (7, T::Merge, b"c"), (5, T::Value, b"b"), (3, T::Value, b"a")];
+        let without = |hidden: &[u64]| {
+            let view = ReadView::Without(SequenceNumber(9), Arc::new(hidden.iter().copied().collect()));
+            get_in(view, None, entries).unwrap().map(|value| String::from_utf8(value).unwrap())
+        };
+        assert_eq!(without(&[]), None);
+        assert_eq!(without(&[9]).as_deref(), Some("b,c"));
+        assert_eq!(without(&[7, 9]).as_deref(), Some("b"));
+        assert_eq!(without(&[5, 9]).as_deref(), Some("a,c"));
+        assert_eq!(without(&[3, 5, 7, 9]), None);
     }
 }

@@ -4,7 +4,9 @@ pub mod get;
 pub mod merge;
 pub mod multi_get;
 pub mod pinned;
+pub mod view;
 
 pub use get::{GetContext, SuspendedGet};
 pub use multi_get::MultiGetBatch;
 pub use pinned::PinnedValue;
+pub use view::ReadView;

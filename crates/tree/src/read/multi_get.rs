@@ -8,9 +8,9 @@
 
 use super::get::GetContext;
 use super::pinned::{Pin, PinnedValue};
+use super::view::ReadView;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::merge::MergeOperator;
-use ferrock_base::types::SequenceNumber;
 use ferrock_base::{LookupKey, Result};
 
 /// The lookups of a batch in key order. Duplicate keys are looked up once.
@@ -23,12 +23,12 @@ pub struct MultiGetBatch<'a, P: Pin> {
 }
 
 impl<'a, P: Pin> MultiGetBatch<'a, P> {
-    /// Begins the lookup of `keys`, which come in any order, as of `sequence`.
+    /// Begins the lookup of `keys`, which come in any order, as `view` sees them.
     #[must_use]
     pub fn new(
         order: &Comparator,
         keys: &[&'a [u8]],
-        sequence: SequenceNumber,
+        view: &ReadView,
         merge_operator: Option<&'a (dyn MergeOperator + 'static)>,
     ) -> Self {
         let mut sorted: Vec<usize> = (0..keys.len()).collect();
@@ -38,8 +38,8 @@ impl<'a, P: Pin> MultiGetBatch<'a, P> {
         let mut slots = vec![0; keys.len()];
         for index in sorted {
             if lookups.last().is_none_or(|last| !order.equal(last.user_key(), keys[index])) {
-                lookups.push(LookupKey::new(keys[index], sequence));
-                contexts.push(GetContext::new(keys[index], merge_operator));
+                lookups.push(LookupKey::new(keys[index], view.newest()));
+                contexts.push(GetContext::new(keys[index], view.clone(), merge_operator));
             }
             slots[index] = lookups.len() - 1;
         }
@@ -85,14 +85,14 @@ pub fn in_callers_order<P: Pin>(
 mod tests {
     use super::*;
     use ferrock_base::Error;
-    use ferrock_base::types::ValueType;
+    use ferrock_base::types::{SequenceNumber, ValueType};
     use std::sync::Arc;
 
     #[test]
     fn results_come_in_the_callers_order() {
         let keys: [&[u8]; 4] = [b"c", b"a", b"b", b"c"];
-        let at = SequenceNumber(9);
-        let mut batch = MultiGetBatch::<Arc<Vec<u8>>>::new(&Comparator::Bytewise, &keys, at, None);
+        let at = ReadView::UpTo(SequenceNumber(9));
+        let mut batch = MultiGetBatch::<Arc<Vec<u8>>>::new(&Comparator::Bytewise, &keys, &at, None);
         let (lookups, contexts) = batch.parts();
         assert_eq!(lookups.iter().map(LookupKey::user_key).collect::<Vec<_>>(), [&b"a"[..], b"b", b"c"]);
         for context in contexts {

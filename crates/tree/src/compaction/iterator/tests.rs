@@ -3,6 +3,7 @@ use crate::iterator::model::{Entries, History, ModelChild, ModelFile, ModelLevel
 use crate::iterator::{
     ChildIterator, DbIterator, DbIteratorOptions, LevelIterator, MergingIterator, RangeTombstoneSource, SourceIterator,
 };
+use crate::read::ReadView;
 use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::internal_key::{ParsedInternalKey, make_internal_key, sequence, user_key};
 use ferrock_base::iterator::VecIterator;
@@ -142,7 +143,7 @@ fn read_all(runs: &[Run], snapshot: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let merging = MergingIterator::new(order.clone(), runs.iter().map(child).collect());
     let options = DbIteratorOptions {
         merge_operator: Some(Arc::new(StringAppend::default())),
-        ..DbIteratorOptions::new(Comparator::Bytewise, SequenceNumber(snapshot))
+        ..DbIteratorOptions::new(Comparator::Bytewise, ReadView::UpTo(SequenceNumber(snapshot)))
     };
     let mut iter = DbIterator::new(merging, options, ());
     let mut state = BTreeMap::new();

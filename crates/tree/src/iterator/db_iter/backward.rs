@@ -24,7 +24,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             }
             if dead > COVERED_BEFORE_LEAP {
                 dead = 0;
-                if self.is_covered(parsed.sequence) && self.inner.skip_covered_backward(self.options.snapshot) {
+                if self.is_covered(parsed.sequence) && self.inner.skip_covered_backward(self.options.view.newest()) {
                     continue;
                 }
             }
@@ -61,13 +61,15 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
                 break;
             }
             walked += 1;
-            let invisible = parsed.sequence > self.options.snapshot;
+            let invisible = !self.options.view.sees(parsed.sequence);
             if walked > self.options.max_sequential_skip_in_iterations {
                 if !invisible {
                     return self.resolve_by_seek();
                 }
-                self.seek_before_saved_key();
-                break;
+                if parsed.sequence > self.options.view.newest() {
+                    self.seek_before_saved_key();
+                    break;
+                }
             }
             if !invisible {
                 if parsed.value_type.is_point_tombstone() || self.is_covered(parsed.sequence) {
@@ -109,6 +111,13 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
     }
 
     fn resolve_newest(&mut self) -> Result<bool> {
+        while self.inner.valid() {
+            let parsed = ParsedInternalKey::parse(self.inner.key())?;
+            if !self.is_saved_key(parsed.user_key) || !self.options.view.hides(parsed.sequence) {
+                break;
+            }
+            self.inner.next();
+        }
         if !self.inner.valid() {
             self.inner.status()?;
             return Ok(false);

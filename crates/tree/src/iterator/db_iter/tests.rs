@@ -9,9 +9,13 @@ use std::ops::Bound;
 type Entry = Option<(Vec<u8>, Vec<u8>)>;
 
 fn options(snapshot: u64) -> DbIteratorOptions {
+    options_of(ReadView::UpTo(SequenceNumber(snapshot)))
+}
+
+fn options_of(view: ReadView) -> DbIteratorOptions {
     DbIteratorOptions {
         merge_operator: Some(Arc::new(StringAppend::default())),
-        ..DbIteratorOptions::new(Comparator::Bytewise, SequenceNumber(snapshot))
+        ..DbIteratorOptions::new(Comparator::Bytewise, view)
     }
 }
 
@@ -57,12 +61,18 @@ proptest! {
         cuts in prop::collection::vec(any::<usize>(), 0..7),
         per_file in 1usize..10,
         snapshot in 0u64..130,
+        hidden in prop::collection::vec(any::<usize>(), 0..40),
         bounds in (prop::option::of(0u8..24), prop::option::of(0u8..24)),
         max_skip in 0u64..5,
         moves in prop::collection::vec((0u8..14, 0u8..25), 1..60),
     ) {
         let (lower, upper) = (bounds.0.map(key_bytes), bounds.1.map(key_bytes));
-        let mut state = history.state_at(snapshot);
+        // Half of the histories are read by a view that hides writes.
+        let view = match hidden.len() % 2 {
+            0 => ReadView::UpTo(SequenceNumber(snapshot)),
+            _ => ReadView::Without(SequenceNumber(snapshot), Arc::new(history.some_points(&hidden))),
+        };
+        let mut state = history.state_in(&view);
         state.retain(|key, _| {
             lower.as_ref().is_none_or(|lower| lower <= key) && upper.as_ref().is_none_or(|upper| key < upper)
         });
@@ -72,7 +82,7 @@ proptest! {
             lower_bound: lower,
             upper_bound: upper,
             max_sequential_skip_in_iterations: max_skip,
-            ..options(snapshot)
+            ..options_of(view)
         };
         let mut iter = DbIterator::new(inner, options, ());
         let mut naive = Naive { state, at: None };

@@ -5,6 +5,7 @@ use super::super::{
     ChildIterator, DbIterator, DbIteratorOptions, LevelIterator, LevelSource, MergingIterator, OpenedTable,
     RangeTombstoneSource, SourceIterator,
 };
+use crate::read::ReadView;
 use ferrock_base::clock::Clock;
 use ferrock_base::comparator::{Comparator, InternalComparator};
 use ferrock_base::internal_key::make_internal_key;
@@ -193,7 +194,7 @@ fn bounds_of(options: &DbIteratorOptions) -> ScanBounds {
 fn options(snapshot: u64) -> DbIteratorOptions {
     DbIteratorOptions {
         merge_operator: Some(Arc::new(StringAppend::default())),
-        ..DbIteratorOptions::new(Comparator::Bytewise, SequenceNumber(snapshot))
+        ..DbIteratorOptions::new(Comparator::Bytewise, ReadView::UpTo(SequenceNumber(snapshot)))
     }
 }
 

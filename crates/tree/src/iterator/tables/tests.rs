@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::iterator::{DbIterator, DbIteratorOptions, MergingIterator};
+use crate::read::ReadView;
 use crate::read::get::GetContext;
 use crate::table_cache::{MutableTableCacheParams, OpenTables, TableCacheParams};
 use crate::version::VersionBuilder;
@@ -89,7 +90,7 @@ impl Tree {
     fn get(&self, row: u8) -> Option<Vec<u8>> {
         let key = key(row);
         let lookup = LookupKey::new(&key, SequenceNumber(100));
-        let mut context = GetContext::<ValuePin>::new(&key, None);
+        let mut context = GetContext::<ValuePin>::new(&key, ReadView::UpTo(SequenceNumber(100)), None);
         let mut candidates = self.version.candidates_of(&lookup);
         let candidates = candidates.find();
         while let Some(file) = context.next_file(candidates) {
@@ -106,7 +107,7 @@ impl Tree {
     }
 
     fn scan(&self, lower: u8, upper: u8, is_planned: bool) -> DbIterator<Child, ()> {
-        let mut options = DbIteratorOptions::new(Comparator::Bytewise, SequenceNumber(100));
+        let mut options = DbIteratorOptions::new(Comparator::Bytewise, ReadView::UpTo(SequenceNumber(100)));
         (options.lower_bound, options.upper_bound) = (Some(key(lower)), Some(key(upper)));
         let bounds = Arc::new(ScanBounds::new(options.lower_bound.clone(), options.upper_bound.clone()));
         let runs = self.version.file_runs(bounds.lower(), bounds.upper());

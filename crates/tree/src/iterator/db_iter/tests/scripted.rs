@@ -231,7 +231,7 @@ fn other_orders_and_bounds() {
     let reverse = DbIteratorOptions {
         lower_bound: Some(b"c".to_vec()),
         upper_bound: Some(b"a".to_vec()),
-        ..DbIteratorOptions::new(Comparator::ReverseBytewise, SequenceNumber(5))
+        ..DbIteratorOptions::new(Comparator::ReverseBytewise, ReadView::UpTo(SequenceNumber(5)))
     };
     let mut iter = over(&list, reverse);
     iter.seek_to_first();
