@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{forget_pages, on_a_thread_that_ends, pattern};
+use common::{forget_pages, on_a_thread_that_ends, pattern, wait_until};
 use ferrock_base::ErrorKind;
 use ferrock_vfs::{
     FileSystem, PoolLimits, PosixFileSystem, RandomAccessFile, RandomAccessOptions, RangeRead, ReadClass, ReadContext,
@@ -201,10 +201,7 @@ fn memory_of_reads_given_up_is_there_for_the_next() {
                 }
                 assert!(Instant::now() < deadline, "{way}: {pool:?}");
             }
-            while read_range(&**file, 200_000, 120_000, &context).is_err() {
-                assert!(Instant::now() < deadline, "{way}: {pool:?}");
-                std::thread::sleep(Duration::from_micros(200));
-            }
+            wait_until(way, || read_range(&**file, 200_000, 120_000, &context).is_ok());
         }
         pool.set_limits(limits);
     });
@@ -270,9 +267,9 @@ mod slow {
         let second = file_system.start_read(&file, 4, 4, &context);
         std::thread::scope(|scope| {
             let waiters = [first, second].map(|pending| scope.spawn(move || pending.wait().unwrap().bytes().to_vec()));
-            std::thread::sleep(Duration::from_millis(20));
+            wait_until("both wait", || file_system.counters().snapshot().windows_waited == 2);
             writer.write_all(b"abcd").unwrap();
-            std::thread::sleep(Duration::from_millis(20));
+            wait_until("one has its bytes", || waiters.iter().any(|waiter| waiter.is_finished()));
             writer.write_all(b"efgh").unwrap();
             let mut got = waiters.map(|waiter| waiter.join().unwrap());
             got.sort();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use ferrock_vfs::{FileSystem, PosixFileSystem};
 
@@ -39,4 +40,14 @@ pub fn forget_pages(path: &Path) {
 /// Calls `begin` on a thread and returns its result after that thread has exited.
 pub fn on_a_thread_that_ends<T: Send>(begin: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| scope.spawn(begin).join().unwrap())
+}
+
+/// Waits for a condition that the kernel or another thread brings about and that nothing signals.
+pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !condition() {
+        assert!(since.elapsed() < Duration::from_secs(60), "{what}: it does not come");
+        // Only how often the condition is looked at depends on this time.
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
