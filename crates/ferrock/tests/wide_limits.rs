@@ -194,6 +194,7 @@ impl Rig {
             let reader = BlockTable::open(TableReaderParams::new(file, file_system, order)).unwrap();
             let mut blocks: Vec<Block> = Vec::new();
             reader
+                .contents()
                 .visit_rows(&mut |block| {
                     blocks.push(Block {
                         after: blocks.last().map(|last| last.separator.clone()),

@@ -6,7 +6,7 @@
 //!   get               filter -> index -> data block, without an allocation
 //!   multi_get         the same for a batch, whose reads are submitted together
 //!   iter              BlockTableIter: both directions, with readahead
-//!   statistics        sizes and shapes of its blocks, all partitions together
+//!   contents          what it consists of, block by block, for tools; sizes and shapes of its blocks
 //! TableBuilder        writes one: data blocks as keys come, everything else at the end
 //! ```
 //!
@@ -44,8 +44,8 @@ pub use options::BlockBasedTableOptions;
 pub use partition_boundary::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};
 pub use reader::{
     BlockRead, BlockTable, BlockTableIter, FooterDetails, LimitReads, LoadedBlock, NeededBlock, NextBlock, PlannedRead,
-    ReadTier, RoundReads, RowReach, RowsAhead, RowsOfBlock, ScanBounds, ScanEstimate, TableLookup, TableReadOptions,
-    TableReaderParams, TableStatistics,
+    ReadTier, RoundReads, RowReach, RowsAhead, RowsOfBlock, ScanBounds, ScanEstimate, TableContents, TableLookup,
+    TableReadOptions, TableReaderParams, TableStatistics,
 };
 pub use table::Table;
 pub use table_iter::TableIter;

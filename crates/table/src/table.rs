@@ -86,7 +86,7 @@ impl Table {
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
         match self {
-            Self::Block(table) => table.advance(options, key, lookup, &mut of_block(visit)),
+            Self::Block(table) => lookup.advance(table, options, key, &mut of_block(visit)),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(table) => table.get(key, visit).map(|()| None),
         }
@@ -94,7 +94,7 @@ impl Table {
 
     /// Begins to read a block that a lookup in this table needs.
     pub fn start_needed(&self, options: &TableReadOptions, needed: NeededBlock) -> BlockRead {
-        self.of_needed().start_needed(options, needed)
+        BlockRead::start(self.of_needed(), options, needed)
     }
 
     /// Adds the block that a lookup in this table needs to the reads of a round.

@@ -133,6 +133,7 @@ impl Table {
         let reader = BlockTable::open(params).unwrap();
         let mut blocks = Vec::new();
         reader
+            .contents()
             .visit_index(&mut |separator, entry| {
                 let range = entry.handle.offset..entry.handle.end_with_trailer().unwrap();
                 blocks.push(Block { separator: separator.to_vec(), range });

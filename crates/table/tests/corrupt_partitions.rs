@@ -114,11 +114,12 @@ fn build(form: Form) -> Table {
     let bytes = read_file(&*file_system, Path::new(PATH)).unwrap();
     let footer = Footer::decode(&bytes[bytes.len() - MAX_FOOTER_SIZE..], bytes.len() as u64).unwrap();
     let reader = open_by_itself(&file_system, Path::new(PATH), None, |_| {}).unwrap();
-    let meta = reader.meta_blocks().unwrap();
-    let top_index = reader.footer().index;
+    let meta = reader.contents().meta_blocks().unwrap();
+    let top_index = reader.contents().footer().index;
     let top_filter = meta.iter().find(|(name, _)| name.starts_with(b"partitionedfilter.")).unwrap().1;
     let mut data = Vec::new();
     reader
+        .contents()
         .visit_index(&mut |_, entry| {
             data.push(entry.handle);
             true
@@ -339,7 +340,7 @@ fn try_file(table: &Table, file: &[u8], what: &str) -> Vec<Result<Answers, Error
             })?;
             // Only cost and termination matter here.
             let _ = reader.verify_checksums(0);
-            let _ = reader.statistics();
+            let _ = reader.contents().statistics();
             let _ = reader.anchors(8);
             ask(&reader)
         };

@@ -66,13 +66,14 @@ impl Table {
     fn blocks(&self) -> Vec<(u32, u32)> {
         let mut handles = Vec::new();
         self.reader
+            .contents()
             .visit_rows(&mut |row| {
                 handles.push(row.handle);
                 true
             })
             .unwrap();
         let rows = |handle| {
-            let block = self.reader.read_data_block(handle).unwrap();
+            let block = self.reader.contents().read_data_block(handle).unwrap();
             let mut iter = ferrock_format::block::DataBlockIter::new(&block, InternalComparator::default(), None);
             let mut rows: Vec<u32> = Vec::new();
             iter.seek_to_first();

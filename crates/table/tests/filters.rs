@@ -249,7 +249,7 @@ fn check(case: &Case, tally: &mut Tally) {
             assert_eq!(prefix_iter.valid().then(|| prefix_iter.key()), Some(next), "a prefix seek to {key:x?}");
         }
     }
-    let filter = reader.statistics().unwrap().filter;
+    let filter = reader.contents().statistics().unwrap().filter;
     assert_eq!(filter.formats.constant, 0, "{filter:?}");
     let formats = [filter.formats.legacy_bloom, filter.formats.fast_local_bloom, filter.formats.ribbon];
     for (sum, count) in tally.formats.iter_mut().zip(formats) {
@@ -315,7 +315,7 @@ fn a_prefix_that_spans_partitions() {
         let reader = case.build();
         // Three prefixes alone fill no partition; a coupled one ends with its index partition all the same.
         let has_many = whole_keys || !is_decoupled;
-        assert_eq!(reader.statistics().unwrap().filter.partitions.count > 4, has_many);
+        assert_eq!(reader.contents().statistics().unwrap().filter.partitions.count > 4, has_many);
         let options = TableReadOptions::default();
         for number in 0..=4000 {
             let key = format!("mid{number:04}x");

@@ -132,13 +132,14 @@ impl Setup {
 fn blocks_of(reader: &BlockTable) -> Vec<Vec<Vec<u8>>> {
     let mut blocks = Vec::new();
     reader
+        .contents()
         .visit_rows(&mut |rows| {
             blocks.push(rows.handle);
             true
         })
         .unwrap();
     let blocks = blocks.into_iter().map(|handle| {
-        let block = reader.read_data_block(handle).unwrap();
+        let block = reader.contents().read_data_block(handle).unwrap();
         let mut iter = DataBlockIter::new(&block, reader.comparator().clone(), None);
         let mut keys = Vec::new();
         iter.seek_to_first();
@@ -404,6 +405,7 @@ fn blocks_are_dense_inside_large_partitions() {
         let reader = setup.build().reader;
         let mut sizes = Vec::new();
         reader
+            .contents()
             .visit_rows(&mut |row| {
                 sizes.push(row.handle.size);
                 true

@@ -60,6 +60,7 @@ type Rows = Vec<(BlockHandle, Vec<u8>, Option<(Vec<u8>, bool)>)>;
 fn rows(reader: &BlockTable) -> Rows {
     let mut rows = Vec::new();
     reader
+        .contents()
         .visit_rows(&mut |row| {
             let bound = row.bound.map(|(bound, is_exact)| (bound.to_vec(), is_exact));
             rows.push((row.handle, row.separator.to_vec(), bound));
@@ -71,7 +72,7 @@ fn rows(reader: &BlockTable) -> Rows {
 
 /// The user keys of a block.
 fn keys_of(reader: &BlockTable, handle: BlockHandle) -> Vec<Vec<u8>> {
-    let block = reader.read_data_block(handle).unwrap();
+    let block = reader.contents().read_data_block(handle).unwrap();
     let mut iter = ferrock_format::block::DataBlockIter::new(&block, reader.comparator().clone(), None);
     let mut keys = Vec::new();
     use ferrock_base::InternalIterator;
@@ -321,7 +322,7 @@ fn range(handle: BlockHandle) -> std::ops::Range<usize> {
 }
 
 fn directory_of(table: &Table) -> BlockHandle {
-    let blocks = table.reader.meta_blocks().unwrap();
+    let blocks = table.reader.contents().meta_blocks().unwrap();
     blocks.into_iter().find(|(name, _)| name == metaindex::ROW_BOUNDS.as_bytes()).unwrap().1
 }
 

@@ -27,7 +27,7 @@ fn of_every_fixture() {
     for name in names.iter().filter(|name| name.ends_with(".sst")) {
         let Ok(reader) = open_by_itself(&file_system, &directory.join(name), None, |_| {}) else { continue };
         let properties = reader.properties();
-        let found = reader.statistics().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let found = reader.contents().statistics().unwrap_or_else(|error| panic!("{name}: {error}"));
         tables += 1;
         file_bytes += found.file_bytes;
         let entries = scan(&reader, TableReadOptions::default()).unwrap();
@@ -35,6 +35,7 @@ fn of_every_fixture() {
 
         let mut handles: Vec<BlockHandle> = Vec::new();
         reader
+            .contents()
             .visit_index(&mut |_, entry| {
                 handles.push(entry.handle);
                 true
@@ -67,7 +68,7 @@ fn of_every_fixture() {
 
         let (mut keys, mut falling, mut collided) = (0, 0, 0);
         for handle in &handles {
-            let block = reader.read_data_block(*handle).unwrap();
+            let block = reader.contents().read_data_block(*handle).unwrap();
             let Some(buckets) = block.hash_index_buckets() else { continue };
             assert!(buckets.single + buckets.collided <= buckets.total, "{name}");
             collided += buckets.collided as u64;

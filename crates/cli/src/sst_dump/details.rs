@@ -33,7 +33,7 @@ pub(crate) fn print_internal_key(key: &[u8], out: &mut dyn Write) -> Result<u8> 
 pub(crate) fn print_properties(reader: &BlockTable, out: &mut dyn Write) -> Result<()> {
     // RocksDB's text of them ends in the delimiter.
     write!(out, "Table Properties:\n{LINE}\n  {}", reader.properties().to_text("\n  ", ": "))?;
-    let collected = reader.user_collected_properties()?;
+    let collected = reader.contents().user_collected_properties()?;
     writeln!(out, "Raw user collected properties\n{LINE}")?;
     for (name, value) in &collected {
         writeln!(out, "  # {}: 0x{}", String::from_utf8_lossy(name), digits(value))?;
@@ -58,7 +58,7 @@ pub(crate) fn readable<'a>(name: &[u8], value: &'a [u8]) -> Option<&'a str> {
 /// `--list_meta_blocks`.
 pub(crate) fn print_meta_blocks(reader: &BlockTable, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "Meta Blocks:\n{LINE}")?;
-    for (name, handle) in reader.meta_blocks()? {
+    for (name, handle) in reader.contents().meta_blocks()? {
         writeln!(out, "  {}: {} {}", String::from_utf8_lossy(&name), handle.offset, handle.size)?;
     }
     Ok(())

@@ -18,7 +18,7 @@ pub(crate) fn properties(reader: &BlockTable) -> Result<Value> {
         rows.insert(name.to_owned(), number.unwrap_or_else(|_| Value::from(value)));
     }
     let mut collected = Map::new();
-    for (name, value) in reader.user_collected_properties()? {
+    for (name, value) in reader.contents().user_collected_properties()? {
         let text = readable(&name, &value);
         collected.insert(String::from_utf8_lossy(&name).into_owned(), json!({"hex": digits(&value), "text": text}));
     }
@@ -28,7 +28,7 @@ pub(crate) fn properties(reader: &BlockTable) -> Result<Value> {
 
 /// The meta blocks.
 pub(crate) fn meta_blocks(reader: &BlockTable) -> Result<Value> {
-    let blocks = reader.meta_blocks()?.into_iter();
+    let blocks = reader.contents().meta_blocks()?.into_iter();
     let rows = blocks.map(
         |(name, handle)| json!({"name": String::from_utf8_lossy(&name), "offset": handle.offset, "size": handle.size}),
     );

@@ -93,7 +93,7 @@ fn encoded(handle: BlockHandle) -> String {
 }
 
 fn head(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
-    let footer = reader.footer();
+    let footer = reader.contents().footer();
     let mut text = format!("Footer Details:\n{LINE}  metaindex handle: {}\n", encoded(footer.metaindex));
     // Writing to a String cannot fail.
     if footer.has_index {
@@ -103,7 +103,7 @@ fn head(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
     let magic = TableKind::BlockBased.magic(footer.format_version.max(1));
     let _ = write!(text, "  table_magic_number: {magic}\n  format version: {}\n  \n", footer.format_version);
     let _ = write!(text, "Metaindex Details:\n{LINE}");
-    for (name, handle) in reader.meta_blocks()? {
+    for (name, handle) in reader.contents().meta_blocks()? {
         let what = match MetaBlock::from_name(&name) {
             MetaBlock::Properties => "Properties",
             MetaBlock::CompressionDictionary => "Compression dictionary",
@@ -122,7 +122,7 @@ fn head(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
 fn index(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
     dump.put(&format!("Index Details:\n{LINE}  Block key hex dump: Data block handle\n  Block key ascii\n\n"))?;
     let mut failed = None;
-    reader.visit_index(&mut |key, entry| {
+    reader.contents().visit_index(&mut |key, entry| {
         let mut value = Vec::new();
         entry.handle.encode_to(&mut value);
         if let Some(first) = entry.first_key {
@@ -143,7 +143,7 @@ fn index(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
 fn row_bounds(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
     let mut failed = None;
     let mut is_first = true;
-    reader.visit_rows(&mut |rows| {
+    reader.contents().visit_rows(&mut |rows| {
         let Some((bound, is_exact)) = rows.bound else { return true };
         let mut text = String::new();
         if std::mem::take(&mut is_first) {
@@ -158,7 +158,7 @@ fn row_bounds(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
 }
 
 fn meta_contents(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
-    if let Some(dictionary) = reader.compression_dictionary()?.filter(|dictionary| !dictionary.is_empty()) {
+    if let Some(dictionary) = reader.contents().compression_dictionary()?.filter(|dictionary| !dictionary.is_empty()) {
         let (size, hex) = (dictionary.len(), digits(&dictionary));
         dump.put(&format!("Compression Dictionary:\n{LINE}  size (bytes): {size}\n\n  HEX    {hex}\n\n"))?;
     }
@@ -177,7 +177,7 @@ fn meta_contents(reader: &BlockTable, dump: &mut Dump) -> Result<()> {
 
 fn data_blocks(reader: &BlockTable, dump: &mut Dump) -> Result<Option<Error>> {
     let mut handles = Vec::new();
-    reader.visit_index(&mut |_, entry| {
+    reader.contents().visit_index(&mut |_, entry| {
         handles.push(entry.handle);
         true
     })?;
@@ -204,7 +204,7 @@ fn data_blocks(reader: &BlockTable, dump: &mut Dump) -> Result<Option<Error>> {
 
 /// The outer error is the dump's, the inner one the table's.
 fn data_block(reader: &BlockTable, handle: BlockHandle, dump: &mut Dump) -> Result<Result<()>> {
-    let block = match reader.read_data_block(handle) {
+    let block = match reader.contents().read_data_block(handle) {
         Ok(block) => block,
         Err(error) => return Ok(Err(error)),
     };

@@ -222,7 +222,7 @@ impl Session<'_> {
             }
         }
         if request.is_set("show_statistics") {
-            let statistics = reader.statistics()?;
+            let statistics = reader.contents().statistics()?;
             self.statistics.merge(&statistics);
             if is_json {
                 row.insert("statistics".to_owned(), json::statistics(&statistics));

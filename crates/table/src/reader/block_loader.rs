@@ -1,51 +1,77 @@
-//! Reads blocks of one file: bounds, checksum, decompression, decoding, cache.
+//! Reads blocks of one file: bounds, bytes, and what [`BlockDecoder`] and [`CachedBlocks`] do with them.
 
+use super::block_decoder::BlockDecoder;
+use super::cached_blocks::CachedBlocks;
+use super::params::TableReaderParams;
 use super::read_options::TableReadOptions;
 use super::side_blocks::SideBlocks;
 use crate::adaptive::ReadStats;
-use crate::blocks::{BlockRef, BlockRole, CachedBlock, FilterBlock, TableBlockCache};
-use ferrock_base::checksum::ChecksumType;
+use crate::blocks::{BlockRef, BlockRole, CachedBlock};
 use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
-use ferrock_cache::{CacheKey, Priority};
-use ferrock_format::block::{DataBlock, IndexBlock, IndexFormat, IndexSearch, RowBounds};
-use ferrock_format::compression::{CompressionType, Dictionary, decompress};
+use ferrock_format::block::RowBounds;
+use ferrock_format::footer::Footer;
 use ferrock_format::handle::BlockHandle;
-use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
+use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_vfs::{RandomAccessFile, ReadClass, ReadContext, read_owned};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A block is smaller than 4 GiB.
-const MAX_BLOCK_SIZE: usize = u32::MAX as usize;
-
 /// Everything needed to turn a handle into a block.
 #[derive(Debug)]
 pub(crate) struct BlockLoader {
-    pub(crate) file: Arc<dyn RandomAccessFile>,
+    file: Arc<dyn RandomAccessFile>,
     /// Blocks end at or before this offset: where the footer begins.
-    pub(crate) blocks_end: u64,
-    pub(crate) format_version: u32,
-    pub(crate) checksum_type: ChecksumType,
-    pub(crate) base_context: u32,
-    pub(crate) comparator: InternalComparator,
-    pub(crate) index_format: IndexFormat,
-    pub(crate) index_search: IndexSearch,
-    pub(crate) dictionary: Option<Dictionary>,
-    pub(crate) cache: Option<Arc<TableBlockCache>>,
-    /// Distinguishes the blocks of this file from those of all others in the cache.
-    pub(crate) cache_key_base: (u64, u64),
-    pub(crate) high_priority_metadata: bool,
-    /// Index blocks are partitions, which outlast those of filters.
-    pub(crate) index_is_partitioned: bool,
+    blocks_end: u64,
+    decoder: BlockDecoder,
+    cache: CachedBlocks,
     /// Row bounds behind index blocks.
-    pub(crate) side_blocks: SideBlocks,
+    side_blocks: SideBlocks,
     /// Counts the data blocks that lookups read.
-    pub(crate) read_stats: Option<Arc<ReadStats>>,
+    read_stats: Option<Arc<ReadStats>>,
     /// The last bytes of the file, while it is being opened.
-    pub(crate) tail: Option<(u64, Vec<u8>)>,
+    tail: Option<(u64, Vec<u8>)>,
 }
 
 impl BlockLoader {
+    /// The loader of a file with this footer, of which nothing else is known yet. `tail`: its last bytes, from an
+    /// offset on.
+    pub(crate) fn opening(params: &TableReaderParams, footer: &Footer, tail: (u64, Vec<u8>)) -> Self {
+        let options = &params.options;
+        let cache = params.cache.clone().filter(|_| !options.no_block_cache);
+        Self {
+            file: params.file.clone(),
+            blocks_end: params.file_size - footer.encoded_len() as u64,
+            decoder: BlockDecoder::new(footer, params.comparator.clone(), options.index_block_search_type),
+            cache: CachedBlocks::new(cache, options.cache_index_and_filter_blocks_with_high_priority),
+            side_blocks: SideBlocks::default(),
+            read_stats: params.read_stats.clone(),
+            tail: Some(tail),
+        }
+    }
+
+    /// The decoder, while the table is being opened.
+    pub(crate) fn decoder_mut(&mut self) -> &mut BlockDecoder {
+        &mut self.decoder
+    }
+
+    /// The file's place in the cache, while the table is being opened.
+    pub(crate) fn cache_mut(&mut self) -> &mut CachedBlocks {
+        &mut self.cache
+    }
+
+    /// Reads the directory of the row bounds of a table with these index partitions.
+    pub(crate) fn open_side_blocks(&mut self, directory: BlockHandle, partitions: &[BlockHandle]) -> Result<()> {
+        let (bytes, _) = self.read_stored(directory, &ReadContext::for_class(ReadClass::Index), true)?;
+        self.side_blocks = SideBlocks::of_directory(&bytes, partitions, self.blocks_end)
+            .map_err(|error| error.context("row bounds").offset_by(directory.offset))?;
+        Ok(())
+    }
+
+    /// Drops the last bytes of the file: the table is open.
+    pub(crate) fn finish_opening(&mut self) {
+        self.tail = None;
+    }
+
     /// Names the file in an error.
     #[cold]
     pub(crate) fn in_file(&self, error: Error) -> Error {
@@ -53,18 +79,40 @@ impl BlockLoader {
     }
 
     #[inline]
-    pub(crate) fn cache_key(&self, handle: BlockHandle) -> CacheKey {
-        CacheKey::new(self.cache_key_base, handle.offset)
+    pub(crate) fn file(&self) -> &Arc<dyn RandomAccessFile> {
+        &self.file
     }
 
-    fn priority(&self, role: BlockRole) -> Priority {
-        match role {
-            BlockRole::Data => Priority::Low,
-            _ if !self.high_priority_metadata => Priority::Low,
-            // A lookup works without a filter partition, at the price of an occasional useless read.
-            BlockRole::Index if self.index_is_partitioned => Priority::Highest,
-            _ => Priority::High,
-        }
+    #[inline]
+    pub(crate) fn blocks_end(&self) -> u64 {
+        self.blocks_end
+    }
+
+    #[inline]
+    pub(crate) fn decoder(&self) -> &BlockDecoder {
+        &self.decoder
+    }
+
+    #[inline]
+    pub(crate) fn cache(&self) -> &CachedBlocks {
+        &self.cache
+    }
+
+    /// Order of the keys.
+    #[inline]
+    pub(crate) fn comparator(&self) -> &InternalComparator {
+        self.decoder.comparator()
+    }
+
+    #[inline]
+    pub(crate) fn side_blocks(&self) -> &SideBlocks {
+        &self.side_blocks
+    }
+
+    /// Memory of the dictionary and the places of row bounds.
+    #[inline]
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.decoder.memory_bytes() + self.side_blocks.memory_bytes()
     }
 
     /// The block, from the cache or the file.
@@ -72,7 +120,7 @@ impl BlockLoader {
         self.load_by(handle, role, options, || self.read_for(handle, role, options))
     }
 
-    /// The block, from the cache or made by `read`, which is called at most once, or twice if another read failed.
+    /// The block, from the cache or made by `read`.
     pub(crate) fn load_by(
         &self,
         handle: BlockHandle,
@@ -80,8 +128,7 @@ impl BlockLoader {
         options: &TableReadOptions,
         read: impl FnMut() -> Result<CachedBlock>,
     ) -> Result<BlockRef> {
-        let found = self.cache.as_ref().and_then(|cache| cache.lookup_as(&self.cache_key(handle), role.entry_role()));
-        match found {
+        match self.cache.find(handle, role) {
             Some(found) => Ok(found),
             None => self.load_missing(handle, role, options, read),
         }
@@ -97,70 +144,23 @@ impl BlockLoader {
         mut read: impl FnMut() -> Result<CachedBlock>,
     ) -> Result<BlockRef> {
         let fills = options.fills_cache_with(role) && !options.reads_memory_only();
-        let Some(cache) = self.cache.as_ref().filter(|_| fills) else {
+        if !fills || !self.cache.is_there() {
             options.may_read()?;
             return read().map(BlockRef::standalone);
-        };
-        let (key, mut has_loaded) = (self.cache_key(handle), false);
-        let load = || {
+        }
+        let (is_opening, mut has_loaded) = (self.tail.is_some(), false);
+        let loaded = self.cache.load_missing(handle, role, is_opening, || {
             has_loaded = true;
-            let block = read()?;
-            let charge = block.memory_bytes();
-            Ok((block, charge))
-        };
-        if self.tail.is_some() {
-            // A full cache does not prevent a table from opening: the reads that need the block fail, if the cache is
-            // strict.
-            return cache.load_missing_past(&key, role.entry_role(), self.priority(role), load);
-        }
-        match cache.load_missing(&key, role.entry_role(), self.priority(role), load) {
+            read()
+        });
+        match loaded {
             // The deadline of another read, which loaded the block for both, passed.
-            Err(error) if !has_loaded && error.kind() == ErrorKind::TimedOut => read().map(BlockRef::standalone),
-            loaded => loaded.map_err(|error| self.in_file(error)),
-        }
-    }
-
-    /// True for a loaded block that a cache with a strict limit had no room for.
-    pub(crate) fn was_refused(&self, block: &BlockRef) -> bool {
-        !block.is_cached() && self.cache.as_ref().is_some_and(|cache| cache.has_strict_capacity_limit())
-    }
-
-    /// Puts a block that was read in a batch into the cache, where that is wanted.
-    pub(crate) fn keep(&self, handle: BlockHandle, block: CachedBlock, options: &TableReadOptions) -> Result<BlockRef> {
-        self.keep_as(BlockRole::Data, handle, block, options)
-    }
-
-    /// The same for a block of any role.
-    pub(crate) fn keep_as(
-        &self,
-        role: BlockRole,
-        handle: BlockHandle,
-        block: CachedBlock,
-        options: &TableReadOptions,
-    ) -> Result<BlockRef> {
-        match &self.cache {
-            Some(cache) if options.fills_cache_with(role) => {
-                let (charge, key) = (block.memory_bytes(), self.cache_key(handle));
-                cache.insert_or_fail(&key, block, charge, role.entry_role(), self.priority(role))
+            Err(error) if !is_opening && !has_loaded && error.kind() == ErrorKind::TimedOut => {
+                read().map(BlockRef::standalone)
             }
-            _ => Ok(BlockRef::standalone(block)),
+            Err(error) if !is_opening => Err(self.in_file(error)),
+            loaded => loaded,
         }
-    }
-
-    /// The data block, if it is in the cache.
-    #[inline]
-    pub(crate) fn cached(&self, handle: BlockHandle) -> Option<BlockRef> {
-        self.cache.as_ref()?.lookup_as(&self.cache_key(handle), BlockRole::Data.entry_role())
-    }
-
-    /// The block, if it is in the cache; nothing is counted.
-    pub(crate) fn peek(&self, handle: BlockHandle) -> Option<BlockRef> {
-        self.cache.as_ref()?.peek(&self.cache_key(handle))
-    }
-
-    /// Bytes of several index or filter blocks.
-    pub(crate) fn read_meta(&self, offset: u64, length: usize, context: &ReadContext) -> Result<Cow<'_, [u8]>> {
-        self.read_bytes(offset, length, context)
     }
 
     /// Reads and decodes a block, past the cache, as the options say.
@@ -187,109 +187,38 @@ impl BlockLoader {
         context: &ReadContext,
         verify: bool,
     ) -> Result<CachedBlock> {
-        match &self.read_stats {
-            Some(sample) if role == BlockRole::Data => {
-                sample.time_block_read(|| self.read_now(handle, role, context, verify))
+        let read = || {
+            if role == BlockRole::Index {
+                let stored = self.read_bytes(handle.offset, self.index_extent(handle)?, context)?.into_owned();
+                return self.decode_index_extent(stored, handle, verify);
             }
-            _ => self.read_now(handle, role, context, verify),
-        }
-    }
-
-    fn read_now(
-        &self,
-        handle: BlockHandle,
-        role: BlockRole,
-        context: &ReadContext,
-        verify: bool,
-    ) -> Result<CachedBlock> {
-        if role == BlockRole::Index && self.side_blocks.behind(handle).is_some() {
-            return self.read_index_extent(handle, context, verify).map_err(|error| self.in_file(error));
-        }
-        let decoded = self
-            .read_stored(handle, context, verify)
-            .and_then(|(stored, compression)| self.decode(Cow::Owned(stored), compression, handle, role));
-        decoded.map_err(|error| self.in_file(error))
+            let stored = self.read_bytes(handle.offset, self.stored_length(handle)?, context)?;
+            self.decoder.decode(stored, handle, role, verify)
+        };
+        let block = match &self.read_stats {
+            Some(stats) if role == BlockRole::Data => stats.time_block_read(read),
+            _ => read(),
+        };
+        block.map_err(|error| self.in_file(error))
     }
 
     /// Counts a data block that a batch of lookups reads.
     pub(crate) fn note_block_read(&self) {
-        if let Some(sample) = &self.read_stats {
-            sample.note_block_read();
+        if let Some(stats) = &self.read_stats {
+            stats.note_block_read();
         }
     }
 
-    /// Decodes a block that was read with its trailer in a batch.
+    /// Decodes a block that was read with its trailer in a batch. Of borrowed bytes only an uncompressed payload is
+    /// copied.
     pub(crate) fn decode_stored(
         &self,
-        stored: Vec<u8>,
+        stored: Cow<'_, [u8]>,
         handle: BlockHandle,
         role: BlockRole,
         verify: bool,
     ) -> Result<CachedBlock> {
-        let decoded = self
-            .check_stored(stored, handle, verify)
-            .and_then(|(payload, compression)| self.decode(Cow::Owned(payload), compression, handle, role));
-        decoded.map_err(|error| self.in_file(error))
-    }
-
-    /// The same from borrowed memory: only an uncompressed payload is copied.
-    pub(crate) fn decode_slice(
-        &self,
-        stored: &[u8],
-        handle: BlockHandle,
-        role: BlockRole,
-        verify: bool,
-    ) -> Result<CachedBlock> {
-        let decoded = self
-            .split_stored(stored, handle, verify)
-            .and_then(|(payload, compression)| self.decode(Cow::Borrowed(payload), compression, handle, role));
-        decoded.map_err(|error| self.in_file(error))
-    }
-
-    fn decode(
-        &self,
-        payload: Cow<'_, [u8]>,
-        compression: u8,
-        handle: BlockHandle,
-        role: BlockRole,
-    ) -> Result<CachedBlock> {
-        // Offsets within a decompressed block do not map to the file: errors then name the block's offset.
-        let is_raw = compression == 0 || matches!(role, BlockRole::Filter | BlockRole::FilterIndex);
-        let bytes = if is_raw { payload.into_owned() } else { self.decompress(&payload, compression, handle, role)? };
-        let decoded = match role {
-            BlockRole::Data => DataBlock::new(bytes).map(CachedBlock::Data),
-            BlockRole::Index | BlockRole::IndexTop | BlockRole::FilterIndex => {
-                let has_first_key = self.index_format.has_first_key && role == BlockRole::Index;
-                let format = IndexFormat { has_first_key, ..self.index_format };
-                IndexBlock::new(bytes, format, &self.comparator)
-                    .map(|block| CachedBlock::Index(block.with_search(self.index_search)))
-            }
-            BlockRole::Filter => Ok(CachedBlock::Filter(FilterBlock::new(bytes))),
-        };
-        decoded.map_err(|error| self.locate(error, handle, is_raw))
-    }
-
-    /// Turns an offset within a block into one within the file.
-    #[cold]
-    pub(crate) fn locate(&self, error: Error, handle: BlockHandle, is_raw: bool) -> Error {
-        if is_raw {
-            error.offset_by(handle.offset)
-        } else {
-            Error::new(error.kind(), error.message()).at_offset(handle.offset)
-        }
-    }
-
-    pub(crate) fn decompress(
-        &self,
-        payload: &[u8],
-        compression: u8,
-        handle: BlockHandle,
-        role: BlockRole,
-    ) -> Result<Vec<u8>> {
-        let dictionary = self.dictionary.as_ref().filter(|_| role == BlockRole::Data);
-        CompressionType::try_from(compression)
-            .and_then(|kind| decompress(kind, payload, self.format_version, dictionary, MAX_BLOCK_SIZE))
-            .map_err(|error| error.at_offset(handle.offset))
+        self.decoder.decode(stored, handle, role, verify).map_err(|error| self.in_file(error))
     }
 
     /// Reads a block as stored and checks its trailer. Returns the payload and the compression byte.
@@ -299,25 +228,9 @@ impl BlockLoader {
         context: &ReadContext,
         verify: bool,
     ) -> Result<(Vec<u8>, u8)> {
-        let length = handle.checked_len_with_trailer(self.blocks_end)?;
-        let stored = self.read_bytes(handle.offset, length, context)?;
-        self.check_stored(stored.into_owned(), handle, verify)
-    }
-
-    fn check_stored(&self, mut stored: Vec<u8>, handle: BlockHandle, verify: bool) -> Result<(Vec<u8>, u8)> {
-        let (payload, compression) = self.split_stored(&stored, handle, verify)?;
-        let length = payload.len();
-        stored.truncate(length);
-        Ok((stored, compression))
-    }
-
-    /// The payload of a stored block and its compression byte.
-    fn split_stored<'s>(&self, stored: &'s [u8], handle: BlockHandle, verify: bool) -> Result<(&'s [u8], u8)> {
-        if verify {
-            return trailer::verify(self.checksum_type, stored, self.base_context, handle.offset);
-        }
-        let (payload, compression, _) = trailer::split(stored, handle.offset)?;
-        Ok((payload, compression))
+        let stored = self.read_bytes(handle.offset, self.stored_length(handle)?, context)?;
+        let (payload, compression) = self.decoder.payload(stored, handle, verify)?;
+        Ok((payload.into_owned(), compression))
     }
 
     /// The bytes at `offset`, from the tail buffer, the mapping or the file.
@@ -343,12 +256,17 @@ impl BlockLoader {
         tail.get(from..from.checked_add(length)?)
     }
 
+    /// Bytes of a block with its trailer.
+    pub(crate) fn stored_length(&self, handle: BlockHandle) -> Result<usize> {
+        handle.checked_len_with_trailer(self.blocks_end)
+    }
+
     /// Length in bytes of an index block with its trailer and, if it has one, its side block. A caller that reads index
     /// blocks itself reads this much, and decodes it with [`decode_index_extent`](Self::decode_index_extent).
     pub(crate) fn index_extent(&self, handle: BlockHandle) -> Result<usize> {
-        let length = handle.checked_len_with_trailer(self.blocks_end)?;
+        let length = self.stored_length(handle)?;
         match self.side_blocks.behind(handle) {
-            Some(side) => Ok(length + side.checked_len_with_trailer(self.blocks_end)?),
+            Some(side) => Ok(length + self.stored_length(side)?),
             None => Ok(length),
         }
     }
@@ -362,34 +280,15 @@ impl BlockLoader {
     ) -> Result<CachedBlock> {
         let length = usize::try_from(handle.size).unwrap_or(usize::MAX).saturating_add(BLOCK_TRAILER_SIZE);
         let side_bytes = if length < stored.len() { stored.split_off(length) } else { Vec::new() };
-        let decoded = self.decode_stored(stored, handle, BlockRole::Index, verify)?;
+        let decoded = self.decode_stored(Cow::Owned(stored), handle, BlockRole::Index, verify)?;
         let Some(side) = self.side_blocks.behind(handle) else { return Ok(decoded) };
         let CachedBlock::Index(index) = decoded else { return Ok(decoded) };
         let add = || {
-            let (payload, _) = self.check_stored(side_bytes, side, verify)?;
-            index.with_row_bounds(RowBounds::new(payload).map_err(|error| error.offset_by(side.offset))?)
+            let (payload, _) = self.decoder.payload(Cow::Owned(side_bytes), side, verify)?;
+            let bounds = RowBounds::new(payload.into_owned()).map_err(|error| error.offset_by(side.offset))?;
+            index.with_row_bounds(bounds)
         };
         add().map(CachedBlock::Index).map_err(|error| self.in_file(error.context("row bounds").at_offset(side.offset)))
-    }
-
-    /// Reads an index block together with the side block behind it.
-    fn read_index_extent(&self, handle: BlockHandle, context: &ReadContext, verify: bool) -> Result<CachedBlock> {
-        let length = self.index_extent(handle)?;
-        let stored = self.read_bytes(handle.offset, length, context)?.into_owned();
-        self.decode_index_extent(stored, handle, verify)
-    }
-
-    /// Reads the directory of the row bounds of a table with these index partitions.
-    pub(crate) fn open_side_blocks(&mut self, directory: BlockHandle, partitions: &[BlockHandle]) -> Result<()> {
-        let (bytes, _) = self.read_stored(directory, &ReadContext::for_class(ReadClass::Index), true)?;
-        self.side_blocks = SideBlocks::of_directory(&bytes, partitions, self.blocks_end)
-            .map_err(|error| error.context("row bounds").offset_by(directory.offset))?;
-        Ok(())
-    }
-
-    /// Bytes of a block with its trailer, for a caller that makes the read itself.
-    pub(crate) fn stored_length(&self, handle: BlockHandle) -> Result<usize> {
-        handle.checked_len_with_trailer(self.blocks_end)
     }
 }
 
@@ -397,5 +296,3 @@ impl BlockLoader {
 pub(crate) fn short_read(offset: u64, wanted: usize, read: usize) -> Error {
     Error::corruption(format!("the file ends {} bytes early", wanted - read)).at_offset(offset)
 }
-
-const _: () = assert!(BLOCK_TRAILER_SIZE == 5);

@@ -1,67 +1,18 @@
 //! The blocks that bounds, row bounds and filters exclude from a scan, so that they are not read.
 
+use super::BlockTableIter;
 use super::direction::Direction;
 use super::filter_reader::FilterAnswer;
-use super::read_options::ReadTier;
-use super::resident::LoadedBlocks;
 use super::scan_bounds::bounds_of_prefix;
-use super::{BlockTable, BlockTableIter, TableReadOptions};
-use ferrock_base::internal_key::{make_internal_key, user_key};
-use ferrock_base::{Comparator, ErrorKind, MAX_SEQUENCE_NUMBER, Result, ValueType};
-
-impl BlockTable {
-    /// False only when the filter says that the table has no key with the prefix of `user_key_with_prefix`.
-    ///
-    /// # Errors
-    /// Those of reading a partition of the filter: see [`get`](Self::get).
-    pub fn prefix_may_match(&self, options: &TableReadOptions, user_key_with_prefix: &[u8]) -> Result<bool> {
-        let answer = self.ask_for_scan(options, Question::Prefix(user_key_with_prefix))?;
-        Ok(!matches!(answer, FilterAnswer::Absent))
-    }
-
-    /// What the filter says to a scan, which does not report the outcome. What it needs is read, but for a scan that
-    /// pauses. A filter that may not be read, or that the cache has no room for, excludes nothing.
-    fn ask_for_scan(&self, options: &TableReadOptions, question: Question<'_>) -> Result<FilterAnswer> {
-        let Some(filter) = &self.filter else { return Ok(FilterAnswer::MayMatch) };
-        let mut loaded = LoadedBlocks::default();
-        loop {
-            let answer = match question {
-                Question::Prefix(key) => filter.ask_prefix(&self.loader, key, &loaded),
-                Question::Key(key) => {
-                    let first = make_internal_key(key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
-                    filter.ask_key(&self.loader, key, &first, &loaded)
-                }
-            };
-            let needed = match answer.map_err(|error| self.loader.in_file(error))? {
-                FilterAnswer::Needs(_) if options.read_tier == ReadTier::BlockCacheOnly => {
-                    return Ok(FilterAnswer::MayMatch);
-                }
-                FilterAnswer::Needs(needed) if !options.pauses => needed,
-                answer => return Ok(answer),
-            };
-            match self.load_needed(options, needed) {
-                Ok(block) => loaded.add(block),
-                Err(error) if error.kind() == ErrorKind::MemoryLimit => return Ok(FilterAnswer::MayMatch),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-}
-
-/// What a scan asks the filter for.
-#[derive(Clone, Copy)]
-enum Question<'k> {
-    /// The prefix of a user key.
-    Prefix(&'k [u8]),
-    /// A user key.
-    Key(&'k [u8]),
-}
+use super::table_blocks::Question;
+use ferrock_base::internal_key::user_key;
+use ferrock_base::{Comparator, Result};
 
 impl BlockTableIter {
     /// True when nothing within the bounds lies ahead of the current block.
     pub(super) fn leaves_bounds(&mut self) -> bool {
         let bounds = &*self.bounds;
-        let resident = self.reader.resident_index();
+        let resident = self.reader.blocks.resident_index();
         let outside = match (self.direction, bounds.upper_key(), bounds.lower_key()) {
             (Direction::Forward, Some(upper), _) => self.index.ends_before(&resident, upper, &mut self.scratch),
             (Direction::Backward, _, Some(lower)) => self.index.begins_after(&resident, lower, &mut self.scratch),
@@ -81,7 +32,8 @@ impl BlockTableIter {
     /// is needed first, whose read is then planned, and after an error.
     pub(super) fn is_excluded_by_filter(&mut self, target: &[u8]) -> bool {
         // If the scan may continue to any key, no filter can exclude the table.
-        if self.reader.filter.is_none() || self.bounds.upper_key().is_none() && self.bounds.prefix().is_none() {
+        if self.reader.blocks.filter().is_none() || self.bounds.upper_key().is_none() && self.bounds.prefix().is_none()
+        {
             return false;
         }
         // Targets within a scan may have another prefix: where a deleted range ends, say.
@@ -90,7 +42,7 @@ impl BlockTableIter {
             && self.bounds.prefix().is_some_and(|prefix| prefix_of_target() == Some(prefix));
         let answer = || {
             if wants_prefix {
-                let answer = self.reader.ask_for_scan(&self.options, Question::Prefix(user_key(target)))?;
+                let answer = self.reader.blocks.ask_for_scan(&self.options, Question::Prefix(user_key(target)))?;
                 if !matches!(answer, FilterAnswer::MayMatch) {
                     return Ok(answer);
                 }
@@ -101,14 +53,13 @@ impl BlockTableIter {
                 Direction::Backward => self.bounds.lower(),
             };
             let Some(first) = first else { return Ok(FilterAnswer::MayMatch) };
-            if self.bounds.is_single_key(first) && matches!(self.reader.loader.comparator.user(), Comparator::Bytewise)
-            {
-                return self.reader.ask_for_scan(&self.options, Question::Key(first));
+            if self.bounds.is_single_key(first) && matches!(self.reader.comparator().user(), Comparator::Bytewise) {
+                return self.reader.blocks.ask_for_scan(&self.options, Question::Key(first));
             }
             if wants_prefix || self.options.total_order_seek || !self.bounds_share_prefix(first) {
                 return Ok(FilterAnswer::MayMatch);
             }
-            self.reader.ask_for_scan(&self.options, Question::Prefix(first))
+            self.reader.blocks.ask_for_scan(&self.options, Question::Prefix(first))
         };
         match answer() {
             Ok(FilterAnswer::MayMatch) => return false,
@@ -131,7 +82,7 @@ impl BlockTableIter {
         if !extractor.covers_what_begins_with_it() {
             return false;
         }
-        let order = self.reader.loader.comparator.user();
+        let order = self.reader.comparator().user();
         bounds_of_prefix(extractor, order, key)
             .is_some_and(|(_, end)| end.is_none_or(|end| order.compare(upper, end.user_key()).is_le()))
     }
@@ -139,17 +90,15 @@ impl BlockTableIter {
     /// True when what is known of the current block's rows leaves none of them within the bounds, nor behind it.
     pub(super) fn is_empty_ahead(&mut self, target: &[u8]) -> bool {
         let Some(upper) = self.bounds.upper_key() else { return false };
-        let resident = self.reader.resident_index();
+        let resident = self.reader.blocks.resident_index();
         let is_empty = || -> Result<bool> {
             if self.index.begins_at_or_after(&resident, upper)? {
                 return Ok(true);
             }
-            let Some(boundary) =
-                self.reader.partition_cut.as_ref().filter(|_| self.bounds_share_prefix(user_key(target)))
-            else {
+            if resident.index.partition_cut().is_none() || !self.bounds_share_prefix(user_key(target)) {
                 return Ok(false);
-            };
-            boundary.ended_before(self.index.position(), resident.index, resident.loader, user_key(target))
+            }
+            resident.partition_ended_before(self.index.position(), user_key(target))
         };
         match is_empty() {
             Ok(is_empty) => is_empty,
@@ -163,7 +112,7 @@ impl BlockTableIter {
     /// True when the row bounds say that the current block, and so what lies behind it, begins where the bounds end.
     pub(super) fn begins_beyond_upper(&mut self) -> bool {
         let Some(upper) = self.bounds.upper_key() else { return false };
-        let resident = self.reader.resident_index();
+        let resident = self.reader.blocks.resident_index();
         match self.index.begins_at_or_after(&resident, upper) {
             Ok(is_beyond) => is_beyond,
             Err(error) => {
@@ -176,13 +125,13 @@ impl BlockTableIter {
     /// True when no key at or after the target is within the bounds.
     #[inline]
     pub(super) fn is_beyond_upper(&self, target: &[u8]) -> bool {
-        let order = self.reader.loader.comparator.user();
+        let order = self.reader.comparator().user();
         self.bounds.upper().is_some_and(|upper| order.compare(user_key(target), upper).is_ge())
     }
 
     /// True when no key at or before the target is within the bounds; the upper bound itself is not.
     pub(super) fn is_below_lower(&self, target: &[u8]) -> bool {
-        let order = self.reader.loader.comparator.user();
+        let order = self.reader.comparator().user();
         let Some(lower) = self.bounds.lower() else { return false };
         let target = user_key(target);
         let is_upper = self.bounds.upper().is_some_and(|upper| order.equal(upper, target));
@@ -194,7 +143,7 @@ impl BlockTableIter {
     pub(super) fn lies_below_bounds(&mut self) -> bool {
         let bounds = &*self.bounds;
         let Some(lower) = bounds.lower_key() else { return false };
-        let resident = self.reader.resident_index();
+        let resident = self.reader.blocks.resident_index();
         match self.index.ends_below(&resident, lower, &mut self.scratch) {
             Ok(is_below) => is_below,
             Err(error) => {

@@ -13,11 +13,9 @@
 //! anyway.
 
 use super::index_position::HeldIndexPosition;
-use super::meta_source::Partitions;
 use super::resident_index::ResidentIndex;
 use super::scan_bounds::BoundKey;
 use crate::adaptive::NEAR_BYTES;
-use crate::blocks::BlockGuard;
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
 use ferrock_format::block::{IndexBlock, IndexCursor};
@@ -83,7 +81,7 @@ fn begins_at_or_after(
     cursor: &IndexCursor,
     upper: &BoundKey,
 ) -> bool {
-    let order = resident.loader.comparator.user();
+    let order = resident.loader.comparator().user();
     cursor.row_bound(index).is_some_and(|bound| order.compare(upper.user_key(), bound.key()).is_le())
 }
 
@@ -97,14 +95,6 @@ fn end_of_needed(resident: &ResidentIndex<'_>, index: &IndexBlock, last: &IndexC
     end_of(if needed.valid() { needed.entry(index).handle } else { last.entry(index).handle })
 }
 
-fn partition_in_memory<'a>(
-    resident: &ResidentIndex<'a>,
-    partitions: &'a Partitions,
-    handle: BlockHandle,
-) -> Option<BlockGuard<'a>> {
-    partitions.peek(resident.loader, handle)
-}
-
 impl HeldIndexPosition {
     /// The extent of a scan that goes forward from the current block up to `upper`. `data_end`: no data block ends
     /// behind it.
@@ -115,15 +105,15 @@ impl HeldIndexPosition {
         data_end: u64,
     ) -> Result<Extent> {
         let (Some(upper), Some((leaf, _))) = (upper, self.leaf()) else { return Ok(Extent::unbounded(data_end)) };
-        let (leaf, order) = (leaf.index()?, &resident.loader.comparator);
-        let target = upper.end_target(resident.separators_are_exact());
+        let (leaf, order) = (leaf.index()?, resident.loader.comparator());
+        let target = upper.end_target(resident.loader.decoder().separators_are_exact());
         let mut last = IndexCursor::new();
         last.seek(leaf, order, target);
         if last.valid() {
             return Ok(Extent::exact(end_of_needed(resident, leaf, &last, upper)));
         }
         let sure = last_end(leaf).unwrap_or(data_end);
-        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), &resident.index.partitions) else {
+        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), resident.index.partitions()) else {
             return Ok(Extent::exact(sure));
         };
         let top = top.index()?;
@@ -132,7 +122,7 @@ impl HeldIndexPosition {
             last.seek_to_last(top);
         }
         let last_handle = last.entry(top).handle;
-        if let Some(block) = partition_in_memory(resident, partitions, last_handle) {
+        if let Some(block) = partitions.peek(resident.loader, last_handle) {
             let index = block.index()?;
             let mut at = IndexCursor::new();
             at.seek(index, order, target);
@@ -146,7 +136,7 @@ impl HeldIndexPosition {
             if !at.valid() || at.entry(top).handle == last_handle {
                 break;
             }
-            let Some(block) = partition_in_memory(resident, partitions, at.entry(top).handle) else { break };
+            let Some(block) = partitions.peek(resident.loader, at.entry(top).handle) else { break };
             sure = last_end(block.index()?).unwrap_or(sure);
         }
         let mut at = top_cursor.clone();
@@ -156,7 +146,7 @@ impl HeldIndexPosition {
     /// The extent of a scan that goes back from the current block down to `lower`.
     pub(crate) fn backward_extent(&self, resident: &ResidentIndex<'_>, lower: Option<&BoundKey>) -> Result<Extent> {
         let (Some(lower), Some((leaf, _))) = (lower, self.leaf()) else { return Ok(Extent::unbounded(0)) };
-        let (leaf, order) = (leaf.index()?, &resident.loader.comparator);
+        let (leaf, order) = (leaf.index()?, resident.loader.comparator());
         let first_of = |index: &IndexBlock, target: Option<&[u8]>| {
             let mut cursor = IndexCursor::new();
             match target {
@@ -178,14 +168,14 @@ impl HeldIndexPosition {
             return Ok(Extent::exact(first_of(leaf, Some(lower.target())).unwrap_or(0)));
         }
         let sure = first_of(leaf, None).unwrap_or(0);
-        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), &resident.index.partitions) else {
+        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), resident.index.partitions()) else {
             return Ok(Extent::exact(sure));
         };
         let top = top.index()?;
         let mut first = IndexCursor::new();
         first.seek(top, order, lower.target());
         let first_handle = first.entry(top).handle;
-        if let Some(block) = partition_in_memory(resident, partitions, first_handle) {
+        if let Some(block) = partitions.peek(resident.loader, first_handle) {
             let start = first_of(block.index()?, Some(lower.target())).unwrap_or(sure);
             return Ok(Extent::exact(start));
         }
@@ -196,7 +186,7 @@ impl HeldIndexPosition {
             if !at.valid() || at.entry(top).handle == first_handle {
                 break;
             }
-            let Some(block) = partition_in_memory(resident, partitions, at.entry(top).handle) else { break };
+            let Some(block) = partitions.peek(resident.loader, at.entry(top).handle) else { break };
             sure = first_of(block.index()?, None).unwrap_or(sure);
         }
         let mut at = top_cursor.clone();
@@ -205,13 +195,13 @@ impl HeldIndexPosition {
 
     /// True when the row bounds say that no row of the current block is before `upper`.
     pub(crate) fn begins_at_or_after(&self, resident: &ResidentIndex<'_>, upper: &BoundKey) -> Result<bool> {
-        let rows = self.position().rows(resident.loader.comparator.user())?;
+        let rows = self.position().rows(resident.loader.comparator().user())?;
         Ok(rows.is_some_and(|rows| rows.begins_at_or_after(upper.user_key())))
     }
 
     /// True when the row bounds say that every row of the current block is behind `user_key`.
     pub(crate) fn begins_after_key(&self, resident: &ResidentIndex<'_>, user_key: &[u8]) -> Result<bool> {
-        let rows = self.position().rows(resident.loader.comparator.user())?;
+        let rows = self.position().rows(resident.loader.comparator().user())?;
         Ok(rows.is_some_and(|rows| rows.begins_after(user_key)))
     }
 
@@ -224,9 +214,9 @@ impl HeldIndexPosition {
     ) -> Result<bool> {
         let Some((leaf, cursor)) = self.leaf() else { return Ok(false) };
         cursor.key_into(leaf.index()?, scratch);
-        let separator = separator_user_key(resident, scratch);
-        let end = user_key(upper.end_target(resident.separators_are_exact()));
-        if resident.loader.comparator.user().compare(separator, end).is_ge() {
+        let separator = resident.loader.decoder().separator_user_key(scratch);
+        let end = user_key(upper.end_target(resident.loader.decoder().separators_are_exact()));
+        if resident.loader.comparator().user().compare(separator, end).is_ge() {
             return Ok(true);
         }
         let index = leaf.index()?;
@@ -244,8 +234,8 @@ impl HeldIndexPosition {
     ) -> Result<bool> {
         let Some((leaf, cursor)) = self.leaf() else { return Ok(false) };
         cursor.key_into(leaf.index()?, scratch);
-        let separator = separator_user_key(resident, scratch);
-        Ok(resident.loader.comparator.user().compare(separator, lower.user_key()).is_lt())
+        let separator = resident.loader.decoder().separator_user_key(scratch);
+        Ok(resident.loader.comparator().user().compare(separator, lower.user_key()).is_lt())
     }
 
     /// True when everything before the current block is before `lower`.
@@ -256,7 +246,7 @@ impl HeldIndexPosition {
         scratch: &mut Vec<u8>,
     ) -> Result<bool> {
         let separator = self.previous_separator(resident, scratch)?;
-        let order = resident.loader.comparator.user();
+        let order = resident.loader.comparator().user();
         Ok(separator.is_some_and(|separator| order.compare(separator, lower.user_key()).is_lt()))
     }
 
@@ -268,8 +258,8 @@ impl HeldIndexPosition {
         scratch: &mut Vec<u8>,
     ) -> Result<bool> {
         let separator = self.previous_separator(resident, scratch)?;
-        let end = user_key(upper.end_target(resident.separators_are_exact()));
-        let order = resident.loader.comparator.user();
+        let end = user_key(upper.end_target(resident.loader.decoder().separators_are_exact()));
+        let order = resident.loader.comparator().user();
         if separator.is_some_and(|separator| order.compare(separator, end).is_ge()) {
             return Ok(true);
         }
@@ -299,10 +289,6 @@ impl HeldIndexPosition {
             return Ok(None);
         }
         previous.key_into(index, scratch);
-        Ok(Some(separator_user_key(resident, scratch)))
+        Ok(Some(resident.loader.decoder().separator_user_key(scratch)))
     }
-}
-
-fn separator_user_key<'k>(resident: &ResidentIndex<'_>, stored: &'k [u8]) -> &'k [u8] {
-    if resident.loader.index_format.key_is_user_key { stored } else { user_key(stored) }
 }

@@ -71,7 +71,7 @@ impl FilterReader {
                 properties.filter_has_prefixes() && extractor.name() == properties.prefix_extractor_name
             })
             .cloned();
-        let by_bytes = !loader.comparator.user().can_keys_with_different_bytes_be_equal();
+        let by_bytes = !loader.comparator().user().can_keys_with_different_bytes_be_equal();
         if !by_bytes || !has_whole_keys && prefix_extractor.is_none() {
             return Ok(None);
         }
@@ -193,7 +193,7 @@ impl FilterReader {
     pub(crate) fn load_partitions(&self, loader: &BlockLoader, options: &TableReadOptions) -> Result<bool> {
         let Blocks::Partitioned { top, partitions } = &self.blocks else { return Ok(true) };
         let was_refused =
-            |block: &BlockGuard<'_>| matches!(block, BlockGuard::Held(block) if loader.was_refused(block));
+            |block: &BlockGuard<'_>| matches!(block, BlockGuard::Held(block) if loader.cache().was_refused(block));
         let top = top.get(loader, options)?;
         if was_refused(&top) {
             return Ok(false);
@@ -221,7 +221,7 @@ fn partition_of(index: &IndexBlock, loader: &BlockLoader, internal_key: &[u8]) -
         return Ok(None);
     }
     let mut cursor = IndexCursor::new();
-    cursor.seek(index, &loader.comparator, internal_key);
+    cursor.seek(index, loader.comparator(), internal_key);
     cursor.status()?;
     if !cursor.valid() {
         // Keys behind the last separator are in the last partition.

@@ -20,33 +20,33 @@ pub(crate) struct IndexFetcher<'a, 'o> {
 
 impl<'a> IndexFetcher<'a, '_> {
     fn comparator(&self) -> &'a InternalComparator {
-        &self.resident.loader.comparator
+        self.resident.loader.comparator()
     }
 
     /// The partition at the cursor of the top level.
     fn leaf(&self, top: &IndexBlock, cursor: &IndexCursor, step: Step) -> Result<BlockGuard<'a>> {
         let ResidentIndex { index, loader } = self.resident;
-        match (&index.partitions, &self.scan) {
+        match (index.partitions(), &self.scan) {
             (Some(partitions), Some(scan)) => scan.leaf(&self.resident, self.options, partitions, (top, cursor), step),
             (Some(partitions), None) => {
                 partitions.get(loader, cursor.entry(top).handle, BlockRole::Index, self.options)
             }
-            (None, _) => index.root.get(loader, self.options),
+            (None, _) => index.root().get(loader, self.options),
         }
     }
 
     /// Opens the root, once per position.
     fn prepare<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
         let ResidentIndex { index, loader } = self.resident;
-        if index.partitions.is_some() {
+        if index.partitions().is_some() {
             if position.top.is_none() {
-                let root = G::keep(index.root.get(loader, self.options)?);
+                let root = G::keep(index.root().get(loader, self.options)?);
                 position.top = Some((root, IndexCursor::new()));
             }
             position.cursor.reset();
             position.leaf = None;
         } else if position.leaf.is_none() {
-            position.leaf = Some(G::keep(index.root.get(loader, self.options)?));
+            position.leaf = Some(G::keep(index.root().get(loader, self.options)?));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use super::meta_source::{MetaSource, Partitions};
 use super::placement::Placement;
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockRole, CachedBlock};
+use crate::partition_boundary::PartitionBoundary;
 use ferrock_base::Result;
 use ferrock_format::block::IndexCursor;
 use ferrock_format::handle::BlockHandle;
@@ -13,10 +14,14 @@ use ferrock_format::handle::BlockHandle;
 #[derive(Debug)]
 pub(crate) struct IndexReader {
     /// The only block, or the top level.
-    pub(crate) root: MetaSource,
-    pub(crate) partitions: Option<Partitions>,
+    root: MetaSource,
+    partitions: Option<Partitions>,
     /// Offset of the first partition.
-    pub(crate) first_partition: Option<u64>,
+    first_partition: Option<u64>,
+    /// What is guaranteed of large partitions of keys, by the prefix extractor in force.
+    partition_cut: Option<PartitionBoundary>,
+    /// True with such a guarantee or row bounds: the index can exclude some keys from the block that it leads to.
+    knows_gaps: bool,
 }
 
 impl IndexReader {
@@ -25,14 +30,16 @@ impl IndexReader {
         loader: &mut BlockLoader,
         handle: BlockHandle,
         row_bounds: Option<BlockHandle>,
+        partition_cut: Option<PartitionBoundary>,
         placement: &Placement,
     ) -> Result<Self> {
-        if !loader.index_is_partitioned {
+        if !loader.cache().index_is_partitioned() {
             if let Some(directory) = row_bounds {
                 loader.open_side_blocks(directory, &[handle])?;
             }
             let root = MetaSource::open(loader, handle, BlockRole::Index, placement.unpartitioned)?;
-            return Ok(Self { root, partitions: None, first_partition: None });
+            let knows_gaps = partition_cut.is_some() || !loader.side_blocks().is_empty();
+            return Ok(Self { root, partitions: None, first_partition: None, partition_cut, knows_gaps });
         }
         let root = MetaSource::open(loader, handle, BlockRole::IndexTop, placement.top_level)?;
         let handles = {
@@ -44,9 +51,39 @@ impl IndexReader {
         }
         let first_partition = handles.iter().map(|handle| handle.offset).min();
         let partitions = Some(Partitions::open(loader, handles, BlockRole::Index, placement)?);
-        Ok(Self { root, partitions, first_partition })
+        let knows_gaps = partition_cut.is_some() || !loader.side_blocks().is_empty();
+        Ok(Self { root, partitions, first_partition, partition_cut, knows_gaps })
     }
 
+    /// The only block, or the top level.
+    #[inline]
+    pub(crate) fn root(&self) -> &MetaSource {
+        &self.root
+    }
+
+    #[inline]
+    pub(crate) fn partitions(&self) -> Option<&Partitions> {
+        self.partitions.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn first_partition(&self) -> Option<u64> {
+        self.first_partition
+    }
+
+    /// What is guaranteed of large partitions of keys.
+    #[inline]
+    pub(crate) fn partition_cut(&self) -> Option<&PartitionBoundary> {
+        self.partition_cut.as_ref()
+    }
+
+    /// True when the index can exclude some keys from the block that it leads to.
+    #[inline]
+    pub(crate) fn knows_gaps(&self) -> bool {
+        self.knows_gaps
+    }
+
+    #[inline]
     pub(crate) fn memory_bytes(&self) -> usize {
         self.root.memory_bytes() + self.partitions.as_ref().map_or(0, Partitions::memory_bytes)
     }

@@ -3,12 +3,11 @@
 use super::block_loader::BlockLoader;
 use super::index_position::IndexPosition;
 use super::index_reader::handles;
-use super::open::read_properties_block;
+use super::properties_block::read_properties_block;
 use super::readahead::Readahead;
 use super::{BlockTable, TableReadOptions};
 use crate::blocks::BlockRole;
 use ferrock_base::Result;
-use ferrock_base::internal_key::user_key;
 use ferrock_format::block::MetaBlock;
 use ferrock_format::handle::BlockHandle;
 use ferrock_vfs::{ReadClass, ReadContext};
@@ -24,7 +23,7 @@ impl BlockTable {
     /// # Errors
     /// `Io` or `Corruption` of an index block.
     pub fn approximate_offset_of(&self, internal_key: &[u8]) -> Result<u64> {
-        Ok(self.with_metadata(self.data_offset_of(internal_key)?))
+        Ok(self.description.with_metadata(self.data_offset_of(internal_key)?))
     }
 
     /// Roughly how much of the file belongs to the keys from one internal key to another.
@@ -32,27 +31,17 @@ impl BlockTable {
     /// # Errors
     /// `Io` or `Corruption` of an index block.
     pub fn approximate_size_between(&self, begin: &[u8], end: &[u8]) -> Result<u64> {
-        Ok(self.with_metadata(self.data_offset_of(end)?.saturating_sub(self.data_offset_of(begin)?)))
+        let data_bytes = self.data_offset_of(end)?.saturating_sub(self.data_offset_of(begin)?);
+        Ok(self.description.with_metadata(data_bytes))
     }
 
     /// The offset of the data block of an internal key, or the end of the data.
     fn data_offset_of(&self, internal_key: &[u8]) -> Result<u64> {
         let options = TableReadOptions::default();
         let mut position = IndexPosition::default();
-        let seek = self.index_fetcher(&options).seek(&mut position, internal_key);
-        seek.map_err(|error| self.loader.in_file(error))?;
-        if position.valid() { Ok(position.entry()?.handle.offset) } else { Ok(self.data_size()) }
-    }
-
-    fn data_size(&self) -> u64 {
-        let recorded = self.properties.data_size;
-        if recorded > 0 && recorded < self.file_size { recorded } else { self.metaindex.offset }
-    }
-
-    /// Bytes of data, and their share of the rest of the file.
-    fn with_metadata(&self, data_bytes: u64) -> u64 {
-        let scaled = u128::from(data_bytes) * u128::from(self.file_size) / u128::from(self.data_size().max(1));
-        u64::try_from(scaled).unwrap_or(u64::MAX).min(self.file_size)
+        let seek = self.blocks.index_fetcher(&options).seek(&mut position, internal_key);
+        seek.map_err(|error| self.loader().in_file(error))?;
+        if position.valid() { Ok(position.entry()?.handle.offset) } else { Ok(self.description.data_size()) }
     }
 
     /// At most `count` user keys that cut the table into ranges of about the same size, each with the bytes from the
@@ -62,36 +51,24 @@ impl BlockTable {
     /// `Io` or `Corruption` of an index block, naming the file.
     pub fn anchors(&self, count: usize) -> Result<Vec<(Vec<u8>, u64)>> {
         let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
-        let context = self.index_fetcher(&options);
-        let mut position = IndexPosition::default();
-        let walk = || -> Result<Vec<(Vec<u8>, u64)>> {
-            let data_end = self.properties.data_size.max(1);
-            let step = (data_end / count.max(1) as u64).max(1);
-            let (mut anchors, mut gathered, mut key) = (Vec::new(), 0u64, Vec::new());
-            context.seek_to_first(&mut position)?;
-            while position.valid() {
-                let handle = position.entry()?.handle;
-                gathered += handle.size + ferrock_format::trailer::BLOCK_TRAILER_SIZE as u64;
-                let is_last_wanted = anchors.len() + 1 >= count.max(1);
-                if gathered >= step && !is_last_wanted {
-                    position.key_into(&mut key)?;
-                    anchors.push((self.separator_user_key(&key).to_vec(), std::mem::take(&mut gathered)));
-                } else {
-                    position.key_into(&mut key)?;
-                }
-                context.next(&mut position)?;
+        let decoder = self.loader().decoder();
+        let step = (self.description.properties().data_size.max(1) / count.max(1) as u64).max(1);
+        let (mut anchors, mut gathered, mut key) = (Vec::new(), 0u64, Vec::new());
+        let walk = self.blocks.visit_data_blocks(&options, &mut |position| {
+            let handle = position.entry()?.handle;
+            gathered += handle.size + ferrock_format::trailer::BLOCK_TRAILER_SIZE as u64;
+            position.key_into(&mut key)?;
+            let is_last_wanted = anchors.len() + 1 >= count.max(1);
+            if gathered >= step && !is_last_wanted {
+                anchors.push((decoder.separator_user_key(&key).to_vec(), std::mem::take(&mut gathered)));
             }
-            if gathered > 0 && count > 0 {
-                anchors.push((self.separator_user_key(&key).to_vec(), gathered));
-            }
-            Ok(anchors)
-        };
-        let mut walk = walk;
-        walk().map_err(|error| self.loader.in_file(error))
-    }
-
-    fn separator_user_key<'k>(&self, separator: &'k [u8]) -> &'k [u8] {
-        if self.loader.index_format.key_is_user_key { separator } else { user_key(separator) }
+            Ok(true)
+        });
+        walk.map_err(|error| self.loader().in_file(error))?;
+        if gathered > 0 && count > 0 {
+            anchors.push((decoder.separator_user_key(&key).to_vec(), gathered));
+        }
+        Ok(anchors)
     }
 
     /// Reads every block of the file past the cache and checks it: data, index, filter with their partitions, and
@@ -100,22 +77,22 @@ impl BlockTable {
     /// # Errors
     /// `Corruption` naming file and offset of the first block that is wrong; `Io` when the file cannot be read.
     pub fn verify_checksums(&self, readahead_bytes: usize) -> Result<()> {
-        self.verify(readahead_bytes).map_err(|error| self.loader.in_file(error))
+        self.verify(readahead_bytes).map_err(|error| self.loader().in_file(error))
     }
 
     fn verify(&self, readahead_bytes: usize) -> Result<()> {
-        let loader = &self.loader;
+        let (loader, index) = (self.loader(), self.description.index());
         self.verify_meta_blocks()?;
-        if self.index.partitions.is_some() {
-            let top = loader.read(self.index_handle, BlockRole::Index, true)?;
+        if loader.cache().index_is_partitioned() {
+            let top = loader.read(index, BlockRole::Index, true)?;
             for handle in handles(&top)? {
                 verify_block(loader, handle, ReadClass::Index)?;
                 self.verify_side_block(handle)?;
             }
         } else {
-            self.verify_side_block(self.index_handle)?;
+            self.verify_side_block(index)?;
         }
-        if let Some(handle) = self.meta.partitioned_filter {
+        if let Some(handle) = self.description.meta().partitioned_filter {
             let top = loader.read(handle, BlockRole::FilterIndex, true)?;
             for handle in handles(&top)? {
                 verify_block(loader, handle, ReadClass::Filter)?;
@@ -124,22 +101,18 @@ impl BlockTable {
         let bytes = if readahead_bytes == 0 { VERIFY_READAHEAD_BYTES } else { readahead_bytes };
         let mut readahead = Readahead::fixed(bytes);
         let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
-        let context = self.index_fetcher(&options);
-        let mut position = IndexPosition::default();
-        context.seek_to_first(&mut position)?;
-        while position.valid() {
+        self.blocks.visit_data_blocks(&options, &mut |position| {
             let handle = position.entry()?.handle;
             let length = loader.stored_length(handle)?;
-            verify_stored(loader, handle, &readahead.bytes(loader, handle.offset, length, ReadClass::Data)?)?;
-            context.next(&mut position)?;
-        }
-        Ok(())
+            let stored = readahead.bytes(loader, handle.offset, length, ReadClass::Data)?;
+            loader.decoder().verify(&stored, handle).map(|_| true)
+        })
     }
 
     fn verify_side_block(&self, index: BlockHandle) -> Result<()> {
-        let side = self.loader.side_blocks.behind(index);
+        let side = self.loader().side_blocks().behind(index);
         side.map_or(Ok(()), |side| {
-            verify_block(&self.loader, side, ReadClass::Index).map_err(|error| error.context("row bounds"))
+            verify_block(self.loader(), side, ReadClass::Index).map_err(|error| error.context("row bounds"))
         })
     }
 
@@ -150,39 +123,32 @@ impl BlockTable {
     /// # Errors
     /// `MemoryLimit` as said above; `Io` or `Corruption` of a block.
     pub fn fill_cache(&self) -> Result<()> {
-        let loader = &self.loader;
-        if loader.cache.is_none() {
+        let loader = self.loader();
+        if !loader.cache().is_there() {
             return Ok(());
         }
         let options = TableReadOptions::default();
-        if let Some(filter) = &self.filter
+        if let Some(filter) = self.blocks.filter()
             && !filter.load_partitions(loader, &options)?
         {
             return Ok(());
         }
         let mut readahead = Readahead::fixed(VERIFY_READAHEAD_BYTES);
-        let context = self.index_fetcher(&options);
-        let mut position = IndexPosition::default();
-        context.seek_to_first(&mut position)?;
-        while position.valid() {
+        self.blocks.visit_data_blocks(&options, &mut |position| {
             let handle = position.entry()?.handle;
             let read = || readahead.data_block(loader, handle, options.verify_checksums);
             let block = loader.load_by(handle, BlockRole::Data, &options, read)?;
-            if loader.was_refused(&block) {
-                break;
-            }
-            context.next(&mut position)?;
-        }
-        Ok(())
+            Ok(!loader.cache().was_refused(&block))
+        })
     }
 
     fn verify_meta_blocks(&self) -> Result<()> {
-        let loader = &self.loader;
-        verify_block(loader, self.index_handle, ReadClass::Index)?;
-        let (metaindex, _) = loader.read_stored(self.metaindex, &ReadContext::default(), true)?;
+        let (loader, description) = (self.loader(), &self.description);
+        verify_block(loader, description.index(), ReadClass::Index)?;
+        let (metaindex, _) = loader.read_stored(description.metaindex(), &ReadContext::default(), true)?;
         for (name, value) in MetaBlock::new(&metaindex)?.entries()? {
             let Ok((handle, _)) = BlockHandle::decode(value) else { continue };
-            if Some(handle) == self.meta.properties {
+            if Some(handle) == description.meta().properties {
                 // The properties may carry a global sequence number that their checksum does not cover.
                 read_properties_block(loader, handle)?;
             } else if !handle.is_null() {
@@ -196,20 +162,13 @@ impl BlockTable {
     /// Memory that the reader itself holds: index, filter, dictionary, range tombstones. Cached blocks are not counted.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let dictionary = self.loader.dictionary.as_ref().map_or(0, |dictionary| dictionary.memory_usage());
         let tombstones = self.range_tombstones.as_ref().map_or(0, |tombstones| tombstones.memory_bytes());
-        let filter = self.filter.as_ref().map_or(0, |filter| filter.memory_bytes());
-        let row_bounds = self.loader.side_blocks.memory_bytes();
-        size_of::<Self>() + self.index.memory_bytes() + row_bounds + filter + dictionary + tombstones
+        size_of::<Self>() + self.blocks.memory_bytes() + tombstones
     }
 }
 
 fn verify_block(loader: &BlockLoader, handle: BlockHandle, class: ReadClass) -> Result<()> {
     let length = loader.stored_length(handle)?;
-    verify_stored(loader, handle, &loader.read_bytes(handle.offset, length, &ReadContext::for_class(class))?)
-}
-
-fn verify_stored(loader: &BlockLoader, handle: BlockHandle, stored: &[u8]) -> Result<()> {
-    ferrock_format::trailer::verify(loader.checksum_type, stored, loader.base_context, handle.offset)?;
-    Ok(())
+    let stored = loader.read_bytes(handle.offset, length, &ReadContext::for_class(class))?;
+    loader.decoder().verify(&stored, handle).map(|_| ())
 }

@@ -65,20 +65,6 @@ pub struct BlockTableIter {
     pub(super) error: Option<Error>,
 }
 
-impl BlockTable {
-    /// A new iterator, not positioned.
-    #[must_use]
-    pub fn iter(self: &Arc<Self>, options: TableReadOptions) -> BlockTableIter {
-        BlockTableIter::new(self.clone(), options, Arc::default())
-    }
-
-    /// A new iterator over the keys within bounds, not positioned.
-    #[must_use]
-    pub fn iter_within(self: &Arc<Self>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> BlockTableIter {
-        BlockTableIter::new(self.clone(), options, bounds)
-    }
-}
-
 impl BlockTableIter {
     pub(super) fn new(reader: Arc<BlockTable>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> Self {
         let table = &reader.options;
@@ -93,10 +79,10 @@ impl BlockTableIter {
             } else {
                 // With buffered reads the page cache reads ahead. With direct reads, a scan that has reached the
                 // largest windows is likely to go on.
-                reader.loader.file.direct_alignment().map(|_| table.max_auto_readahead_size as u64)
+                reader.loader().file().direct_alignment().map(|_| table.max_auto_readahead_size as u64)
             },
         };
-        let cursor = DataBlockCursor::new(reader.global_sequence);
+        let cursor = DataBlockCursor::new(reader.global_sequence());
         Self {
             reader,
             options,
@@ -177,15 +163,15 @@ impl BlockTableIter {
 
     #[cold]
     pub(super) fn fail(&mut self, error: Error) {
-        self.error = Some(self.reader.loader.in_file(error));
+        self.error = Some(self.reader.loader().in_file(error));
         self.cursor.reset();
     }
 
     /// Moves the index; false at its end, after an error, or when a read was planned.
     fn move_index(&mut self, step: impl FnOnce(&IndexFetcher<'_, '_>, &mut OwnedPosition) -> Result<()>) -> bool {
-        if self.reader.index.partitions.is_none() {
+        if self.reader.blocks.resident_index().index.partitions().is_none() {
             // Such an index has no partitions for an iterator to hold.
-            let context = self.reader.index_fetcher(&self.options);
+            let context = self.reader.blocks.index_fetcher(&self.options);
             return match self.index.step(|position| step(&context, position)) {
                 Ok(()) => self.index.valid(),
                 Err(error) => {
@@ -197,7 +183,7 @@ impl BlockTableIter {
         self.near.is_planning = self.is_planning;
         let near = RefCell::new(std::mem::take(&mut self.near));
         let scan = IndexScan { near: &near, bounds: &self.bounds, direction: self.direction };
-        let context = IndexFetcher { scan: Some(scan), ..self.reader.index_fetcher(&self.options) };
+        let context = IndexFetcher { scan: Some(scan), ..self.reader.blocks.index_fetcher(&self.options) };
         let moved = self.index.step(|position| step(&context, position));
         self.near = near.into_inner();
         self.lacks_index = false;
@@ -362,7 +348,7 @@ impl BlockTableIter {
             if let Some((block, _)) = &self.block
                 && let Ok(data) = block.data()
             {
-                self.cursor.seek(data, &self.reader.loader.comparator, target);
+                self.cursor.seek(data, self.reader.comparator(), target);
             }
             self.skip_forward();
         }
@@ -384,7 +370,7 @@ impl BlockTableIter {
             if let Some((block, _)) = &self.block
                 && let Ok(data) = block.data()
             {
-                self.cursor.seek_for_prev(data, &self.reader.loader.comparator, target);
+                self.cursor.seek_for_prev(data, self.reader.comparator(), target);
             }
             self.skip_backward();
         }
@@ -409,10 +395,10 @@ impl BlockTableIter {
     /// After the index was placed for a target going back: when the current block has nothing before it, the block
     /// before. Row bounds decide that, and for the exclusive upper bound separators may, too.
     fn step_over_empty_end(&mut self, target: &[u8]) -> bool {
-        let order = self.reader.loader.comparator.user();
+        let order = self.reader.comparator().user();
         let is_upper = |key: &&BoundKey| order.equal(user_key(target), key.user_key());
         let upper: Option<BoundKey> = self.bounds.upper_key().filter(is_upper).cloned();
-        let resident = self.reader.resident_index();
+        let resident = self.reader.blocks.resident_index();
         let has_nothing = match &upper {
             Some(upper) => self.index.follows_end(&resident, upper, &mut self.scratch),
             None => self.index.begins_after_key(&resident, user_key(target)),

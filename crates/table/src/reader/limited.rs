@@ -14,7 +14,6 @@
 
 use super::direction::Direction;
 use super::iter::BlockTableIter;
-use super::row_bounds::truncate_to_user_key;
 use ferrock_base::InternalIterator;
 use ferrock_base::internal_key::user_key;
 use ferrock_format::block::{IndexBlock, IndexCursor};
@@ -83,7 +82,7 @@ impl BlockTableIter {
     fn separator(&self, at: &IndexCursor, leaf: &IndexBlock) -> Vec<u8> {
         let mut separator = Vec::new();
         at.key_into(leaf, &mut separator);
-        truncate_to_user_key(&mut separator, self.reader.loader.index_format.key_is_user_key);
+        self.reader.loader().decoder().truncate_separator(&mut separator);
         separator
     }
 
@@ -103,8 +102,8 @@ impl BlockTableIter {
         if self.leaves_bounds() {
             return NextBlock::Outside;
         }
-        let resident = self.reader.resident_index();
-        let parts_keys = resident.separators_are_exact();
+        let resident = self.reader.blocks.resident_index();
+        let parts_keys = resident.loader.decoder().separators_are_exact();
         let Some((leaf, cursor)) = self.index.leaf() else { return NextBlock::InMemory };
         let Ok(leaf) = leaf.index() else { return NextBlock::InMemory };
         let mut at = cursor.clone();
@@ -112,7 +111,7 @@ impl BlockTableIter {
         if at.valid() {
             let handle = at.entry(leaf).handle;
             let range = handle.offset..handle.end_with_trailer().unwrap_or(handle.offset);
-            if self.window.covers(&range) || self.reader.loader.peek(handle).is_some() {
+            if self.window.covers(&range) || self.reader.loader().cache().peek(handle).is_some() {
                 return NextBlock::InMemory;
             }
             return match at.row_bound(leaf) {
@@ -146,7 +145,7 @@ impl BlockTableIter {
         others: &mut dyn FnMut(&[u8]) -> Option<u64>,
     ) -> u64 {
         let least = u64::from(is_needed);
-        let Some(most) = self.reader.max_block_entries else { return least };
+        let Some(most) = self.reader.description.max_block_entries() else { return least };
         let Some((leaf, cursor)) = self.index.leaf() else { return least };
         let Ok(leaf) = leaf.index() else { return least };
         let mut at = cursor.clone();
@@ -214,11 +213,12 @@ impl BlockTableIter {
         if !is_placed && !self.awaits_block {
             return RowsAhead::AtMostInAll(0);
         }
-        let order = self.reader.loader.comparator.user();
+        let order = self.reader.comparator().user();
         if is_placed && reach.is_before(order, user_key(self.key())) {
             return RowsAhead::AtMost(0);
         }
-        let (Some(most), Some((leaf, cursor))) = (self.reader.max_block_entries, self.index.leaf()) else {
+        let (Some(most), Some((leaf, cursor))) = (self.reader.description.max_block_entries(), self.index.leaf())
+        else {
             return RowsAhead::Unknown;
         };
         let Ok(leaf) = leaf.index() else { return RowsAhead::Unknown };
@@ -231,7 +231,7 @@ impl BlockTableIter {
         }
         while at.valid() {
             at.key_into(leaf, &mut separator);
-            truncate_to_user_key(&mut separator, self.reader.loader.index_format.key_is_user_key);
+            self.reader.loader().decoder().truncate_separator(&mut separator);
             let is_beyond = match self.direction {
                 Direction::Forward => at.row_bound(leaf).is_some_and(|bound| reach.is_before(order, bound.key())),
                 Direction::Backward => reach.is_before(order, &separator),

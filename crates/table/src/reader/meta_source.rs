@@ -66,7 +66,7 @@ impl MetaSource {
         match self {
             Self::Kept(_) | Self::Pinned(_) => None,
             Self::InCache(handle, role) => {
-                loader.peek(*handle).is_none().then_some(NeededBlock { handle: *handle, role: *role })
+                loader.cache().peek(*handle).is_none().then_some(NeededBlock { handle: *handle, role: *role })
             }
         }
     }
@@ -102,7 +102,7 @@ impl Partitions {
         handles.retain(|handle| handle.size > 0);
         handles.sort_by_key(|handle| (handle.offset, handle.size));
         handles.dedup();
-        check_apart(&handles, loader.blocks_end)?;
+        check_apart(&handles, loader.blocks_end())?;
         match placement.partitions {
             Residence::InCache => Ok(Self::InCache),
             Residence::Pinned => {
@@ -166,15 +166,13 @@ impl Partitions {
 
     /// The partition if it is in memory, for a caller that needs it; counts a cache hit.
     pub(crate) fn resident<'a>(&'a self, loader: &BlockLoader, handle: BlockHandle) -> Option<BlockGuard<'a>> {
-        self.held(handle).map(BlockGuard::Borrowed).or_else(|| {
-            let cache = loader.cache.as_ref()?;
-            cache.lookup_present(&loader.cache_key(handle), BlockRole::Index.entry_role()).map(BlockGuard::Held)
-        })
+        let present = || loader.cache().find_present(handle, BlockRole::Index);
+        self.held(handle).map(BlockGuard::Borrowed).or_else(|| present().map(BlockGuard::Held))
     }
 
     /// The partition if it is in memory, for a caller that works without it; counts no cache access.
     pub(crate) fn peek<'a>(&'a self, loader: &BlockLoader, handle: BlockHandle) -> Option<BlockGuard<'a>> {
-        self.held(handle).map(BlockGuard::Borrowed).or_else(|| loader.peek(handle).map(BlockGuard::Held))
+        self.held(handle).map(BlockGuard::Borrowed).or_else(|| loader.cache().peek(handle).map(BlockGuard::Held))
     }
 
     fn held(&self, handle: BlockHandle) -> Option<&BlockRef> {
@@ -199,7 +197,7 @@ impl Partitions {
             Self::Kept(slots) if let Some(slot) = Self::kept(slots, handle) => {
                 Ok(slot.get_or_init(|| BlockRef::standalone(block)).clone())
             }
-            _ => loader.keep_as(BlockRole::Index, handle, block, options),
+            _ => loader.cache().keep(handle, BlockRole::Index, block, options),
         }
     }
 

@@ -3,8 +3,11 @@
 //! A reader is opened once and shared; nothing in it changes afterwards except partitions that are kept when they are
 //! first read. Data blocks come through the shared block cache when there is one.
 
+mod block_decoder;
 mod block_loader;
+mod cached_blocks;
 mod contents;
+mod description;
 mod direction;
 mod exclusion;
 mod extent;
@@ -24,6 +27,7 @@ mod pause_state;
 mod pausing;
 mod placement;
 mod planned_read;
+mod properties_block;
 mod read_options;
 mod readahead;
 mod resident;
@@ -34,9 +38,10 @@ mod scan_estimate;
 mod scan_plan;
 mod side_blocks;
 mod statistics;
+mod table_blocks;
 mod window;
 
-pub use contents::FooterDetails;
+pub use contents::{FooterDetails, RowsOfBlock, TableContents};
 pub use iter::BlockTableIter;
 pub use limited::{NextBlock, RowReach, RowsAhead};
 pub use lookup::{BlockRead, RoundReads, TableLookup};
@@ -44,7 +49,6 @@ pub use params::TableReaderParams;
 pub use planned_read::PlannedRead;
 pub use read_options::{LimitReads, ReadTier, TableReadOptions};
 pub use resident::{LoadedBlock, NeededBlock};
-pub use row_bounds::RowsOfBlock;
 pub use scan_bounds::ScanBounds;
 pub use scan_estimate::ScanEstimate;
 pub use statistics::{
@@ -53,64 +57,64 @@ pub use statistics::{
 
 use crate::adaptive::ReadHistories;
 use crate::options::BlockBasedTableOptions;
-use crate::partition_boundary::PartitionBoundary;
 use block_loader::BlockLoader;
+use description::TableDescription;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
-use ferrock_base::{FileNumber, SequenceNumber};
+use ferrock_base::{FileNumber, InternalComparator, SequenceNumber};
 use ferrock_cache::Reservation;
-use ferrock_format::handle::BlockHandle;
-use ferrock_format::metaindex::MetaBlockHandles;
 use ferrock_format::properties::TableProperties;
 use ferrock_vfs::FileSystem;
-use filter_reader::FilterReader;
-use index_fetcher::IndexFetcher;
-use index_reader::IndexReader;
-use resident_index::ResidentIndex;
 use std::path::Path;
 use std::sync::Arc;
+use table_blocks::TableBlocks;
 
 /// An open table.
 #[derive(Debug)]
 pub struct BlockTable {
-    loader: BlockLoader,
+    blocks: TableBlocks,
+    description: TableDescription,
     file_system: Arc<dyn FileSystem>,
     file_number: FileNumber,
-    file_size: u64,
-    level: i32,
     options: Arc<BlockBasedTableOptions>,
-    properties: Arc<TableProperties>,
-    meta: MetaBlockHandles,
-    metaindex: BlockHandle,
-    index_handle: BlockHandle,
-    index: IndexReader,
-    filter: Option<FilterReader>,
     range_tombstones: Option<Arc<FragmentedRangeTombstones>>,
-    global_sequence: Option<SequenceNumber>,
     /// The extractor in force, whatever the filter was made with.
     prefix_extractor: Option<PrefixExtractor>,
-    /// Offset at or behind the end of every data block.
-    data_end: u64,
     histories: ReadHistories,
-    /// The prefix extractor in force, if large partitions end on cuts by it.
-    partition_cut: Option<PartitionBoundary>,
-    /// The most entries that a data block has, where the table says so and no user key lies in two blocks.
-    max_block_entries: Option<u64>,
-    /// True with partition boundaries or row bounds: the table can exclude some keys without reading a data block.
-    knows_gaps: bool,
     /// The charge for the reader's own memory, as it was when the table was opened. Held for its drop only.
     _charge: Option<Reservation>,
 }
 
 impl BlockTable {
     #[inline]
-    fn resident_index(&self) -> ResidentIndex<'_> {
-        ResidentIndex { index: &self.index, loader: &self.loader }
+    fn loader(&self) -> &BlockLoader {
+        self.blocks.loader()
     }
 
+    /// A new iterator, not positioned.
+    #[must_use]
+    pub fn iter(self: &Arc<Self>, options: TableReadOptions) -> BlockTableIter {
+        self.iter_within(options, Arc::default())
+    }
+
+    /// A new iterator over the keys within bounds, not positioned.
+    #[must_use]
+    pub fn iter_within(self: &Arc<Self>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> BlockTableIter {
+        BlockTableIter::new(self.clone(), options, bounds)
+    }
+
+    /// The table block by block, for tools, which show everything that it holds.
     #[inline]
-    fn index_fetcher<'a, 'o>(&'a self, options: &'o TableReadOptions) -> IndexFetcher<'a, 'o> {
-        IndexFetcher { resident: self.resident_index(), options, scan: None }
+    #[must_use]
+    pub fn contents(&self) -> TableContents<'_> {
+        TableContents::new(&self.blocks, &self.description)
+    }
+
+    /// Order of the keys.
+    #[inline]
+    #[must_use]
+    pub fn comparator(&self) -> &InternalComparator {
+        self.loader().comparator()
     }
 
     /// The table's range tombstones, `None` when it has none.
@@ -121,50 +125,51 @@ impl BlockTable {
     }
 
     /// The table's properties.
+    #[inline]
     #[must_use]
     pub fn properties(&self) -> &Arc<TableProperties> {
-        &self.properties
+        self.description.properties()
     }
 
     /// The sequence number that every entry shows, for an ingested file.
+    #[inline]
     #[must_use]
     pub fn global_sequence(&self) -> Option<SequenceNumber> {
-        self.global_sequence
+        self.loader().decoder().global_sequence()
     }
 
     /// The file system that opened the file.
+    #[inline]
     #[must_use]
     pub fn file_system(&self) -> &Arc<dyn FileSystem> {
         &self.file_system
     }
 
     /// The file.
+    #[inline]
     #[must_use]
     pub fn file_path(&self) -> &Path {
-        self.loader.file.path()
+        self.loader().file().path()
     }
 
     /// Number of the file.
+    #[inline]
     #[must_use]
     pub fn file_number(&self) -> FileNumber {
         self.file_number
     }
 
     /// Bytes of the file.
+    #[inline]
     #[must_use]
     pub fn file_size(&self) -> u64 {
-        self.file_size
-    }
-
-    /// Level at which it was opened.
-    #[must_use]
-    pub fn level(&self) -> i32 {
-        self.level
+        self.description.file_size()
     }
 
     /// True when the table has a filter that lookups ask.
+    #[inline]
     #[must_use]
     pub fn has_filter(&self) -> bool {
-        self.filter.is_some()
+        self.blocks.filter().is_some()
     }
 }

@@ -192,7 +192,7 @@ impl IndexScan<'_> {
     ) {
         let range = run.range();
         let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        if let Ok(bytes) = resident.loader.read_meta(range.start, length, &options.read_context(ReadClass::Index)) {
+        if let Ok(bytes) = resident.loader.read_bytes(range.start, length, &options.read_context(ReadClass::Index)) {
             near.take_run(resident, options, partitions, run, &bytes);
         }
     }
@@ -284,10 +284,10 @@ impl IndexScan<'_> {
         let target = if goes_back {
             self.bounds.lower_key()?.target()
         } else {
-            self.bounds.upper_key()?.end_target(resident.separators_are_exact())
+            self.bounds.upper_key()?.end_target(resident.loader.decoder().separators_are_exact())
         };
         let mut cursor = IndexCursor::new();
-        cursor.seek(top, &resident.loader.comparator, target);
+        cursor.seek(top, resident.loader.comparator(), target);
         if !cursor.valid() {
             cursor.seek_to_last(top);
         }

@@ -11,13 +11,13 @@
 
 use super::BlockTable;
 use super::block_loader::BlockLoader;
+use super::description::TableDescription;
 use super::filter_reader::FilterReader;
 use super::index_reader::IndexReader;
 use super::params::TableReaderParams;
 use super::placement::Placement;
-use super::side_blocks::SideBlocks;
-use crate::MAX_BLOCK_ENTRIES_PROPERTY;
-use crate::options::IndexBlockSearchType;
+use super::properties_block::read_properties;
+use super::table_blocks::TableBlocks;
 use crate::partition_boundary::PartitionBoundary;
 use ferrock_base::hash::hash128;
 use ferrock_base::internal_key::ParsedInternalKey;
@@ -25,13 +25,12 @@ use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::MAX_SEQUENCE_NUMBER;
 use ferrock_base::{Comparator, Error, Result, SequenceNumber, ValueType};
 use ferrock_cache::EntryRole;
-use ferrock_format::block::{IndexFormat, IndexSearch, MetaBlock};
+use ferrock_format::block::{IndexFormat, MetaBlock};
 use ferrock_format::compression::{CompressionType, Dictionary};
 use ferrock_format::footer::{Footer, MAX_FOOTER_SIZE, TableKind};
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::metaindex::MetaBlockHandles;
-use ferrock_format::properties::{CompressionName, TableProperties, names};
-use ferrock_format::trailer;
+use ferrock_format::properties::{CompressionName, TableProperties};
 use ferrock_format::unique_id::UniqueId;
 use ferrock_vfs::{ReadClass, ReadContext, ReadLabel};
 use std::sync::Arc;
@@ -78,90 +77,52 @@ fn open_file(params: TableReaderParams) -> Result<Arc<BlockTable>> {
     check_identity(&params, &properties)?;
     check_readable(&params, &properties)?;
     let global_sequence = global_sequence(&properties, params.largest_sequence)?;
-    loader.index_format = IndexFormat {
-        key_is_user_key: properties.index_key_is_user_key != 0,
-        value_is_delta_encoded: properties.index_value_is_delta_encoded != 0,
-        has_first_key: false,
-    };
     let index_type = properties.index_type.unwrap_or(0);
     if index_type > 3 {
         return Err(Error::not_supported(format!("index type {index_type}")));
     }
-    loader.index_format.has_first_key = index_type == 3;
-    loader.cache_key_base = cache_key_base(&params, &properties);
-    loader.index_is_partitioned = index_type == 2;
-    loader.dictionary = read_dictionary(&loader, &meta, &properties, footer.format_version)?;
+    let index_format = IndexFormat {
+        key_is_user_key: properties.index_key_is_user_key != 0,
+        value_is_delta_encoded: properties.index_value_is_delta_encoded != 0,
+        has_first_key: index_type == 3,
+    };
+    loader.decoder_mut().set_formats(index_format, global_sequence);
+    loader.cache_mut().identify(cache_key_base(&params, &properties), index_type == 2);
+    let dictionary = read_dictionary(&loader, &meta, &properties, footer.format_version)?;
+    loader.decoder_mut().set_dictionary(dictionary);
     let range_tombstones = read_range_tombstones(&loader, &meta, global_sequence)?;
 
-    let placement = Placement::new(&params, loader.cache.is_some());
+    let placement = Placement::new(&params, loader.cache().is_there());
     let index_handle = footer.index.or(meta.index).filter(|handle| !handle.is_null() || footer.index.is_some());
     let index_handle = index_handle.ok_or_else(|| Error::corruption("the metaindex names no index block"))?;
-    let index = IndexReader::open(&mut loader, index_handle, meta.row_bounds, &placement)?;
-    let filter = if params.skip_filters {
-        None
-    } else {
-        let extractor = params.prefix_extractor.as_ref();
-        FilterReader::open(&loader, &meta, &properties, extractor, &placement)?
-    };
-    let separators_part_keys =
-        loader.index_format.key_is_user_key && matches!(params.comparator.user(), Comparator::Bytewise);
     let is_by_bytes = !matches!(params.comparator.user(), Comparator::Custom(_));
-    let extractor = params.prefix_extractor.as_ref().filter(|_| is_by_bytes);
-    let partition_cut = extractor.and_then(|extractor| PartitionBoundary::of(&properties, extractor));
-    let max_block_entries = max_block_entries(&properties).filter(|_| separators_part_keys);
-    let knows_gaps = partition_cut.is_some() || !loader.side_blocks.is_empty();
-    loader.tail = None;
-    let data_end = data_end(&loader, &meta, &properties, &index, [index_handle, footer.metaindex]);
-    let cache = loader.cache.clone();
+    let extractor = params.prefix_extractor.as_ref();
+    let partition_cut =
+        extractor.filter(|_| is_by_bytes).and_then(|extractor| PartitionBoundary::of(&properties, extractor));
+    let index = IndexReader::open(&mut loader, index_handle, meta.row_bounds, partition_cut, &placement)?;
+    let filter = match params.skip_filters {
+        true => None,
+        false => FilterReader::open(&loader, &meta, &properties, extractor, &placement)?,
+    };
+    loader.finish_opening();
+    let handles = [footer.metaindex, index_handle];
+    let description = TableDescription::new(properties, meta, handles, &index, &loader);
     let mut reader = BlockTable {
-        loader,
+        blocks: TableBlocks::new(loader, index, filter),
+        description,
         file_system: params.file_system,
         file_number: params.file_number,
-        file_size: params.file_size,
-        level: params.level,
         options: params.options,
-        properties: Arc::new(properties),
-        meta,
-        metaindex: footer.metaindex,
-        index_handle,
-        index,
-        filter,
         range_tombstones,
-        global_sequence,
         prefix_extractor: params.prefix_extractor,
-        data_end,
         histories: Default::default(),
-        max_block_entries,
-        knows_gaps,
-        partition_cut,
         _charge: None,
     };
-    if let Some(cache) = cache.filter(|_| params.cache_usage.is_charged(EntryRole::BlockBasedTableReader)) {
-        let charge = cache.reserve(reader.memory_bytes(), EntryRole::BlockBasedTableReader);
-        reader._charge = Some(charge.map_err(|error| error.context(NO_ROOM))?);
+    if params.cache_usage.is_charged(EntryRole::BlockBasedTableReader) {
+        let charge = reader.loader().cache().reserve(reader.memory_bytes(), EntryRole::BlockBasedTableReader);
+        reader._charge = charge.map_err(|error| error.context(NO_ROOM))?;
     }
     Ok(Arc::new(reader))
-}
-
-/// The most entries that a data block has, as the table says it.
-fn max_block_entries(properties: &TableProperties) -> Option<u64> {
-    let value = properties.user_collected.get(MAX_BLOCK_ENTRIES_PROPERTY)?;
-    std::str::from_utf8(value).ok()?.parse().ok().filter(|&entries| entries > 0)
-}
-
-/// An upper bound of the end of the data blocks: no scan reads ahead beyond it.
-fn data_end(
-    loader: &BlockLoader,
-    meta: &MetaBlockHandles,
-    properties: &TableProperties,
-    index: &IndexReader,
-    ends: [BlockHandle; 2],
-) -> u64 {
-    let known = [meta.properties, meta.compression_dictionary, meta.range_deletion, meta.full_filter];
-    let others = known.into_iter().chain([meta.partitioned_filter]).flatten().chain(ends).map(|handle| handle.offset);
-    let recorded =
-        [Some(properties.data_size), properties.tail_start_offset].into_iter().flatten().filter(|&end| end > 0);
-    others.chain(recorded).chain(index.first_partition).min().unwrap_or(u64::MAX).min(loader.blocks_end)
 }
 
 /// Reads the end of the file and the footer in it.
@@ -184,29 +145,7 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
     if footer.kind != TableKind::BlockBased {
         return Err(Error::not_supported(format!("{:?} tables cannot be read as block-based ones", footer.kind)));
     }
-    let loader = BlockLoader {
-        file: params.file.clone(),
-        blocks_end: file_size - footer.encoded_len() as u64,
-        format_version: footer.format_version,
-        checksum_type: footer.checksum_type,
-        base_context: footer.base_context_checksum,
-        comparator: params.comparator.clone(),
-        index_format: IndexFormat { key_is_user_key: false, value_is_delta_encoded: false, has_first_key: false },
-        index_search: match params.options.index_block_search_type {
-            IndexBlockSearchType::Binary => IndexSearch::Binary,
-            IndexBlockSearchType::Interpolation => IndexSearch::Interpolation,
-            IndexBlockSearchType::Auto => IndexSearch::Auto,
-        },
-        dictionary: None,
-        cache: params.cache.clone().filter(|_| !params.options.no_block_cache),
-        cache_key_base: (0, 0),
-        high_priority_metadata: params.options.cache_index_and_filter_blocks_with_high_priority,
-        index_is_partitioned: false,
-        side_blocks: SideBlocks::default(),
-        tail: Some((start, tail)),
-        read_stats: params.read_stats.clone(),
-    };
-    Ok((loader, footer))
+    Ok((BlockLoader::opening(params, &footer, (start, tail)), footer))
 }
 
 fn read_metaindex(loader: &BlockLoader, handle: BlockHandle) -> Result<MetaBlockHandles> {
@@ -216,56 +155,6 @@ fn read_metaindex(loader: &BlockLoader, handle: BlockHandle) -> Result<MetaBlock
         MetaBlockHandles::from_entries(entries.iter().map(|(name, value)| (&name[..], *value)))
     };
     read().map_err(|error| error.context("metaindex").offset_by(handle.offset))
-}
-
-/// Reads the properties. Old ingestions wrote the global sequence number into the block without renewing its checksum,
-/// so a mismatch is tried again with those eight bytes zeroed.
-fn read_properties(loader: &BlockLoader, meta: &MetaBlockHandles, format_version: u32) -> Result<TableProperties> {
-    let Some(handle) = meta.properties else {
-        if format_version >= 6 {
-            return Err(Error::corruption("the metaindex names no properties block"));
-        }
-        return Ok(TableProperties::default());
-    };
-    let bytes = read_properties_block(loader, handle)?;
-    decode_properties(&bytes).map_err(|error| error.context("properties").offset_by(handle.offset))
-}
-
-/// The verified bytes of the properties block, as they are in the file.
-pub(super) fn read_properties_block(loader: &BlockLoader, handle: BlockHandle) -> Result<Vec<u8>> {
-    let length = loader.stored_length(handle)?;
-    let stored = loader.read_bytes(handle.offset, length, &ReadContext::default())?.into_owned();
-    if let Err(mismatch) = trailer::verify(loader.checksum_type, &stored, loader.base_context, handle.offset) {
-        let mut zeroed = stored.clone();
-        let (payload, _, _) = trailer::split(&stored, handle.offset)?;
-        let Some(place) = global_sequence_place(payload) else { return Err(mismatch) };
-        let Some(bytes) = zeroed.get_mut(place) else { return Err(mismatch) };
-        bytes.fill(0);
-        trailer::verify(loader.checksum_type, &zeroed, loader.base_context, handle.offset).map_err(|_| mismatch)?;
-    }
-    let mut payload = stored;
-    payload.truncate(length - trailer::BLOCK_TRAILER_SIZE);
-    Ok(payload)
-}
-
-fn global_sequence_place(payload: &[u8]) -> Option<std::ops::Range<usize>> {
-    let mut place = None;
-    MetaBlock::new(payload)
-        .and_then(|block| {
-            block.for_each(|name, value, at| {
-                if name == names::EXTERNAL_SST_FILE_GLOBAL_SEQNO.as_bytes() && value.len() == 8 {
-                    place = Some(at..at + 8);
-                }
-                Ok(())
-            })
-        })
-        .ok()?;
-    place
-}
-
-fn decode_properties(bytes: &[u8]) -> Result<TableProperties> {
-    let entries = MetaBlock::new(bytes)?.entries()?;
-    TableProperties::decode_entries(entries.iter().map(|(name, value)| (&name[..], *value)))
 }
 
 /// Compares the file's unique id with that of the MANIFEST, if it records one.
@@ -387,6 +276,6 @@ fn read_range_tombstones(
     };
     let mut read = read;
     read().map_err(|error| error.context("range tombstones").offset_by(handle.offset))?;
-    let fragments = FragmentedRangeTombstones::new(loader.comparator.user().clone(), tombstones);
+    let fragments = FragmentedRangeTombstones::new(loader.comparator().user().clone(), tombstones);
     Ok((!fragments.is_empty()).then(|| Arc::new(fragments)))
 }

@@ -84,7 +84,7 @@ impl BlockTableIter {
         let Some(paused) = self.pausing.paused.take() else { return };
         let out_of_time = self.out_of_time.take();
         self.forget_pause();
-        self.error = out_of_time.map(|error| self.reader.loader.in_file(error));
+        self.error = out_of_time.map(|error| self.reader.loader().in_file(error));
         if self.error.is_some() {
             return;
         }
@@ -118,7 +118,7 @@ impl BlockTableIter {
             return;
         }
         if self.planned.is_none()
-            && let Some(needed) = self.reader.index.root.missing(&self.reader.loader)
+            && let Some(needed) = self.reader.blocks.missing_root()
         {
             self.plan_block(needed);
         }
@@ -131,10 +131,10 @@ impl BlockTableIter {
     /// Plans the read of a block of the filter, or of the root of the index, for a scan that pauses. A block that is
     /// neither cached nor kept would be read in vain: the scan has to read it for itself.
     pub(super) fn plan_block(&mut self, needed: NeededBlock) {
-        if !self.options.fills_cache_with(needed.role) && self.reader.kept_slot(needed).is_none() {
+        if !self.reader.blocks.keeps(&self.options, needed) {
             return;
         }
-        if let Ok(length) = self.reader.needed_length(needed) {
+        if let Ok(length) = self.reader.blocks.needed_length(needed) {
             self.index.reset();
             self.planned = Some(PlannedRead::block(needed, length));
         }
@@ -142,7 +142,7 @@ impl BlockTableIter {
 
     /// If the block begins in the read that was started ahead: that read's range, for which the scan is to pause.
     pub(super) fn pause_for_ahead(&mut self, block: &Range<u64>) -> Option<Range<u64>> {
-        let (range, read) = self.window.wanted_ahead(&*self.reader.loader.file, block, self.direction)?;
+        let (range, read) = self.window.wanted_ahead(&**self.reader.loader().file(), block, self.direction)?;
         (self.pausing.started, self.pausing.is_ahead) = (Some(read), true);
         Some(range)
     }

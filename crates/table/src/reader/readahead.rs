@@ -37,7 +37,7 @@ impl Readahead {
         };
         let mut read = read;
         let stored = read().map_err(|error| loader.in_file(error))?;
-        loader.decode_stored(stored, handle, BlockRole::Data, verify)
+        loader.decode_stored(Cow::Owned(stored), handle, BlockRole::Data, verify)
     }
 
     /// The bytes at `offset`, from memory, the window, a new window or, without windows, the file.
@@ -65,14 +65,14 @@ impl Readahead {
     /// Reads the window that begins at `offset`.
     fn fill(&mut self, loader: &BlockLoader, offset: u64, length: usize, context: &ReadContext) -> Result<()> {
         // The window never exceeds the file.
-        let available = loader.blocks_end.saturating_sub(offset);
+        let available = loader.blocks_end().saturating_sub(offset);
         let wanted = (length.saturating_add(self.window_bytes) as u64).min(available).max(length as u64);
         let wanted = usize::try_from(wanted).unwrap_or(length);
         self.buffer.clear();
         self.buffer.resize(wanted, 0);
         self.start = offset;
         let label = ReadLabel::whole(context.class, wanted);
-        let read = loader.file.read_at(offset, &mut self.buffer, label)?;
+        let read = loader.file().read_at(offset, &mut self.buffer, label)?;
         self.buffer.truncate(read);
         if read < length {
             return Err(short_read(offset, length, read));

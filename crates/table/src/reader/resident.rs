@@ -48,20 +48,12 @@ impl LoadedBlocks {
 
     /// As [`resident`](Self::resident), for a caller that works without the block: a miss is not counted.
     pub(crate) fn present(&self, loader: &BlockLoader, handle: BlockHandle, role: BlockRole) -> Option<BlockRef> {
-        self.get(handle).cloned().or_else(|| {
-            let cache = loader.cache.as_ref()?;
-            cache.lookup_present(&loader.cache_key(handle), role.entry_role())
-        })
+        self.get(handle).cloned().or_else(|| loader.cache().find_present(handle, role))
     }
 
     /// A block of the index or the filter that the table does not keep: with the lookup or in the cache. Counts a miss.
     pub(crate) fn resident<'a>(&self, loader: &BlockLoader, handle: BlockHandle, role: BlockRole) -> Resident<'a> {
-        let own = self.get(handle).cloned();
-        let found = own.or_else(|| {
-            let cache = loader.cache.as_ref()?;
-            cache.lookup_as(&loader.cache_key(handle), role.entry_role())
-        });
-        match found {
+        match self.get(handle).cloned().or_else(|| loader.cache().find(handle, role)) {
             Some(block) => Resident::Block(BlockGuard::Held(block)),
             None => Resident::Missing(NeededBlock { handle, role }),
         }

@@ -13,7 +13,6 @@
 use super::direction::Direction;
 use super::iter::BlockTableIter;
 use super::planned_read::PlannedRead;
-use super::row_bounds::truncate_to_user_key;
 use ferrock_base::Result;
 use ferrock_format::block::IndexBlock;
 use std::ops::Range;
@@ -43,15 +42,15 @@ impl BlockTableIter {
         }
         let bound = match self.direction {
             Direction::Forward => {
-                let rows = self.index.position().rows(self.reader.loader.comparator.user())?;
+                let rows = self.index.position().rows(self.reader.comparator().user())?;
                 match rows {
                     Some(rows) => Some(rows.lower_bound().to_vec()),
                     None if self.bounds.has_exact_limit() => {
-                        let resident = self.reader.resident_index();
+                        let resident = self.reader.blocks.resident_index();
                         let before = self.index.previous_separator(&resident, &mut Vec::new())?.map(<[u8]>::to_vec);
                         // The key behind the separator, where no row of the block has the separator itself.
                         before.map(|mut key| {
-                            key.extend(resident.separators_are_exact().then_some(0));
+                            key.extend(resident.loader.decoder().separators_are_exact().then_some(0));
                             key
                         })
                     }
@@ -61,7 +60,7 @@ impl BlockTableIter {
             Direction::Backward => {
                 let mut separator = Vec::new();
                 self.index.position().key_into(&mut separator)?;
-                truncate_to_user_key(&mut separator, self.reader.loader.index_format.key_is_user_key);
+                self.reader.loader().decoder().truncate_separator(&mut separator);
                 Some(separator)
             }
         };
@@ -105,7 +104,7 @@ impl BlockTableIter {
         }
         let mut separator = Vec::new();
         at.key_into(leaf, &mut separator);
-        truncate_to_user_key(&mut separator, self.reader.loader.index_format.key_is_user_key);
+        self.reader.loader().decoder().truncate_separator(&mut separator);
         Ok(Some(separator))
     }
 }

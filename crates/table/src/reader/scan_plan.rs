@@ -15,6 +15,7 @@ use crate::blocks::{BlockRef, BlockRole};
 use ferrock_base::{ErrorKind, Result};
 use ferrock_format::handle::BlockHandle;
 use ferrock_vfs::{FileSystem, RandomAccessFile, ReadBuffer, ReadClass, ReadContext};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ impl BlockTableIter {
     /// The file that planned reads are of.
     #[must_use]
     pub fn file(&self) -> &Arc<dyn RandomAccessFile> {
-        &self.reader.loader.file
+        self.reader.loader().file()
     }
 
     /// Takes the result of a planned read. After an error the iterator makes the read itself, and fails if that fails;
@@ -62,11 +63,11 @@ impl BlockTableIter {
             Purpose::Data(_) => {}
             // A block that is damaged, or does not fit into the cache, is read again when it is needed.
             Purpose::Block(needed) => {
-                let _ = self.reader.finish_read(&self.options, *needed, Ok(bytes.bytes()));
+                let _ = self.reader.blocks.finish_read(&self.options, *needed, Ok(bytes.bytes()));
             }
             Purpose::Index(run) => {
-                if let Some(partitions) = &self.reader.index.partitions {
-                    let resident = self.reader.resident_index();
+                let resident = self.reader.blocks.resident_index();
+                if let Some(partitions) = resident.index.partitions() {
                     self.near.take_run(&resident, &self.options, partitions, run, bytes.bytes());
                 }
             }
@@ -75,7 +76,7 @@ impl BlockTableIter {
 
     /// The data block, from the cache, the window or the file; `None` when its read was planned.
     pub(super) fn find_or_read(&mut self, handle: BlockHandle) -> Result<Option<BlockRef>> {
-        if let Some(block) = self.reader.loader.cached(handle) {
+        if let Some(block) = self.reader.loader().cache().find(handle, BlockRole::Data) {
             if self.bounds.limit_hint() > 0 && (!self.is_planning || self.options.pauses) {
                 self.found_blocks += 1;
             }
@@ -84,9 +85,9 @@ impl BlockTableIter {
         if self.options.read_tier == ReadTier::BlockCacheOnly {
             return self.options.may_read().map(|()| None);
         }
-        let length = self.reader.loader.stored_length(handle)?;
+        let length = self.reader.loader().stored_length(handle)?;
         let range = handle.offset..handle.offset + length as u64;
-        let stored = match self.reader.loader.file.mapped(handle.offset, length) {
+        let stored = match self.reader.loader().file().mapped(handle.offset, length) {
             Some(mapped) => mapped.to_vec(),
             None => {
                 if self.window.covers(&range) {
@@ -98,9 +99,9 @@ impl BlockTableIter {
                 self.window.bytes(&range).ok_or_else(|| short_read(handle.offset, length, 0))?
             }
         };
-        let loader = &self.reader.loader;
-        let block = loader.decode_stored(stored, handle, BlockRole::Data, self.options.verify_checksums)?;
-        loader.keep(handle, block, &self.options).map(Some)
+        let loader = self.reader.loader();
+        let block = loader.decode_stored(Cow::Owned(stored), handle, BlockRole::Data, self.options.verify_checksums)?;
+        loader.cache().keep(handle, BlockRole::Data, block, &self.options).map(Some)
     }
 
     /// Reads the window that begins with the block; false when the read was planned instead.
@@ -111,7 +112,7 @@ impl BlockTableIter {
                 self.planned = Some(PlannedRead { range, purpose: Purpose::Data(direction) });
                 return Ok(false);
             }
-        } else if self.window.take_ahead(&*self.reader.loader.file, block, direction) {
+        } else if self.window.take_ahead(&**self.reader.loader().file(), block, direction) {
             self.window.note_sequential();
             self.read_ahead()?;
             return Ok(true);
@@ -131,7 +132,7 @@ impl BlockTableIter {
             self.planned_window = Some(PlannedWindow { block, direction, wanted, hinted_blocks, is_past_hint });
             return Ok(false);
         }
-        let file = &self.reader.loader.file;
+        let file = self.reader.loader().file();
         let context = self.options.read_context(ReadClass::Data);
         self.reader.file_system.counters().window_waited();
         let filled = self.window.fill(&**file, &wanted, direction, &context);
@@ -183,7 +184,7 @@ impl BlockTableIter {
             let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
             let context =
                 ReadContext { max_request_bytes: context.max_request_bytes.max(length), is_polled: pauses, ..context };
-            let (file_system, file) = (&reader.file_system, &reader.loader.file);
+            let (file_system, file) = (&reader.file_system, reader.loader().file());
             file_system.start_read(file, range.start, length, &context)
         });
         Ok(())
@@ -204,10 +205,12 @@ impl BlockTableIter {
     }
 
     fn extent(&self) -> Result<Extent> {
-        let resident = self.reader.resident_index();
+        let resident = self.reader.blocks.resident_index();
         let bounds = &self.bounds;
         match self.direction {
-            Direction::Forward => self.index.forward_extent(&resident, bounds.upper_key(), self.reader.data_end),
+            Direction::Forward => {
+                self.index.forward_extent(&resident, bounds.upper_key(), self.reader.description.data_end())
+            }
             Direction::Backward => self.index.backward_extent(&resident, bounds.lower_key()),
         }
     }
@@ -215,10 +218,7 @@ impl BlockTableIter {
     /// Blocks that a limit hint asks for, from the one that the iterator is placed in.
     pub(super) fn limit_hint_blocks(&self) -> Option<u64> {
         let rows = self.bounds.limit_hint().checked_sub(1)?;
-        let properties = &self.reader.properties;
-        let data_blocks = properties.num_data_blocks.max(1);
-        let rows_per_block = (properties.num_entries.saturating_add(data_blocks / 2) / data_blocks).max(1);
-        Some(rows.div_ceil(rows_per_block) + 1)
+        Some(self.reader.description.blocks_of_rows(rows) + 1)
     }
 
     /// Where the blocks end, in the direction of the scan, that the limit hint asks for: those of the other rows, in
@@ -282,8 +282,8 @@ impl BlockTableIter {
     /// Puts blocks that a limit hint read beyond its rows into the cache, because the scan that continues behind the
     /// limit is likely to be another iterator.
     pub(super) fn keep_unused(&self) {
-        let loader = &self.reader.loader;
-        let wants = loader.cache.is_some() && self.options.fills_cache_with(BlockRole::Data);
+        let loader = self.reader.loader();
+        let wants = loader.cache().is_there() && self.options.fills_cache_with(BlockRole::Data);
         let Some((leaf, cursor)) = self.index.leaf().filter(|_| wants && self.hinted_blocks.is_some()) else { return };
         let Ok(leaf) = leaf.index() else { return };
         let mut at = cursor.clone();
@@ -300,12 +300,13 @@ impl BlockTableIter {
             else {
                 return;
             };
-            if loader.peek(handle).is_some() {
+            if loader.cache().peek(handle).is_some() {
                 continue;
             }
             // The block was not requested: a corruption error is left to the read that requests it.
-            let decoded = loader.decode_stored(stored, handle, BlockRole::Data, self.options.verify_checksums);
-            if decoded.and_then(|block| loader.keep(handle, block, &self.options)).is_err() {
+            let decoded =
+                loader.decode_stored(Cow::Owned(stored), handle, BlockRole::Data, self.options.verify_checksums);
+            if decoded.and_then(|block| loader.cache().keep(handle, BlockRole::Data, block, &self.options)).is_err() {
                 return;
             }
         }
@@ -313,8 +314,8 @@ impl BlockTableIter {
 
     /// Removes cached blocks from a range: at its far end, and from the first long run of them on.
     fn without_cached(&self, block: &Range<u64>, range: Range<u64>) -> Result<Range<u64>> {
-        let loader = &self.reader.loader;
-        if range == *block || loader.cache.is_none() {
+        let loader = self.reader.loader();
+        if range == *block || !loader.cache().is_there() {
             return Ok(range);
         }
         let Some((leaf, cursor)) = self.index.leaf() else { return Ok(range) };
@@ -338,10 +339,10 @@ impl BlockTableIter {
             let is_outside = if goes_back { end <= range.start } else { handle.offset >= range.end };
             let run =
                 if goes_back { missing.start.saturating_sub(handle.offset) } else { end.saturating_sub(missing.end) };
-            if is_outside || (run >= gap_bytes && loader.peek(handle).is_some()) {
+            if is_outside || (run >= gap_bytes && loader.cache().peek(handle).is_some()) {
                 break;
             }
-            if loader.peek(handle).is_none() {
+            if loader.cache().peek(handle).is_none() {
                 missing = missing.start.min(handle.offset)..missing.end.max(end);
             }
         }

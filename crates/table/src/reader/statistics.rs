@@ -8,18 +8,19 @@
 //! The table's properties have some of these sums, but of a partitioned index or filter only what the writer put there:
 //! no smallest and largest partition, and nothing of a hash index. *Stored* bytes are those of the file, with trailers.
 
-use super::index_position::IndexPosition;
+use super::contents::TableContents;
 use super::index_reader::handles;
+use super::read_options::TableReadOptions;
 use super::readahead::Readahead;
-use super::{BlockTable, TableReadOptions};
 use crate::blocks::BlockRole;
 use ferrock_base::internal_key::user_key;
-use ferrock_base::{Error, InternalIterator, Result};
-use ferrock_format::block::{DataBlock, DataBlockIter, IndexBlock, MAX_HASH_INDEX_BLOCK_SIZE, MAX_HASH_INDEX_RESTARTS};
+use ferrock_base::{InternalIterator, Result};
+use ferrock_format::block::{DataBlock, DataBlockIter, MAX_HASH_INDEX_BLOCK_SIZE, MAX_HASH_INDEX_RESTARTS};
 use ferrock_format::filter::FilterKind;
 use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_vfs::ReadContext;
+use std::borrow::Cow;
 
 /// Bytes read at a time.
 const READAHEAD_BYTES: usize = 256 << 10;
@@ -259,14 +260,15 @@ impl TableStatistics {
     }
 }
 
-impl BlockTable {
+impl TableContents<'_> {
     /// Reads every data block, index and filter block of the table past the cache, checks them, and counts.
     ///
     /// # Errors
     /// `Corruption` naming file and offset of the first block that is wrong; `Io` when the file cannot be read.
     pub fn statistics(&self) -> Result<TableStatistics> {
-        let mut statistics = TableStatistics { tables: 1, file_bytes: self.file_size, ..TableStatistics::default() };
-        self.count(&mut statistics).map_err(|error| self.loader.in_file(error))?;
+        let mut statistics =
+            TableStatistics { tables: 1, file_bytes: self.description().file_size(), ..TableStatistics::default() };
+        self.count(&mut statistics).map_err(|error| self.blocks().loader().in_file(error))?;
         Ok(statistics)
     }
 
@@ -275,23 +277,20 @@ impl BlockTable {
         self.count_filter(&mut statistics.filter)?;
         let mut readahead = Readahead::fixed(READAHEAD_BYTES);
         let options = TableReadOptions { fill_cache: false, ..TableReadOptions::default() };
-        let context = self.index_fetcher(&options);
-        let mut position = IndexPosition::default();
-        context.seek_to_first(&mut position)?;
-        while position.valid() {
+        self.blocks().visit_data_blocks(&options, &mut |position| {
             let handle = position.entry()?.handle;
-            let block = readahead.data_block(&self.loader, handle, true)?;
+            let block = readahead.data_block(self.blocks().loader(), handle, true)?;
             let block = block.data()?;
             statistics.add_data_block(handle, block);
             self.count_keys(block, statistics).map_err(|error| error.offset_by(handle.offset))?;
-            context.next(&mut position)?;
-        }
-        Ok(())
+            Ok(true)
+        })
     }
 
     fn count_keys(&self, block: &DataBlock, statistics: &mut TableStatistics) -> Result<()> {
         let has_hash_index = block.layout().has_hash_index();
-        let mut iter = DataBlockIter::new(block, self.loader.comparator.clone(), self.global_sequence);
+        let decoder = self.blocks().loader().decoder();
+        let mut iter = DataBlockIter::new(block, decoder.comparator().clone(), decoder.global_sequence());
         let mut previous: Option<Vec<u8>> = None;
         iter.seek_to_first();
         while iter.valid() {
@@ -310,18 +309,19 @@ impl BlockTable {
     }
 
     fn count_index(&self, index: &mut IndexStatistics) -> Result<()> {
-        let mut partitions = vec![self.index_handle];
-        if self.index.partitions.is_some() {
-            let top = self.uncompressed(self.index_handle, BlockRole::Index)?;
+        let (loader, root) = (self.blocks().loader(), self.description().index());
+        let mut partitions = vec![root];
+        if loader.cache().index_is_partitioned() {
+            let top = self.uncompressed(root, BlockRole::Index)?;
             index.partitioned_tables = 1;
-            index.top_level.add(self.index_handle, top.len());
-            let top = self.loader.read(self.index_handle, BlockRole::Index, true)?;
+            index.top_level.add(root, top.len());
+            let top = loader.read(root, BlockRole::Index, true)?;
             partitions = handles(&top)?;
         }
         for handle in partitions {
             let bytes = self.uncompressed(handle, BlockRole::Index)?;
             index.partitions.add(handle, bytes.len());
-            let block = IndexBlock::new(bytes, self.loader.index_format, &self.loader.comparator);
+            let block = loader.decoder().index_block(bytes);
             index.add_entries(block.map_err(|error| error.at_offset(handle.offset))?.len());
         }
         Ok(())
@@ -329,12 +329,12 @@ impl BlockTable {
 
     fn count_filter(&self, filter: &mut FilterStatistics) -> Result<()> {
         let mut partitions = Vec::new();
-        if let Some(handle) = self.meta.full_filter {
+        if let Some(handle) = self.description().meta().full_filter {
             partitions.push(handle);
-        } else if let Some(handle) = self.meta.partitioned_filter {
+        } else if let Some(handle) = self.description().meta().partitioned_filter {
             filter.partitioned_tables = 1;
             filter.top_level.add(handle, self.uncompressed(handle, BlockRole::FilterIndex)?.len());
-            let top = self.loader.read(handle, BlockRole::FilterIndex, true)?;
+            let top = self.blocks().loader().read(handle, BlockRole::FilterIndex, true)?;
             partitions = handles(&top)?;
             // Partitions without keys have no block; neighbours may share one.
             partitions.retain(|handle| handle.size > 0);
@@ -357,13 +357,10 @@ impl BlockTable {
         Ok(())
     }
 
-    /// The bytes of a block before they are decoded. Filters and their top levels are never compressed.
+    /// The bytes of a block before they are decoded.
     fn uncompressed(&self, handle: BlockHandle, role: BlockRole) -> Result<Vec<u8>> {
-        let (payload, compression) = self.loader.read_stored(handle, &ReadContext::default(), true)?;
-        if compression == 0 || matches!(role, BlockRole::Filter | BlockRole::FilterIndex) {
-            return Ok(payload);
-        }
-        let bytes = self.loader.decompress(&payload, compression, handle, role);
-        bytes.map_err(|error: Error| error.at_offset(handle.offset))
+        let loader = self.blocks().loader();
+        let (payload, compression) = loader.read_stored(handle, &ReadContext::default(), true)?;
+        loader.decoder().uncompressed(Cow::Owned(payload), compression, handle, role)
     }
 }

@@ -16,7 +16,7 @@ fn statistics(db: &Db) -> Result<TableStatistics> {
         let path = db.path().join(file_name::table(live.number));
         let file = file_system.open_random_access(&path, &RandomAccessOptions::default())?;
         let params = TableReaderParams::new(file, file_system.clone(), InternalComparator::default());
-        all.merge(&BlockTable::open(params)?.statistics()?);
+        all.merge(&BlockTable::open(params)?.contents().statistics()?);
     }
     Ok(all)
 }

@@ -19,21 +19,19 @@ pub struct BlockRead {
     read: PendingRead,
 }
 
-impl BlockTable {
-    /// Begins to read a block that a lookup needs.
-    pub fn start_needed(self: &Arc<Self>, options: &TableReadOptions, needed: NeededBlock) -> BlockRead {
-        let read = match self.needed_length(needed) {
+impl BlockRead {
+    /// Begins to read a block that a lookup in `table` needs.
+    pub(crate) fn start(table: &Arc<BlockTable>, options: &TableReadOptions, needed: NeededBlock) -> Self {
+        let read = match table.blocks.needed_length(needed) {
             Ok(length) => {
                 let context = ReadContext { is_polled: true, ..options.read_context(needed.role.read_class()) };
-                self.file_system.start_read(&self.loader.file, needed.handle.offset, length, &context)
+                table.file_system.start_read(table.loader().file(), needed.handle.offset, length, &context)
             }
             Err(error) => PendingRead::ready(Err(error)),
         };
-        BlockRead { table: Arc::clone(self), options: *options, needed, read }
+        Self { table: Arc::clone(table), options: *options, needed, read }
     }
-}
 
-impl BlockRead {
     /// Equal for two reads only if they are of the same block.
     #[must_use]
     pub fn identity(&self) -> (usize, u64) {
@@ -65,12 +63,12 @@ impl Future for BlockRead {
         // One cache lookup costs less than checking, copying and decoding a block, and evicting another for it. Only if
         // the read was shared can another lookup have decoded the block.
         if read.as_ref().is_ok_and(ReadBuffer::is_shared)
-            && let Some(block) = self.table.made_meanwhile(self.needed)
+            && let Some(block) = self.table.blocks.made_meanwhile(self.needed)
         {
             return Poll::Ready(Ok(LoadedBlock { offset, block }));
         }
         let stored = read.as_ref().map(ReadBuffer::bytes).map_err(Clone::clone);
-        let block = self.table.finish_read(&self.options, self.needed, stored);
+        let block = self.table.blocks.finish_read(&self.options, self.needed, stored);
         Poll::Ready(block.map(|block| LoadedBlock { offset, block }))
     }
 }

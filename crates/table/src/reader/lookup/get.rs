@@ -1,10 +1,13 @@
-//! The blocking driver of a lookup: the thread that asks reads each block that is needed.
+//! The blocking drivers of lookups: the thread that asks reads each block that is needed, for many keys in rounds.
 
 use super::machine::TableLookup;
-use crate::blocks::{BlockRef, PinnedBlock};
-use crate::reader::resident::{LoadedBlock, NeededBlock};
+use super::rounds::RoundReads;
+use crate::blocks::PinnedBlock;
+use crate::reader::filter_reader::FilterAnswer;
+use crate::reader::table_blocks::Question;
 use crate::reader::{BlockTable, TableReadOptions};
 use ferrock_base::{LookupKey, ParsedInternalKey, Result};
+use std::sync::Arc;
 
 impl BlockTable {
     /// Shows `visit` the entries of the key's user key, newest first, from the lookup's sequence number on, until it
@@ -23,36 +26,61 @@ impl BlockTable {
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<()> {
         // A machine that has not begun costs nothing: most keys that the table does not have end here.
-        let mut lookup = match self.filter.as_ref().and_then(|filter| filter.kept_answer(key.user_key())) {
-            Some(false) => {
-                self.note_lookup(false);
-                return Ok(());
-            }
+        let mut lookup = match self.blocks.kept_filter_answer(key.user_key()) {
+            Some(false) => return Ok(()),
             Some(true) => TableLookup::behind_filter(),
             None => TableLookup::default(),
         };
-        while let Some(needed) = self.advance(options, key, &mut lookup, visit)? {
-            lookup.supply(self.load_needed(options, needed))?;
+        while let Some(needed) = lookup.advance(self, options, key, visit)? {
+            lookup.supply(self.blocks.load_needed(options, needed))?;
         }
         Ok(())
     }
 
-    /// Reads a block that a lookup needs.
-    #[cold]
-    pub(in crate::reader) fn load_needed(
-        &self,
+    /// Looks up many keys, in any order, in this table alone. `visit` gets the index of the key with each entry, as in
+    /// [`get`](Self::get). The answer has one result for every key.
+    ///
+    /// A caller with several tables drives [`TableLookup`]s itself, so that one batch of reads serves all of them.
+    pub fn multi_get(
+        self: &Arc<Self>,
         options: &TableReadOptions,
-        needed: NeededBlock,
-    ) -> Result<LoadedBlock> {
-        let NeededBlock { handle, role } = needed;
-        let block = match self.kept_slot(needed) {
-            None => self.loader.load_missing(handle, role, options, || self.loader.read_for(handle, role, options))?,
-            Some(slot) => {
-                let context = options.read_context(role.read_class());
-                let block = BlockRef::standalone(self.loader.read_in(handle, role, &context, true)?);
-                slot.get_or_init(|| block).clone()
-            }
+        keys: &[&LookupKey],
+        visit: &mut impl FnMut(usize, ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
+    ) -> Vec<Result<()>> {
+        let mut results: Vec<Result<()>> = keys.iter().map(|_| Ok(())).collect();
+        let mut visit_of = |index: usize, lookup: &mut TableLookup| {
+            lookup.advance(self, options, keys[index], &mut |key, value, pinned| visit(index, key, value, pinned))
         };
-        Ok(LoadedBlock { offset: handle.offset, block })
+        let mut round = RoundReads::new(&*self.file_system, *options);
+        for (index, result) in results.iter_mut().enumerate() {
+            let mut lookup = TableLookup::default();
+            match visit_of(index, &mut lookup) {
+                Ok(Some(needed)) => round.add(self, needed, (index, lookup)),
+                Ok(None) => {}
+                Err(error) => *result = Err(error),
+            }
+        }
+        while !round.is_empty() {
+            let mut next_round = RoundReads::new(&*self.file_system, *options);
+            round.run(&mut |(index, mut lookup), block| match lookup
+                .supply(block)
+                .and_then(|()| visit_of(index, &mut lookup))
+            {
+                Ok(Some(needed)) => next_round.add(self, needed, (index, lookup)),
+                Ok(None) => {}
+                Err(error) => results[index] = Err(error),
+            });
+            round = next_round;
+        }
+        results
+    }
+
+    /// False only when the filter says that the table has no key with the prefix of `user_key_with_prefix`.
+    ///
+    /// # Errors
+    /// Those of reading a partition of the filter: see [`get`](Self::get).
+    pub fn prefix_may_match(&self, options: &TableReadOptions, user_key_with_prefix: &[u8]) -> Result<bool> {
+        let answer = self.blocks.ask_for_scan(options, Question::Prefix(user_key_with_prefix))?;
+        Ok(!matches!(answer, FilterAnswer::Absent))
     }
 }

@@ -1,7 +1,7 @@
 //! Lookups of keys, as machines that never read, and their drivers.
 //!
 //! ```text
-//!    machine.rs, next_blocks.rs, search.rs                driver                     finish.rs
+//!    machine.rs, next_blocks.rs, search.rs                driver                     table_blocks.rs
 //! filter -> index -> data block                      get, rounds or future    checked, decoded, into the
 //!    \        \          \                              reads it              cache, handed to its lookups
 //!     +--------+----------+--> not in memory: NeededBlock --> ... --> LoadedBlock --+
@@ -11,7 +11,7 @@
 //!
 //! | driver | reads |
 //! |---|---|
-//! | `get.rs` | one block at a time, on the thread that asks |
+//! | `get.rs` | one block at a time, on the thread that asks; for many keys in rounds |
 //! | `rounds.rs` | the blocks that many keys wait for, each once, in any number of tables, as one batch |
 //! | `block_read.rs` | one block as a future |
 //!
@@ -20,7 +20,6 @@
 //! lookup stays with it as long as it is needed, so no lookup needs the same block twice, whatever the cache evicts.
 
 mod block_read;
-mod finish;
 mod get;
 mod machine;
 mod next_blocks;

@@ -7,12 +7,13 @@
 //!
 //! A lookup stops at each block that is not in memory, as at its first, and at index partitions between them.
 
-use super::search::Outcome;
+use super::search::{Outcome, search_block};
 use crate::blocks::{BlockRole, PinnedBlock};
+use crate::reader::TableReadOptions;
 use crate::reader::index_position::OwnedPosition;
 use crate::reader::resident::{LoadedBlocks, NeededBlock};
-use crate::reader::resident_index::IndexSeekResult;
-use crate::reader::{BlockTable, TableReadOptions};
+use crate::reader::resident_index::{IndexSeekResult, ResidentIndex};
+use crate::reader::table_blocks::TableBlocks;
 use ferrock_base::{LookupKey, ParsedInternalKey, Result};
 use ferrock_format::handle::BlockHandle;
 
@@ -31,67 +32,70 @@ impl NextBlocks {
     pub(super) fn after_first(was_found: bool) -> Self {
         Self { position: None, handle: None, was_found }
     }
-}
 
-impl BlockTable {
     /// Searches the blocks behind the first one, as far as they are in memory.
     #[cold]
-    pub(super) fn search_next_blocks(
-        &self,
+    pub(super) fn search(
+        &mut self,
+        blocks: &TableBlocks,
         options: &TableReadOptions,
         key: &LookupKey,
         loaded: &mut LoadedBlocks,
-        next: &mut NextBlocks,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
     ) -> Result<Option<NeededBlock>> {
-        let target = key.internal_key();
+        let (loader, target) = (blocks.loader(), key.internal_key());
         loop {
-            let handle = match next.handle {
+            let handle = match self.handle {
                 Some(handle) => handle,
-                None => match self.next_block(target, loaded, next)? {
-                    IndexSeekResult::Absent => break,
-                    IndexSeekResult::Found(handle) => *next.handle.insert(handle),
-                    IndexSeekResult::Missing(needed) => {
+                None => match self.next_block(blocks.resident_index(), target, loaded) {
+                    Err(error) => return Err(loader.in_file(error)),
+                    Ok(IndexSeekResult::Absent) => break,
+                    Ok(IndexSeekResult::Found(handle)) => *self.handle.insert(handle),
+                    Ok(IndexSeekResult::Missing(needed)) => {
                         options.may_read()?;
                         return Ok(Some(needed));
                     }
                 },
             };
-            let Some(block) = loaded.get(handle).cloned().or_else(|| self.loader.cached(handle)) else {
+            let Some(block) = loaded.get(handle).cloned().or_else(|| loader.cache().find(handle, BlockRole::Data))
+            else {
                 options.may_read()?;
                 return Ok(Some(NeededBlock { handle, role: BlockRole::Data }));
             };
-            let outcome = self.search_block(&block, handle.offset, target, false, &mut |key, value, pinned| {
-                next.was_found = true;
+            let outcome = search_block(loader, &block, handle.offset, target, false, &mut |key, value, pinned| {
+                self.was_found = true;
                 visit(key, value, pinned)
             })?;
             if let Outcome::Done = outcome {
                 break;
             }
-            next.handle = None;
+            self.handle = None;
         }
-        self.note_lookup(next.was_found);
+        blocks.note_lookup(self.was_found);
         Ok(None)
     }
 
     /// The data block behind the last one, unless the index excludes the key from it.
-    fn next_block(&self, target: &[u8], loaded: &mut LoadedBlocks, next: &mut NextBlocks) -> Result<IndexSeekResult> {
-        let resident = self.resident_index();
-        let in_file = |error| self.loader.in_file(error);
-        if next.position.is_none() {
+    fn next_block(
+        &mut self,
+        index: ResidentIndex<'_>,
+        target: &[u8],
+        loaded: &mut LoadedBlocks,
+    ) -> Result<IndexSeekResult> {
+        if self.position.is_none() {
             let mut position = OwnedPosition::default();
-            if let Some(needed) = resident.seek(&mut position, target, loaded).map_err(in_file)? {
+            if let Some(needed) = index.seek(&mut position, target, loaded)? {
                 return Ok(IndexSeekResult::Missing(needed));
             }
-            next.position = Some(position);
+            self.position = Some(position);
         }
-        let Some(position) = &mut next.position else { return Ok(IndexSeekResult::Absent) };
-        if let Some(needed) = resident.next(position, loaded).map_err(in_file)? {
+        let Some(position) = &mut self.position else { return Ok(IndexSeekResult::Absent) };
+        if let Some(needed) = index.next(position, loaded)? {
             return Ok(IndexSeekResult::Missing(needed));
         }
         // The position holds the blocks that it needs.
         loaded.clear();
-        if !position.valid() || self.is_in_gap(position, target)? {
+        if !position.valid() || index.is_in_gap(position, target)? {
             return Ok(IndexSeekResult::Absent);
         }
         Ok(IndexSeekResult::Found(position.entry()?.handle))

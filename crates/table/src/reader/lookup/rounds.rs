@@ -1,10 +1,9 @@
 //! The driver of many lookups, in rounds: the blocks that all keys wait for are read together, in any number of tables.
 
-use super::machine::TableLookup;
-use crate::blocks::{BlockRef, PinnedBlock};
+use crate::blocks::BlockRef;
 use crate::reader::resident::{LoadedBlock, NeededBlock};
 use crate::reader::{BlockTable, TableReadOptions};
-use ferrock_base::{Error, LookupKey, ParsedInternalKey, Result};
+use ferrock_base::{Error, Result};
 use ferrock_vfs::{FileSystem, ReadBuffer, ReadContext, ReadLabel, ReadStream};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -96,13 +95,13 @@ impl<'f, W> RoundReads<'f, W> {
     fn begin(&mut self) {
         let tag = self.reads.len() - 1;
         let Read { table, needed, .. } = &self.reads[tag];
-        match table.needed_length(*needed) {
+        match table.blocks.needed_length(*needed) {
             Ok(length) => {
                 let (file_system, class) = (self.file_system, needed.role.read_class());
                 // A block is one request.
                 let context = ReadContext { max_request_bytes: usize::MAX, ..self.options.read_context(class) };
                 let stream = self.stream.get_or_insert_with(|| file_system.read_stream(&context));
-                stream.add(&table.loader.file, needed.handle.offset, length, ReadLabel::whole(class, length), tag);
+                stream.add(table.loader().file(), needed.handle.offset, length, ReadLabel::whole(class, length), tag);
                 if tag + 1 >= self.start_at {
                     stream.start();
                     self.start_at *= 2;
@@ -138,48 +137,8 @@ impl<'f, W> RoundReads<'f, W> {
         while stream.take(&mut |tag, stored| {
             if let Some(read) = reads.get(tag) {
                 let stored = stored.as_ref().map(ReadBuffer::bytes).map_err(Clone::clone);
-                hand_out(tag, read.table.finish_read(&options, read.needed, stored));
+                hand_out(tag, read.table.blocks.finish_read(&options, read.needed, stored));
             }
         }) {}
-    }
-}
-
-impl BlockTable {
-    /// Looks up many keys, in any order, in this table alone. `visit` gets the index of the key with each entry, as in
-    /// [`get`](Self::get). The answer has one result for every key.
-    ///
-    /// A caller with several tables drives [`TableLookup`]s itself, so that one batch of reads serves all of them.
-    pub fn multi_get(
-        self: &Arc<Self>,
-        options: &TableReadOptions,
-        keys: &[&LookupKey],
-        visit: &mut impl FnMut(usize, ParsedInternalKey<'_>, &[u8], &PinnedBlock<'_>) -> bool,
-    ) -> Vec<Result<()>> {
-        let mut results: Vec<Result<()>> = keys.iter().map(|_| Ok(())).collect();
-        let mut visit_of = |index: usize, lookup: &mut TableLookup| {
-            self.advance(options, keys[index], lookup, &mut |key, value, pinned| visit(index, key, value, pinned))
-        };
-        let mut round = RoundReads::new(&*self.file_system, *options);
-        for (index, result) in results.iter_mut().enumerate() {
-            let mut lookup = TableLookup::default();
-            match visit_of(index, &mut lookup) {
-                Ok(Some(needed)) => round.add(self, needed, (index, lookup)),
-                Ok(None) => {}
-                Err(error) => *result = Err(error),
-            }
-        }
-        while !round.is_empty() {
-            let mut next_round = RoundReads::new(&*self.file_system, *options);
-            round.run(&mut |(index, mut lookup), block| match lookup
-                .supply(block)
-                .and_then(|()| visit_of(index, &mut lookup))
-            {
-                Ok(Some(needed)) => next_round.add(self, needed, (index, lookup)),
-                Ok(None) => {}
-                Err(error) => results[index] = Err(error),
-            });
-            round = next_round;
-        }
-        results
     }
 }

@@ -1,0 +1,124 @@
+//! The blocks of one file in the cache that tables share.
+
+use super::read_options::TableReadOptions;
+use crate::blocks::{BlockRef, BlockRole, CachedBlock, TableBlockCache};
+use ferrock_base::Result;
+use ferrock_cache::{CacheKey, EntryRole, Priority, Reservation};
+use ferrock_format::handle::BlockHandle;
+use std::sync::Arc;
+
+/// The blocks of one file in the cache, if there is one.
+#[derive(Debug)]
+pub(crate) struct CachedBlocks {
+    cache: Option<Arc<TableBlockCache>>,
+    /// Distinguishes the blocks of this file from those of all others.
+    key_base: (u64, u64),
+    high_priority_metadata: bool,
+    /// Index blocks are partitions, which outlast those of filters.
+    index_is_partitioned: bool,
+}
+
+impl CachedBlocks {
+    /// For a file whose identity is not known yet: nothing is to be looked up before it is.
+    pub(crate) fn new(cache: Option<Arc<TableBlockCache>>, high_priority_metadata: bool) -> Self {
+        Self { cache, key_base: (0, 0), high_priority_metadata, index_is_partitioned: false }
+    }
+
+    /// Sets the prefix of the file's keys, and whether index blocks are partitions.
+    pub(crate) fn identify(&mut self, key_base: (u64, u64), index_is_partitioned: bool) {
+        (self.key_base, self.index_is_partitioned) = (key_base, index_is_partitioned);
+    }
+
+    /// True when there is a cache.
+    #[inline]
+    pub(crate) fn is_there(&self) -> bool {
+        self.cache.is_some()
+    }
+
+    #[inline]
+    pub(crate) fn index_is_partitioned(&self) -> bool {
+        self.index_is_partitioned
+    }
+
+    #[inline]
+    fn key(&self, handle: BlockHandle) -> CacheKey {
+        CacheKey::new(self.key_base, handle.offset)
+    }
+
+    fn priority(&self, role: BlockRole) -> Priority {
+        match role {
+            BlockRole::Data => Priority::Low,
+            _ if !self.high_priority_metadata => Priority::Low,
+            // A lookup works without a filter partition, at the price of an occasional useless read.
+            BlockRole::Index if self.index_is_partitioned => Priority::Highest,
+            _ => Priority::High,
+        }
+    }
+
+    /// The block, if it is in the cache; counts a hit or a miss.
+    #[inline]
+    pub(crate) fn find(&self, handle: BlockHandle, role: BlockRole) -> Option<BlockRef> {
+        self.cache.as_ref()?.lookup_as(&self.key(handle), role.entry_role())
+    }
+
+    /// The block, if it is in the cache, for a caller that works without it: counts a hit, but no miss.
+    pub(crate) fn find_present(&self, handle: BlockHandle, role: BlockRole) -> Option<BlockRef> {
+        self.cache.as_ref()?.lookup_present(&self.key(handle), role.entry_role())
+    }
+
+    /// The block, if it is in the cache; nothing is counted.
+    pub(crate) fn peek(&self, handle: BlockHandle) -> Option<BlockRef> {
+        self.cache.as_ref()?.peek(&self.key(handle))
+    }
+
+    /// Puts a block that was read into the cache, where that is wanted.
+    pub(crate) fn keep(
+        &self,
+        handle: BlockHandle,
+        role: BlockRole,
+        block: CachedBlock,
+        options: &TableReadOptions,
+    ) -> Result<BlockRef> {
+        match &self.cache {
+            Some(cache) if options.fills_cache_with(role) => {
+                let charge = block.memory_bytes();
+                cache.insert_or_fail(&self.key(handle), block, charge, role.entry_role(), self.priority(role))
+            }
+            _ => Ok(BlockRef::standalone(block)),
+        }
+    }
+
+    /// The block, which was just looked up in vain, made by `read`, which is called at most once, or twice if another
+    /// read failed. `is_opening`: a full cache does not prevent a table from opening, as the reads that need the block
+    /// fail, if the cache is strict.
+    pub(crate) fn load_missing(
+        &self,
+        handle: BlockHandle,
+        role: BlockRole,
+        is_opening: bool,
+        mut read: impl FnMut() -> Result<CachedBlock>,
+    ) -> Result<BlockRef> {
+        let Some(cache) = &self.cache else { return read().map(BlockRef::standalone) };
+        let (key, priority, role) = (self.key(handle), self.priority(role), role.entry_role());
+        let load = || {
+            let block = read()?;
+            let charge = block.memory_bytes();
+            Ok((block, charge))
+        };
+        if is_opening {
+            cache.load_missing_past(&key, role, priority, load)
+        } else {
+            cache.load_missing(&key, role, priority, load)
+        }
+    }
+
+    /// True for a loaded block that a cache with a strict limit had no room for.
+    pub(crate) fn was_refused(&self, block: &BlockRef) -> bool {
+        !block.is_cached() && self.cache.as_ref().is_some_and(|cache| cache.has_strict_capacity_limit())
+    }
+
+    /// Charges memory beside blocks to the cache.
+    pub(crate) fn reserve(&self, bytes: usize, role: EntryRole) -> Result<Option<Reservation>> {
+        self.cache.as_ref().map(|cache| cache.reserve(bytes, role)).transpose()
+    }
+}
