@@ -97,6 +97,7 @@ fn run_texts(settings: &Settings, cache_size: usize) -> Vec<(String, String)> {
         pair("verify", &settings.verify),
         pair("verify_checksum", &settings.verify_checksum),
         pair("seek_nexts", &settings.seek_nexts),
+        pair("max_scan_distance", &settings.max_scan_distance),
         pair("reverse_iterator", &settings.reverse_iterator),
         pair("total_order_seek", &settings.total_order_seek),
         pair("prefix_same_as_start", &settings.prefix_same_as_start),

@@ -32,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) verify: bool,
     pub(crate) verify_checksum: bool,
     pub(crate) seek_nexts: u64,
+    /// 0: no bound.
+    pub(crate) max_scan_distance: u64,
     pub(crate) reverse_iterator: bool,
     pub(crate) total_order_seek: bool,
     pub(crate) prefix_same_as_start: bool,
@@ -100,6 +102,7 @@ impl Settings {
             verify: values.bool("verify"),
             verify_checksum: values.bool("verify_checksum"),
             seek_nexts: values.at_least("seek_nexts", 0)?,
+            max_scan_distance: values.at_least("max_scan_distance", 0)?,
             reverse_iterator: values.bool("reverse_iterator"),
             total_order_seek: values.bool("total_order_seek"),
             prefix_same_as_start: values.bool("prefix_same_as_start"),

@@ -65,7 +65,6 @@ pub(super) const REFUSED: &[Row] = &[
     refused("key_id_range", Integer, "100000", "the benchmark timeseries is not here"),
     refused("keyrange_num", Integer, "1", MIXGRAPH),
     refused("max_num_range_tombstones", Integer, "0", "no benchmark deletes ranges"),
-    refused("max_scan_distance", Integer, "0", "seekrandom has no bounds"),
     refused("max_write_buffer_number_to_maintain", Integer, "0", "flushed memtables are not kept"),
     refused("memtable_insert_with_hint_prefix_size", Integer, "0", "inserts take no hints"),
     refused("memtable_use_huge_page", Bool, "false", "memory comes from the allocator"),

@@ -57,6 +57,7 @@ pub(super) const ROWS: &[Row] = &[
     row("verify", Kind::Bool, "true", "check every value read against its key; what that costs is printed"),
     row("verify_checksum", Kind::Bool, "true", "reads verify the checksums of blocks"),
     row("seek_nexts", Kind::Integer, "0", "steps after each seek of seekrandom"),
+    row("max_scan_distance", Kind::Integer, "0", "keys from a seek of seekrandom to its bound; 0: no bound"),
     row("reverse_iterator", Kind::Bool, "false", "seekrandom steps backward"),
     row("total_order_seek", Kind::Bool, "false", "iterators ignore prefix filters"),
     row("prefix_same_as_start", Kind::Bool, "false", "iterators end where the prefix of the seek key ends"),

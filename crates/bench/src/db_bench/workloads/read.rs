@@ -1,9 +1,10 @@
 //! Look-ups and iterations. Reads are checked: values against their keys, keys against their order.
 
 use crate::failure::Result;
+use crate::settings::Settings;
 use crate::stats::Operation;
 use crate::worker::Worker;
-use ferrock::Iter;
+use ferrock::{Iter, ReadOptions};
 
 /// The most a seek benchmark's iterator is used before it is made anew: it pins what it reads.
 const SEEKS_PER_ITERATOR: u64 = 10_000;
@@ -86,13 +87,15 @@ impl Worker<'_> {
         let mut iter = self.shared.db.iter(&self.shared.read_options);
         let mut pace = self.pace(settings.reads, true);
         while pace.next(1) {
-            // Now and then a new one, so that old versions and files can go.
-            if read % SEEKS_PER_ITERATOR == SEEKS_PER_ITERATOR - 1 {
-                iter = self.shared.db.iter(&self.shared.read_options);
-            }
             self.limit_reads(1);
             let number = self.random_number();
             self.shared.keys.make(number, &mut self.key);
+            // Now and then a new one, so that old versions and files can go.
+            if settings.max_scan_distance > 0 {
+                iter = self.shared.db.iter(&self.bounded_from(number));
+            } else if read % SEEKS_PER_ITERATOR == SEEKS_PER_ITERATOR - 1 {
+                iter = self.shared.db.iter(&self.shared.read_options);
+            }
             iter.seek(&self.key);
             read += 1;
             found += u64::from(self.read_from(&mut iter)?);
@@ -100,6 +103,17 @@ impl Worker<'_> {
         }
         self.stats.add_message(&format!("({found} of {read} found)"));
         Ok(())
+    }
+
+    /// Options of a scan from the key of `number` that ends `max_scan_distance` keys on.
+    fn bounded_from(&self, number: u64) -> ReadOptions {
+        let Settings { max_scan_distance: distance, reverse_iterator, num, .. } = *self.shared.settings;
+        let mut bound = Vec::new();
+        let last = if reverse_iterator { number.saturating_sub(distance) } else { num.min(number + distance) };
+        self.shared.keys.make(last, &mut bound);
+        let mut options = self.shared.read_options.clone();
+        *if reverse_iterator { &mut options.lower_bound } else { &mut options.upper_bound } = Some(bound);
+        options
     }
 
     /// Reads where a seek to `self.key` came to, and the steps from there. True when the key itself was met.
