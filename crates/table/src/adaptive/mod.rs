@@ -3,7 +3,7 @@
 //! | | observed | for how long | decided | shown by |
 //! |---|---|---|---|---|
 //! | `FilterMissRate` | lookups of a table that find nothing, with a partitioned filter in the cache | last 32 or so, while the table is open | share of missing filter partitions that are read | `--experiment=scarce-memory` |
-//! | `ReadHistories` | bytes that scans of a table read ahead, and those left unused | last 8 MiB, while the table is open | whether windows trust the bounds, and how large the first one is | no experiment so far |
+//! | `ReadHistory` | bytes that scans with bounds read of a table, and those left unused | last 8 MiB, while the table is open | whether windows trust the bounds | `seekrandom --max_scan_distance` |
 //! | `CrossingRamp` | index partitions that one scan crosses | until it is placed anew | bytes of partitions in its next read | `fast-forward` |
 //! | [`ReadStats`] | lookups, range reads and block reads of a family | while it is open | nothing by itself: [`HashIndexChoice`], statistics | |
 //! | [`HashIndexChoice`] | the same, since its last decision | 2000 reads and more | whether the next table has a data-block hash index | `--experiment=hash-index`, `hash-index-sweep` |
@@ -21,4 +21,4 @@ pub use read_stats::{ReadCounts, ReadStats};
 
 pub(crate) use filter_miss_rate::FilterMissRate;
 pub(crate) use partition_runs::{CrossingRamp, EAGER_BYTES, NEAR_BYTES};
-pub(crate) use read_history::ReadHistories;
+pub(crate) use read_history::ReadHistory;

@@ -55,7 +55,7 @@ pub use statistics::{
     BlockSizes, DataStatistics, FilterFormats, FilterStatistics, HashIndexStatistics, IndexStatistics, TableStatistics,
 };
 
-use crate::adaptive::ReadHistories;
+use crate::adaptive::ReadHistory;
 use crate::options::BlockBasedTableOptions;
 use block_loader::BlockLoader;
 use description::TableDescription;
@@ -80,7 +80,7 @@ pub struct BlockTable {
     range_tombstones: Option<Arc<FragmentedRangeTombstones>>,
     /// The extractor in force, whatever the filter was made with.
     prefix_extractor: Option<PrefixExtractor>,
-    histories: ReadHistories,
+    read_history: ReadHistory,
     /// The charge for the reader's own memory, as it was when the table was opened. Held for its drop only.
     _charge: Option<Reservation>,
 }

@@ -115,7 +115,7 @@ fn open_file(params: TableReaderParams) -> Result<Arc<BlockTable>> {
         options: params.options,
         range_tombstones,
         prefix_extractor: params.prefix_extractor,
-        histories: Default::default(),
+        read_history: Default::default(),
         _charge: None,
     };
     if params.cache_usage.is_charged(EntryRole::BlockBasedTableReader) {

@@ -161,15 +161,11 @@ impl BlockTableIter {
         self.note_spent();
         let extent = self.extent()?;
         let limit_end = self.limit_end();
-        let histories = &self.reader.histories;
         // Behind the hint windows grow from one block on: a scan that continues by a step or two does not need the
         // whole range.
-        let is_exact = extent.is_exact && !histories.exact.is_wasteful() && (!self.is_past_hint || limit_end.is_some());
-        let extent = Extent { is_exact, ..extent };
-        if self.options.adaptive_readahead {
-            self.window.begin_with(histories.growing.affordable_bytes());
-        }
-        let wanted = self.window.plan(block, self.direction, extent, limit_end);
+        let extent = Extent { is_exact: extent.is_exact && (!self.is_past_hint || limit_end.is_some()), ..extent };
+        let usual_bytes = self.reader.read_history.usual_bytes();
+        let wanted = self.window.plan(block, self.direction, extent, usual_bytes, limit_end);
         self.without_cached(block, wanted)
     }
 
@@ -196,9 +192,9 @@ impl BlockTableIter {
         if spent.read == 0 {
             return;
         }
-        let histories = &self.reader.histories;
-        let history = if spent.is_exact { &histories.exact } else { &histories.growing };
-        history.note(spent.read, spent.unused);
+        if spent.is_bounded {
+            self.reader.read_history.note(spent.read, spent.unused, spent.is_first);
+        }
         if spent.unused > 0 {
             self.reader.file_system.counters().window_discarded(spent.unused);
         }

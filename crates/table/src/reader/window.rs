@@ -43,12 +43,14 @@ pub(crate) struct WindowPolicy {
     pub(crate) ahead_from_bytes: Option<u64>,
 }
 
-/// Size of one window read, and whether bounds sized it, for the history.
+/// Size of one window read, and whether the scan's end was known, for the history.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     pub(crate) read: u64,
     pub(crate) unused: u64,
-    pub(crate) is_exact: bool,
+    pub(crate) is_bounded: bool,
+    /// The scan began with it.
+    pub(crate) is_first: bool,
 }
 
 /// Windows of one scan over one file.
@@ -62,8 +64,6 @@ pub(crate) struct Window {
     begins_at: u64,
     /// Bytes that windows may read without the scan having used as many.
     trusted_bytes: u64,
-    /// The same for the next scan.
-    first_bytes: u64,
     /// True if the next read continues the scan of another file.
     is_continued: bool,
     /// The block that a read is made for.
@@ -75,6 +75,7 @@ pub(crate) struct Window {
     /// The range requested with the last piece, and how it was sized.
     last_asked: Range<u64>,
     is_last_exact: bool,
+    is_last_bounded: bool,
     /// The next piece, in flight.
     ahead: Option<(Range<u64>, PendingRead)>,
 }
@@ -87,13 +88,13 @@ impl Window {
             sequential_reads: 0,
             begins_at: 0,
             trusted_bytes: 0,
-            first_bytes: 0,
             is_continued: false,
             needed: 0..0,
             passed: None,
             pieces: Vec::new(),
             last_asked: 0..0,
             is_last_exact: false,
+            is_last_bounded: false,
             ahead: None,
         }
     }
@@ -151,11 +152,6 @@ impl Window {
             Direction::Forward => passed.end <= block.start && block.start - passed.end < JOINT_BYTES,
             Direction::Backward => block.end <= passed.start && passed.start - block.end < JOINT_BYTES,
         })
-    }
-
-    /// Scans that begin from now on begin with windows of this size.
-    pub(crate) fn begin_with(&mut self, bytes: u64) {
-        self.first_bytes = bytes;
     }
 
     /// The piece that was read ahead, if `block` begins in it.
@@ -258,16 +254,18 @@ impl Window {
             Direction::Backward => passed.start.min(asked.end).saturating_sub(asked.start),
         };
         let read = asked.end.saturating_sub(asked.start);
-        Spent { read, unused: unused.min(read), is_exact: self.is_last_exact }
+        Spent { read, unused: unused.min(read), is_bounded: self.is_last_bounded, is_first: self.sequential_reads == 0 }
     }
 
-    /// The range to read when `block` is needed and not in memory. `extent` is the scan's end; `limit_end` is where it
-    /// is expected to stop (`None`: not known).
+    /// The range to read when `block` is needed and not in memory. `extent` is the scan's end, as far as which a window
+    /// goes unless scans with bounds stop after `usual_bytes`; `limit_end` is where the scan is expected to stop
+    /// (`None`: not known).
     pub(crate) fn plan(
         &mut self,
         block: &Range<u64>,
         direction: Direction,
         extent: Extent,
+        usual_bytes: Option<u64>,
         limit_end: Option<u64>,
     ) -> Range<u64> {
         self.needed = block.clone();
@@ -278,18 +276,19 @@ impl Window {
             self.sequential_reads += 1;
         } else {
             self.sequential_reads = 0;
-            self.trusted_bytes = self.first_bytes;
-            self.automatic_bytes = self.first_bytes;
+            let usual = if extent.is_exact { usual_bytes.unwrap_or(0) } else { 0 };
+            (self.trusted_bytes, self.automatic_bytes) = (usual, usual);
             self.begins_at = near_end(block, direction);
         }
         let policy = self.policy;
-        self.is_last_exact = extent.is_exact && policy.is_sized_by_bounds && limit_end.is_none();
+        self.is_last_bounded = extent.is_exact && policy.is_sized_by_bounds && limit_end.is_none();
+        self.is_last_exact = self.is_last_bounded && usual_bytes.is_none();
         let reach = |bytes: u64| match direction {
             Direction::Forward => block.start..block.end.saturating_add(bytes),
             Direction::Backward => block.start.saturating_sub(bytes)..block.end,
         };
         // Bytes that do not extend beyond the block do not help.
-        let end = limit_end.or((extent.is_exact && policy.is_sized_by_bounds).then_some(extent.sure));
+        let end = limit_end.or(self.is_last_exact.then_some(extent.sure));
         let wanted = if policy.fixed_bytes > 0 {
             clip(reach(policy.fixed_bytes), block, direction, extent.sure)
         } else if let Some(end) = end.filter(|_| policy.max_bytes > 0) {
