@@ -173,6 +173,12 @@ pub trait FileSystem: Send + Sync + Debug {
         None
     }
 
+    /// A copy of all files as they are now, if that takes no more than a moment; bytes in the buffers of writers are
+    /// not in it. Later changes of either are not seen by the other.
+    fn copy_of_now(&self) -> Option<Arc<dyn FileSystem>> {
+        None
+    }
+
     /// How sets of reads are performed: `pread`, `io_uring`, `memory`.
     fn io_backend(&self) -> &str;
 }

@@ -92,19 +92,19 @@ pub fn write_file_atomically(
     file_system.sync_dir(dir)
 }
 
-/// Copies the first `limit_bytes` of a file (all of it for `None`), syncs the copy and returns its size.
+/// Copies the first `limit_bytes` of a file (all of it for `None`), to another file system if that is given, syncs the
+/// copy and returns its size.
 ///
 /// # Errors
 /// Those of reading `from` and of creating, writing and syncing `to`, which may then be there in part.
 pub fn copy_file(
-    file_system: &dyn FileSystem,
-    from: &Path,
-    to: &Path,
+    (from_files, from): (&dyn FileSystem, &Path),
+    (to_files, to): (&dyn FileSystem, &Path),
     limit_bytes: Option<u64>,
     options: &WritableOptions,
 ) -> Result<u64> {
-    let mut source = file_system.open_sequential(from, &SequentialOptions::default())?;
-    let mut target = file_system.create_writable(to, options)?;
+    let mut source = from_files.open_sequential(from, &SequentialOptions::default())?;
+    let mut target = to_files.create_writable(to, options)?;
     let mut left = limit_bytes.unwrap_or(u64::MAX);
     let mut buffer = vec![0; CHUNK_BYTES];
     while left > 0 {

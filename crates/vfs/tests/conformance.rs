@@ -238,8 +238,8 @@ fn names_behave() {
         write_file_atomically(file_system, &dir.join("CURRENT"), &dir.join("tmp"), b"MANIFEST-2\n").unwrap();
         assert_eq!(read_file(file_system, &dir.join("CURRENT")).unwrap(), b"MANIFEST-2\n");
         assert!(!file_system.exists(&dir.join("tmp")).unwrap());
-        let copied =
-            copy_file(file_system, &dir.join("CURRENT"), &dir.join("copy"), Some(8), &WritableOptions::default());
+        let (from, to) = ((file_system, &*dir.join("CURRENT")), (file_system, &*dir.join("copy")));
+        let copied = copy_file(from, to, Some(8), &WritableOptions::default());
         assert_eq!(copied.unwrap(), 8);
         assert_eq!(read_file(file_system, &dir.join("copy")).unwrap(), b"MANIFEST");
     });

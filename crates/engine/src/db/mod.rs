@@ -10,6 +10,7 @@
 //! background.rs the database as the host of its jobs; closing             cleanup.rs    which files are needed
 //! families.rs   create, drop, change options                              properties.rs what a program may ask
 //! destroy.rs    a database's files, and nothing else                      approximate.rs sizes by the index
+//! in_memory.rs  files in memory; from a directory and to one
 //! async_get.rs  a key, as a future                                        async_multi_get.rs many keys, as one
 //! async_search.rs the search of both, where it waits                      async_scan/    rows in batches, as futures
 //! multi_get.rs  many keys, in rounds of reads                             multi_scan.rs many ranges, planned together
@@ -35,6 +36,7 @@ mod compact;
 mod destroy;
 mod families;
 mod flush;
+mod in_memory;
 mod interface;
 mod job_env;
 #[cfg(test)]

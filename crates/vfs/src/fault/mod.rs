@@ -278,6 +278,10 @@ impl FileSystem for FaultInjectionFileSystem {
         self.descriptors.limit().or_else(|| self.inner.open_file_limit())
     }
 
+    fn copy_of_now(&self) -> Option<Arc<dyn FileSystem>> {
+        self.inner.copy_of_now()
+    }
+
     fn io_backend(&self) -> &str {
         self.inner.io_backend()
     }

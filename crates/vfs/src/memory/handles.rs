@@ -207,6 +207,7 @@ impl WritableFile for MemoryWritableFile {
     fn close(&mut self) -> Result<()> {
         if !self.closed {
             self.flush_buffer();
+            self.node.trim();
             self.closed = true;
         }
         Ok(())

@@ -136,6 +136,15 @@ impl MemoryFileSystem {
         Self::default()
     }
 
+    /// An empty file system that does not remember what was synced, for databases that live in memory: a change is
+    /// durable at once, and takes no memory but its bytes. [`crash_clone`](Self::crash_clone) is a copy of what is
+    /// there, whatever the policy.
+    #[must_use]
+    pub fn without_crashes() -> Self {
+        let tree = Tree { records: false, ..Tree::default() };
+        Self { shared: Arc::new(Shared { tree: Mutex::new(tree), ..Shared::default() }) }
+    }
+
     /// An empty file system; `clock` measures the deadlines of reads.
     #[must_use]
     pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
@@ -419,6 +428,12 @@ impl FileSystem for MemoryFileSystem {
 
     fn counters(&self) -> &IoCounters {
         self.shared.layer.counters()
+    }
+
+    fn copy_of_now(&self) -> Option<Arc<dyn FileSystem>> {
+        // An operation, so that a test can look on; it changes nothing, so no mount or power keeps it from happening.
+        let _ = self.begin(Path::new("/"), "copy", || "copy".to_owned());
+        Some(Arc::new(self.crash_clone(CrashPolicy::KeepAll)))
     }
 
     fn io_backend(&self) -> &str {

@@ -43,6 +43,8 @@ impl Default for Durable {
 
 #[derive(Debug, Default)]
 struct FileState {
+    /// False: every change is durable at once, and nothing of it is remembered.
+    records: bool,
     data: Arc<Vec<u8>>,
     durable: Durable,
     pending: Vec<DataChange>,
@@ -71,10 +73,15 @@ impl CrashView {
 }
 
 impl FileNode {
+    /// An empty file, which records what was not synced, or does not.
+    pub(super) fn new(records: bool) -> Self {
+        Self(Mutex::new(FileState { records, ..FileState::default() }))
+    }
+
     /// A file whose contents are durable.
     pub(super) fn durable(data: Arc<Vec<u8>>, modified_unix_seconds: u64) -> Self {
         let durable = Durable::Prefix(data.len());
-        Self(Mutex::new(FileState { data, durable, modified_unix_seconds, ..FileState::default() }))
+        Self(Mutex::new(FileState { records: true, data, durable, modified_unix_seconds, ..FileState::default() }))
     }
 
     pub(super) fn size(&self) -> u64 {
@@ -107,6 +114,9 @@ impl FileNode {
         let mut state = self.0.lock();
         let start = state.data.len();
         Arc::make_mut(&mut state.data).extend_from_slice(bytes);
+        if !state.records {
+            return;
+        }
         let bytes = Appended::InData(start..state.data.len());
         state.pending.push(DataChange::Append { offset: start as u64, bytes });
     }
@@ -117,6 +127,11 @@ impl FileNode {
             return;
         }
         let state = &mut *state;
+        let length = usize::try_from(length_bytes).unwrap_or(usize::MAX);
+        if !state.records {
+            Arc::make_mut(&mut state.data).resize(length, 0);
+            return;
+        }
         let data = Arc::clone(&state.data);
         if let Durable::Prefix(length) = state.durable {
             state.durable = Durable::Image(Arc::new(data[..length].to_vec()));
@@ -129,9 +144,15 @@ impl FileNode {
             }
         }
         drop(data);
-        let length = usize::try_from(length_bytes).unwrap_or(usize::MAX);
         Arc::make_mut(&mut state.data).resize(length, 0);
         state.pending.push(DataChange::Truncate(length_bytes));
+    }
+
+    /// Gives back the room that appends kept for more of them, unless the bytes are shared with a reader.
+    pub(super) fn trim(&self) {
+        if let Some(data) = Arc::get_mut(&mut self.0.lock().data) {
+            data.shrink_to_fit();
+        }
     }
 
     pub(super) fn sync(&self) {

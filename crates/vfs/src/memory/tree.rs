@@ -80,11 +80,13 @@ pub(super) struct Tree {
     /// The same directories as a crash would leave them.
     pub(super) durable: Vec<Entries>,
     pub(super) pending: Vec<EntryChange>,
+    /// False: every change is durable at once, here and in the files created here.
+    pub(super) records: bool,
 }
 
 impl Default for Tree {
     fn default() -> Self {
-        Self { entries: vec![Entries::new()], durable: vec![Entries::new()], pending: Vec::new() }
+        Self { entries: vec![Entries::new()], durable: vec![Entries::new()], pending: Vec::new(), records: true }
     }
 }
 
@@ -145,7 +147,11 @@ impl Tree {
 
     fn change(&mut self, change: EntryChange) {
         change.apply(&mut self.entries);
-        self.pending.push(change);
+        if self.records {
+            self.pending.push(change);
+        } else {
+            change.apply(&mut self.durable);
+        }
     }
 
     /// The file of this name, created if there is none.
@@ -156,7 +162,7 @@ impl Tree {
             Some(Entry::Dir(_)) => return Err(io::ErrorKind::IsADirectory.into()),
             None => {}
         }
-        let node = Arc::new(FileNode::default());
+        let node = Arc::new(FileNode::new(self.records));
         let entry = Entry::File(Arc::clone(&node));
         self.change(EntryChange::Insert { dir, name: name.to_owned(), entry });
         Ok(node)

@@ -2,11 +2,12 @@
 
 use super::Db;
 use crate::column_family::ColumnFamily;
-use crate::db::{LiveFile, background, families, flush, manual, properties, resume};
+use crate::db::{LiveFile, background, families, flush, in_memory, manual, properties, resume};
 use crate::options::{ColumnFamilyOptions, CompactRangeOptions, FlushOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 impl Db {
@@ -289,6 +290,18 @@ impl Db {
             }
         }
         Err(Error::new(ErrorKind::NotFound, format!("table {} is not live", file.number)))
+    }
+
+    /// Writes a copy of a database in memory into a directory that is empty or not there, which then opens as any
+    /// other. It has everything that was written before the call, writes without log included, and of the logged
+    /// writes that come meanwhile a prefix; writers wait for a moment only.
+    ///
+    /// # Errors
+    /// `NotSupported` when the files of the database are not in memory; `InvalidArgument` for a directory with
+    /// something in it; `Io` and `NoSpace` when it cannot be written, which leaves a directory that does not open; and
+    /// those of a flush.
+    pub fn save_to(&self, directory: impl AsRef<Path>) -> Result<()> {
+        in_memory::save(self.core(), directory.as_ref())
     }
 
     /// Starts no flush and no compaction any more, and waits for those that run. Calls are counted:

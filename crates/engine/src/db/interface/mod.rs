@@ -5,7 +5,7 @@
 //! read.rs   keys, ranges, snapshots, futures  manage.rs  families, options, jobs, properties
 //! ```
 
-use super::{ColumnFamilyDescriptor, DbCore, background, destroy, open};
+use super::{ColumnFamilyDescriptor, DbCore, background, destroy, in_memory, open};
 use crate::column_family::ColumnFamily;
 use crate::options::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::{Result, SequenceNumber};
@@ -179,6 +179,53 @@ impl Db {
         families: Option<Vec<ColumnFamilyDescriptor>>,
     ) -> Result<(Self, Vec<ColumnFamily>)> {
         open::open_read_only(path.as_ref(), options, families).map(|(core, families)| (Self::from_core(core), families))
+    }
+
+    /// Opens a new, empty database whose files are in memory: for tests, and for caches that are filled anew. What it
+    /// holds is gone when it is closed, unless [`save_to`](Self::save_to) wrote it to a directory. Everything else is
+    /// as on a disk: logs, flushes and compactions, so `WriteOptions::disable_wal` and large memtables save memory.
+    /// Missing families are created, and reads go to the bytes of the files themselves (`allow_mmap_reads`).
+    ///
+    /// # Errors
+    /// `InvalidArgument` for options that name directories (`wal_dir`, `db_paths`, `cf_paths`), and those of
+    /// [`open_cf`](Self::open_cf).
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let directory = directory.path().join("saved");
+    /// use ferrock::{Db, DbOptions};
+    ///
+    /// let (db, _) = Db::open_in_memory(DbOptions::default(), vec![("default".to_owned(), Default::default())])?;
+    /// db.put(b"key", b"value")?;
+    /// db.save_to(&directory)?;
+    /// db.put(b"key", b"other")?;
+    ///
+    /// let (copy, _) = Db::load_in_memory(&directory, DbOptions::default(), None)?;
+    /// assert_eq!(copy.get(b"key")?.as_deref(), Some(&b"value"[..]));
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn open_in_memory(
+        options: DbOptions,
+        families: Vec<ColumnFamilyDescriptor>,
+    ) -> Result<(Self, Vec<ColumnFamily>)> {
+        in_memory::open(options, families).map(|(core, families)| (Self::from_core(core), families))
+    }
+
+    /// Copies a directory that no process has open into memory and opens the copy, which lives as that of
+    /// [`open_in_memory`](Self::open_in_memory). Without `families` all are opened with the options of the directory's
+    /// OPTIONS file. The directory stays as it is.
+    ///
+    /// # Errors
+    /// `Busy` when the directory is open; `NotSupported` when logs or tables of the database are in other directories;
+    /// and those of [`open_in_memory`](Self::open_in_memory).
+    pub fn load_in_memory(
+        directory: impl AsRef<Path>,
+        options: DbOptions,
+        families: Option<Vec<ColumnFamilyDescriptor>>,
+    ) -> Result<(Self, Vec<ColumnFamily>)> {
+        let opened = in_memory::load(directory.as_ref(), options, families);
+        opened.map(|(core, families)| (Self::from_core(core), families))
     }
 
     /// Names of the column families of a database, in the order of their ids.
