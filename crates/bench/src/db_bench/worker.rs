@@ -6,6 +6,7 @@ use crate::keys::Keys;
 use crate::settings::Settings;
 use crate::stats::{Operation, Stats};
 use crate::values::ValuePool;
+use crate::workloads;
 use crate::workloads::Graph;
 use ferrock::{Db, ReadOptions, WriteOptions};
 use ferrock_base::clock::Clock;
@@ -83,7 +84,7 @@ impl<'a> Worker<'a> {
 
     /// Does its share of a benchmark.
     pub(crate) fn run(&mut self, work: Work) -> Result<()> {
-        let outcome = self.dispatch(work);
+        let outcome = workloads::dispatch(self, work);
         self.stats.stop();
         if outcome.is_err() {
             self.shared.stop.store(true, Ordering::Relaxed);

@@ -24,35 +24,33 @@ fn compact_all(db: &ferrock::Db) -> ferrock::Result<()> {
     db.compact_range_cf(&db.default_column_family()?, None, None, &options)
 }
 
-impl Worker<'_> {
-    pub(crate) fn dispatch(&mut self, work: Work) -> Result<()> {
-        match work {
-            Work::Write { order, divisor, batch, .. } => self.write(order, divisor, batch),
-            Work::Delete { order } => self.delete(order),
-            Work::Merge => self.merge_random(),
-            Work::Update => self.update_random(),
-            Work::ReadWrite => self.read_write(),
-            Work::ReadWhileWriting { seeks } => self.read_while_writing(seeks),
-            Work::ReadRandom { is_missing, is_hot } => self.read_random(is_missing, is_hot),
-            Work::ReadSequential { is_reverse } => self.read_sequential(is_reverse),
-            Work::SeekRandom => self.seek_random(),
-            Work::MultiReadRandom => self.multi_read_random(),
-            Work::NewIterator => self.new_iterator(),
-            Work::Compact => self.once(compact_all),
-            Work::Flush => self.once(ferrock::Db::flush),
-            Work::WaitForCompaction => self.once(ferrock::Db::wait_for_background_work),
-            Work::LinkLoad => self.link_load(),
-            Work::LinkBench => self.link_bench(),
-            Work::LinkCheck => self.link_check(),
-            Work::VerifyChecksum => self.once(ferrock::Db::verify_checksum),
-            // Printed by the thread that starts the others.
-            Work::Property(_) => Ok(()),
-        }
+pub(crate) fn dispatch(worker: &mut Worker<'_>, work: Work) -> Result<()> {
+    match work {
+        Work::Write { order, divisor, batch, .. } => write::write(worker, order, divisor, batch),
+        Work::Delete { order } => write::delete(worker, order),
+        Work::Merge => write::merge_random(worker),
+        Work::Update => mixed::update_random(worker),
+        Work::ReadWrite => mixed::read_write(worker),
+        Work::ReadWhileWriting { seeks } => mixed::read_while_writing(worker, seeks),
+        Work::ReadRandom { is_missing, is_hot } => read::read_random(worker, is_missing, is_hot),
+        Work::ReadSequential { is_reverse } => read::read_sequential(worker, is_reverse),
+        Work::SeekRandom => read::seek_random(worker),
+        Work::MultiReadRandom => read::multi_read_random(worker),
+        Work::NewIterator => read::new_iterator(worker),
+        Work::Compact => once(worker, compact_all),
+        Work::Flush => once(worker, ferrock::Db::flush),
+        Work::WaitForCompaction => once(worker, ferrock::Db::wait_for_background_work),
+        Work::LinkLoad => linkbench::link_load(worker),
+        Work::LinkBench => linkbench::link_bench(worker),
+        Work::LinkCheck => linkbench::link_check(worker),
+        Work::VerifyChecksum => once(worker, ferrock::Db::verify_checksum),
+        // Printed by the thread that starts the others.
+        Work::Property(_) => Ok(()),
     }
+}
 
-    fn once(&mut self, action: impl Fn(&ferrock::Db) -> ferrock::Result<()>) -> Result<()> {
-        action(self.shared.db)?;
-        self.finished(1, Operation::Other);
-        Ok(())
-    }
+fn once(worker: &mut Worker<'_>, action: impl Fn(&ferrock::Db) -> ferrock::Result<()>) -> Result<()> {
+    action(worker.shared.db)?;
+    worker.finished(1, Operation::Other);
+    Ok(())
 }

@@ -19,14 +19,15 @@ mod load;
 mod operations;
 mod rows;
 
+pub(super) use load::{link_check, link_load};
+pub(super) use operations::link_bench;
+
 pub(crate) use graph::Graph;
 
 use crate::failure::{Failure, Result};
 use crate::worker::Worker;
 
-impl<'a> Worker<'a> {
-    fn graph(&self) -> Result<&'a Graph> {
-        let graph = self.shared.graph.as_ref();
-        graph.ok_or_else(|| Failure::Usage(format!("{} has no graph", self.shared.name)))
-    }
+fn graph_of<'a>(worker: &Worker<'a>) -> Result<&'a Graph> {
+    let graph = worker.shared.graph.as_ref();
+    graph.ok_or_else(|| Failure::Usage(format!("{} has no graph", worker.shared.name)))
 }
