@@ -237,6 +237,18 @@ impl Footer {
         Ok(footer)
     }
 
+    /// Encodes the footer of a PlainTable, which is of version 0 and has no index handle.
+    #[must_use]
+    pub fn encode_plain(metaindex: BlockHandle) -> [u8; LEGACY_FOOTER_SIZE] {
+        let mut handles = Vec::with_capacity(HANDLES_LEN);
+        metaindex.encode_to(&mut handles);
+        BlockHandle::NULL.encode_to(&mut handles);
+        let mut footer = [0; LEGACY_FOOTER_SIZE];
+        footer[..handles.len()].copy_from_slice(&handles);
+        footer[HANDLES_LEN..].copy_from_slice(&TableKind::Plain.magic(0).to_le_bytes());
+        footer
+    }
+
     fn put_handles(&self, footer: &mut [u8; MAX_FOOTER_SIZE]) -> Result<()> {
         let index = self.index.ok_or_else(|| {
             Error::invalid_argument(format!(

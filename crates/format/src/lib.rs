@@ -14,6 +14,7 @@ pub mod log;
 pub mod metaindex;
 mod option_values;
 pub mod options_file;
+pub mod plain_table;
 pub mod properties;
 pub mod trailer;
 pub mod unique_id;

@@ -4,7 +4,7 @@ const INLINE: usize = 104;
 
 /// Bytes of the current key of a cursor.
 #[derive(Clone, Debug)]
-pub(super) struct KeyBuffer {
+pub(crate) struct KeyBuffer {
     length: usize,
     inline: [u8; INLINE],
     /// In use when the key did not fit; then `length` is its length.
@@ -21,30 +21,30 @@ impl Default for KeyBuffer {
 
 impl KeyBuffer {
     #[inline]
-    pub(super) fn as_slice(&self) -> &[u8] {
+    pub(crate) fn as_slice(&self) -> &[u8] {
         if self.spilled { &self.heap } else { &self.inline[..self.length] }
     }
 
     #[inline]
-    pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
         if self.spilled { &mut self.heap } else { &mut self.inline[..self.length] }
     }
 
     #[inline]
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.length = 0;
         self.spilled = false;
     }
 
     #[inline]
-    pub(super) fn set(&mut self, key: &[u8]) {
+    pub(crate) fn set(&mut self, key: &[u8]) {
         self.clear();
         self.replace_tail(0, key);
     }
 
     /// Keeps the first `shared` bytes and appends `suffix`. `shared` must not be more than the length.
     #[inline]
-    pub(super) fn replace_tail(&mut self, shared: usize, suffix: &[u8]) {
+    pub(crate) fn replace_tail(&mut self, shared: usize, suffix: &[u8]) {
         let length = shared + suffix.len();
         if !self.spilled && length <= INLINE {
             self.inline[shared..length].copy_from_slice(suffix);

@@ -54,6 +54,7 @@ pub use hash_index::{
 pub use index::{IndexBlock, IndexEntry, IndexSearch};
 pub use index_cursor::IndexCursor;
 pub use index_format::IndexFormat;
+pub(crate) use key_buffer::KeyBuffer;
 pub use layout::BlockLayout;
 pub use meta::MetaBlock;
 pub use row_bounds::{
