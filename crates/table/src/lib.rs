@@ -7,6 +7,8 @@
 //!   multi_get         the same for a batch, whose reads are submitted together
 //!   iter              BlockTableIter: both directions, with readahead
 //!   contents          what it consists of, block by block, for tools; sizes and shapes of its blocks
+//! PlainTable          RocksDB's plain tables, read from memory
+//! PlainTableBuilder   writes one
 //! TableBuilder        writes one: data blocks as keys come, everything else at the end
 //! ```
 //!
@@ -25,6 +27,7 @@ mod charging;
 pub mod entries_table;
 pub mod options;
 mod partition_boundary;
+pub mod plain;
 pub mod reader;
 mod table;
 mod table_iter;
@@ -40,8 +43,9 @@ pub use adaptive::{ReadCounts, ReadStats};
 pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
 pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
 pub use charging::{CacheUsageOptions, ChargeDecision, Charging};
-pub use options::BlockBasedTableOptions;
+pub use options::{BlockBasedTableOptions, PlainTableOptions};
 pub use partition_boundary::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};
+pub use plain::{PlainPin, PlainTable, PlainTableBuilder, PlainTableIter, PlainValue};
 pub use reader::{
     BlockRead, BlockTable, BlockTableIter, FooterDetails, LimitReads, LoadedBlock, NeededBlock, NextBlock, PlannedRead,
     ReadTier, RoundReads, RowReach, RowsAhead, RowsOfBlock, ScanBounds, ScanEstimate, TableContents, TableLookup,

@@ -8,8 +8,10 @@
 //! form, which every reader understands. Reading supports all of them.
 
 mod large_partitions;
+mod plain;
 
 pub use large_partitions::LargePartitions;
+pub use plain::{PlainEncodingType, PlainTableOptions};
 
 use ferrock_base::checksum::ChecksumType;
 use ferrock_base::option_table::{OptionValue, Violation};

@@ -1,11 +1,11 @@
-//! A table of any kind. A second kind becomes a variant here and in [`TableIter`](crate::TableIter); what is above
+//! A table of any kind. A further kind becomes a variant here and in [`TableIter`](crate::TableIter); what is above
 //! (file metadata, pinned values, iterators over levels) names no kind.
-//!
-//! A match on one variant compiles to nothing.
 
 use crate::blocks::PinnedBlock;
 #[cfg(any(test, feature = "test-kinds"))]
 use crate::entries_table::EntriesTable;
+use crate::plain::PlainTable;
+use crate::reader::open::{ByKind, open_by_kind};
 use crate::reader::{
     BlockRead, BlockTable, NeededBlock, RoundReads, ScanBounds, TableLookup, TableReadOptions, TableReaderParams,
 };
@@ -22,6 +22,8 @@ use std::sync::Arc;
 pub enum Table {
     /// RocksDB's block-based table.
     Block(Arc<BlockTable>),
+    /// RocksDB's PlainTable.
+    Plain(Arc<PlainTable>),
     /// A table of tests.
     #[cfg(any(test, feature = "test-kinds"))]
     Entries(Arc<EntriesTable>),
@@ -32,6 +34,7 @@ macro_rules! of_kind {
     ($table:expr, $inner:ident => $then:expr) => {
         match $table {
             Table::Block($inner) => $then,
+            Table::Plain($inner) => $then,
             #[cfg(any(test, feature = "test-kinds"))]
             Table::Entries($inner) => $then,
         }
@@ -50,7 +53,10 @@ impl Table {
         if let Some(table) = EntriesTable::open(&params)? {
             return Ok(Self::Entries(table));
         }
-        BlockTable::open(params).map(Self::Block)
+        match open_by_kind(params)? {
+            ByKind::Block(table) => Ok(Self::Block(table)),
+            ByKind::Plain(params, footer) => PlainTable::open(*params, &footer).map(Self::Plain),
+        }
     }
 
     /// Shows `visit` the entries of the key's user key, newest first, from the lookup's sequence number on, until it
@@ -67,6 +73,7 @@ impl Table {
     ) -> Result<()> {
         match self {
             Self::Block(table) => table.get(options, key, &mut of_block(visit)),
+            Self::Plain(table) => table.get(key, visit),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(table) => table.get(key, visit),
         }
@@ -87,6 +94,7 @@ impl Table {
     ) -> Result<Option<NeededBlock>> {
         match self {
             Self::Block(table) => lookup.advance(table, options, key, &mut of_block(visit)),
+            Self::Plain(table) => table.get(key, visit).map(|()| None),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(table) => table.get(key, visit).map(|()| None),
         }
@@ -112,6 +120,7 @@ impl Table {
     fn of_needed(&self) -> &Arc<BlockTable> {
         match self {
             Self::Block(table) => table,
+            Self::Plain(_) => unreachable!("a lookup in a plain table needs no block"),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(_) => unreachable!("a lookup in entries needs no block"),
         }
@@ -128,6 +137,7 @@ impl Table {
     pub fn iter_within(&self, options: TableReadOptions, bounds: Arc<ScanBounds>) -> TableIter {
         match self {
             Self::Block(table) => TableIter::Block(table.iter_within(options, bounds)),
+            Self::Plain(table) => TableIter::Plain(table.iter()),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(table) => TableIter::Entries(table.iter()),
         }
@@ -159,6 +169,7 @@ impl Table {
     pub fn fill_cache(&self) -> Result<()> {
         match self {
             Self::Block(table) => table.fill_cache(),
+            Self::Plain(_) => Ok(()),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(_) => Ok(()),
         }
@@ -180,7 +191,8 @@ impl Table {
         of_kind!(self, table => table.approximate_size_between(begin, end))
     }
 
-    /// Reads the whole file past the cache and checks it. `readahead_bytes` is how much to read at a time, 0 for a
+    /// Reads the whole file past the cache and checks it; of a plain table, which has no checksums, the number and the
+    /// order of the entries. `readahead_bytes` is how much to read at a time, 0 for a
     /// default.
     ///
     /// # Errors
@@ -188,6 +200,7 @@ impl Table {
     pub fn verify_checksums(&self, readahead_bytes: usize) -> Result<()> {
         match self {
             Self::Block(table) => table.verify_checksums(readahead_bytes),
+            Self::Plain(table) => table.verify(),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(_) => Ok(()),
         }
@@ -198,6 +211,7 @@ impl Table {
     pub fn as_block(&self) -> Option<&Arc<BlockTable>> {
         match self {
             Self::Block(table) => Some(table),
+            Self::Plain(_) => None,
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(_) => None,
         }
@@ -220,9 +234,9 @@ impl Table {
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Block(one), Self::Block(other)) => Arc::ptr_eq(one, other),
+            (Self::Plain(one), Self::Plain(other)) => Arc::ptr_eq(one, other),
             #[cfg(any(test, feature = "test-kinds"))]
             (Self::Entries(one), Self::Entries(other)) => Arc::ptr_eq(one, other),
-            #[cfg(any(test, feature = "test-kinds"))]
             _ => false,
         }
     }

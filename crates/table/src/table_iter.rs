@@ -4,6 +4,7 @@
 
 #[cfg(any(test, feature = "test-kinds"))]
 use crate::entries_table::EntriesIter;
+use crate::plain::PlainTableIter;
 use crate::reader::{BlockTableIter, NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
 use crate::value::ValuePin;
 use ferrock_base::{InternalIterator, Result, SeekTarget};
@@ -12,10 +13,12 @@ use std::sync::Arc;
 
 /// Moves over the point entries of a table, in both directions. Range tombstones are not among them.
 #[derive(Debug)]
-#[cfg_attr(any(test, feature = "test-kinds"), allow(clippy::large_enum_variant, reason = "the small one is for tests"))]
+#[allow(clippy::large_enum_variant, reason = "most iterators are of the large one")]
 pub enum TableIter {
     /// Over a block-based table.
     Block(BlockTableIter),
+    /// Over a plain table.
+    Plain(PlainTableIter),
     /// Over a table of tests.
     #[cfg(any(test, feature = "test-kinds"))]
     Entries(EntriesIter),
@@ -26,6 +29,7 @@ macro_rules! of_kind {
     ($iter:expr, $inner:ident => $then:expr, $other:expr) => {
         match $iter {
             TableIter::Block($inner) => $then,
+            TableIter::Plain(_) => $other,
             #[cfg(any(test, feature = "test-kinds"))]
             TableIter::Entries(_) => $other,
         }
@@ -37,6 +41,7 @@ macro_rules! of_each {
     ($iter:expr, $inner:ident => $then:expr) => {
         match $iter {
             TableIter::Block($inner) => $then,
+            TableIter::Plain($inner) => $then,
             #[cfg(any(test, feature = "test-kinds"))]
             TableIter::Entries($inner) => $then,
         }
@@ -49,6 +54,7 @@ impl TableIter {
     pub fn value_pin(&self) -> Option<ValuePin> {
         match self {
             Self::Block(iter) => iter.value_pin().map(ValuePin::Block),
+            Self::Plain(iter) => iter.value_pin().map(ValuePin::Plain),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(iter) => iter.value_pin().map(ValuePin::Entries),
         }
@@ -62,10 +68,8 @@ impl TableIter {
     /// Goes on where an iterator came to the end of the file before: see
     /// [`BlockTableIter::continue_readahead`].
     pub fn continue_readahead(&mut self, previous: &Self) {
-        match (self, previous) {
-            (Self::Block(iter), Self::Block(previous)) => iter.continue_readahead(previous),
-            #[cfg(any(test, feature = "test-kinds"))]
-            _ => {}
+        if let (Self::Block(iter), Self::Block(previous)) = (self, previous) {
+            iter.continue_readahead(previous);
         }
     }
 
@@ -74,6 +78,7 @@ impl TableIter {
     pub fn place(&mut self, target: SeekTarget<'_>) {
         match self {
             Self::Block(iter) => iter.place(target),
+            Self::Plain(iter) => target.apply(iter),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(iter) => target.apply(iter),
         }

@@ -3,6 +3,7 @@
 use crate::blocks::{BlockPin, PinnedBlock};
 #[cfg(any(test, feature = "test-kinds"))]
 use crate::entries_table::EntryPin;
+use crate::plain::{PlainPin, PlainValue};
 use std::ops::Deref;
 
 /// Where the value lies that a lookup visits.
@@ -10,6 +11,8 @@ use std::ops::Deref;
 pub enum ValueSource<'a> {
     /// In a block.
     Block(&'a PinnedBlock<'a>),
+    /// In a plain table.
+    Plain(PlainValue<'a>),
     /// In a table of tests.
     #[cfg(any(test, feature = "test-kinds"))]
     Entries(&'a EntryPin),
@@ -22,6 +25,7 @@ impl ValueSource<'_> {
     pub fn pin(self) -> ValuePin {
         match self {
             Self::Block(block) => ValuePin::Block(block.pin()),
+            Self::Plain(value) => ValuePin::Plain(value.pin()),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(entry) => ValuePin::Entries(entry.clone()),
         }
@@ -33,6 +37,8 @@ impl ValueSource<'_> {
 pub enum ValuePin {
     /// In a block.
     Block(BlockPin),
+    /// In a plain table.
+    Plain(PlainPin),
     /// In a table of tests.
     #[cfg(any(test, feature = "test-kinds"))]
     Entries(EntryPin),
@@ -45,6 +51,7 @@ impl ValuePin {
     pub fn value(&self) -> &[u8] {
         match self {
             Self::Block(pin) => pin.value(),
+            Self::Plain(pin) => pin.value(),
             #[cfg(any(test, feature = "test-kinds"))]
             Self::Entries(pin) => pin.value(),
         }

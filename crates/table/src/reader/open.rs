@@ -63,6 +63,7 @@ impl BlockTable {
     pub fn properties_of(params: &TableReaderParams) -> Result<TableProperties> {
         let read = || {
             let (loader, footer) = read_footer(params)?;
+            require_blocks(footer.kind)?;
             let meta = read_metaindex(&loader, footer.metaindex)?;
             read_properties(&loader, &meta, footer.format_version)
         };
@@ -71,7 +72,41 @@ impl BlockTable {
 }
 
 fn open_file(params: TableReaderParams) -> Result<Arc<BlockTable>> {
-    let (mut loader, footer) = read_footer(&params)?;
+    let (loader, footer) = read_footer(&params)?;
+    require_blocks(footer.kind)?;
+    open_blocks(params, loader, &footer)
+}
+
+/// A table whose footer was read.
+pub(crate) enum ByKind {
+    /// It is open.
+    Block(Arc<BlockTable>),
+    /// What is needed to open it.
+    Plain(Box<TableReaderParams>, Footer),
+}
+
+/// Opens a block-based table, and finds one of another kind.
+pub(crate) fn open_by_kind(params: TableReaderParams) -> Result<ByKind> {
+    let file = params.file.clone();
+    let open = || {
+        let (loader, footer) = read_footer(&params)?;
+        if footer.kind == TableKind::Plain {
+            return Ok(ByKind::Plain(Box::new(params), footer));
+        }
+        require_blocks(footer.kind)?;
+        open_blocks(params, loader, &footer).map(ByKind::Block)
+    };
+    open().map_err(|error| error.in_file(file.path()))
+}
+
+fn require_blocks(kind: TableKind) -> Result<()> {
+    match kind {
+        TableKind::BlockBased => Ok(()),
+        _ => Err(Error::not_supported(format!("{kind:?} tables cannot be read as block-based ones"))),
+    }
+}
+
+fn open_blocks(params: TableReaderParams, mut loader: BlockLoader, footer: &Footer) -> Result<Arc<BlockTable>> {
     let meta = read_metaindex(&loader, footer.metaindex)?;
     let properties = read_properties(&loader, &meta, footer.format_version)?;
     check_identity(&params, &properties)?;
@@ -142,9 +177,6 @@ fn read_footer(params: &TableReaderParams) -> Result<(BlockLoader, Footer)> {
         return Err(super::block_loader::short_read(start, tail.len(), read));
     }
     let footer = Footer::decode(&tail[tail.len().saturating_sub(MAX_FOOTER_SIZE)..], file_size)?;
-    if footer.kind != TableKind::BlockBased {
-        return Err(Error::not_supported(format!("{:?} tables cannot be read as block-based ones", footer.kind)));
-    }
     Ok((BlockLoader::opening(params, &footer, (start, tail)), footer))
 }
 
@@ -158,7 +190,7 @@ fn read_metaindex(loader: &BlockLoader, handle: BlockHandle) -> Result<MetaBlock
 }
 
 /// Compares the file's unique id with that of the MANIFEST, if it records one.
-fn check_identity(params: &TableReaderParams, properties: &TableProperties) -> Result<()> {
+pub(crate) fn check_identity(params: &TableReaderParams, properties: &TableProperties) -> Result<()> {
     let Some(expected) = params.expected_unique_id.filter(|id| *id != [0; 16]) else { return Ok(()) };
     let actual = UniqueId::from_properties(properties)
         .map_err(|error| Error::corruption(format!("a unique id is recorded for the table: {}", error.message())))?;
@@ -169,7 +201,7 @@ fn check_identity(params: &TableReaderParams, properties: &TableProperties) -> R
 }
 
 /// Refuses features that this reader would read wrongly.
-fn check_readable(params: &TableReaderParams, properties: &TableProperties) -> Result<()> {
+pub(crate) fn check_readable(params: &TableReaderParams, properties: &TableProperties) -> Result<()> {
     params.comparator.user().refuse_timestamps()?;
     let name = params.comparator.user().name();
     if properties.comparator_name.ends_with(".u64ts") {
@@ -192,7 +224,10 @@ fn check_readable(params: &TableReaderParams, properties: &TableProperties) -> R
 }
 
 /// The sequence number that replaces every stored one in an ingested file.
-fn global_sequence(properties: &TableProperties, largest: Option<SequenceNumber>) -> Result<Option<SequenceNumber>> {
+pub(crate) fn global_sequence(
+    properties: &TableProperties,
+    largest: Option<SequenceNumber>,
+) -> Result<Option<SequenceNumber>> {
     let stored = properties.external_sst_file_global_seqno;
     let sequence = match (properties.external_sst_file_version, stored, largest) {
         (None, None, _) | (Some(1), None, _) => return Ok(None),

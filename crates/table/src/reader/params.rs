@@ -3,7 +3,7 @@
 use crate::adaptive::ReadStats;
 use crate::blocks::TableBlockCache;
 use crate::charging::CacheUsageOptions;
-use crate::options::BlockBasedTableOptions;
+use crate::options::{BlockBasedTableOptions, PlainTableOptions};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{FileNumber, InternalComparator, SequenceNumber};
 use ferrock_vfs::{FileSystem, RandomAccessFile};
@@ -28,6 +28,10 @@ pub struct TableReaderParams {
     pub max_pinned_l0_file_size: u64,
     /// Caching policy; the form of the file is taken from the file.
     pub options: Arc<BlockBasedTableOptions>,
+    /// How index and filter of a plain table are made that has none in its file.
+    pub plain_options: Arc<PlainTableOptions>,
+    /// Whether the filter that is made for a plain table keeps its bits for a key in one line of the cache.
+    pub bloom_locality: u32,
     /// Shared cache; without one, data blocks are read anew each time.
     pub cache: Option<Arc<TableBlockCache>>,
     /// Prefix extractor in force; prefix filters made by another one are not asked.
@@ -63,6 +67,8 @@ impl TableReaderParams {
             level: -1,
             max_pinned_l0_file_size: u64::MAX,
             options: Arc::default(),
+            plain_options: Arc::default(),
+            bloom_locality: 0,
             cache: None,
             prefix_extractor: None,
             largest_sequence: None,

@@ -58,7 +58,7 @@ fn global_sequence_place(payload: &[u8]) -> Option<std::ops::Range<usize>> {
     place
 }
 
-fn decode_properties(bytes: &[u8]) -> Result<TableProperties> {
+pub(crate) fn decode_properties(bytes: &[u8]) -> Result<TableProperties> {
     let entries = MetaBlock::new(bytes)?.entries()?;
     TableProperties::decode_entries(entries.iter().map(|(name, value)| (&name[..], *value)))
 }
