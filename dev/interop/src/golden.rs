@@ -31,11 +31,6 @@ const NOT_REWRITTEN: &[(&str, &str)] = &[
     ("r11.9-corrupt-index-block", DAMAGED),
     ("r11.9-corrupt-manifest-middle", DAMAGED),
     ("r11.9-missing-table", "a table file is missing: there is nothing to compact"),
-    ("r11.9-plain-fixed-length", PLAIN),
-    ("r11.9-plain-index-in-file", PLAIN),
-    ("r11.9-plain-prefix", PLAIN),
-    ("r11.9-plain-prefix-encoding", PLAIN),
-    ("r11.9-plain-total-order", PLAIN),
     ("r11.9-udt-not-persisted", TIMESTAMPS),
     ("r11.9-udt-u64", TIMESTAMPS),
     ("r11.9-udt-u64-reverse", TIMESTAMPS),
@@ -45,18 +40,12 @@ const NOT_REWRITTEN: &[(&str, &str)] = &[
     ("r7.8-corrupt-current", DAMAGED),
     ("r7.8-corrupt-data-block", DAMAGED_TABLE),
     ("r7.8-corrupt-manifest-middle", DAMAGED),
-    ("r7.8-plain-fixed-length", PLAIN),
-    ("r7.8-plain-index-in-file", PLAIN),
-    ("r7.8-plain-prefix", PLAIN),
-    ("r7.8-plain-prefix-encoding", PLAIN),
-    ("r7.8-plain-total-order", PLAIN),
     ("r7.8-udt-u64", TIMESTAMPS),
     ("r7.8-wal-2pc", "prepared transactions are not read"),
     ("r7.8-wal-bitflip-tolerate", DAMAGED),
     ("r7.8-wal-torn-absolute", DAMAGED),
 ];
 
-const PLAIN: &str = "plain tables are not read";
 const TIMESTAMPS: &str = "user-defined timestamps are not read";
 const DAMAGED: &str = "damaged: RocksDB does not open it, either";
 const DAMAGED_TABLE: &str = "damaged table: compaction fails, as it must";
@@ -261,7 +250,12 @@ fn equal(what: &str, got: Value, wanted: &Value) -> Outcome<()> {
 }
 
 fn compare(db: &dyn Database, family: usize, wanted: &Value) -> Outcome<()> {
+    // What RocksDB's plain tables were, which do not go back, is now block-based.
+    let goes_back = wanted["reverse_scan"].is_object();
     for (member, is_forward) in [("scan", true), ("reverse_scan", false)] {
+        if !is_forward && !goes_back {
+            continue;
+        }
         let (count, digest) = digest(db, family, &IterHow::default(), is_forward)?;
         equal(&format!("{member}: count"), count.into(), &wanted[member]["count"])?;
         equal(&format!("{member}: sha256"), digest.into(), &wanted[member]["sha256"])?;
@@ -286,6 +280,9 @@ fn compare(db: &dyn Database, family: usize, wanted: &Value) -> Outcome<()> {
         let position = |cursor: &dyn Cursor| if cursor.valid() { to_hex(cursor.key()).into() } else { Value::Null };
         cursor.seek(&target);
         equal(&format!("seek {}", target.escape_ascii()), position(&*cursor), &seek["seek"])?;
+        if !goes_back {
+            continue;
+        }
         cursor.seek_for_prev(&target);
         equal(&format!("seek_for_prev {}", target.escape_ascii()), position(&*cursor), &seek["seek_for_prev"])?;
     }
