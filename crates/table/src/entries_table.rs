@@ -13,7 +13,7 @@ use ferrock_base::iterator::VecIterator;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, LookupKey, ParsedInternalKey, Result};
 use ferrock_format::properties::TableProperties;
-use ferrock_vfs::{FileSystem, RandomAccessFile, ReadClass, ReadLabel, WritableFile};
+use ferrock_vfs::{RandomAccessFile, ReadClass, ReadLabel, WritableFile};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,7 +29,6 @@ pub struct EntriesTable {
     properties: Arc<TableProperties>,
     file_number: FileNumber,
     file: Arc<dyn RandomAccessFile>,
-    file_system: Arc<dyn FileSystem>,
 }
 
 impl EntriesTable {
@@ -74,7 +73,6 @@ impl EntriesTable {
             properties: Arc::new(properties),
             file_number: params.file_number,
             file: Arc::clone(&params.file),
-            file_system: Arc::clone(&params.file_system),
         })))
     }
 
@@ -169,14 +167,6 @@ impl EntriesIter {
         let entries = &self.table.entries;
         let index = entries.iter().position(|(key, _)| self.iter.valid() && *key == self.iter.key())?;
         Some(EntryPin { entries: Arc::clone(entries), index })
-    }
-
-    pub(crate) fn file(&self) -> &Arc<dyn RandomAccessFile> {
-        &self.table.file
-    }
-
-    pub(crate) fn file_system(&self) -> &Arc<dyn FileSystem> {
-        &self.table.file_system
     }
 }
 

@@ -29,6 +29,7 @@ pub mod options;
 mod partition_boundary;
 pub mod plain;
 pub mod reader;
+mod scan_machine;
 mod table;
 mod table_iter;
 mod value;
@@ -51,6 +52,7 @@ pub use reader::{
     ReadTier, RoundReads, RowReach, RowsAhead, RowsOfBlock, ScanBounds, ScanEstimate, TableContents, TableLookup,
     TableReadOptions, TableReaderParams, TableStatistics,
 };
+pub use scan_machine::{ScanMachine, ScanRead};
 pub use table::Table;
 pub use table_iter::TableIter;
 pub use value::{ValuePin, ValueSource};

@@ -15,7 +15,7 @@ use ferrock_base::internal_key::user_key;
 use ferrock_base::random::Random;
 use ferrock_base::{Error, ErrorKind, InternalIterator};
 use ferrock_cache::{BlockCache, CacheOptions};
-use ferrock_table::{BlockTable, BlockTableIter, ScanBounds, TableReadOptions, TableReaderParams};
+use ferrock_table::{BlockTable, BlockTableIter, ScanBounds, ScanRead, TableReadOptions, TableReaderParams};
 use ferrock_vfs::{FileSystem, PosixFileSystem, ReadClass, read_range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,20 +51,20 @@ impl Supplier<'_> {
         while iter.is_paused() {
             assert!(!iter.valid());
             assert_eq!(iter.status().unwrap_err().kind(), ErrorKind::TryAgain);
-            let Some(read) = iter.pending_read().cloned() else {
+            let Some(read) = iter.pending_read() else {
                 self.left += 1;
                 iter.set_pausing(false);
-                iter.resume();
+                iter.resume(true);
                 iter.set_pausing(true);
                 continue;
             };
             self.supplied += 1;
-            let context = iter.read_context();
+            let ScanRead { read, file, context, .. } = read;
             drop(iter.take_started());
-            let bytes = read_range(&**iter.file(), read.offset(), read.length(), &context);
+            let bytes = read_range(&*file, read.offset(), read.length(), &context);
             let before = self.requests();
             iter.supply(&read, bytes);
-            iter.resume();
+            iter.resume(true);
             assert!(self.reads_ahead || self.requests() == before, "it read by itself");
         }
     }
@@ -192,9 +192,9 @@ fn a_read_that_fails_is_made_again_by_the_scan_but_not_when_time_ran_out() {
     for (kind, is_final) in [(ErrorKind::Io, false), (ErrorKind::TimedOut, true)] {
         let mut iter = reader.iter_within(options, Arc::default());
         iter.seek_to_first();
-        let read = iter.pending_read().cloned().unwrap();
+        let ScanRead { read, .. } = iter.pending_read().unwrap();
         iter.supply(&read, Err(Error::new(kind, "no")));
-        iter.resume();
+        iter.resume(true);
         if is_final {
             assert!(!iter.is_paused());
             assert_eq!(iter.status().unwrap_err().kind(), kind);
@@ -202,7 +202,7 @@ fn a_read_that_fails_is_made_again_by_the_scan_but_not_when_time_ran_out() {
         }
         assert!(iter.is_paused() && iter.pending_read().is_none(), "it is not asked for twice");
         iter.set_pausing(false);
-        iter.resume();
+        iter.resume(true);
         assert!(iter.valid());
     }
 }
@@ -218,11 +218,11 @@ fn long_table(file_system: &Arc<dyn FileSystem>) -> Arc<BlockTable> {
 
 fn supply(iter: &mut BlockTableIter) {
     while iter.is_paused() {
-        let read = iter.pending_read().cloned().unwrap();
+        let ScanRead { read, file, context, .. } = iter.pending_read().unwrap();
         drop(iter.take_started());
-        let bytes = read_range(&**iter.file(), read.offset(), read.length(), &iter.read_context());
+        let bytes = read_range(&*file, read.offset(), read.length(), &context);
         iter.supply(&read, bytes);
-        iter.resume();
+        iter.resume(true);
     }
 }
 

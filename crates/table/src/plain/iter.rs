@@ -7,7 +7,6 @@ use super::bytes::PlainPin;
 use super::table::PlainTable;
 use ferrock_base::{Error, InternalIterator, Result};
 use ferrock_format::plain_table::RecordCursor;
-use ferrock_vfs::{FileSystem, RandomAccessFile};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -76,14 +75,6 @@ impl PlainTableIter {
 
     pub(crate) fn value_pin(&self) -> Option<PlainPin> {
         self.is_valid.then(|| PlainPin { bytes: Arc::clone(&self.table.bytes), place: self.value_place() })
-    }
-
-    pub(crate) fn file(&self) -> &Arc<dyn RandomAccessFile> {
-        self.table.file()
-    }
-
-    pub(crate) fn file_system(&self) -> &Arc<dyn FileSystem> {
-        self.table.file_system()
     }
 
     /// Where the current record begins; the end of all records when not positioned.

@@ -68,7 +68,6 @@ impl PlainTable {
             properties: Arc::new(properties),
             file_number: params.file_number,
             file: params.file,
-            file_system: params.file_system,
             bytes,
         };
         match blocks.index {

@@ -11,7 +11,7 @@ use ferrock_format::plain_table::{
     Bucket, Offsets, PlainBloom, PlainEncoding, PlainIndex, Record, RecordCursor, RecordForm, prefix_hash,
 };
 use ferrock_format::properties::TableProperties;
-use ferrock_vfs::{FileSystem, RandomAccessFile};
+use ferrock_vfs::RandomAccessFile;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::path::Path;
@@ -35,7 +35,6 @@ pub struct PlainTable {
     pub(super) properties: Arc<TableProperties>,
     pub(super) file_number: FileNumber,
     pub(super) file: Arc<dyn RandomAccessFile>,
-    pub(super) file_system: Arc<dyn FileSystem>,
 }
 
 /// How a key is looked up.
@@ -339,14 +338,6 @@ impl PlainTable {
 
     pub(crate) fn file_number(&self) -> FileNumber {
         self.file_number
-    }
-
-    pub(crate) fn file(&self) -> &Arc<dyn RandomAccessFile> {
-        &self.file
-    }
-
-    pub(crate) fn file_system(&self) -> &Arc<dyn FileSystem> {
-        &self.file_system
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {

@@ -1,12 +1,13 @@
 //! Moves a position in an index, and loads the blocks that it comes to: from the cache, the file, or the partitions
 //! that a scan holds.
 
+use super::direction::Direction;
 use super::index_position::{KeepBlock, PositionOf};
 use super::near_partitions::{IndexScan, Step};
 use super::read_options::TableReadOptions;
 use super::resident_index::ResidentIndex;
 use crate::blocks::{BlockGuard, BlockRole};
-use ferrock_base::{InternalComparator, Result};
+use ferrock_base::{Result, SeekTarget};
 use ferrock_format::block::{IndexBlock, IndexCursor};
 
 /// The index of a table, and how one read or scan loads what is missing of it.
@@ -19,10 +20,6 @@ pub(crate) struct IndexFetcher<'a, 'o> {
 }
 
 impl<'a> IndexFetcher<'a, '_> {
-    fn comparator(&self) -> &'a InternalComparator {
-        self.resident.loader.comparator()
-    }
-
     /// The partition at the cursor of the top level.
     fn leaf(&self, top: &IndexBlock, cursor: &IndexCursor, step: Step) -> Result<BlockGuard<'a>> {
         let ResidentIndex { index, loader } = self.resident;
@@ -51,110 +48,61 @@ impl<'a> IndexFetcher<'a, '_> {
         Ok(())
     }
 
-    /// Goes to the first entry at or after `target`.
+    /// Goes to the entry of a target; of one before which entries are wanted, too, to the first entry at or after it.
     #[inline]
-    pub(crate) fn seek<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>, target: &[u8]) -> Result<()> {
+    pub(crate) fn place<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>, target: SeekTarget<'_>) -> Result<()> {
+        let order = self.resident.loader.comparator();
+        let search = |cursor: &mut IndexCursor, index: &IndexBlock| {
+            match target {
+                SeekTarget::First => cursor.seek_to_first(index),
+                SeekTarget::Last => cursor.seek_to_last(index),
+                SeekTarget::AtOrAfter(key) | SeekTarget::AtOrBefore(key) => cursor.seek(index, order, key),
+            }
+            cursor.status()
+        };
         self.prepare(position)?;
         if let Some((top, cursor)) = &mut position.top {
-            cursor.seek(top.index()?, self.comparator(), target);
-            cursor.status()?;
+            search(cursor, top.index()?)?;
             if !cursor.valid() {
                 return Ok(());
             }
             position.leaf = Some(G::keep(self.leaf(top.index()?, cursor, Step::Seek)?));
         }
         if let Some(leaf) = &position.leaf {
-            position.cursor.seek(leaf.index()?, self.comparator(), target);
-            position.cursor.status()?;
+            search(&mut position.cursor, leaf.index()?)?;
         }
-        self.skip_empty_forward(position)
+        let is_last = matches!(target, SeekTarget::Last);
+        self.skip_empty(position, if is_last { Direction::Backward } else { Direction::Forward })
     }
 
-    pub(crate) fn seek_to_first<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
-        self.prepare(position)?;
-        if let Some((top, cursor)) = &mut position.top {
-            cursor.seek_to_first(top.index()?);
-            cursor.status()?;
-            if !cursor.valid() {
-                return Ok(());
-            }
-            position.leaf = Some(G::keep(self.leaf(top.index()?, cursor, Step::Seek)?));
-        }
+    /// Goes to the next entry in a direction.
+    pub(crate) fn step<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>, direction: Direction) -> Result<()> {
         if let Some(leaf) = &position.leaf {
-            position.cursor.seek_to_first(leaf.index()?);
+            direction.step(&mut position.cursor, leaf.index()?);
             position.cursor.status()?;
         }
-        self.skip_empty_forward(position)
-    }
-
-    pub(crate) fn seek_to_last<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
-        self.prepare(position)?;
-        if let Some((top, cursor)) = &mut position.top {
-            cursor.seek_to_last(top.index()?);
-            cursor.status()?;
-            if !cursor.valid() {
-                return Ok(());
-            }
-            position.leaf = Some(G::keep(self.leaf(top.index()?, cursor, Step::Seek)?));
-        }
-        if let Some(leaf) = &position.leaf {
-            position.cursor.seek_to_last(leaf.index()?);
-            position.cursor.status()?;
-        }
-        self.skip_empty_backward(position)
-    }
-
-    pub(crate) fn next<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
-        if let Some(leaf) = &position.leaf {
-            position.cursor.next(leaf.index()?);
-            position.cursor.status()?;
-        }
-        self.skip_empty_forward(position)
-    }
-
-    pub(crate) fn prev<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
-        if let Some(leaf) = &position.leaf {
-            position.cursor.prev(leaf.index()?);
-            position.cursor.status()?;
-        }
-        self.skip_empty_backward(position)
+        self.skip_empty(position, direction)
     }
 
     /// Past the end of a leaf, goes on in the next one. Where that is to be read first, the position stays behind the
     /// end of this one, and the call may be made again.
-    pub(crate) fn skip_empty_forward<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
+    pub(crate) fn skip_empty<G: KeepBlock<'a>>(
+        &self,
+        position: &mut PositionOf<G>,
+        direction: Direction,
+    ) -> Result<()> {
         while !position.cursor.valid() {
             let Some((top, cursor)) = &mut position.top else { return Ok(()) };
             let mut next = cursor.clone();
-            next.next(top.index()?);
+            direction.step(&mut next, top.index()?);
             next.status()?;
             if !next.valid() {
                 *cursor = next;
                 return Ok(());
             }
-            let leaf = G::keep(self.leaf(top.index()?, &next, Step::Forward)?);
+            let leaf = G::keep(self.leaf(top.index()?, &next, Step::Cross(direction))?);
             *cursor = next;
-            position.cursor.seek_to_first(leaf.index()?);
-            position.cursor.status()?;
-            position.leaf = Some(leaf);
-        }
-        Ok(())
-    }
-
-    /// The same before the beginning of a leaf.
-    pub(crate) fn skip_empty_backward<G: KeepBlock<'a>>(&self, position: &mut PositionOf<G>) -> Result<()> {
-        while !position.cursor.valid() {
-            let Some((top, cursor)) = &mut position.top else { return Ok(()) };
-            let mut next = cursor.clone();
-            next.prev(top.index()?);
-            next.status()?;
-            if !next.valid() {
-                *cursor = next;
-                return Ok(());
-            }
-            let leaf = G::keep(self.leaf(top.index()?, &next, Step::Backward)?);
-            *cursor = next;
-            position.cursor.seek_to_last(leaf.index()?);
+            direction.begin(&mut position.cursor, leaf.index()?);
             position.cursor.status()?;
             position.leaf = Some(leaf);
         }

@@ -146,6 +146,11 @@ impl HeldIndexPosition {
         &self.position
     }
 
+    /// For a move. After an error the position is to be [reset](Self::reset).
+    pub(super) fn position_mut(&mut self) -> &mut OwnedPosition {
+        &mut self.position
+    }
+
     /// The block of the current entry and the cursor in it.
     pub(super) fn leaf(&self) -> Option<(&CachedBlock, &IndexCursor)> {
         self.position.leaf.as_deref().map(|leaf| (leaf, &self.position.cursor))
@@ -159,14 +164,5 @@ impl HeldIndexPosition {
     /// Makes the position invalid.
     pub(crate) fn reset(&mut self) {
         self.position.cursor.reset();
-    }
-
-    /// Moves by `step`; after an error the position is not valid.
-    pub(crate) fn step(&mut self, step: impl FnOnce(&mut OwnedPosition) -> Result<()>) -> Result<()> {
-        let result = step(&mut self.position);
-        if result.is_err() {
-            self.position.cursor.reset();
-        }
-        result
     }
 }

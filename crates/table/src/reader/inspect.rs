@@ -7,7 +7,7 @@ use super::properties_block::read_properties_block;
 use super::readahead::Readahead;
 use super::{BlockTable, TableReadOptions};
 use crate::blocks::BlockRole;
-use ferrock_base::Result;
+use ferrock_base::{Result, SeekTarget};
 use ferrock_format::block::MetaBlock;
 use ferrock_format::handle::BlockHandle;
 use ferrock_vfs::{ReadClass, ReadContext};
@@ -39,7 +39,7 @@ impl BlockTable {
     fn data_offset_of(&self, internal_key: &[u8]) -> Result<u64> {
         let options = TableReadOptions::default();
         let mut position = IndexPosition::default();
-        let seek = self.blocks.index_fetcher(&options).seek(&mut position, internal_key);
+        let seek = self.blocks.index_fetcher(&options).place(&mut position, SeekTarget::AtOrAfter(internal_key));
         seek.map_err(|error| self.loader().in_file(error))?;
         if position.valid() { Ok(position.entry()?.handle.offset) } else { Ok(self.description.data_size()) }
     }

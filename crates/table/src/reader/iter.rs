@@ -10,16 +10,19 @@
 //! With bounds, an iterator becomes invalid as soon as all that follows is outside of them. It reads no block for that.
 
 use super::direction::Direction;
+use super::filter_reader::FilterAnswer;
 use super::index_fetcher::IndexFetcher;
 use super::index_position::{HeldIndexPosition, OwnedPosition};
+use super::limit_progress::LimitProgress;
+use super::limited::NextBlock;
 use super::near_partitions::{IndexScan, NearPartitions};
 use super::pause_state::{Paused, Pausing};
-use super::planned_read::{PlannedRead, PlannedWindow};
-use super::scan_bounds::{BoundKey, ScanBounds};
+use super::read_plan::ReadPlan;
+use super::scan_bounds::ScanBounds;
+use super::scan_position::ScanPosition;
 use super::window::{Window, WindowPolicy};
 use super::{BlockTable, TableReadOptions};
 use crate::blocks::{BlockPin, BlockRef, PinnedBlock};
-use ferrock_base::internal_key::user_key;
 use ferrock_base::{Error, InternalIterator, Result, SeekTarget};
 use ferrock_format::block::{DataBlock, DataBlockCursor};
 use ferrock_format::handle::BlockHandle;
@@ -29,104 +32,64 @@ use std::sync::Arc;
 /// Moves over the point entries of a table, in both directions. Range tombstones are not among them.
 #[derive(Debug)]
 pub struct BlockTableIter {
-    pub(super) reader: Arc<BlockTable>,
+    pub(super) table: Arc<BlockTable>,
     pub(super) options: TableReadOptions,
     pub(super) bounds: Arc<ScanBounds>,
     pub(super) index: HeldIndexPosition,
     pub(super) near: NearPartitions,
     /// The block under the cursor, with its handle: a seek within it loads nothing.
     block: Option<(BlockRef, BlockHandle)>,
-    pub(super) cursor: DataBlockCursor,
+    cursor: DataBlockCursor,
     pub(super) window: Window,
     pub(super) direction: Direction,
-    /// Blocks that a limit hint still asks for; `None` when the iterator has read nothing since it was placed.
-    pub(super) hinted_blocks: Option<u64>,
-    /// Blocks found in the cache since the iterator was placed, if it has a limit hint.
-    pub(super) found_blocks: u64,
-    /// Blocks that the limit hint of the file before asks for, for the first read of this one.
-    pub(super) carried_blocks: Option<u64>,
-    /// The scan went on behind what the hint asked for.
-    pub(super) is_past_hint: bool,
-    /// With an exact limit: blocks that the next read may bring; 0: the limit was passed.
-    pub(super) guaranteed_blocks: u64,
-    /// Planning ended at a partition of the index.
-    pub(super) lacks_index: bool,
-    /// Planning ended at the data block that the index is at.
-    pub(super) awaits_block: bool,
-    /// Reads are planned, not made.
-    pub(super) is_planning: bool,
-    pub(super) planned: Option<PlannedRead>,
-    /// The window of the data read that was planned last: it is not sized anew when it comes to be read.
-    pub(super) planned_window: Option<PlannedWindow>,
-    /// A planned read that took too long.
-    pub(super) out_of_time: Option<Error>,
+    pub(super) limit: LimitProgress,
+    pub(super) plan: ReadPlan,
     pub(super) pausing: Pausing,
-    pub(super) scratch: Vec<u8>,
+    scratch: Vec<u8>,
     pub(super) error: Option<Error>,
 }
 
 impl BlockTableIter {
-    pub(super) fn new(reader: Arc<BlockTable>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> Self {
-        let table = &reader.options;
-        let policy = WindowPolicy {
-            fixed_bytes: options.readahead_bytes as u64,
-            initial_bytes: table.initial_auto_readahead_size as u64,
-            max_bytes: table.max_auto_readahead_size as u64,
-            threshold: table.num_file_reads_for_auto_readahead,
-            is_sized_by_bounds: options.auto_readahead_size,
-            ahead_from_bytes: if options.async_io {
-                Some(0)
-            } else {
-                // With buffered reads the page cache reads ahead. With direct reads, a scan that has reached the
-                // largest windows is likely to go on.
-                reader.loader().file().direct_alignment().map(|_| table.max_auto_readahead_size as u64)
-            },
-        };
-        let cursor = DataBlockCursor::new(reader.global_sequence());
+    pub(super) fn new(table: Arc<BlockTable>, options: TableReadOptions, bounds: Arc<ScanBounds>) -> Self {
+        let mut plan = ReadPlan::default();
+        plan.set_planning(options.pauses);
+        let reads_directly = table.loader().file().direct_alignment().is_some();
+        let policy = WindowPolicy::new(&table.options, &options, reads_directly);
         Self {
-            reader,
-            options,
-            bounds,
             index: HeldIndexPosition::default(),
             near: NearPartitions::default(),
             block: None,
-            cursor,
+            cursor: table.loader().decoder().data_cursor(),
             window: Window::new(policy),
             direction: Direction::Forward,
-            hinted_blocks: None,
-            found_blocks: 0,
-            carried_blocks: None,
-            is_past_hint: false,
-            guaranteed_blocks: 1,
-            lacks_index: false,
-            awaits_block: false,
-            is_planning: options.pauses,
-            planned: None,
-            planned_window: None,
-            out_of_time: None,
+            limit: LimitProgress::default(),
+            plan,
             pausing: Pausing::default(),
             scratch: Vec::new(),
             error: None,
+            table,
+            options,
+            bounds,
         }
     }
 
     /// The table.
     #[must_use]
-    pub fn reader(&self) -> &Arc<BlockTable> {
-        &self.reader
+    pub fn table(&self) -> &Arc<BlockTable> {
+        &self.table
     }
 
     /// Gives the iterator other bounds. It is not positioned afterwards; what it has in memory stays of use.
     pub fn set_bounds(&mut self, bounds: Arc<ScanBounds>) {
         self.bounds = bounds;
-        self.planned_window = None;
+        self.plan.drop_window();
         self.begin(self.direction);
     }
 
     /// Goes on where an iterator came to the end of the file before: with what its limit hint still asks for, and
     /// reading ahead as it did, if the options say so.
     pub fn continue_readahead(&mut self, previous: &Self) {
-        self.carried_blocks = previous.hinted_blocks;
+        self.limit.continue_from(&previous.limit);
         if self.options.adaptive_readahead {
             self.window.continue_ramp(&previous.window);
         }
@@ -140,60 +103,80 @@ impl BlockTableIter {
     }
 
     #[inline]
-    pub(super) fn data(&self) -> Option<&DataBlock> {
+    fn data(&self) -> Option<&DataBlock> {
         match &self.block {
             Some((block, _)) => block.data().ok(),
             None => None,
         }
     }
 
+    /// Where the scan stands, and what the index in memory tells of what lies ahead.
+    #[inline]
+    #[must_use]
+    pub fn position(&self) -> ScanPosition<'_> {
+        let Self { table, options, bounds, index, window, direction, plan, .. } = self;
+        let row = if self.cursor.valid() { self.data().map(|data| (data, &self.cursor)) } else { None };
+        let has_failed = self.error.is_some() && !self.is_paused();
+        ScanPosition {
+            blocks: &table.blocks,
+            description: &table.description,
+            prefix_extractor: table.prefix_extractor.as_ref(),
+            options,
+            bounds,
+            index,
+            window,
+            plan,
+            direction: *direction,
+            row,
+            has_failed,
+        }
+    }
+
     fn begin(&mut self, direction: Direction) {
         self.error = None;
-        if self.is_planning || self.is_paused() {
+        if self.plan.is_planning() || self.is_paused() {
             self.forget_pause();
         }
         self.direction = direction;
-        self.hinted_blocks = self.carried_blocks.take();
-        self.is_past_hint = false;
-        self.found_blocks = 0;
-        (self.lacks_index, self.awaits_block) = (false, false);
+        self.limit.begin();
+        self.plan.begin();
         self.near.restart();
         self.cursor.reset();
     }
 
     #[cold]
     pub(super) fn fail(&mut self, error: Error) {
-        self.error = Some(self.reader.loader().in_file(error));
+        self.error = Some(self.table.loader().in_file(error));
         self.cursor.reset();
+    }
+
+    /// The answer of a search in the index; after an error the iterator has failed.
+    fn or_fail(&mut self, answer: Result<bool>) -> Option<bool> {
+        answer.map_err(|error| self.fail(error)).ok()
     }
 
     /// Moves the index; false at its end, after an error, or when a read was planned.
     fn move_index(&mut self, step: impl FnOnce(&IndexFetcher<'_, '_>, &mut OwnedPosition) -> Result<()>) -> bool {
-        if self.reader.blocks.resident_index().index.partitions().is_none() {
+        let fetcher = self.table.blocks.index_fetcher(&self.options);
+        let moved = if fetcher.resident.index.partitions().is_none() {
             // Such an index has no partitions for an iterator to hold.
-            let context = self.reader.blocks.index_fetcher(&self.options);
-            return match self.index.step(|position| step(&context, position)) {
-                Ok(()) => self.index.valid(),
-                Err(error) => {
-                    self.fail(error);
-                    false
-                }
-            };
-        }
-        self.near.is_planning = self.is_planning;
-        let near = RefCell::new(std::mem::take(&mut self.near));
-        let scan = IndexScan { near: &near, bounds: &self.bounds, direction: self.direction };
-        let context = IndexFetcher { scan: Some(scan), ..self.reader.blocks.index_fetcher(&self.options) };
-        let moved = self.index.step(|position| step(&context, position));
-        self.near = near.into_inner();
-        self.lacks_index = false;
+            step(&fetcher, self.index.position_mut())
+        } else {
+            self.near.is_planning = self.plan.is_planning();
+            let near = RefCell::new(std::mem::take(&mut self.near));
+            let scan = IndexScan { near: &near, bounds: &self.bounds, direction: self.direction };
+            let moved = step(&IndexFetcher { scan: Some(scan), ..fetcher }, self.index.position_mut());
+            self.near = near.into_inner();
+            self.plan.note_moved();
+            moved
+        };
         match moved {
             Ok(()) => self.index.valid(),
             Err(error) => {
+                self.index.reset();
                 match self.near.wanted.take() {
                     Some(run) => {
-                        self.planned = Some(PlannedRead::index(run));
-                        self.lacks_index = true;
+                        self.plan.plan_index(run);
                         self.cursor.reset();
                     }
                     None => self.fail(error),
@@ -211,18 +194,12 @@ impl BlockTableIter {
             }
             let Some(block) = self.find_or_read(handle)? else { return Ok(false) };
             block.data()?;
-            self.awaits_block = false;
+            self.plan.note_found();
             self.block = Some((block, handle));
             self.window.pass(handle.offset..handle.end_with_trailer().unwrap_or(handle.offset));
             Ok(true)
         });
-        match loaded {
-            Ok(is_there) => is_there,
-            Err(error) => {
-                self.fail(error);
-                false
-            }
-        }
+        self.or_fail(loaded).unwrap_or(false)
     }
 
     /// Takes over the cursor's corruption error; true if there was one.
@@ -237,180 +214,169 @@ impl BlockTableIter {
         }
     }
 
-    /// Behind the end of a block: goes on in the next one that has entries.
+    /// Behind the last entry of a block, in a direction: goes on in the next one that has entries.
     #[inline(never)]
-    fn skip_forward(&mut self) {
-        self.direction = Direction::Forward;
+    fn skip_empty(&mut self, direction: Direction) {
+        self.direction = direction;
         while !self.cursor.valid() {
             if self.take_cursor_error() || !self.index.valid() || self.leaves_bounds() {
                 return;
             }
-            if !self.move_index(|context, position| context.next(position)) {
+            if !self.move_index(|index, position| index.step(position, direction)) {
                 return self.pause(Paused::Index);
             }
-            if !self.enter_forward() {
+            if !self.enter_block() {
                 return;
             }
         }
     }
 
-    /// Goes to the first entry of the block that the index came to; false when the scan ends or pauses there.
-    fn enter_forward(&mut self) -> bool {
-        if self.begins_beyond_upper() {
+    /// Goes to the first entry, in the direction of the scan, of the block that the index came to; false when the scan
+    /// ends or pauses there.
+    fn enter_block(&mut self) -> bool {
+        let is_backward = self.direction.is_backward();
+        if !is_backward && self.begins_beyond_upper() {
             return false;
         }
         if !self.load_block() {
             self.pause(Paused::Block);
             return false;
         }
-        if let Some((block, _)) = &self.block
-            && let Ok(data) = block.data()
-        {
-            self.cursor.seek_to_first(data);
-        }
-        true
-    }
-
-    /// The same for the last entry.
-    fn enter_backward(&mut self) -> bool {
-        if !self.load_block() {
-            self.pause(Paused::Block);
-            return false;
-        }
-        if let Some((block, _)) = &self.block
-            && let Ok(data) = block.data()
-        {
-            self.cursor.seek_to_last(data);
-        }
+        self.place_cursor(if is_backward { SeekTarget::Last } else { SeekTarget::First });
         true
     }
 
     /// Goes on with a step that paused, in the direction that it had.
     pub(super) fn resume_step(&mut self, is_index_there: bool) {
-        let goes_back = self.direction == Direction::Backward;
-        let is_there = is_index_there
-            || self.move_index(|context, position| {
-                if goes_back { context.skip_empty_backward(position) } else { context.skip_empty_forward(position) }
-            });
-        if !is_there {
+        let direction = self.direction;
+        if !is_index_there && !self.move_index(|index, position| index.skip_empty(position, direction)) {
             self.pause(Paused::Index);
-        } else if goes_back {
-            if self.enter_backward() {
-                self.skip_backward();
-            }
-        } else if self.enter_forward() {
-            self.skip_forward();
+        } else if self.enter_block() {
+            self.skip_empty(direction);
         }
     }
 
-    #[inline(never)]
-    fn skip_backward(&mut self) {
-        self.direction = Direction::Backward;
-        while !self.cursor.valid() {
-            if self.take_cursor_error() || !self.index.valid() || self.leaves_bounds() {
-                return;
-            }
-            if !self.move_index(|context, position| context.prev(position)) {
-                return self.pause(Paused::Index);
-            }
-            if !self.enter_backward() {
-                return;
-            }
+    #[inline]
+    fn place_cursor(&mut self, target: SeekTarget<'_>) {
+        let Some((block, _)) = &self.block else { return };
+        let Ok(data) = block.data() else { return };
+        let order = self.table.comparator();
+        match target {
+            SeekTarget::First => self.cursor.seek_to_first(data),
+            SeekTarget::Last => self.cursor.seek_to_last(data),
+            SeekTarget::AtOrAfter(target) => self.cursor.seek(data, order, target),
+            SeekTarget::AtOrBefore(target) => self.cursor.seek_for_prev(data, order, target),
         }
     }
 
-    /// Goes to the first entry.
-    fn go_to_first(&mut self) {
-        self.begin(Direction::Forward);
-        if self.move_index(|context, position| context.seek_to_first(position))
-            && !self.begins_beyond_upper()
-            && self.load_block()
-        {
-            if let Some((block, _)) = &self.block
-                && let Ok(data) = block.data()
-            {
-                self.cursor.seek_to_first(data);
+    /// Goes to a target. Without `may_read` nothing is read: afterwards the scan is placed as by the seek, has failed
+    /// as the seek would have, or is paused for the read that it needs first.
+    pub fn place(&mut self, target: SeekTarget<'_>, may_read: bool) {
+        self.plan.set_planning(!may_read || self.options.pauses);
+        let (direction, mut reached) = (Direction::from_target(target), target);
+        self.begin(direction);
+        if !target.target().is_some_and(|key| self.is_excluded(key)) {
+            let mut is_there = self.move_index(|index, position| index.place(position, target));
+            if !is_there && self.error.is_none() && self.plan.read().is_none() && direction.is_backward() {
+                // The target is behind the last separator.
+                reached = SeekTarget::Last;
+                self.begin(direction);
+                is_there = self.move_index(|index, position| index.place(position, reached));
             }
-            self.skip_forward();
+            if is_there && self.has_rows_ahead(reached) && self.load_block() {
+                self.place_cursor(reached);
+                self.skip_empty(direction);
+            }
         }
+        self.pause_if_not_placed(target);
+        self.plan.set_planning(self.options.pauses);
     }
 
-    /// Goes to the first entry at or after `target`.
-    fn go_to(&mut self, target: &[u8]) {
-        self.begin(Direction::Forward);
-        if self.is_excluded_by_filter(target) || self.is_beyond_upper(target) {
-            return;
+    /// True when a search for an internal key, in the direction of the scan, leads to no entry within the bounds, or
+    /// needs a block of the filter first; true also after an error.
+    #[inline]
+    fn is_excluded(&mut self, key: &[u8]) -> bool {
+        if self.bounds.are_open() {
+            return false;
         }
-        if self.move_index(|context, position| context.seek(position, target))
-            && !self.is_empty_ahead(target)
-            && self.load_block()
-        {
-            if let Some((block, _)) = &self.block
-                && let Ok(data) = block.data()
-            {
-                self.cursor.seek(data, self.reader.comparator(), target);
+        let answer = self.position().ask_filter(key);
+        match answer {
+            Ok(FilterAnswer::MayMatch) => return self.position().is_outside(key),
+            Ok(FilterAnswer::Absent) => {}
+            Ok(FilterAnswer::Needs(needed)) => {
+                self.plan_block(needed);
+                if let (None, Err(error)) = (self.plan.read(), self.options.may_read()) {
+                    self.fail(error);
+                }
             }
-            self.skip_forward();
+            Err(error) => self.fail(error),
         }
+        true
     }
 
-    /// Goes to the last entry at or before `target`.
-    fn go_back_to(&mut self, target: &[u8]) {
-        self.begin(Direction::Backward);
-        if self.is_excluded_by_filter(target) || self.is_below_lower(target) {
-            return;
-        }
-        if !self.move_index(|context, position| context.seek(position, target)) {
-            if self.error.is_none() && self.planned.is_none() {
-                self.go_to_last();
+    /// After the index was placed: true when it may have led to entries within the bounds. Going back to a key, it
+    /// moves to the block before when the current one has nothing before the key.
+    #[inline]
+    fn has_rows_ahead(&mut self, target: SeekTarget<'_>) -> bool {
+        let answer = match target {
+            SeekTarget::First => return !self.begins_beyond_upper(),
+            SeekTarget::AtOrAfter(_) if self.bounds.upper_key().is_none() => return true,
+            SeekTarget::AtOrAfter(key) => self.position().is_empty_ahead(key),
+            SeekTarget::Last => return !self.lies_below_bounds(),
+            SeekTarget::AtOrBefore(key) => {
+                let has_nothing = self.with_scratch(|position, scratch| position.has_nothing_before(key, scratch));
+                return match has_nothing {
+                    Some(true) => {
+                        self.move_index(|index, position| index.step(position, Direction::Backward))
+                            && !self.lies_below_bounds()
+                    }
+                    has_nothing => has_nothing.is_some(),
+                };
             }
-            return;
-        }
-        if self.step_over_empty_end(target) && self.load_block() {
-            if let Some((block, _)) = &self.block
-                && let Ok(data) = block.data()
-            {
-                self.cursor.seek_for_prev(data, self.reader.comparator(), target);
-            }
-            self.skip_backward();
-        }
-    }
-
-    /// Goes to the last entry.
-    fn go_to_last(&mut self) {
-        self.begin(Direction::Backward);
-        if self.move_index(|context, position| context.seek_to_last(position))
-            && !self.lies_below_bounds()
-            && self.load_block()
-        {
-            if let Some((block, _)) = &self.block
-                && let Ok(data) = block.data()
-            {
-                self.cursor.seek_to_last(data);
-            }
-            self.skip_backward();
-        }
-    }
-
-    /// After the index was placed for a target going back: when the current block has nothing before it, the block
-    /// before. Row bounds decide that, and for the exclusive upper bound separators may, too.
-    fn step_over_empty_end(&mut self, target: &[u8]) -> bool {
-        let order = self.reader.comparator().user();
-        let is_upper = |key: &&BoundKey| order.equal(user_key(target), key.user_key());
-        let upper: Option<BoundKey> = self.bounds.upper_key().filter(is_upper).cloned();
-        let resident = self.reader.blocks.resident_index();
-        let has_nothing = match &upper {
-            Some(upper) => self.index.follows_end(&resident, upper, &mut self.scratch),
-            None => self.index.begins_after_key(&resident, user_key(target)),
         };
-        match has_nothing {
-            Ok(true) => self.move_index(|context, position| context.prev(position)) && !self.lies_below_bounds(),
-            Ok(false) => true,
-            Err(error) => {
-                self.fail(error);
-                false
-            }
+        self.or_fail(answer) == Some(false)
+    }
+
+    fn with_scratch(&mut self, ask: impl FnOnce(&ScanPosition<'_>, &mut Vec<u8>) -> Result<bool>) -> Option<bool> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let answer = ask(&self.position(), &mut scratch);
+        self.scratch = scratch;
+        self.or_fail(answer)
+    }
+
+    /// True when nothing within the bounds lies ahead of the current block, or after an error.
+    fn leaves_bounds(&mut self) -> bool {
+        if self.bounds.end(self.direction).is_none() {
+            return false;
         }
+        self.with_scratch(|position, scratch| position.leaves_bounds(scratch)).unwrap_or(true)
+    }
+
+    /// True when the row bounds say that the current block, and so what lies behind it, begins where the bounds end, or
+    /// after an error.
+    fn begins_beyond_upper(&mut self) -> bool {
+        if self.bounds.upper_key().is_none() {
+            return false;
+        }
+        let answer = self.position().begins_beyond_upper();
+        self.or_fail(answer).unwrap_or(true)
+    }
+
+    /// True when the current block, which no key within the bounds lies behind, ends before the lower bound, or after
+    /// an error.
+    fn lies_below_bounds(&mut self) -> bool {
+        self.with_scratch(|position, scratch| position.lies_below_bounds(scratch)).unwrap_or(true)
+    }
+
+    /// What the next step in a direction needs. To be called before the step.
+    pub fn next_block(&mut self, is_backward: bool) -> NextBlock {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let next = self.position().next_block(is_backward, &mut scratch);
+        self.scratch = scratch;
+        next.unwrap_or_else(|error| {
+            self.fail(error);
+            NextBlock::Outside
+        })
     }
 }
 
@@ -444,23 +410,19 @@ impl InternalIterator for BlockTableIter {
     }
 
     fn seek_to_first(&mut self) {
-        self.go_to_first();
-        self.pause_if_not_placed(SeekTarget::First);
+        self.place(SeekTarget::First, true);
     }
 
     fn seek_to_last(&mut self) {
-        self.go_to_last();
-        self.pause_if_not_placed(SeekTarget::Last);
+        self.place(SeekTarget::Last, true);
     }
 
     fn seek(&mut self, target: &[u8]) {
-        self.go_to(target);
-        self.pause_if_not_placed(SeekTarget::AtOrAfter(target));
+        self.place(SeekTarget::AtOrAfter(target), true);
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.go_back_to(target);
-        self.pause_if_not_placed(SeekTarget::AtOrBefore(target));
+        self.place(SeekTarget::AtOrBefore(target), true);
     }
 
     #[inline]
@@ -470,7 +432,7 @@ impl InternalIterator for BlockTableIter {
         {
             self.cursor.next(data);
             if !self.cursor.valid() && self.error.is_none() {
-                self.skip_forward();
+                self.skip_empty(Direction::Forward);
             }
         }
     }
@@ -486,7 +448,7 @@ impl InternalIterator for BlockTableIter {
             self.cursor.prev(data);
         }
         if !self.cursor.valid() {
-            self.skip_backward();
+            self.skip_empty(Direction::Backward);
         }
     }
 

@@ -13,10 +13,9 @@
 //! are not considered. A table without that number, or with a user key in two blocks, is read block by block.
 
 use super::direction::Direction;
-use super::iter::BlockTableIter;
-use ferrock_base::InternalIterator;
+use super::scan_position::ScanPosition;
+use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
-use ferrock_format::block::{IndexBlock, IndexCursor};
 use std::cmp::Ordering;
 
 /// The block that the next step of a scan needs.
@@ -71,68 +70,39 @@ impl RowReach<'_> {
     }
 }
 
-impl BlockTableIter {
-    fn step_index(&self, at: &mut IndexCursor, leaf: &IndexBlock) {
-        match self.direction {
-            Direction::Forward => at.next(leaf),
-            Direction::Backward => at.prev(leaf),
+impl ScanPosition<'_> {
+    /// What the next step in a direction needs.
+    pub(super) fn next_block(&self, is_backward: bool, scratch: &mut Vec<u8>) -> Result<NextBlock> {
+        if self.direction.is_backward() != is_backward || !self.is_at_block_end() {
+            return Ok(NextBlock::InMemory);
         }
-    }
-
-    fn separator(&self, at: &IndexCursor, leaf: &IndexBlock) -> Vec<u8> {
-        let mut separator = Vec::new();
-        at.key_into(leaf, &mut separator);
-        self.reader.loader().decoder().truncate_separator(&mut separator);
-        separator
-    }
-
-    /// True when the scan stands on the last row of its block, in its direction.
-    fn is_at_block_end(&self) -> bool {
-        self.data().is_some_and(|data| match self.direction {
-            Direction::Forward => self.cursor.is_last(data),
-            Direction::Backward => self.cursor.is_first(data),
-        })
-    }
-
-    /// What the next step in a direction needs. To be called before the step.
-    pub fn next_block(&mut self, is_backward: bool) -> NextBlock {
-        if (self.direction == Direction::Backward) != is_backward || !self.is_at_block_end() {
-            return NextBlock::InMemory;
+        if self.leaves_bounds(scratch)? {
+            return Ok(NextBlock::Outside);
         }
-        if self.leaves_bounds() {
-            return NextBlock::Outside;
-        }
-        let resident = self.reader.blocks.resident_index();
-        let parts_keys = resident.loader.decoder().separators_are_exact();
-        let Some((leaf, cursor)) = self.index.leaf() else { return NextBlock::InMemory };
-        let Ok(leaf) = leaf.index() else { return NextBlock::InMemory };
-        let mut at = cursor.clone();
-        self.step_index(&mut at, leaf);
-        if at.valid() {
-            let handle = at.entry(leaf).handle;
-            let range = handle.offset..handle.end_with_trailer().unwrap_or(handle.offset);
-            if self.window.covers(&range) || self.reader.loader().cache().peek(handle).is_some() {
-                return NextBlock::InMemory;
+        let parts_keys = self.blocks.loader().decoder().separators_are_exact();
+        let Some(current) = self.blocks_ahead() else { return Ok(NextBlock::InMemory) };
+        let next = current.clone().next();
+        if next.valid() {
+            if self.window.covers(&next.range()) || self.blocks.loader().cache().peek(next.handle()).is_some() {
+                return Ok(NextBlock::InMemory);
             }
-            return match at.row_bound(leaf) {
-                _ if is_backward => NextBlock::Unread { key: self.separator(&at, leaf), is_behind: false },
+            return Ok(match next.row_bound() {
+                _ if is_backward => NextBlock::Unread { key: next.separator(), is_behind: false },
                 Some(bound) => NextBlock::Unread { key: bound.key().to_vec(), is_behind: false },
-                None => NextBlock::Unread { key: self.separator(cursor, leaf), is_behind: parts_keys },
-            };
+                None => NextBlock::Unread { key: current.separator(), is_behind: parts_keys },
+            });
         }
-        let Some((top, top_cursor)) = self.index.top() else { return NextBlock::Outside };
-        let Ok(top) = top.index() else { return NextBlock::InMemory };
-        let mut next_top = top_cursor.clone();
-        self.step_index(&mut next_top, top);
-        if !next_top.valid() {
-            return NextBlock::Outside;
+        let Some(partition) = self.partitions_ahead() else { return Ok(NextBlock::Outside) };
+        let partition = partition.next();
+        if !partition.valid() {
+            return Ok(NextBlock::Outside);
         }
         // The last separator of a partition is its key in the top level.
-        if is_backward {
-            NextBlock::Unread { key: self.separator(&next_top, top), is_behind: false }
+        Ok(if is_backward {
+            NextBlock::Unread { key: partition.separator(), is_behind: false }
         } else {
-            NextBlock::Unread { key: self.separator(cursor, leaf), is_behind: parts_keys }
-        }
+            NextBlock::Unread { key: current.separator(), is_behind: parts_keys }
+        })
     }
 
     /// Number of blocks that the scan needs for certain when `missing` rows are still to be shown, from the next unread
@@ -145,37 +115,31 @@ impl BlockTableIter {
         others: &mut dyn FnMut(&[u8]) -> Option<u64>,
     ) -> u64 {
         let least = u64::from(is_needed);
-        let Some(most) = self.reader.description.max_block_entries() else { return least };
-        let Some((leaf, cursor)) = self.index.leaf() else { return least };
-        let Ok(leaf) = leaf.index() else { return least };
-        let mut at = cursor.clone();
-        if self.cursor.valid() {
-            self.step_index(&mut at, leaf);
+        let Some(most) = self.description.max_block_entries() else { return least };
+        let Some(mut at) = self.blocks_ahead() else { return least };
+        if self.row.is_some() {
+            at.step();
         }
         // For each block, a key at or behind its first row in the direction of the scan.
         let mut reached = Vec::new();
         let (mut own, mut begin) = (0u64, None);
         while at.valid() && own < missing {
-            let handle = at.entry(leaf).handle;
+            let handle = at.handle();
             if handle.offset.abs_diff(*begin.get_or_insert(handle.offset)) > self.window.max_bytes() {
                 break;
             }
             reached.push(match self.direction {
-                Direction::Forward => self.separator(&at, leaf),
-                Direction::Backward => match at.row_bound(leaf) {
+                Direction::Forward => at.separator(),
+                Direction::Backward => match at.row_bound() {
                     Some(bound) => bound.key().to_vec(),
-                    None => {
-                        let mut previous = at.clone();
-                        previous.prev(leaf);
-                        if !previous.valid() {
-                            break;
-                        }
-                        self.separator(&previous, leaf)
-                    }
+                    None => match at.previous_in_index() {
+                        Some(previous) => previous.separator(),
+                        None => break,
+                    },
                 },
             });
             own = own.saturating_add(most);
-            self.step_index(&mut at, leaf);
+            at.step();
         }
         // Rows before a block grow with its number, so the guaranteed blocks come first.
         let (mut sure, mut end) = (0, reached.len());
@@ -197,43 +161,32 @@ impl BlockTableIter {
         (sure as u64).max(least)
     }
 
-    /// Limits the next read to so many blocks, less those in memory; 0: the limit was passed.
-    pub fn allow_blocks(&mut self, blocks: u64) {
-        self.guaranteed_blocks = blocks;
-        self.planned_window = None;
-    }
-
     /// The most rows between the scan's position, placed or with a planned read, and a key.
     #[must_use]
     pub fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
-        if self.lacks_index || self.error.is_some() && !self.is_paused() {
+        if self.plan.lacks_index() || self.has_failed {
             return RowsAhead::Unknown;
         }
-        let is_placed = self.cursor.valid();
-        if !is_placed && !self.awaits_block {
+        if self.row.is_none() && !self.plan.awaits_block() {
             return RowsAhead::AtMostInAll(0);
         }
-        let order = self.reader.comparator().user();
-        if is_placed && reach.is_before(order, user_key(self.key())) {
+        let order = self.blocks.loader().comparator().user();
+        if self.row.is_some_and(|(data, cursor)| reach.is_before(order, user_key(cursor.key(data)))) {
             return RowsAhead::AtMost(0);
         }
-        let (Some(most), Some((leaf, cursor))) = (self.reader.description.max_block_entries(), self.index.leaf())
-        else {
+        let (Some(most), Some(mut at)) = (self.description.max_block_entries(), self.blocks_ahead()) else {
             return RowsAhead::Unknown;
         };
-        let Ok(leaf) = leaf.index() else { return RowsAhead::Unknown };
-        let mut at = cursor.clone();
         let (mut rows, mut separator) = (0u64, Vec::new());
-        if is_placed && self.is_at_block_end() {
+        if self.is_at_block_end() {
             // The row that the scan stands on may not have been shown.
             rows = 1;
-            self.step_index(&mut at, leaf);
+            at.step();
         }
         while at.valid() {
-            at.key_into(leaf, &mut separator);
-            self.reader.loader().decoder().truncate_separator(&mut separator);
+            at.separator_into(&mut separator);
             let is_beyond = match self.direction {
-                Direction::Forward => at.row_bound(leaf).is_some_and(|bound| reach.is_before(order, bound.key())),
+                Direction::Forward => at.row_bound().is_some_and(|bound| reach.is_before(order, bound.key())),
                 Direction::Backward => reach.is_before(order, &separator),
             };
             if is_beyond {
@@ -244,16 +197,9 @@ impl BlockTableIter {
             if is_last || rows >= reach.most {
                 return RowsAhead::AtMost(rows);
             }
-            self.step_index(&mut at, leaf);
+            at.step();
         }
-        match self.index.top() {
-            None => RowsAhead::AtMostInAll(rows),
-            Some((top, cursor)) => {
-                let Ok(top) = top.index() else { return RowsAhead::Unknown };
-                let mut next = cursor.clone();
-                self.step_index(&mut next, top);
-                if next.valid() { RowsAhead::Unknown } else { RowsAhead::AtMostInAll(rows) }
-            }
-        }
+        let has_more = self.partitions_ahead().is_some_and(|partition| partition.next().valid());
+        if has_more { RowsAhead::Unknown } else { RowsAhead::AtMostInAll(rows) }
     }
 }

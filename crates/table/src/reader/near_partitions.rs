@@ -35,8 +35,8 @@ const MAX_GAP_BYTES: u64 = 4 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Seek,
-    Forward,
-    Backward,
+    /// From one partition to the next.
+    Cross(Direction),
 }
 
 /// Partitions that follow one another in the file.
@@ -207,18 +207,17 @@ impl IndexScan<'_> {
         step: Step,
     ) -> PartitionRun {
         let first = top.1.entry(top.0).handle;
-        let goes_back = match step {
-            Step::Seek => self.direction == Direction::Backward,
-            Step::Forward => false,
-            Step::Backward => true,
+        let direction = match step {
+            Step::Seek => self.direction,
+            Step::Cross(direction) => direction,
         };
         let single = PartitionRun::new(resident, vec![first]);
         if end_of(resident, first).is_none() {
             return single;
         }
-        let last = self.last_needed(resident, top.0, goes_back).filter(|_| self.bounds.limit_hint() == 0);
+        let last = self.last_needed(resident, top.0, direction).filter(|_| self.bounds.limit_hint() == 0);
         let all = |limit| {
-            let handles = self.neighbours(resident, partitions, top, (goes_back, step == Step::Seek), last, limit);
+            let handles = self.neighbours(resident, partitions, top, (direction, step == Step::Seek), last, limit);
             handles.filter(|handles| last.is_some_and(|last| handles.contains(&last)))
         };
         let handles = match step {
@@ -230,9 +229,9 @@ impl IndexScan<'_> {
                 }
                 handles
             }),
-            Step::Forward | Step::Backward => {
+            Step::Cross(_) => {
                 let limit = self.near.borrow_mut().crossings.next_bytes(self.bounds.limit_hint() > 0);
-                all(NEAR_BYTES).or_else(|| self.neighbours(resident, partitions, top, (goes_back, false), last, limit))
+                all(NEAR_BYTES).or_else(|| self.neighbours(resident, partitions, top, (direction, false), last, limit))
             }
         };
         handles.map_or(single, |handles| PartitionRun::new(resident, handles))
@@ -245,7 +244,7 @@ impl IndexScan<'_> {
         resident: &ResidentIndex<'_>,
         partitions: &Partitions,
         (top, cursor): (&IndexBlock, &IndexCursor),
-        (goes_back, reads_over): (bool, bool),
+        (direction, reads_over): (Direction, bool),
         last: Option<BlockHandle>,
         limit: u64,
     ) -> Option<Vec<BlockHandle>> {
@@ -255,17 +254,13 @@ impl IndexScan<'_> {
         let mut handles = vec![previous];
         let mut at = cursor.clone();
         while last != Some(previous) {
-            if goes_back {
-                at.prev(top);
-            } else {
-                at.next(top);
-            }
+            direction.step(&mut at, top);
             if !at.valid() {
                 break;
             }
             let handle = at.entry(top).handle;
             bytes = bytes.saturating_add(size(handle)?);
-            let (low, high) = if goes_back { (handle, previous) } else { (previous, handle) };
+            let (low, high) = if direction.is_backward() { (handle, previous) } else { (previous, handle) };
             let gap = end_of(resident, low).and_then(|end| high.offset.checked_sub(end));
             if bytes > limit || gap.is_none_or(|gap| gap > MAX_GAP_BYTES) {
                 break;
@@ -280,8 +275,8 @@ impl IndexScan<'_> {
     }
 
     /// The last partition, in the direction of the scan, that its bounds can need.
-    fn last_needed(&self, resident: &ResidentIndex<'_>, top: &IndexBlock, goes_back: bool) -> Option<BlockHandle> {
-        let target = if goes_back {
+    fn last_needed(&self, resident: &ResidentIndex<'_>, top: &IndexBlock, direction: Direction) -> Option<BlockHandle> {
+        let target = if direction.is_backward() {
             self.bounds.lower_key()?.target()
         } else {
             self.bounds.upper_key()?.end_target(resident.loader.decoder().separators_are_exact())

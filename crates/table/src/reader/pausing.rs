@@ -1,13 +1,14 @@
 //! Scans that pause instead of reading, and go on when their driver has supplied the bytes.
 //!
 //! ```text
-//! place, advance --> all is in memory --> placed, as by a seek
-//!                \-> bytes are missing --> paused, pending_read() names them --supply--> advance --> ...
-//!                \-> and again       --> paused, pending_read() is `None`  --> resume reads for itself
+//! place, resume --> all is in memory --> placed, as by a seek
+//!               \-> bytes are missing --> paused, pending_read() names them --supply--> resume --> ...
+//!               \-> and again       --> paused, pending_read() is `None`  --> resume reads for itself
 //! ```
 //!
-//! `place` and `advance` read no data block and no partition of the index. The other moves do, unless the scan is
-//! [pausing](BlockTableIter::set_pausing): then no move reads anything, be it a filter or the root of an index.
+//! `place` and `resume` read no data block and no partition of the index where they may not. The other moves do, unless
+//! the scan is [pausing](BlockTableIter::set_pausing): then no move reads anything, be it a filter or the root of an
+//! index.
 //!
 //! Several scans that belong together are placed in rounds: each says what it needs, the reads of all are made as one
 //! set, and each goes on with its bytes. A first round brings index partitions, a second one data.
@@ -23,32 +24,17 @@ use super::iter::BlockTableIter;
 use super::pause_state::Paused;
 use super::planned_read::PlannedRead;
 use super::resident::NeededBlock;
+use crate::scan_machine::ScanRead;
 use ferrock_base::{Error, ErrorKind, InternalIterator, OwnedSeekTarget, SeekTarget};
-use ferrock_vfs::PendingRead;
+use ferrock_vfs::{PendingRead, ReadClass};
 use std::ops::Range;
+use std::sync::Arc;
 
 impl BlockTableIter {
-    /// Goes to a target without reading: afterwards the scan is placed as by the seek, has failed as the seek would
-    /// have, or is paused for the read that it needs first.
-    pub fn place(&mut self, target: SeekTarget<'_>) {
-        self.without_reading(|iter| target.apply(iter));
-    }
-
-    /// As [`resume`](Self::resume), without reading.
-    pub fn advance(&mut self) {
-        self.without_reading(Self::resume);
-    }
-
-    fn without_reading(&mut self, go: impl FnOnce(&mut Self)) {
-        self.is_planning = true;
-        go(self);
-        self.is_planning = self.options.pauses;
-    }
-
     /// Switches pausing on or off. A pausing scan pauses instead of reading.
     pub fn set_pausing(&mut self, pauses: bool) {
         self.options.pauses = pauses;
-        self.is_planning = pauses;
+        self.plan.set_planning(pauses);
     }
 
     /// Discards the pause when the scan is placed anew, by `resume` or by a seek.
@@ -56,9 +42,9 @@ impl BlockTableIter {
         if self.is_paused() {
             self.pausing.supplied.clear();
         }
-        (self.planned, self.out_of_time) = (None, None);
+        self.plan.forget();
         self.pausing.forget();
-        self.pausing.carried_blocks = self.carried_blocks;
+        self.pausing.carried_blocks = self.limit.carried_blocks();
     }
 
     /// True when the scan waits to be resumed.
@@ -70,8 +56,10 @@ impl BlockTableIter {
     /// The read that a paused scan waits for: make it, [`supply`](Self::supply) its bytes, and
     /// [`resume`](Self::resume). `None` for a scan that is not paused, and for one that has to read for itself.
     #[must_use]
-    pub fn pending_read(&self) -> Option<&PlannedRead> {
-        self.planned.as_ref().filter(|_| self.is_paused())
+    pub fn pending_read(&self) -> Option<ScanRead> {
+        let read = self.plan.read().filter(|_| self.is_paused())?.clone();
+        let (file, file_system) = (Arc::clone(self.table.loader().file()), Arc::clone(self.table.file_system()));
+        Some(ScanRead { read, file, file_system, context: self.options.read_context(ReadClass::Data) })
     }
 
     /// The read of [`pending_read`](Self::pending_read), if it is already in flight.
@@ -79,20 +67,22 @@ impl BlockTableIter {
         self.pausing.started.take()
     }
 
-    /// Resumes a paused scan. It may pause again.
-    pub fn resume(&mut self) {
+    /// Resumes a paused scan. It may pause again; without `may_read` it reads nothing.
+    pub fn resume(&mut self, may_read: bool) {
         let Some(paused) = self.pausing.paused.take() else { return };
-        let out_of_time = self.out_of_time.take();
+        let out_of_time = self.plan.take_out_of_time();
         self.forget_pause();
-        self.error = out_of_time.map(|error| self.reader.loader().in_file(error));
+        self.error = out_of_time.map(|error| self.table.loader().in_file(error));
         if self.error.is_some() {
             return;
         }
+        self.plan.set_planning(!may_read || self.options.pauses);
         match paused {
-            Paused::Placing(target) => target.place().apply(self),
+            Paused::Placing(target) => self.place(target.place(), may_read),
             Paused::Index => self.resume_step(false),
             Paused::Block => self.resume_step(true),
         }
+        self.plan.set_planning(self.options.pauses);
         if !self.is_paused() {
             self.pausing.supplied.clear();
         }
@@ -101,10 +91,10 @@ impl BlockTableIter {
     /// Called after a placement: pauses if a missing block prevented it.
     #[inline]
     pub(super) fn pause_if_not_placed(&mut self, target: SeekTarget<'_>) {
-        if self.is_planning && !self.valid() && !self.is_paused() {
+        if self.plan.is_planning() && !self.valid() && !self.is_paused() {
             self.pause(Paused::Placing(OwnedSeekTarget::new(target)));
             if self.is_paused() {
-                self.carried_blocks = self.pausing.carried_blocks;
+                self.limit.set_carried_blocks(self.pausing.carried_blocks);
             }
         }
     }
@@ -113,17 +103,16 @@ impl BlockTableIter {
     #[cold]
     pub(super) fn pause(&mut self, at: Paused) {
         let lacks =
-            self.planned.is_some() || self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::TryAgain);
-        if !self.is_planning || !lacks {
+            self.plan.read().is_some() || self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::TryAgain);
+        if !self.plan.is_planning() || !lacks {
             return;
         }
-        if self.planned.is_none()
-            && let Some(needed) = self.reader.blocks.missing_root()
+        if self.plan.read().is_none()
+            && let Some(needed) = self.table.blocks.missing_root()
         {
             self.plan_block(needed);
         }
-        let supplied = &self.pausing.supplied;
-        self.planned = self.planned.take().filter(|planned| !supplied.contains(&planned.range));
+        self.plan.drop_supplied(&self.pausing.supplied);
         self.pausing.paused = Some(at);
         self.fail(Error::new(ErrorKind::TryAgain, "the scan is paused until its pending read is supplied"));
     }
@@ -131,18 +120,18 @@ impl BlockTableIter {
     /// Plans the read of a block of the filter, or of the root of the index, for a scan that pauses. A block that is
     /// neither cached nor kept would be read in vain: the scan has to read it for itself.
     pub(super) fn plan_block(&mut self, needed: NeededBlock) {
-        if !self.reader.blocks.keeps(&self.options, needed) {
+        if !self.table.blocks.keeps(&self.options, needed) {
             return;
         }
-        if let Ok(length) = self.reader.blocks.needed_length(needed) {
+        if let Ok(length) = self.table.blocks.needed_length(needed) {
             self.index.reset();
-            self.planned = Some(PlannedRead::block(needed, length));
+            self.plan.plan(PlannedRead::block(needed, length));
         }
     }
 
     /// If the block begins in the read that was started ahead: that read's range, for which the scan is to pause.
     pub(super) fn pause_for_ahead(&mut self, block: &Range<u64>) -> Option<Range<u64>> {
-        let (range, read) = self.window.wanted_ahead(&**self.reader.loader().file(), block, self.direction)?;
+        let (range, read) = self.window.wanted_ahead(&**self.table.loader().file(), block, self.direction)?;
         (self.pausing.started, self.pausing.is_ahead) = (Some(read), true);
         Some(range)
     }

@@ -23,19 +23,14 @@ pub(super) enum Purpose {
     Block(NeededBlock),
 }
 
-/// A window that was sized, and how much of a limit hint it leaves.
-#[derive(Debug)]
-pub(super) struct PlannedWindow {
-    pub(super) block: Range<u64>,
-    pub(super) direction: Direction,
-    pub(super) wanted: Range<u64>,
-    pub(super) hinted_blocks: Option<u64>,
-    pub(super) is_past_hint: bool,
-}
-
 impl PlannedRead {
     pub(super) fn index(run: PartitionRun) -> Self {
         Self { range: run.range(), purpose: Purpose::Index(run) }
+    }
+
+    /// Bytes of a window.
+    pub(super) fn data(range: Range<u64>, direction: Direction) -> Self {
+        Self { range, purpose: Purpose::Data(direction) }
     }
 
     /// A block of `length` bytes.

@@ -12,6 +12,7 @@
 //! its last byte, if that is zero. It does not hold where separators carry sequence numbers (older versions of the
 //! separator's key may follow), nor under another order than that of bytes.
 
+use super::direction::Direction;
 use super::read_options::LimitReads;
 use ferrock_base::Comparator;
 use ferrock_base::internal_key::{append_internal_key, user_key};
@@ -127,6 +128,21 @@ impl ScanBounds {
 
     pub(super) fn upper_key(&self) -> Option<&BoundKey> {
         self.upper.as_ref()
+    }
+
+    /// True when a scan may go to any key.
+    #[inline]
+    pub(super) fn are_open(&self) -> bool {
+        self.lower.is_none() && self.upper.is_none() && self.prefix.is_none()
+    }
+
+    /// The bound that a scan in a direction comes to.
+    #[inline]
+    pub(super) fn end(&self, direction: Direction) -> Option<&BoundKey> {
+        match direction {
+            Direction::Forward => self.upper.as_ref(),
+            Direction::Backward => self.lower.as_ref(),
+        }
     }
 }
 

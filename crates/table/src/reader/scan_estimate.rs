@@ -11,10 +11,9 @@
 //! them.
 
 use super::direction::Direction;
-use super::iter::BlockTableIter;
 use super::planned_read::PlannedRead;
+use super::scan_position::ScanPosition;
 use ferrock_base::Result;
-use ferrock_format::block::IndexBlock;
 use std::ops::Range;
 
 /// Bounds of the rows ahead of a scan. Keys are user keys.
@@ -28,7 +27,7 @@ pub struct ScanEstimate {
     pub is_whole_range: bool,
 }
 
-impl BlockTableIter {
+impl ScanPosition<'_> {
     /// The estimate after the iterator was placed, or planned a read instead (`planned`).
     #[must_use]
     pub fn estimate(&self, planned: Option<&PlannedRead>) -> ScanEstimate {
@@ -42,11 +41,11 @@ impl BlockTableIter {
         }
         let bound = match self.direction {
             Direction::Forward => {
-                let rows = self.index.position().rows(self.reader.comparator().user())?;
+                let rows = self.index.position().rows(self.blocks.loader().comparator().user())?;
                 match rows {
                     Some(rows) => Some(rows.lower_bound().to_vec()),
                     None if self.bounds.has_exact_limit() => {
-                        let resident = self.reader.blocks.resident_index();
+                        let resident = self.blocks.resident_index();
                         let before = self.index.previous_separator(&resident, &mut Vec::new())?.map(<[u8]>::to_vec);
                         // The key behind the separator, where no row of the block has the separator itself.
                         before.map(|mut key| {
@@ -60,7 +59,7 @@ impl BlockTableIter {
             Direction::Backward => {
                 let mut separator = Vec::new();
                 self.index.position().key_into(&mut separator)?;
-                self.reader.loader().decoder().truncate_separator(&mut separator);
+                self.blocks.loader().decoder().truncate_separator(&mut separator);
                 Some(separator)
             }
         };
@@ -80,31 +79,16 @@ impl BlockTableIter {
     /// the number of blocks before and the block's range in the file. `None` if the blocks are not all in one index
     /// partition.
     fn reach_by(&self, is_last: impl Fn(u64, &Range<u64>) -> bool) -> Result<Option<Vec<u8>>> {
-        let Some((leaf, cursor)) = self.index.leaf() else { return Ok(None) };
-        let leaf: &IndexBlock = leaf.index()?;
-        let mut at = cursor.clone();
+        let Some(mut at) = self.blocks_ahead() else { return Ok(None) };
         let mut passed = 0;
-        while at.valid() {
-            let handle = at.entry(leaf).handle;
-            if is_last(passed, &(handle.offset..handle.end_with_trailer().unwrap_or(handle.offset))) {
-                break;
-            }
+        while at.valid() && !is_last(passed, &at.range()) {
             passed += 1;
-            match self.direction {
-                Direction::Forward => at.next(leaf),
-                Direction::Backward => at.prev(leaf),
-            }
+            at.step();
         }
         if at.valid() && self.direction == Direction::Backward {
-            at.prev(leaf);
+            at.step();
         }
         at.status()?;
-        if !at.valid() {
-            return Ok(None);
-        }
-        let mut separator = Vec::new();
-        at.key_into(leaf, &mut separator);
-        self.reader.loader().decoder().truncate_separator(&mut separator);
-        Ok(Some(separator))
+        Ok(at.valid().then(|| at.separator()))
     }
 }

@@ -4,6 +4,7 @@
 //! into the slot in which the reader keeps them, all other blocks into the cache.
 
 use super::block_loader::{BlockLoader, short_read};
+use super::direction::Direction;
 use super::filter_reader::{FilterAnswer, FilterReader};
 use super::index_fetcher::IndexFetcher;
 use super::index_position::IndexPosition;
@@ -13,7 +14,7 @@ use super::resident::{LoadedBlock, LoadedBlocks, NeededBlock};
 use super::resident_index::ResidentIndex;
 use crate::blocks::{BlockRef, BlockRole};
 use ferrock_base::internal_key::make_internal_key;
-use ferrock_base::{ErrorKind, LookupKey, MAX_SEQUENCE_NUMBER, Result, ValueType};
+use ferrock_base::{ErrorKind, LookupKey, MAX_SEQUENCE_NUMBER, Result, SeekTarget, ValueType};
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
@@ -70,9 +71,9 @@ impl TableBlocks {
     ) -> Result<()> {
         let index = self.index_fetcher(options);
         let mut position = IndexPosition::default();
-        index.seek_to_first(&mut position)?;
+        index.place(&mut position, SeekTarget::First)?;
         while position.valid() && visit(&position)? {
-            index.next(&mut position)?;
+            index.step(&mut position, Direction::Forward)?;
         }
         Ok(())
     }

@@ -13,6 +13,8 @@
 use super::block_loader::short_read;
 use super::direction::Direction;
 use super::extent::Extent;
+use super::read_options::TableReadOptions;
+use crate::options::BlockBasedTableOptions;
 use ferrock_base::Result;
 use ferrock_vfs::{PendingRead, RandomAccessFile, ReadBuffer, ReadContext, read_range};
 use std::ops::Range;
@@ -41,6 +43,27 @@ pub(crate) struct WindowPolicy {
     /// The next window is read while the scan is in this one, from the second one on, when windows are at least this
     /// large.
     pub(crate) ahead_from_bytes: Option<u64>,
+}
+
+impl WindowPolicy {
+    /// For a scan with these options. `reads_directly`: reads bypass the page cache.
+    pub(crate) fn new(table: &BlockBasedTableOptions, options: &TableReadOptions, reads_directly: bool) -> Self {
+        let max_bytes = table.max_auto_readahead_size as u64;
+        Self {
+            fixed_bytes: options.readahead_bytes as u64,
+            initial_bytes: table.initial_auto_readahead_size as u64,
+            max_bytes,
+            threshold: table.num_file_reads_for_auto_readahead,
+            is_sized_by_bounds: options.auto_readahead_size,
+            ahead_from_bytes: if options.async_io {
+                Some(0)
+            } else {
+                // With buffered reads the page cache reads ahead. With direct reads, a scan that has reached the
+                // largest windows is likely to go on.
+                reads_directly.then_some(max_bytes)
+            },
+        }
+    }
 }
 
 /// Size of one window read, and whether the scan's end was known, for the history.

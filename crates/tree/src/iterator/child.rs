@@ -1,13 +1,12 @@
 //! The kinds of children a merging iterator has, as one type without virtual calls.
 
 use super::level::{LevelIterator, LevelSource};
-use super::scan_machine::{ChildRead, ScanMachine};
 use super::source::{SourceIterator, TombstoneIterator};
 use crate::read::pinned::PinValue;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Result, SeekTarget};
-use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
+use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate, ScanMachine, ScanRead};
 use ferrock_vfs::{PendingRead, ReadBuffer};
 use std::sync::Arc;
 
@@ -72,17 +71,14 @@ impl<M: InternalIterator, L: LevelSource> InternalIterator for ChildIterator<M, 
 
 impl<M: InternalIterator + Clone, L: LevelSource> ScanMachine for ChildIterator<M, L> {
     #[inline]
-    fn place(&mut self, target: SeekTarget<'_>) {
-        each!(self, child => child.place(target));
+    fn place(&mut self, target: SeekTarget<'_>, may_read: bool) {
+        each!(self, child => child.place(target, may_read));
     }
     #[inline]
     fn is_paused(&self) -> bool {
         each!(self, child => child.is_paused())
     }
-    fn advance(&mut self) {
-        each!(self, child => child.advance());
-    }
-    fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
+    fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ScanRead>) -> ScanEstimate {
         each!(self, child => child.estimate(place, planned))
     }
     fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
@@ -94,14 +90,14 @@ impl<M: InternalIterator + Clone, L: LevelSource> ScanMachine for ChildIterator<
     fn set_pausing(&mut self, pauses: bool) {
         each!(self, child => child.set_pausing(pauses));
     }
-    fn pending_read(&self) -> Option<ChildRead> {
+    fn pending_read(&self) -> Option<ScanRead> {
         each!(self, child => child.pending_read())
     }
     fn take_started(&mut self) -> Option<PendingRead> {
         each!(self, child => child.take_started())
     }
-    fn resume(&mut self) {
-        each!(self, child => child.resume());
+    fn resume(&mut self, may_read: bool) {
+        each!(self, child => child.resume(may_read));
     }
     fn next_block(&mut self, is_backward: bool) -> NextBlock {
         each!(self, child => child.next_block(is_backward))

@@ -32,7 +32,7 @@ use ferrock_base::iterator::InternalIterator;
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
-use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_base::{Error, ErrorKind, Result, SeekTarget};
 use ferrock_table::{LimitReads, ScanBounds};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -267,7 +267,7 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
             return;
         }
         self.restart(prefix);
-        self.inner.seek(&self.target);
+        self.inner.place(SeekTarget::AtOrAfter(&self.target));
         self.find_forward(false);
     }
 

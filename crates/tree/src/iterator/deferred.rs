@@ -29,24 +29,23 @@
 //! data reads of the others, in the same round as without deferring.
 
 use super::limit::{MergePosition, RowLimit};
-use super::scan_machine::ChildRead;
 use super::source::TombstoneIterator;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::{append_internal_key, user_key};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_base::{Error, OwnedSeekTarget, Result, SeekTarget};
-use ferrock_table::ScanEstimate;
+use ferrock_table::{ScanEstimate, ScanRead};
 use ferrock_vfs::RandomAccessFile;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-pub(super) type Reads = Vec<(usize, ChildRead)>;
+pub(super) type Reads = Vec<(usize, ScanRead)>;
 
 /// The pending read of a child, with the estimate of the rows ahead.
 #[derive(Debug)]
 struct EstimatedRead {
     child: usize,
-    read: ChildRead,
+    read: ScanRead,
     estimate: ScanEstimate,
 }
 
@@ -55,7 +54,7 @@ struct EstimatedRead {
 struct DeferredChild {
     /// The read, and the target for which it was planned; `None`: the child stands on the entry before, and reads in
     /// its next step (`limit.rs`).
-    read: Option<(ChildRead, OwnedSeekTarget)>,
+    read: Option<(ScanRead, OwnedSeekTarget)>,
     /// The internal key by which it is ordered: in the direction of the scan, before all entries of its user key.
     key: Vec<u8>,
 }
@@ -174,7 +173,7 @@ impl DeferredReads {
     ) {
         for &child in which {
             self.forget(child);
-            children[child].place(place);
+            children[child].place(place, false);
             let Some(read) = pending_or_resumed(&mut children[child]) else { continue };
             let mut estimate = children[child].estimate(place, Some(&read));
             if let Some(target) = place.target().map(user_key) {
@@ -254,13 +253,13 @@ impl DeferredReads {
         let Some(limit) = &self.limit else { return pending };
         let (missing, from, is_backward) = (self.rows_missing(), place.target().map(user_key), place.is_backward());
         let position = MergePosition { order, limit, missing, from, is_backward };
-        let size = |(child, read): (usize, ChildRead)| {
+        let size = |(child, read): (usize, ScanRead)| {
             let blocks = if read.is_of_metadata() { 1 } else { position.guaranteed_blocks(children, child, true) };
             if blocks < 2 {
                 return Some((child, read));
             }
             children[child].allow_blocks(blocks);
-            children[child].advance();
+            children[child].resume(false);
             Some((child, pending_or_resumed(&mut children[child])?))
         };
         pending.into_iter().filter_map(size).collect()
@@ -411,9 +410,9 @@ impl DeferredReads {
 fn with_estimates<I: TombstoneIterator>(
     children: &[I],
     place: SeekTarget<'_>,
-    pending: Vec<(usize, ChildRead)>,
+    pending: Vec<(usize, ScanRead)>,
 ) -> Vec<EstimatedRead> {
-    let with_estimate = |(child, read): (usize, ChildRead)| {
+    let with_estimate = |(child, read): (usize, ScanRead)| {
         let estimate = children[child].estimate(place, Some(&read));
         EstimatedRead { child, read, estimate }
     };
@@ -421,10 +420,10 @@ fn with_estimates<I: TombstoneIterator>(
 }
 
 /// The read that a child is paused for. A child that has to read for itself does so.
-fn pending_or_resumed<I: TombstoneIterator>(child: &mut I) -> Option<ChildRead> {
+fn pending_or_resumed<I: TombstoneIterator>(child: &mut I) -> Option<ScanRead> {
     let read = child.pending_read();
     if read.is_none() && child.is_paused() {
-        child.resume();
+        child.resume(true);
     }
     read
 }

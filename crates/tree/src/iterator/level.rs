@@ -11,7 +11,6 @@
 //! outside the bounds.
 
 use super::range_tombstones::RangeTombstoneSource;
-use super::scan_machine::{ChildRead, ScanMachine};
 use super::source::TombstoneIterator;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::user_key;
@@ -19,7 +18,7 @@ use ferrock_base::iterator::InternalIterator;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Error, ErrorKind, OwnedSeekTarget, Result, SeekTarget};
-use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
+use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate, ScanMachine, ScanRead};
 use ferrock_vfs::{PendingRead, ReadBuffer};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -214,7 +213,9 @@ impl<S: LevelSource> LevelIterator<S> {
             self.pause_for_file(|| Paused::Behind { index, goes_back });
             return false;
         }
-        self.place_in_file(if goes_back { SeekTarget::Last } else { SeekTarget::First }, may_read);
+        if let Some((_, iter)) = &mut self.file {
+            iter.place(if goes_back { SeekTarget::Last } else { SeekTarget::First }, may_read);
+        }
         true
     }
 
@@ -234,31 +235,6 @@ impl<S: LevelSource> LevelIterator<S> {
     fn pause_for_file(&mut self, at: impl FnOnce() -> Paused) {
         if self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::TryAgain) {
             self.paused = Some(at());
-        }
-    }
-
-    fn place_in_file(&mut self, target: SeekTarget<'_>, may_read: bool) {
-        if let Some((_, iter)) = &mut self.file {
-            if may_read { target.apply(iter) } else { iter.place(target) }
-        }
-    }
-
-    fn resume_paused(&mut self, may_read: bool) {
-        let Some(paused) = self.paused.take() else { return };
-        self.error = None;
-        match paused {
-            Paused::Before(target) => self.go_to(target.place(), may_read),
-            Paused::Behind { index, goes_back } => {
-                if self.enter_behind(index, goes_back, may_read) {
-                    self.skip_empty(goes_back, may_read);
-                }
-            }
-            Paused::Within { goes_back } => {
-                if let Some((_, iter)) = &mut self.file {
-                    if may_read { iter.resume() } else { iter.advance() }
-                }
-                self.skip_empty(goes_back, may_read);
-            }
         }
     }
 
@@ -284,16 +260,16 @@ impl<S: LevelSource> InternalIterator for LevelIterator<S> {
         self.file.as_ref().map_or(&[], |(_, iter)| iter.value())
     }
     fn seek_to_first(&mut self) {
-        self.go_to(SeekTarget::First, true);
+        self.place(SeekTarget::First, true);
     }
     fn seek_to_last(&mut self) {
-        self.go_to(SeekTarget::Last, true);
+        self.place(SeekTarget::Last, true);
     }
     fn seek(&mut self, target: &[u8]) {
-        self.go_to(SeekTarget::AtOrAfter(target), true);
+        self.place(SeekTarget::AtOrAfter(target), true);
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.go_to(SeekTarget::AtOrBefore(target), true);
+        self.place(SeekTarget::AtOrBefore(target), true);
     }
     #[inline]
     fn next(&mut self) {
@@ -357,29 +333,42 @@ impl<S: LevelSource> LevelIterator<S> {
             SeekTarget::Last | SeekTarget::AtOrBefore(_) => self.enter_backward(index),
         }
     }
-
-    fn go_to(&mut self, target: SeekTarget<'_>, may_read: bool) {
-        if !self.enter_for(target) {
-            return self.pause_for_file(|| Paused::Before(OwnedSeekTarget::new(target)));
-        }
-        self.place_in_file(target, may_read);
-        self.skip_empty(target.is_backward(), may_read);
-    }
 }
 
 impl<S: LevelSource> ScanMachine for LevelIterator<S> {
     #[inline]
-    fn place(&mut self, target: SeekTarget<'_>) {
-        self.go_to(target, false);
+    fn place(&mut self, target: SeekTarget<'_>, may_read: bool) {
+        if !self.enter_for(target) {
+            return self.pause_for_file(|| Paused::Before(OwnedSeekTarget::new(target)));
+        }
+        if let Some((_, iter)) = &mut self.file {
+            iter.place(target, may_read);
+        }
+        self.skip_empty(target.is_backward(), may_read);
     }
     #[inline]
     fn is_paused(&self) -> bool {
         self.paused.is_some()
     }
-    fn advance(&mut self) {
-        self.resume_paused(false);
+    fn resume(&mut self, may_read: bool) {
+        let Some(paused) = self.paused.take() else { return };
+        self.error = None;
+        match paused {
+            Paused::Before(target) => self.place(target.place(), may_read),
+            Paused::Behind { index, goes_back } => {
+                if self.enter_behind(index, goes_back, may_read) {
+                    self.skip_empty(goes_back, may_read);
+                }
+            }
+            Paused::Within { goes_back } => {
+                if let Some((_, iter)) = &mut self.file {
+                    iter.resume(may_read);
+                }
+                self.skip_empty(goes_back, may_read);
+            }
+        }
     }
-    fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
+    fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ScanRead>) -> ScanEstimate {
         let Some((index, iter)) = &self.file else { return ScanEstimate::default() };
         let mut estimate = iter.estimate(place, planned);
         // The bound from the table and that from the MANIFEST: the tighter of the two.
@@ -403,7 +392,7 @@ impl<S: LevelSource> ScanMachine for LevelIterator<S> {
             iter.set_pausing(pauses);
         }
     }
-    fn pending_read(&self) -> Option<ChildRead> {
+    fn pending_read(&self) -> Option<ScanRead> {
         match (&self.paused, &self.file) {
             (Some(Paused::Within { .. }), Some((_, iter))) => iter.pending_read(),
             _ => None,
@@ -411,9 +400,6 @@ impl<S: LevelSource> ScanMachine for LevelIterator<S> {
     }
     fn take_started(&mut self) -> Option<PendingRead> {
         self.file.as_mut()?.1.take_started()
-    }
-    fn resume(&mut self) {
-        self.resume_paused(true);
     }
     fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
         self.bounds = Arc::clone(bounds);

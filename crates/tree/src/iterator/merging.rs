@@ -80,7 +80,7 @@ struct Entry {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+pub(super) enum Direction {
     Forward,
     Backward,
 }
@@ -92,7 +92,7 @@ pub struct MergingIterator<I> {
     pub(super) children: Vec<I>,
     pub(super) current: Option<usize>,
     heap: Vec<Entry>,
-    direction: Direction,
+    pub(super) direction: Direction,
     rule: HeadRule,
     pub(super) error: Option<Error>,
     /// Some child has range tombstones.
@@ -201,7 +201,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             self.deferred.move_on(&self.order, &mut self.children, place, &leaping);
         } else {
             for &child in &leaping {
-                place.apply(&mut self.children[child]);
+                self.children[child].place(place, true);
                 self.deferred.forget(child);
             }
         }
@@ -435,12 +435,6 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
     }
 
-    fn position(&mut self, direction: Direction, place: SeekTarget<'_>) {
-        self.error = None;
-        self.direction = direction;
-        self.place_children(place);
-    }
-
     /// Takes the result of a child's planned read.
     pub fn supply_child(&mut self, child: usize, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         if let Some(child) = self.children.get_mut(child) {
@@ -479,16 +473,16 @@ impl<I: TombstoneIterator> InternalIterator for MergingIterator<I> {
         self.current.map_or(&[], |child| self.children[child].value())
     }
     fn seek_to_first(&mut self) {
-        self.position(Direction::Forward, SeekTarget::First);
+        self.place(SeekTarget::First);
     }
     fn seek_to_last(&mut self) {
-        self.position(Direction::Backward, SeekTarget::Last);
+        self.place(SeekTarget::Last);
     }
     fn seek(&mut self, target: &[u8]) {
-        self.position(Direction::Forward, SeekTarget::AtOrAfter(target));
+        self.place(SeekTarget::AtOrAfter(target));
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.position(Direction::Backward, SeekTarget::AtOrBefore(target));
+        self.place(SeekTarget::AtOrBefore(target));
     }
     #[inline]
     fn next(&mut self) {

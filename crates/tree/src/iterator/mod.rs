@@ -20,7 +20,6 @@ mod pause_state;
 mod pausing;
 pub mod range_tombstones;
 mod read_set;
-pub mod scan_machine;
 pub mod source;
 pub mod tables;
 
@@ -30,7 +29,6 @@ pub use level::{LevelIterator, LevelSource, OpenedTable};
 pub use merging::MergingIterator;
 pub use range_tombstones::RangeTombstoneSource;
 pub use read_set::ReadSet;
-pub use scan_machine::{ChildRead, ScanMachine};
 pub use source::SourceIterator;
 
 #[cfg(test)]

@@ -155,8 +155,6 @@ impl ModelFile {
     }
 }
 
-impl super::ScanMachine for VecIterator {}
-
 /// A level in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelLevel(pub Arc<Vec<ModelFile>>);

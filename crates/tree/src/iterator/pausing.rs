@@ -25,7 +25,7 @@
 //! its target, as further reads may be deferred or be needed for it. Merges that pause in steps go forward only.
 
 use super::deferred::{Reads, Winner};
-use super::merging::MergingIterator;
+use super::merging::{Direction, MergingIterator};
 use super::pause_state::Placing;
 use super::read_set::ReadSet;
 use super::source::TombstoneIterator;
@@ -76,8 +76,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         }
         let may_read = self.pausing.placing.is_none() && !self.pausing.is_on;
         for child in reading {
-            let child = &mut self.children[child];
-            if may_read { child.resume() } else { child.advance() }
+            self.children[child].resume(may_read);
         }
         if let Some(placing) = &mut self.pausing.placing {
             placing.note_round(self.deferred.has_limit());
@@ -101,20 +100,22 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             Some(Error::new(ErrorKind::TryAgain, "the iterator is paused until its pending reads are supplied"));
     }
 
-    /// Places the children.
-    pub(super) fn place_children(&mut self, target: SeekTarget<'_>) {
+    /// Goes to a target, with all children.
+    pub fn place(&mut self, target: SeekTarget<'_>) {
+        self.error = None;
+        self.direction = if target.is_backward() { Direction::Backward } else { Direction::Forward };
         self.deferred.clear();
         self.pausing.clear();
         if let [child] = &mut self.children[..]
             && !self.pausing.is_on
             && !self.deferred.has_limit()
         {
-            target.apply(child);
+            child.place(target, true);
             return self.rebuild();
         }
         let mut are_placed = true;
         for child in &mut self.children {
-            child.place(target);
+            child.place(target, false);
             are_placed &= !child.is_paused();
         }
         if !are_placed {
@@ -134,7 +135,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             let child = &mut self.children[bound.child];
             // The child was moved since it was deferred: there is nothing to resume.
             if !child.is_paused() {
-                child.place(target.place());
+                child.place(target.place(), false);
             }
         }
         self.pausing.placing = Some(Placing { target, winner: Some(Winner::new(winner)), bounds: deferred });
@@ -153,10 +154,10 @@ impl<I: TombstoneIterator> MergingIterator<I> {
                 return false;
             }
             for child in unreadable {
-                self.children[child].resume();
+                self.children[child].resume(true);
             }
             if !self.pausing.is_on && round == MAX_ROUNDS {
-                pending.into_iter().for_each(|(child, _)| self.children[child].resume());
+                pending.into_iter().for_each(|(child, _)| self.children[child].resume(true));
                 break;
             }
             let (now, held) = self.reads_of_round(&placing, pending);
@@ -173,7 +174,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
             }
             // A single child reads for itself; with a limit it may be able to defer the read of its next block.
             if now.len() + held.len() < if self.deferred.has_limit() { 1 } else { 2 } {
-                now.into_iter().chain(held).for_each(|(child, _)| self.children[child].resume());
+                now.into_iter().chain(held).for_each(|(child, _)| self.children[child].resume(true));
                 break;
             }
             self.read_round(now);
@@ -207,7 +208,7 @@ impl<I: TombstoneIterator> MergingIterator<I> {
         set.perform(None);
         for (child, read, bytes) in set.into_supplies() {
             self.children[child].supply(&read, bytes);
-            self.children[child].advance();
+            self.children[child].resume(false);
         }
     }
 

@@ -8,9 +8,8 @@
 //!
 //! A read that an iterator has already started is awaited, not made again. Dropping the set abandons what is in flight.
 
-use super::scan_machine::ChildRead;
 use ferrock_base::Result;
-use ferrock_table::PlannedRead;
+use ferrock_table::{PlannedRead, ScanRead};
 use ferrock_vfs::{PendingRead, RangeRead, ReadBuffer, ReadContext, read_ranges};
 use std::future::Future;
 use std::pin::Pin;
@@ -25,7 +24,7 @@ pub struct ReadSet<O> {
 #[derive(Debug)]
 struct NeededRead<O> {
     owner: O,
-    read: ChildRead,
+    read: ScanRead,
     bytes: Bytes,
 }
 
@@ -44,7 +43,7 @@ impl<O> Default for ReadSet<O> {
 
 impl<O> ReadSet<O> {
     /// Adds a read, which may be in flight already.
-    pub fn add(&mut self, owner: O, read: ChildRead, started: Option<PendingRead>) {
+    pub fn add(&mut self, owner: O, read: ScanRead, started: Option<PendingRead>) {
         self.reads.push(NeededRead { owner, read, bytes: started.map_or(Bytes::Missing, Bytes::InFlight) });
     }
 
@@ -91,7 +90,7 @@ impl<O> ReadSet<O> {
         let (file_system, context) = (first.read.file_system.clone(), first.read.context);
         let context = ReadContext { gap_bytes: gap_bytes.unwrap_or(context.gap_bytes), ..context };
         let range = |needed: &NeededRead<O>| {
-            let ChildRead { read, file, .. } = &needed.read;
+            let ScanRead { read, file, .. } = &needed.read;
             (file.clone(), read.offset(), read.length(), read.class())
         };
         let ranges: Vec<_> = missing.iter().map(|needed| range(needed)).collect();
@@ -134,7 +133,7 @@ impl<O> ReadSet<O> {
     }
 }
 
-fn start(read: &ChildRead) -> PendingRead {
+fn start(read: &ScanRead) -> PendingRead {
     let planned = &read.read;
     let context = ReadContext { class: planned.class(), is_polled: true, ..read.context };
     read.file_system.start_read(&read.file, planned.offset(), planned.length(), &context)

@@ -3,13 +3,12 @@
 //! Besides entries, a source tells a merge what its tombstones cover, and how to plan its reads ([`ScanMachine`]).
 
 use super::range_tombstones::RangeTombstoneSource;
-use super::scan_machine::ScanMachine;
 use ferrock_base::Result;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
-use ferrock_table::{RowReach, RowsAhead};
+use ferrock_table::{RowReach, RowsAhead, ScanMachine};
 
 /// Entries of a memtable that are counted before a read, where more need not be told apart; going back each is a
 /// search.

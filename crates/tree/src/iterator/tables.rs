@@ -1,16 +1,12 @@
 //! Tables as children of a merging iterator: the iterator layer's traits, implemented over the table cache.
 
-use crate::iterator::{ChildIterator, ChildRead, LevelIterator, LevelSource, OpenedTable, ScanMachine};
+use crate::iterator::{ChildIterator, LevelIterator, LevelSource, OpenedTable};
 use crate::read::pinned::{Pin, PinValue};
 use crate::table_cache::TableCache;
 use crate::version::{FileMetadata, LevelFiles, Version};
-use ferrock_base::{Error, ErrorKind, InternalComparator, Result, SeekTarget};
+use ferrock_base::{Error, ErrorKind, InternalComparator, Result};
 use ferrock_memtable::MemTableIter;
-use ferrock_table::{
-    NextBlock, PlannedRead, ReadTier, RowReach, RowsAhead, ScanBounds, ScanEstimate, TableIter, TableReadOptions,
-    ValuePin,
-};
-use ferrock_vfs::{PendingRead, ReadBuffer};
+use ferrock_table::{ReadTier, ScanBounds, TableIter, TableReadOptions, ValuePin};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,62 +21,6 @@ impl PinValue for TableIter {
     fn value_pin(&self) -> Option<ValuePin> {
         TableIter::value_pin(self)
     }
-}
-
-impl ScanMachine for TableIter {
-    #[inline]
-    fn place(&mut self, target: SeekTarget<'_>) {
-        TableIter::place(self, target);
-    }
-    #[inline]
-    fn is_paused(&self) -> bool {
-        TableIter::is_paused(self)
-    }
-    fn advance(&mut self) {
-        TableIter::advance(self);
-    }
-    fn estimate(&self, _: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
-        TableIter::estimate(self, planned.map(|planned| &planned.read))
-    }
-    fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
-        TableIter::supply(self, read, bytes);
-    }
-    fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
-        TableIter::set_bounds(self, Arc::clone(bounds));
-    }
-    fn set_pausing(&mut self, pauses: bool) {
-        TableIter::set_pausing(self, pauses);
-    }
-    fn pending_read(&self) -> Option<ChildRead> {
-        TableIter::pending_read(self).cloned().map(|read| child_read(self, read))
-    }
-    fn take_started(&mut self) -> Option<PendingRead> {
-        TableIter::take_started(self)
-    }
-    fn resume(&mut self) {
-        TableIter::resume(self);
-    }
-    fn next_block(&mut self, is_backward: bool) -> NextBlock {
-        TableIter::next_block(self, is_backward)
-    }
-    fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
-        TableIter::rows_ahead(self, reach)
-    }
-    fn guaranteed_blocks(&self, missing: u64, is_needed: bool, others: &mut dyn FnMut(&[u8]) -> Option<u64>) -> u64 {
-        TableIter::guaranteed_blocks(self, missing, is_needed, others)
-    }
-    fn allow_blocks(&mut self, blocks: u64) {
-        TableIter::allow_blocks(self, blocks);
-    }
-    fn continue_from(&mut self, previous: &Self) {
-        self.continue_readahead(previous);
-    }
-}
-
-/// How a read that an iterator planned is made.
-fn child_read(iter: &TableIter, read: PlannedRead) -> ChildRead {
-    let (file, file_system) = (Arc::clone(iter.file()), Arc::clone(iter.file_system()));
-    ChildRead { context: iter.read_context(), read, file, file_system }
 }
 
 /// The files of a level and the cache they are opened through.

@@ -1,11 +1,12 @@
 use super::super::model::{History, children};
 use super::*;
 use crate::iterator::ReadSet;
-use crate::iterator::{ScanMachine, SourceIterator};
+use crate::iterator::SourceIterator;
 use ferrock_base::comparator::CustomComparator;
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::iterator::{EmptyIterator, VecIterator};
 use ferrock_base::types::ValueType;
+use ferrock_table::ScanMachine;
 use proptest::prelude::*;
 use std::sync::Arc;
 

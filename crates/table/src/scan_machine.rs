@@ -1,25 +1,25 @@
-//! A child of a merge as a machine: it goes as far as memory allows, says what it needs, and goes on with the bytes.
+//! A scan as a machine: it goes as far as memory allows, says what it needs, and goes on with the bytes.
 //!
 //! ```text
-//! round 1  every child is placed using blocks in memory; the others pause for a read       index partitions, one set
-//! round 2  children whose read was supplied advance                                        data, one set
-//! last     a single child with a pending read makes it itself
+//! round 1  every scan is placed using blocks in memory; the others pause for a read        index partitions, one set
+//! round 2  scans whose read was supplied are resumed                                       data, one set
+//! last     a single scan with a pending read makes it itself
 //! ```
 //!
 //! Two rounds of reads place an iterator over any number of tables when nothing is cached, one when the indexes are. A
-//! child that needs no read is placed in the first round and costs nothing more. The rounds, and the drivers that make
-//! them, are in `pausing.rs`; the reads that are left out of them in `deferred.rs`.
+//! scan that needs no read is placed in the first round and costs nothing more. The rounds, and the drivers that make
+//! them, are the merge's, in `ferrock-tree`.
 
-use ferrock_base::iterator::InternalIterator;
-use ferrock_base::{Result, SeekTarget};
-use ferrock_table::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
+use crate::reader::{NextBlock, PlannedRead, RowReach, RowsAhead, ScanBounds, ScanEstimate};
+use ferrock_base::iterator::VecIterator;
+use ferrock_base::{InternalIterator, Result, SeekTarget};
 use ferrock_vfs::{FileSystem, PendingRead, RandomAccessFile, ReadBuffer, ReadClass, ReadContext};
 use std::sync::Arc;
 
-/// The read that a child needs before it can be placed.
+/// The read that a scan needs before it can go on.
 #[derive(Clone, Debug)]
-pub struct ChildRead {
-    /// The range, as the child planned it.
+pub struct ScanRead {
+    /// The range, as the scan planned it.
     pub read: PlannedRead,
     /// The file to read.
     pub file: Arc<dyn RandomAccessFile>,
@@ -29,22 +29,24 @@ pub struct ChildRead {
     pub context: ReadContext,
 }
 
-impl ChildRead {
-    /// True for a read of index or filter, after which more reads follow before the child is placed.
-    pub(super) fn is_of_metadata(&self) -> bool {
+impl ScanRead {
+    /// True for a read of index or filter, after which more reads follow before the scan is placed.
+    #[must_use]
+    pub fn is_of_metadata(&self) -> bool {
         self.read.class() != ReadClass::Data
     }
 }
 
-/// An iterator whose reads a driver can make, alone or together with those of others: it pauses instead of reading
-/// (`pausing.rs`), and estimates the rows ahead (`deferred.rs`, `limit.rs`). The default methods are for iterators that
-/// never read: those are placed at once, and never pause.
+/// An iterator whose reads a driver can make, alone or together with those of others: it pauses instead of reading, and
+/// estimates the rows ahead. The default methods are for iterators that never read: those are placed at once, and never
+/// pause.
 pub trait ScanMachine: InternalIterator {
-    /// Goes to a target without reading: afterwards the iterator is placed or paused.
-    fn place(&mut self, target: SeekTarget<'_>)
+    /// Goes to a target. Without `may_read` the iterator reads nothing: afterwards it is placed or paused.
+    fn place(&mut self, target: SeekTarget<'_>, may_read: bool)
     where
         Self: Sized,
     {
+        let _ = may_read;
         target.apply(self);
     }
 
@@ -53,16 +55,13 @@ pub trait ScanMachine: InternalIterator {
         false
     }
 
-    /// As [`resume`](Self::resume), without reading.
-    fn advance(&mut self) {}
-
     /// The estimate of the entries ahead after the iterator was placed, or paused for a read.
-    fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ChildRead>) -> ScanEstimate {
+    fn estimate(&self, place: SeekTarget<'_>, planned: Option<&ScanRead>) -> ScanEstimate {
         let _ = (place, planned);
         ScanEstimate::default()
     }
 
-    /// Takes the result of the pending read; then the iterator can be advanced.
+    /// Takes the result of the pending read; then the iterator can be resumed.
     fn supply(&mut self, read: &PlannedRead, bytes: Result<ReadBuffer>) {
         let _ = (read, bytes);
     }
@@ -79,7 +78,7 @@ pub trait ScanMachine: InternalIterator {
     }
 
     /// The read that the paused iterator waits for; `None` also if it has to read for itself.
-    fn pending_read(&self) -> Option<ChildRead> {
+    fn pending_read(&self) -> Option<ScanRead> {
         None
     }
 
@@ -88,8 +87,11 @@ pub trait ScanMachine: InternalIterator {
         None
     }
 
-    /// Resumes a paused iterator, which reads what it still needs; one that is pausing may pause again.
-    fn resume(&mut self) {}
+    /// Resumes a paused iterator. With `may_read` it reads what it still needs, unless pausing is on; otherwise it may
+    /// pause again.
+    fn resume(&mut self, may_read: bool) {
+        let _ = may_read;
+    }
 
     /// The block that the next step in a direction needs.
     fn next_block(&mut self, is_backward: bool) -> NextBlock {
@@ -123,3 +125,6 @@ pub trait ScanMachine: InternalIterator {
         let _ = previous;
     }
 }
+
+/// Entries in memory are never read.
+impl ScanMachine for VecIterator {}
