@@ -54,11 +54,15 @@ impl BlockHandle {
     /// `Corruption` when one of the two varints is malformed.
     #[inline]
     pub fn decode(input: &[u8]) -> Result<(Self, usize)> {
-        let decoded = get_varint64(input).and_then(|(offset, offset_len)| {
-            let (size, size_len) = get_varint64(&input[offset_len..])?;
-            Some((Self { offset, size }, offset_len + size_len))
-        });
-        decoded.ok_or_else(malformed)
+        Self::parse(input).ok_or_else(malformed)
+    }
+
+    /// The same, `None` when one of the two varints is malformed.
+    #[inline]
+    pub(crate) fn parse(input: &[u8]) -> Option<(Self, usize)> {
+        let (offset, offset_len) = get_varint64(input)?;
+        let (size, size_len) = get_varint64(&input[offset_len..])?;
+        Some((Self { offset, size }, offset_len + size_len))
     }
 
     /// First offset behind the payload, `None` if the sum does not fit 64 bits.

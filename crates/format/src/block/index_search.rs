@@ -100,7 +100,7 @@ impl FlatIndex {
             trailer = get_fixed64(input, 0)?;
             input = &input[TRAILER_SIZE..];
         }
-        let (handle, used) = BlockHandle::decode(input).ok()?;
+        let (handle, used) = BlockHandle::parse(input)?;
         let mut first_key = None;
         if self.has_first_key {
             input = &input[used..];
