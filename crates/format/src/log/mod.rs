@@ -29,13 +29,15 @@
 //! Both halves are pure: [`LogReader`] pulls blocks from a [`BlockSource`], [`LogWriter`] appends fragments to a
 //! buffer that the caller then hands to its file in one operation.
 
+mod physical;
 mod reader;
 mod special;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-pub use reader::{BlockSource, LogEvent, LogReader, SliceSource};
+pub use physical::{BlockSource, SliceSource};
+pub use reader::{LogEvent, LogReader};
 pub use writer::{HeaderFamily, LogWriter};
 
 use ferrock_base::{Error, FileNumber, SequenceNumber};

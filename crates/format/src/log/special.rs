@@ -1,21 +1,39 @@
 //! Records that are about the log, not in it. Each handler returns the error of an invalid record.
 
-use super::{LogReader, PredecessorWalInfo, TimestampSize, ZSTD_COMPRESSION};
+use super::{PredecessorWalInfo, TimestampSize, ZSTD_COMPRESSION};
 use ferrock_base::coding::{Cursor, get_fixed32};
 use ferrock_base::{FileNumber, SequenceNumber};
-use std::ops::Range;
 
 type Outcome = Result<(), &'static str>;
 
-impl<S> LogReader<S> {
-    pub(super) fn set_compression(&mut self, payload: Range<usize>) -> Outcome {
+/// What a log says about itself.
+#[derive(Debug, Default)]
+pub(super) struct LogDescription {
+    is_compressed: bool,
+    timestamp_sizes: Vec<TimestampSize>,
+    predecessor: Option<PredecessorWalInfo>,
+}
+
+impl LogDescription {
+    pub(super) fn is_compressed(&self) -> bool {
+        self.is_compressed
+    }
+
+    pub(super) fn timestamp_sizes(&self) -> &[TimestampSize] {
+        &self.timestamp_sizes
+    }
+
+    pub(super) fn predecessor(&self) -> Option<PredecessorWalInfo> {
+        self.predecessor
+    }
+
+    pub(super) fn set_compression(&mut self, payload: &[u8], is_first: bool) -> Outcome {
         if self.is_compressed {
             return Err("more than one SetCompression record");
         }
-        if self.last_record_end > 0 || self.fragments_start.is_some() {
+        if !is_first {
             return Err("SetCompression is not the first record");
         }
-        let payload = &self.block[payload];
         if payload.len() != 4 || get_fixed32(payload, 0) != Some(ZSTD_COMPRESSION) {
             return Err("SetCompression record with an unknown compression type");
         }
@@ -23,8 +41,8 @@ impl<S> LogReader<S> {
         Ok(())
     }
 
-    pub(super) fn add_timestamp_sizes(&mut self, payload: Range<usize>) -> Outcome {
-        let (entries, rest) = self.block[payload].as_chunks::<6>();
+    pub(super) fn add_timestamp_sizes(&mut self, payload: &[u8]) -> Outcome {
+        let (entries, rest) = payload.as_chunks::<6>();
         if !rest.is_empty() {
             return Err("UserDefinedTimestampSize record of a wrong length");
         }
@@ -44,8 +62,8 @@ impl<S> LogReader<S> {
         Ok(())
     }
 
-    pub(super) fn set_predecessor(&mut self, payload: Range<usize>) -> Outcome {
-        let mut cursor = Cursor::new(&self.block[payload]);
+    pub(super) fn set_predecessor(&mut self, payload: &[u8]) -> Outcome {
+        let mut cursor = Cursor::new(payload);
         let mut next = || cursor.fixed64("predecessor WAL info").map_err(|_| "PredecessorWALInfo of a wrong length");
         let info = PredecessorWalInfo {
             log_number: FileNumber(next()?),
