@@ -1,6 +1,5 @@
 //! Everything behind the data blocks, and the summary of the table.
 
-use super::partition_cut::PartitionCut;
 use super::{TableBuilder, TableSummary};
 use crate::options::BlockBasedTableOptions;
 use crate::partition_boundary::PartitionBoundary;
@@ -69,7 +68,7 @@ fn finish(mut builder: TableBuilder) -> Result<TableSummary> {
 }
 
 fn summary(builder: TableBuilder, data_end: u64) -> TableSummary {
-    let unique_id = UniqueId::from_properties(&builder.properties).map_or([0; 16], |id| id.manifest_bytes());
+    let unique_id = UniqueId::from_properties(builder.totals.properties()).map_or([0; 16], |id| id.manifest_bytes());
     let file_size = builder.writer.offset();
     TableSummary {
         file_size,
@@ -79,7 +78,7 @@ fn summary(builder: TableBuilder, data_end: u64) -> TableSummary {
         file_checksum: builder.writer.file_checksum(),
         last_key: builder.first_key.is_some().then_some(builder.last_key),
         first_key: builder.first_key,
-        properties: Arc::new(builder.properties),
+        properties: Arc::new(builder.totals.into_properties()),
     }
 }
 
@@ -87,8 +86,9 @@ fn write_filter(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockH
     let Some(filter) = &mut builder.filter else { return Ok(()) };
     let last = if builder.first_key.is_some() { user_key(&builder.last_key) } else { &[] };
     if let Some(written) = filter.write(&mut builder.writer, last, &builder.index)? {
-        builder.properties.num_filter_entries = written.entries;
-        builder.properties.filter_size = written.size;
+        let properties = builder.totals.properties_mut();
+        properties.num_filter_entries = written.entries;
+        properties.filter_size = written.size;
         blocks.insert(written.metaindex_name, written.handle);
         if written.is_partitioned {
             builder.index.keep_partitions();
@@ -100,14 +100,14 @@ fn write_filter(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockH
 fn write_index(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<BlockHandle> {
     let index = builder.index.write(&mut builder.writer, builder.params.options.enable_index_compression)?;
     let encoding = builder.index.encoding();
-    let properties = &mut builder.properties;
-    properties.index_type = Some(builder.index.index_type() as u32);
-    properties.index_size = index.size;
     if let Some(size) = index.row_bounds_size {
         builder.own_properties.insert(ROW_BOUNDS_PROPERTY.to_vec(), size.to_string().into_bytes());
-        let entries = builder.max_block_entries.to_string().into_bytes();
+        let entries = builder.totals.max_block_entries().to_string().into_bytes();
         builder.own_properties.insert(MAX_BLOCK_ENTRIES_PROPERTY.to_vec(), entries);
     }
+    let properties = builder.totals.properties_mut();
+    properties.index_type = Some(builder.index.index_type() as u32);
+    properties.index_size = index.size;
     properties.index_partitions = index.partitions;
     properties.num_uniform_blocks = Some(index.uniform_blocks);
     properties.top_level_index_size = index.top_level_size;
@@ -142,7 +142,7 @@ fn write_metaindex(builder: &mut TableBuilder, blocks: &BTreeMap<String, BlockHa
 }
 
 fn builder_entries(builder: &TableBuilder) -> Vec<(Vec<u8>, Vec<u8>)> {
-    builder.properties.entries()
+    builder.totals.properties().entries()
 }
 
 /// Writes a block of names and values.
@@ -162,7 +162,8 @@ fn complete_properties(builder: &mut TableBuilder, data_end: u64) {
     let params = &builder.params;
     let options: &BlockBasedTableOptions = &params.options;
     let extractor = params.prefix_extractor.as_ref();
-    let properties: &mut TableProperties = &mut builder.properties;
+    builder.totals.set_sequences();
+    let properties: &mut TableProperties = builder.totals.properties_mut();
     properties.data_size = data_end;
     properties.tail_start_offset = Some(data_end);
     properties.format_version = options.format_version.into();
@@ -189,17 +190,13 @@ fn complete_properties(builder: &mut TableBuilder, data_end: u64) {
     properties.seqno_to_time_map.clone_from(&params.seqno_to_time_map);
     properties.user_collected.clone_from(&params.user_collected);
     properties.user_collected.append(&mut builder.own_properties);
-    if let Some((extractor, min_blocks)) = builder.partition_cut.as_ref().map(PartitionCut::kept_guarantee) {
+    if let Some((extractor, min_blocks)) = builder.cut.kept_guarantee() {
         let (property, value) = PartitionBoundary::describe(extractor, min_blocks);
         properties.user_collected.insert(property.to_vec(), value);
     }
     properties.compression_options = describe(&params.compression_options, params.compression);
     let used = builder.writer.used_types();
     properties.compression_name = CompressionName::for_table(options.format_version, params.compression, used).encode();
-    if properties.num_entries > 0 {
-        properties.key_smallest_seqno = Some(builder.smallest_sequence);
-        properties.key_largest_seqno = Some(builder.largest_sequence);
-    }
     if params.is_external {
         properties.external_sst_file_version = Some(2);
         properties.external_sst_file_global_seqno = Some(0);

@@ -14,9 +14,9 @@
 //! are kept and encoded once, at the end. Partition ends are decided earlier, by the estimated size of the partition,
 //! because filter partitions may have to end with them.
 
+use super::block_cut::block_limits;
 use super::block_writer::BlockWriter;
 use super::hash_prefixes::HashPrefixes;
-use super::params::block_limits;
 use super::partition_cut::BlockEnd;
 use super::row_bounds::RowBoundsLog;
 use super::strings::Strings;

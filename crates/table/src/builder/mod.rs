@@ -9,6 +9,7 @@
 //!
 //! An error is sticky: every later call returns the same error, and the file is to be deleted.
 
+mod block_cut;
 mod block_writer;
 mod dictionary;
 mod filter_blocks;
@@ -19,29 +20,27 @@ mod params;
 mod partition_cut;
 mod row_bounds;
 mod strings;
+mod totals;
 
 pub use params::{TableBuilderParams, TableSummary};
 
-use crate::options::{DataBlockIndexType, FlushBlockPolicy, IndexType, PartitionFromLevel};
-use block_writer::{BlockWriter, Stored};
+use crate::options::{DataBlockIndexType, IndexType, PartitionFromLevel};
+use block_cut::{BlockCut, OpenBlock};
+use block_writer::BlockWriter;
 use dictionary::BufferedBlocks;
 use ferrock_base::checksum::crc32c;
 use ferrock_base::hash::hash128;
 use ferrock_base::internal_key::{RANGE_TOMBSTONE_SENTINEL, TRAILER_SIZE, trailer, user_key};
 use ferrock_base::{Error, Result, ValueType};
 use ferrock_format::block::{BlockBuilder, BlockBuilderOptions};
-use ferrock_format::compression::CompressionType;
 use ferrock_format::handle::BlockHandle;
-use ferrock_format::properties::TableProperties;
-use ferrock_format::trailer::BLOCK_TRAILER_SIZE;
 use ferrock_vfs::WritableFile;
 use filter_blocks::FilterBlocks;
 use index_builder::IndexBuilder;
-use params::block_limits;
-use partition_cut::{BlockEnd, PartitionCut};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use totals::TableTotals;
 
 /// First format version whose checksums include the block's offset.
 const FIRST_CONTEXT_VERSION: u32 = 6;
@@ -56,24 +55,12 @@ pub struct TableBuilder {
     index: IndexBuilder,
     filter: Option<FilterBlocks>,
     buffered: Option<BufferedBlocks>,
-    properties: TableProperties,
+    cut: BlockCut,
+    totals: TableTotals,
     /// Start internal keys and ends, as they were added.
     range_tombstones: Vec<(Vec<u8>, Vec<u8>)>,
     first_key: Option<Vec<u8>>,
     last_key: Vec<u8>,
-    smallest_sequence: u64,
-    largest_sequence: u64,
-    block_size: usize,
-    /// Fill at which a block may be cut early.
-    early_cut_size: usize,
-    /// Blocks end with their trailer within their size.
-    fits_blocks: bool,
-    partition_cut: Option<PartitionCut>,
-    /// True if one of the two above is set.
-    cuts_specially: bool,
-    /// Entries of the blocks that were ended, and the most of one of them.
-    ended_entries: u64,
-    max_block_entries: u64,
     /// Properties of the user-collected kind that this builder adds.
     own_properties: BTreeMap<Vec<u8>, Vec<u8>>,
     error: Option<Error>,
@@ -104,32 +91,19 @@ impl TableBuilder {
         let buffered = BufferedBlocks::new(&params);
         let data_block = data_block_builder(&params);
         let index = IndexBuilder::new(&options, params.prefix_extractor.as_ref());
-        let (block_size, early_cut_size) = block_limits(options.block_size, options.block_size_deviation);
-        let fits_blocks =
-            options.block_align || options.pad_to_sector > 0 && params.compression == CompressionType::NoCompression;
-        let extractor = params.prefix_extractor.as_ref().filter(|_| options.partition_cut);
-        let partition_cut = PartitionCut::new(extractor, params.comparator.user(), &options);
         Ok(Self {
-            early_cut_size,
-            fits_blocks,
-            cuts_specially: fits_blocks || partition_cut.is_some(),
-            partition_cut,
-            ended_entries: 0,
-            max_block_entries: 0,
+            cut: BlockCut::new(&params),
+            totals: TableTotals::new(),
             own_properties: BTreeMap::new(),
-            block_size,
             writer,
             base_context,
             data_block,
             index,
             filter,
             buffered,
-            properties: TableProperties::for_new_table(),
             range_tombstones: Vec::new(),
             first_key: None,
             last_key: Vec::new(),
-            smallest_sequence: u64::MAX,
-            largest_sequence: 0,
             error: None,
             params,
         })
@@ -167,18 +141,13 @@ impl TableBuilder {
         if self.first_key.is_none() {
             self.first_key = Some(internal_key.to_vec());
             self.index.begin(&self.params.comparator, internal_key);
-            if let Some(cut) = &mut self.partition_cut {
-                cut.begin(user_key(internal_key));
-                self.size_next_block();
-            }
+            self.cut.begin_table(user_key(internal_key), self.index.estimated_size());
         } else if self.params.comparator.compare(&self.last_key, internal_key).is_ge() {
             return Err(Error::invalid_argument("keys are added out of order to a table"));
         }
         if !self.data_block.is_empty() && self.is_block_full(internal_key, value) {
             self.cut_block(Some(internal_key))?;
-            if self.partition_cut.is_some() {
-                self.size_next_block();
-            }
+            self.cut.begin_block(self.index.estimated_size());
         }
         if let Some(filter) = &mut self.filter {
             filter.add(user_key(internal_key), user_key(&self.last_key), &mut self.index);
@@ -187,7 +156,7 @@ impl TableBuilder {
         self.data_block.add(internal_key, value);
         self.last_key.clear();
         self.last_key.extend_from_slice(internal_key);
-        self.count(internal_key, value, value_type);
+        self.totals.add(internal_key, value, value_type);
         Ok(())
     }
 
@@ -211,71 +180,18 @@ impl TableBuilder {
         }
         debug_assert!(trailer(start) != RANGE_TOMBSTONE_SENTINEL, "a sentinel is no tombstone");
         self.range_tombstones.push((start.to_vec(), end.to_vec()));
-        self.count(start, end, value_type);
+        self.totals.add(start, end, value_type);
         Ok(())
     }
 
     #[inline]
-    fn count(&mut self, internal_key: &[u8], value: &[u8], value_type: ValueType) {
-        let properties = &mut self.properties;
-        properties.num_entries += 1;
-        properties.raw_key_size += internal_key.len() as u64;
-        properties.raw_value_size += value.len() as u64;
-        match value_type {
-            ValueType::Merge => properties.num_merge_operands += 1,
-            ValueType::RangeDeletion => {
-                properties.num_deletions += 1;
-                properties.num_range_deletions += 1;
-            }
-            kind if kind.is_point_tombstone() => properties.num_deletions += 1,
-            _ => {}
-        }
-        let sequence = trailer(internal_key) >> 8;
-        self.smallest_sequence = self.smallest_sequence.min(sequence);
-        self.largest_sequence = self.largest_sequence.max(sequence);
-    }
-
-    #[inline]
     fn is_block_full(&mut self, internal_key: &[u8], value: &[u8]) -> bool {
-        if self.cuts_specially { self.ends_specially(internal_key, value) } else { self.is_full(internal_key, value) }
-    }
-
-    #[inline(always)]
-    fn is_full(&self, internal_key: &[u8], value: &[u8]) -> bool {
-        let size = self.data_block.size_estimate();
-        size >= self.block_size
-            || self.params.options.flush_block_policy_factory == FlushBlockPolicy::EveryKey
-            || size > self.early_cut_size && self.data_block.size_estimate_after(internal_key, value) > self.block_size
-    }
-
-    /// Decides on block ends when blocks are aligned or partitions are cut. Kept out of line, to keep the common path
-    /// short.
-    #[cold]
-    #[inline(never)]
-    fn ends_specially(&mut self, internal_key: &[u8], value: &[u8]) -> bool {
-        let is_full = if self.fits_blocks {
-            self.data_block.size_estimate() >= self.block_size || self.overflows_when_aligned(internal_key, value)
-        } else {
-            self.is_full(internal_key, value)
-        };
-        let Some(cut) = &mut self.partition_cut else { return is_full };
-        let (blocks, index_bytes) = (self.properties.num_data_blocks, self.index.estimated_size());
-        cut.decide(user_key(&self.last_key), user_key(internal_key), is_full, blocks, index_bytes)
-    }
-
-    /// Sets the size of the block that begins, where it depends on the partition.
-    fn size_next_block(&mut self) {
-        let bytes = self.partition_cut.as_ref().and_then(|cut| cut.block_bytes(self.index.estimated_size()));
-        if let Some(bytes) = bytes {
-            (self.block_size, self.early_cut_size) = block_limits(bytes, self.params.options.block_size_deviation);
+        if !self.cut.is_special() {
+            return self.cut.is_full(&self.data_block, internal_key, value);
         }
-    }
-
-    /// An aligned block ends before it would need another page.
-    fn overflows_when_aligned(&self, internal_key: &[u8], value: &[u8]) -> bool {
-        self.params.options.flush_block_policy_factory == FlushBlockPolicy::EveryKey
-            || self.early_cut_size != usize::MAX
-                && self.data_block.size_estimate_after(internal_key, value) + BLOCK_TRAILER_SIZE > self.block_size
+        let (block, last) = (&self.data_block, user_key(&self.last_key));
+        let (number, index_bytes) = (self.totals.blocks(), self.index.estimated_size());
+        self.cut.ends_before(OpenBlock { block, last, number, index_bytes }, internal_key, value)
     }
 
     /// Ends the data block; `next` is the key that begins the next one.
@@ -285,15 +201,8 @@ impl TableBuilder {
         }
         let block = self.data_block.finish();
         let (comparator, last) = (&self.params.comparator, &self.last_key);
-        let end = self.partition_cut.as_ref().map_or_else(BlockEnd::default, |cut| match next {
-            Some(_) => cut.block_end(),
-            None => cut.table_end(),
-        });
-        let entries = self.properties.num_entries - self.properties.num_range_deletions;
-        self.max_block_entries = self.max_block_entries.max(entries - self.ended_entries);
-        self.ended_entries = entries;
-        self.properties.num_data_blocks += 1;
-        self.properties.uncompressed_data_size += block.len() as u64;
+        let end = self.cut.block_end(next.is_none());
+        self.totals.end_block(block.len());
         if let Some(buffered) = &mut self.buffered {
             // The block's offset is not known yet; the end of an index partition is decided from a guess.
             let guess = BlockHandle::new(self.writer.offset() + buffered.total_bytes(), block.len() as u64);
@@ -307,7 +216,7 @@ impl TableBuilder {
         }
         let (handle, stored) = self.writer.write_data(block)?;
         self.index.end_block(comparator, last, next, handle, end);
-        count_stored(&mut self.properties, stored);
+        self.totals.add_stored(stored);
         self.data_block.reset();
         Ok(())
     }
@@ -322,7 +231,7 @@ impl TableBuilder {
         for (number, block) in blocks.into_iter().enumerate() {
             let (handle, stored) = self.writer.write_data(&block)?;
             self.index.set_handle(number, handle);
-            count_stored(&mut self.properties, stored);
+            self.totals.add_stored(stored);
         }
         Ok(())
     }
@@ -330,13 +239,13 @@ impl TableBuilder {
     /// Entries so far, range tombstones included.
     #[must_use]
     pub fn num_entries(&self) -> u64 {
-        self.properties.num_entries
+        self.totals.entries()
     }
 
     /// True when nothing was added.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.properties.num_entries == 0
+        self.totals.entries() == 0
     }
 
     /// Bytes that were written.
@@ -381,14 +290,6 @@ fn data_block_builder(params: &TableBuilderParams) -> BlockBuilder {
         return builder.with_hash_index(options.data_block_hash_table_util_ratio);
     }
     builder
-}
-
-fn count_stored(properties: &mut TableProperties, stored: Stored) {
-    match stored {
-        Stored::Compressed => {}
-        Stored::Rejected => properties.num_data_blocks_compression_rejected += 1,
-        Stored::Raw => properties.num_data_blocks_compression_bypassed += 1,
-    }
 }
 
 /// Lengths are 32-bit on disk.

@@ -118,11 +118,3 @@ pub struct TableSummary {
     /// Last internal key among the point entries.
     pub last_key: Option<Vec<u8>>,
 }
-
-/// Bytes at which a block is full, and the fill at which it may be cut early.
-pub(super) fn block_limits(size: u64, deviation_percent: i32) -> (usize, usize) {
-    let deviation = deviation_percent.clamp(0, 100) as u64;
-    let early_cut = u64::div_ceil(size.saturating_mul(100 - deviation), 100);
-    let to_usize = |size| usize::try_from(size).unwrap_or(usize::MAX);
-    (to_usize(size), if deviation == 0 { usize::MAX } else { to_usize(early_cut) })
-}

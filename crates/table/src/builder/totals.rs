@@ -1,0 +1,107 @@
+//! What is counted of a table while it is written, for its properties.
+
+use super::block_writer::Stored;
+use ferrock_base::internal_key::trailer;
+use ferrock_base::types::ValueType;
+use ferrock_format::properties::TableProperties;
+
+/// What is counted of a table.
+#[derive(Debug)]
+pub(super) struct TableTotals {
+    properties: TableProperties,
+    smallest_sequence: u64,
+    largest_sequence: u64,
+    /// Entries of the blocks that were ended, and the most of one of them.
+    ended_entries: u64,
+    max_block_entries: u64,
+}
+
+impl TableTotals {
+    pub(super) fn new() -> Self {
+        Self {
+            properties: TableProperties::for_new_table(),
+            smallest_sequence: u64::MAX,
+            largest_sequence: 0,
+            ended_entries: 0,
+            max_block_entries: 0,
+        }
+    }
+
+    /// Entries so far, range tombstones included.
+    #[inline]
+    pub(super) fn entries(&self) -> u64 {
+        self.properties.num_entries
+    }
+
+    /// Data blocks that were ended.
+    #[inline]
+    pub(super) fn blocks(&self) -> u64 {
+        self.properties.num_data_blocks
+    }
+
+    /// The most entries of a data block.
+    pub(super) fn max_block_entries(&self) -> u64 {
+        self.max_block_entries
+    }
+
+    /// Counts an entry.
+    #[inline]
+    pub(super) fn add(&mut self, internal_key: &[u8], value: &[u8], value_type: ValueType) {
+        let properties = &mut self.properties;
+        properties.num_entries += 1;
+        properties.raw_key_size += internal_key.len() as u64;
+        properties.raw_value_size += value.len() as u64;
+        match value_type {
+            ValueType::Merge => properties.num_merge_operands += 1,
+            ValueType::RangeDeletion => {
+                properties.num_deletions += 1;
+                properties.num_range_deletions += 1;
+            }
+            kind if kind.is_point_tombstone() => properties.num_deletions += 1,
+            _ => {}
+        }
+        let sequence = trailer(internal_key) >> 8;
+        self.smallest_sequence = self.smallest_sequence.min(sequence);
+        self.largest_sequence = self.largest_sequence.max(sequence);
+    }
+
+    /// Counts a data block of so many bytes, which has the entries since the last one.
+    pub(super) fn end_block(&mut self, bytes: usize) {
+        let entries = self.properties.num_entries - self.properties.num_range_deletions;
+        self.max_block_entries = self.max_block_entries.max(entries - self.ended_entries);
+        self.ended_entries = entries;
+        self.properties.num_data_blocks += 1;
+        self.properties.uncompressed_data_size += bytes as u64;
+    }
+
+    /// Counts how a data block was stored.
+    pub(super) fn add_stored(&mut self, stored: Stored) {
+        match stored {
+            Stored::Compressed => {}
+            Stored::Rejected => self.properties.num_data_blocks_compression_rejected += 1,
+            Stored::Raw => self.properties.num_data_blocks_compression_bypassed += 1,
+        }
+    }
+
+    /// The properties, to which what is not counted is added.
+    pub(super) fn properties_mut(&mut self) -> &mut TableProperties {
+        &mut self.properties
+    }
+
+    /// The properties as they were written.
+    pub(super) fn properties(&self) -> &TableProperties {
+        &self.properties
+    }
+
+    /// Records in the properties between which sequence numbers the entries lie.
+    pub(super) fn set_sequences(&mut self) {
+        if self.properties.num_entries > 0 {
+            self.properties.key_smallest_seqno = Some(self.smallest_sequence);
+            self.properties.key_largest_seqno = Some(self.largest_sequence);
+        }
+    }
+
+    pub(super) fn into_properties(self) -> TableProperties {
+        self.properties
+    }
+}
