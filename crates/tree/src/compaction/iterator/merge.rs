@@ -9,7 +9,7 @@
 //! ```
 
 use super::context::DeeperLevels;
-use super::rules::{CompactionIterator, OutputValue};
+use super::rules::CompactionIterator;
 use super::stripes::is_below_stripe;
 use crate::read::merge::{MergeBase, full_merge, full_merge_entity, require_operator, visible_value};
 use ferrock_base::Result;
@@ -41,7 +41,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         let end = self.collect_operands(stripe, below, &mut operands)?;
         if operands.is_empty() || matches!(end, RunEnd::Skipped) {
             // Operands that the filter or a range tombstone removed hide nothing.
-            self.has_current_user_key = false;
+            self.current.forget();
             return Ok(false);
         }
         match end {
@@ -94,7 +94,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         if sequence <= self.options.stripes.latest() {
             return FilterDecision::Keep;
         }
-        let key = &self.current_user_key;
+        let key = self.current.user_key();
         match filter.filter(context, key, ValueType::Merge, self.input.value()) {
             FilterDecision::RemoveAndSkipUntil(until)
                 if self.options.comparator.user().compare(&until, key).is_le() =>
@@ -110,7 +110,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         let deleted = base_type.is_point_tombstone() || self.tombstones.deletes(self.input.key(), sequence, stripe);
         if !deleted && base_type == ValueType::BlobIndex && self.options.blobs.is_none() {
             // The value cannot be fetched here: the operands stay, and so must the entry under them.
-            self.has_current_user_key = false;
+            self.current.forget();
             return self.merge_partially(operands.clone());
         }
         let value = self.input.value().to_vec();
@@ -126,21 +126,20 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         let Some((newest, _)) = operands.first() else { return Ok(false) };
         let list: Vec<&[u8]> = operands.iter().rev().map(|(_, operand)| operand.as_slice()).collect();
         let (operator, blobs) = (self.options.merge_operator.as_deref(), self.options.blobs.as_deref());
-        let key = &self.current_user_key;
+        let key = self.current.user_key();
         let mut value_type = ValueType::Value;
         match base {
-            None => full_merge(operator, key, MergeBase::None, &list, &mut self.buffer)?,
+            None => full_merge(operator, key, MergeBase::None, &list, self.output.buffer_mut())?,
             Some((ValueType::WideColumnEntity, entity)) => {
-                self.buffer = full_merge_entity(operator, key, entity, &list, blobs)?;
+                *self.output.buffer_mut() = full_merge_entity(operator, key, entity, &list, blobs)?;
                 value_type = ValueType::WideColumnEntity;
             }
             Some((base_type, stored)) => {
                 let existing = visible_value(key, base_type, stored, blobs)?;
-                full_merge(operator, key, MergeBase::Value(&existing), &list, &mut self.buffer)?;
+                full_merge(operator, key, MergeBase::Value(&existing), &list, self.output.buffer_mut())?;
             }
         }
-        self.key = make_internal_key(key, *newest, value_type);
-        self.value = OutputValue::Buffer;
+        self.output.set_made(make_internal_key(key, *newest, value_type));
         self.at_next = true;
         Ok(true)
     }
@@ -152,16 +151,14 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         let mut folded = Vec::new();
         let wanted = list.len() >= 2 || operator.allow_single_operand();
         let entries: Vec<(SequenceNumber, Vec<u8>)> =
-            if wanted && operator.partial_merge(&self.current_user_key, &list, &mut folded) {
+            if wanted && operator.partial_merge(self.current.user_key(), &list, &mut folded) {
                 operands.iter().take(1).map(|(newest, _)| (*newest, std::mem::take(&mut folded))).collect()
             } else {
                 operands
             };
-        let key = |sequence| make_internal_key(&self.current_user_key, sequence, ValueType::Merge);
-        self.queue = entries.into_iter().map(|(sequence, operand)| (key(sequence), operand)).collect();
+        let key = |sequence| make_internal_key(self.current.user_key(), sequence, ValueType::Merge);
+        let entries = entries.into_iter().map(|(sequence, operand)| (key(sequence), operand)).collect();
         self.at_next = true;
-        let Some((key, value)) = self.queue.pop_front() else { return Ok(false) };
-        (self.key, self.buffer, self.value) = (key, value, OutputValue::Buffer);
-        Ok(true)
+        Ok(self.output.set_all(entries))
     }
 }

@@ -9,7 +9,9 @@
 //! [`DeeperLevels`].
 
 mod context;
+mod current_key;
 mod merge;
+mod output;
 pub mod output_split;
 mod rules;
 mod stripes;

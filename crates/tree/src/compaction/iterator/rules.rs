@@ -16,28 +16,17 @@
 //! - Range tombstones count within the entry's stripe only; they are written by [`super::output_split`].
 
 use super::context::{CompactionIteratorOptions, DeeperLevels, DroppedEntries};
+use super::current_key::CurrentKey;
+use super::output::Output;
 use super::stripes::is_below_stripe;
 use super::tombstones::CompactionRangeTombstones;
 use crate::blob::BlobFlow;
 use crate::read::merge::timed_put_value;
 use ferrock_base::compaction_filter::FilterDecision;
-use ferrock_base::internal_key::{
-    ParsedInternalKey, TRAILER_SIZE, append_internal_key, make_internal_key, pack_trailer, sequence, trailer, user_key,
-};
+use ferrock_base::internal_key::{ParsedInternalKey, make_internal_key, trailer, user_key};
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_base::{Error, Result};
-use std::cmp::Ordering;
-use std::collections::VecDeque;
-
-/// Where the value of the current output is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OutputValue {
-    /// The input still stands on it.
-    Input,
-    /// In `buffer`; the input has moved on.
-    Buffer,
-}
 
 /// Yields the entries to write, in order.
 #[derive(Debug)]
@@ -49,28 +38,10 @@ pub struct CompactionIterator<I, D> {
     pub(super) dropped: DroppedEntries,
     blobs_read: BlobFlow,
     error: Option<Error>,
-
-    valid: bool,
-    /// The output's internal key.
-    pub(super) key: Vec<u8>,
-    pub(super) value: OutputValue,
-    pub(super) buffer: Vec<u8>,
-    /// Merge operands that could not be folded, to be written after the current output.
-    pub(super) queue: VecDeque<(Vec<u8>, Vec<u8>)>,
+    pub(super) output: Output,
     /// The input already stands on the entry to look at next.
     pub(super) at_next: bool,
-
-    pub(super) current_user_key: Vec<u8>,
-    /// Trailer of the last entry looked at, for the check of the input's order.
-    last_trailer: Option<u64>,
-    /// False: treat the next entry as the first of its key whatever its key is.
-    pub(super) has_current_user_key: bool,
-    /// Upper end of the stripe of the last entry of the key.
-    current_stripe: Option<SequenceNumber>,
-    has_output_of_key: bool,
-    last_key_zeroed: bool,
-    /// The next entry is the put under a single delete that had to stay: only the fact that it was written matters.
-    clear_next_value: bool,
+    pub(super) current: CurrentKey,
 }
 
 impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
@@ -84,19 +55,9 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             dropped: DroppedEntries::default(),
             blobs_read: BlobFlow::default(),
             error: None,
-            valid: false,
-            key: Vec::new(),
-            value: OutputValue::Input,
-            buffer: Vec::new(),
-            queue: VecDeque::new(),
+            output: Output::default(),
             at_next: false,
-            current_user_key: Vec::new(),
-            last_trailer: None,
-            has_current_user_key: false,
-            current_stripe: None,
-            has_output_of_key: false,
-            last_key_zeroed: false,
-            clear_next_value: false,
+            current: CurrentKey::default(),
         }
     }
 
@@ -112,21 +73,21 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
     /// True when positioned on an entry to write.
     #[inline]
     pub fn valid(&self) -> bool {
-        self.valid
+        self.output.is_there()
     }
 
     /// The internal key to write.
     #[inline]
     pub fn key(&self) -> &[u8] {
-        &self.key
+        self.output.key()
     }
 
     /// The value to write.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        match self.value {
-            OutputValue::Input => self.input.value(),
-            OutputValue::Buffer => &self.buffer,
+        match self.output.own_value() {
+            Some(value) => value,
+            None => self.input.value(),
         }
     }
 
@@ -155,15 +116,14 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
 
     /// Goes to the next output.
     pub fn next(&mut self) {
-        if !self.valid {
+        if !self.valid() {
             return;
         }
-        self.has_output_of_key = true;
-        self.valid = false;
-        if let Some((key, value)) = self.queue.pop_front() {
-            (self.key, self.buffer, self.value, self.valid) = (key, value, OutputValue::Buffer, true);
+        self.current.note_output();
+        if self.output.pop() {
             return;
         }
+        self.output.set_there(false);
         if !std::mem::take(&mut self.at_next) {
             self.advance();
         }
@@ -175,7 +135,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             match self.process() {
                 Ok(false) => {}
                 Ok(true) => {
-                    self.valid = true;
+                    self.output.set_there(true);
                     self.zero_sequence();
                     return;
                 }
@@ -207,7 +167,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         self.dropped.input_entries += 1;
         self.dropped.input_key_bytes += key.len() as u64;
         self.dropped.input_value_bytes += value.len() as u64;
-        self.last_trailer = Some(trailer(key));
+        self.current.note_step(trailer(key));
         if let Some(value_type) = ValueType::from_u8(trailer(key) as u8) {
             self.dropped.input_deletions += u64::from(value_type.is_point_tombstone());
             // A malformed reference is reported when it is written; one in a dropped entry does no harm.
@@ -218,14 +178,13 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
 
     pub(super) fn skip_input_until(&mut self, key: &[u8]) {
         self.dropped.skipped_by_filter = true;
-        self.last_trailer = None;
-        self.has_current_user_key = false;
+        self.current.forget_place();
         self.input.seek(&make_internal_key(key, MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK));
     }
 
     #[inline]
     pub(super) fn is_current_user_key(&self, key: &[u8]) -> bool {
-        self.options.comparator.user().equal(key, &self.current_user_key)
+        self.current.is(self.options.comparator.user(), key)
     }
 
     /// The input's entry, checked.
@@ -241,20 +200,18 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
     /// Looks at the entry the input stands on. True: it, or what it became, is to be written.
     fn process(&mut self) -> Result<bool> {
         let (sequence, mut value_type) = self.parse_input()?;
-        let is_new_key = self.begin_entry()?;
+        let is_new_key = self.current.begin_entry(self.options.comparator.user(), self.input.key())?;
         let (stripe, below) = self.options.stripes.stripe(sequence);
-        let last_stripe = self.current_stripe.replace(stripe);
-        self.key.clear();
-        self.key.extend_from_slice(self.input.key());
-        self.value = OutputValue::Input;
+        let last_stripe = self.current.enter_stripe(stripe);
+        self.output.take_input(self.input.key());
         if is_new_key {
             match self.filter_value(sequence, value_type)? {
                 Some(filtered) => value_type = filtered,
                 None => return Ok(false),
             }
         }
-        if std::mem::take(&mut self.clear_next_value) {
-            self.set_output(sequence, ValueType::Value, &[]);
+        if self.current.takes_cleared_value() {
+            self.output.set(self.current.user_key(), sequence, ValueType::Value, &[]);
             return Ok(true);
         }
         match value_type {
@@ -271,41 +228,6 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         }
     }
 
-    /// Notices a new user key and checks the order of the input. True for the first entry of a key.
-    fn begin_entry(&mut self) -> Result<bool> {
-        let key = self.input.key();
-        // Before the first key there is nothing to compare with: comparators are given keys only.
-        let is_first = self.last_trailer.is_none() && !self.has_current_user_key;
-        let order = (!is_first).then(|| self.options.comparator.user().compare(user_key(key), &self.current_user_key));
-        if let Some(last) = self.last_trailer {
-            // An equal trailer comes again only where an entry is looked at a second time after its predecessor.
-            let ascends = match order {
-                None | Some(Ordering::Greater) => true,
-                Some(Ordering::Equal) => trailer(key) < last,
-                Some(Ordering::Less) => false,
-            };
-            if !ascends {
-                return Err(Error::corruption(format!(
-                    "compaction input out of order: {}@{} after {}@{}",
-                    user_key(key).escape_ascii(),
-                    trailer(key) >> 8,
-                    self.current_user_key.escape_ascii(),
-                    last >> 8
-                )));
-            }
-        }
-        if self.has_current_user_key && order == Some(Ordering::Equal) {
-            return Ok(false);
-        }
-        self.current_user_key.clear();
-        self.current_user_key.extend_from_slice(user_key(key));
-        self.has_current_user_key = true;
-        self.current_stripe = None;
-        self.has_output_of_key = false;
-        self.last_key_zeroed = false;
-        Ok(true)
-    }
-
     /// Passes the newest value of a key to the compaction filter. `None`: the input was moved on.
     fn filter_value(&mut self, sequence: SequenceNumber, value_type: ValueType) -> Result<Option<ValueType>> {
         let Some((filter, context)) = &self.options.compaction_filter else { return Ok(Some(value_type)) };
@@ -313,32 +235,32 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         let value = match (value_type, &self.options.blobs) {
             (ValueType::Value, _) => self.input.value(),
             (ValueType::BlobIndex, Some(blobs)) => {
-                fetched = blobs.fetch(&self.current_user_key, self.input.value())?;
+                fetched = blobs.fetch(self.current.user_key(), self.input.value())?;
                 &fetched
             }
             // Entities need more than a value to be judged, so they stay.
             _ => return Ok(Some(value_type)),
         };
-        let decision = filter.filter(context, &self.current_user_key, ValueType::Value, value);
+        let decision = filter.filter(context, self.current.user_key(), ValueType::Value, value);
         match decision {
             FilterDecision::Keep => Ok(Some(value_type)),
             FilterDecision::ChangeValue(value) => {
-                self.set_output(sequence, ValueType::Value, &value);
+                self.output.set(self.current.user_key(), sequence, ValueType::Value, &value);
                 Ok(Some(ValueType::Value))
             }
             FilterDecision::Remove => {
                 self.dropped.filtered += 1;
-                self.set_output(sequence, ValueType::Deletion, &[]);
+                self.output.set(self.current.user_key(), sequence, ValueType::Deletion, &[]);
                 Ok(Some(ValueType::Deletion))
             }
             FilterDecision::Purge => {
                 self.dropped.filtered += 1;
-                self.set_output(sequence, ValueType::SingleDeletion, &[]);
+                self.output.set(self.current.user_key(), sequence, ValueType::SingleDeletion, &[]);
                 Ok(Some(ValueType::SingleDeletion))
             }
             FilterDecision::RemoveAndSkipUntil(until) => {
                 // A filter cannot skip backward.
-                if self.options.comparator.user().compare(&until, &self.current_user_key).is_le() {
+                if self.options.comparator.user().compare(&until, self.current.user_key()).is_le() {
                     return Ok(Some(value_type));
                 }
                 self.dropped.filtered += 1;
@@ -346,15 +268,6 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
                 Ok(None)
             }
         }
-    }
-
-    /// Makes the current user key with a value of its own the output. The input stays where it is.
-    pub(super) fn set_output(&mut self, sequence: SequenceNumber, value_type: ValueType, value: &[u8]) {
-        self.key.clear();
-        append_internal_key(&mut self.key, &self.current_user_key, sequence, value_type);
-        self.buffer.clear();
-        self.buffer.extend_from_slice(value);
-        self.value = OutputValue::Buffer;
     }
 
     fn keep_unless_range_deleted(&mut self, sequence: SequenceNumber, stripe: SequenceNumber) -> bool {
@@ -367,7 +280,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
     }
 
     fn key_not_exists_beyond(&mut self) -> bool {
-        self.options.bottommost || self.deeper.key_not_exists_beyond_output_level(&self.current_user_key)
+        self.options.bottommost || self.deeper.key_not_exists_beyond_output_level(self.current.user_key())
     }
 
     fn delete(&mut self, sequence: SequenceNumber, stripe: SequenceNumber, below: SequenceNumber) -> Result<bool> {
@@ -389,8 +302,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             self.dropped.obsolete += 1;
             return Ok(false);
         }
-        self.value = OutputValue::Buffer;
-        self.buffer.clear();
+        self.output.set_value(&[]);
         self.at_next = true;
         Ok(true)
     }
@@ -401,14 +313,13 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
     }
 
     fn single_delete(&mut self, sequence: SequenceNumber, below: SequenceNumber) -> Result<bool> {
-        self.value = OutputValue::Buffer;
-        self.buffer.clear();
+        self.output.set_value(&[]);
         self.advance();
         if !self.is_older_version() {
-            self.has_current_user_key = false;
+            self.current.forget();
             self.input.status()?;
             let droppable = sequence <= self.options.stripes.earliest() && self.key_not_exists_beyond();
-            if droppable || self.last_key_zeroed {
+            if droppable || self.current.is_zeroed() {
                 self.dropped.obsolete += 1;
                 return Ok(false);
             }
@@ -416,7 +327,7 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             return Ok(true);
         }
         let (next_sequence, next_type) = self.parse_input()?;
-        if self.last_key_zeroed {
+        if self.current.is_zeroed() {
             // The newer entry of the key is in the oldest stripe, so both of these are under it, whatever they are.
             self.dropped.hidden += 1;
             self.dropped.obsolete += 1;
@@ -440,12 +351,12 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
                 if self.options.enforce_single_delete_contracts {
                     return Err(Error::corruption(format!(
                         "SingleDelete over a Delete of key {} is violating the contract of SingleDelete",
-                        self.current_user_key.escape_ascii()
+                        self.current.user_key().escape_ascii()
                     )));
                 }
                 self.dropped.obsolete += 1;
                 // The delete takes over, whatever stripe the single delete was in.
-                self.current_stripe = None;
+                self.current.forget_stripe();
                 Ok(false)
             }
             _ => self.annihilate(sequence, next_type),
@@ -458,14 +369,14 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
             self.dropped.single_delete_mismatches += 1;
         }
         let conflict_free = sequence <= self.options.earliest_write_conflict_snapshot;
-        if self.has_output_of_key || conflict_free {
+        if self.current.has_output() || conflict_free {
             self.dropped.obsolete += 1;
             self.dropped.hidden += 1;
             self.advance();
             return Ok(false);
         }
         // A snapshot of a transaction must still see that the key was written, though not what.
-        self.clear_next_value = next_type != ValueType::Merge;
+        self.current.clear_next_value(next_type != ValueType::Merge);
         self.at_next = true;
         Ok(true)
     }
@@ -481,36 +392,21 @@ impl<I: InternalIterator, D: DeeperLevels> CompactionIterator<I, D> {
         let value_size = timed_put_value(packed)?.len();
         let preferred = packed.last_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let swapped = sequence.min(SequenceNumber(preferred));
-        let key = make_internal_key(&self.current_user_key, swapped, ValueType::Value);
+        let key = make_internal_key(self.current.user_key(), swapped, ValueType::Value);
         if self.tombstones.deletes(&key, swapped, stripe) {
             return Ok(true);
         }
-        self.buffer.clear();
-        self.buffer.extend_from_slice(&self.input.value()[..value_size]);
-        self.key = key;
-        self.value = OutputValue::Buffer;
+        self.output.set(self.current.user_key(), swapped, ValueType::Value, &packed[..value_size]);
         Ok(true)
     }
 
     /// On the bottommost level, an entry visible to every reader needs no sequence number: equal trailers compress
     /// better.
     fn zero_sequence(&mut self) {
-        let newest = sequence(&self.key);
-        if !self.options.bottommost
-            || newest.0 == 0
-            || newest > self.options.stripes.earliest()
-            || newest > self.options.preserve_sequence_after
-        {
-            return;
+        let newest = self.options.stripes.earliest().min(self.options.preserve_sequence_after);
+        if self.options.bottommost && self.output.zero_sequence(newest) {
+            self.current.note_zeroed();
+            self.dropped.zeroed += 1;
         }
-        let Some(value_type) = ValueType::from_u8(trailer(&self.key) as u8) else { return };
-        if value_type == ValueType::Merge || value_type.is_point_tombstone() {
-            return;
-        }
-        let length = self.key.len() - TRAILER_SIZE;
-        self.key.truncate(length);
-        self.key.extend_from_slice(&pack_trailer(SequenceNumber(0), value_type).to_le_bytes());
-        self.last_key_zeroed = true;
-        self.dropped.zeroed += 1;
     }
 }
