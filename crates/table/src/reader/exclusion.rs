@@ -80,7 +80,7 @@ impl ScanPosition<'_> {
         if resident.index.partition_cut().is_none() || !self.bounds_share_prefix(user_key(target)) {
             return Ok(false);
         }
-        resident.partition_ended_before(self.index.position(), user_key(target))
+        resident.partition_ended_before(self.index, user_key(target))
     }
 
     /// True when the row bounds say that the current block, and so what lies behind it, begins where the bounds end.

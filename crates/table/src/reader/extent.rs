@@ -12,7 +12,7 @@
 //! the scan ends at `sure`; otherwise the next partition tells how it goes on, and a scan that comes there needs it
 //! anyway.
 
-use super::index_position::HeldIndexPosition;
+use super::index_position::OwnedPosition;
 use super::resident_index::ResidentIndex;
 use super::scan_bounds::BoundKey;
 use crate::adaptive::NEAR_BYTES;
@@ -95,7 +95,7 @@ fn end_of_needed(resident: &ResidentIndex<'_>, index: &IndexBlock, last: &IndexC
     end_of(if needed.valid() { needed.entry(index).handle } else { last.entry(index).handle })
 }
 
-impl HeldIndexPosition {
+impl OwnedPosition {
     /// The extent of a scan that goes forward from the current block up to `upper`. `data_end`: no data block ends
     /// behind it.
     pub(crate) fn forward_extent(
@@ -104,7 +104,7 @@ impl HeldIndexPosition {
         upper: Option<&BoundKey>,
         data_end: u64,
     ) -> Result<Extent> {
-        let (Some(upper), Some((leaf, _))) = (upper, self.leaf()) else { return Ok(Extent::unbounded(data_end)) };
+        let (Some(upper), Some((leaf, _))) = (upper, self.leaf_entry()) else { return Ok(Extent::unbounded(data_end)) };
         let (leaf, order) = (leaf.index()?, resident.loader.comparator());
         let target = upper.end_target(resident.loader.decoder().separators_are_exact());
         let mut last = IndexCursor::new();
@@ -113,7 +113,7 @@ impl HeldIndexPosition {
             return Ok(Extent::exact(end_of_needed(resident, leaf, &last, upper)));
         }
         let sure = last_end(leaf).unwrap_or(data_end);
-        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), resident.index.partitions()) else {
+        let (Some((top, top_cursor)), Some(partitions)) = (self.top_entry(), resident.index.partitions()) else {
             return Ok(Extent::exact(sure));
         };
         let top = top.index()?;
@@ -145,7 +145,7 @@ impl HeldIndexPosition {
 
     /// The extent of a scan that goes back from the current block down to `lower`.
     pub(crate) fn backward_extent(&self, resident: &ResidentIndex<'_>, lower: Option<&BoundKey>) -> Result<Extent> {
-        let (Some(lower), Some((leaf, _))) = (lower, self.leaf()) else { return Ok(Extent::unbounded(0)) };
+        let (Some(lower), Some((leaf, _))) = (lower, self.leaf_entry()) else { return Ok(Extent::unbounded(0)) };
         let (leaf, order) = (leaf.index()?, resident.loader.comparator());
         let first_of = |index: &IndexBlock, target: Option<&[u8]>| {
             let mut cursor = IndexCursor::new();
@@ -155,7 +155,7 @@ impl HeldIndexPosition {
             }
             cursor.valid().then(|| cursor.entry(index).handle.offset)
         };
-        let begins_here = match self.top() {
+        let begins_here = match self.top_entry() {
             None => true,
             Some((top, cursor)) => {
                 let top = top.index()?;
@@ -168,7 +168,7 @@ impl HeldIndexPosition {
             return Ok(Extent::exact(first_of(leaf, Some(lower.target())).unwrap_or(0)));
         }
         let sure = first_of(leaf, None).unwrap_or(0);
-        let (Some((top, top_cursor)), Some(partitions)) = (self.top(), resident.index.partitions()) else {
+        let (Some((top, top_cursor)), Some(partitions)) = (self.top_entry(), resident.index.partitions()) else {
             return Ok(Extent::exact(sure));
         };
         let top = top.index()?;
@@ -195,13 +195,13 @@ impl HeldIndexPosition {
 
     /// True when the row bounds say that no row of the current block is before `upper`.
     pub(crate) fn begins_at_or_after(&self, resident: &ResidentIndex<'_>, upper: &BoundKey) -> Result<bool> {
-        let rows = self.position().rows(resident.loader.comparator().user())?;
+        let rows = self.rows(resident.loader.comparator().user())?;
         Ok(rows.is_some_and(|rows| rows.begins_at_or_after(upper.user_key())))
     }
 
     /// True when the row bounds say that every row of the current block is behind `user_key`.
     pub(crate) fn begins_after_key(&self, resident: &ResidentIndex<'_>, user_key: &[u8]) -> Result<bool> {
-        let rows = self.position().rows(resident.loader.comparator().user())?;
+        let rows = self.rows(resident.loader.comparator().user())?;
         Ok(rows.is_some_and(|rows| rows.begins_after(user_key)))
     }
 
@@ -212,7 +212,7 @@ impl HeldIndexPosition {
         upper: &BoundKey,
         scratch: &mut Vec<u8>,
     ) -> Result<bool> {
-        let Some((leaf, cursor)) = self.leaf() else { return Ok(false) };
+        let Some((leaf, cursor)) = self.leaf_entry() else { return Ok(false) };
         cursor.key_into(leaf.index()?, scratch);
         let separator = resident.loader.decoder().separator_user_key(scratch);
         let end = user_key(upper.end_target(resident.loader.decoder().separators_are_exact()));
@@ -232,7 +232,7 @@ impl HeldIndexPosition {
         lower: &BoundKey,
         scratch: &mut Vec<u8>,
     ) -> Result<bool> {
-        let Some((leaf, cursor)) = self.leaf() else { return Ok(false) };
+        let Some((leaf, cursor)) = self.leaf_entry() else { return Ok(false) };
         cursor.key_into(leaf.index()?, scratch);
         let separator = resident.loader.decoder().separator_user_key(scratch);
         Ok(resident.loader.comparator().user().compare(separator, lower.user_key()).is_lt())
@@ -272,14 +272,14 @@ impl HeldIndexPosition {
         resident: &ResidentIndex<'_>,
         scratch: &'k mut Vec<u8>,
     ) -> Result<Option<&'k [u8]>> {
-        let Some((leaf, cursor)) = self.leaf() else { return Ok(None) };
+        let Some((leaf, cursor)) = self.leaf_entry() else { return Ok(None) };
         let mut index = leaf.index()?;
         let mut previous = cursor.clone();
         previous.prev(index);
         previous.status()?;
         if !previous.valid() {
             // The last separator of a partition is its key in the top level.
-            let Some((top, cursor)) = self.top() else { return Ok(None) };
+            let Some((top, cursor)) = self.top_entry() else { return Ok(None) };
             index = top.index()?;
             previous = cursor.clone();
             previous.prev(index);

@@ -19,7 +19,7 @@ pub(crate) struct PositionOf<G> {
 
 /// A position that may borrow blocks from the reader.
 pub(crate) type IndexPosition<'a> = PositionOf<BlockGuard<'a>>;
-/// A position that borrows nothing.
+/// A position that borrows nothing, for iterators that outlive the call.
 pub(crate) type OwnedPosition = PositionOf<BlockRef>;
 
 impl<G> Default for PositionOf<G> {
@@ -60,6 +60,25 @@ impl<G: Deref<Target = CachedBlock>> PositionOf<G> {
             Some(leaf) => Ok(self.cursor.entry(leaf.index()?)),
             None => Ok(IndexEntry { handle: BlockHandle::NULL, first_key: None }),
         }
+    }
+
+    pub(crate) fn handle(&self) -> Result<BlockHandle> {
+        self.entry().map(|entry| entry.handle)
+    }
+
+    /// The block of the current entry and the cursor in it.
+    pub(super) fn leaf_entry(&self) -> Option<(&CachedBlock, &IndexCursor)> {
+        self.leaf.as_deref().map(|leaf| (leaf, &self.cursor))
+    }
+
+    /// The top level of a partitioned index and the cursor in it.
+    pub(super) fn top_entry(&self) -> Option<(&CachedBlock, &IndexCursor)> {
+        self.top.as_ref().map(|(top, cursor)| (&**top, cursor))
+    }
+
+    /// Makes the position invalid.
+    pub(crate) fn reset(&mut self) {
+        self.cursor.reset();
     }
 
     /// What the row bounds say about the data block, where the index block came with them.
@@ -123,46 +142,5 @@ impl<G: Deref<Target = CachedBlock>> PositionOf<G> {
             self.cursor.key_into(leaf.index()?, out);
         }
         Ok(())
-    }
-}
-
-/// A position that borrows nothing, for iterators that outlive the call.
-#[derive(Debug, Default)]
-pub(crate) struct HeldIndexPosition {
-    position: OwnedPosition,
-}
-
-impl HeldIndexPosition {
-    #[inline]
-    pub(crate) fn valid(&self) -> bool {
-        self.position.valid()
-    }
-
-    pub(crate) fn handle(&self) -> Result<BlockHandle> {
-        self.position.entry().map(|entry| entry.handle)
-    }
-
-    pub(super) fn position(&self) -> &OwnedPosition {
-        &self.position
-    }
-
-    /// For a move. After an error the position is to be [reset](Self::reset).
-    pub(super) fn position_mut(&mut self) -> &mut OwnedPosition {
-        &mut self.position
-    }
-
-    /// The block of the current entry and the cursor in it.
-    pub(super) fn leaf(&self) -> Option<(&CachedBlock, &IndexCursor)> {
-        self.position.leaf.as_deref().map(|leaf| (leaf, &self.position.cursor))
-    }
-
-    /// The top level of a partitioned index and the cursor in it.
-    pub(super) fn top(&self) -> Option<(&CachedBlock, &IndexCursor)> {
-        self.position.top.as_ref().map(|(top, cursor)| (&**top, cursor))
-    }
-
-    /// Makes the position invalid.
-    pub(crate) fn reset(&mut self) {
-        self.position.cursor.reset();
     }
 }

@@ -12,7 +12,7 @@
 use super::direction::Direction;
 use super::filter_reader::FilterAnswer;
 use super::index_fetcher::IndexFetcher;
-use super::index_position::{HeldIndexPosition, OwnedPosition};
+use super::index_position::OwnedPosition;
 use super::limit_progress::LimitProgress;
 use super::limited::NextBlock;
 use super::near_partitions::{IndexScan, NearPartitions};
@@ -35,7 +35,7 @@ pub struct BlockTableIter {
     pub(super) table: Arc<BlockTable>,
     pub(super) options: TableReadOptions,
     pub(super) bounds: Arc<ScanBounds>,
-    pub(super) index: HeldIndexPosition,
+    pub(super) index: OwnedPosition,
     pub(super) near: NearPartitions,
     /// The block under the cursor, with its handle: a seek within it loads nothing.
     block: Option<(BlockRef, BlockHandle)>,
@@ -56,7 +56,7 @@ impl BlockTableIter {
         let reads_directly = table.loader().file().direct_alignment().is_some();
         let policy = WindowPolicy::new(&table.options, &options, reads_directly);
         Self {
-            index: HeldIndexPosition::default(),
+            index: OwnedPosition::default(),
             near: NearPartitions::default(),
             block: None,
             cursor: table.loader().decoder().data_cursor(),
@@ -139,7 +139,7 @@ impl BlockTableIter {
         }
         self.direction = direction;
         self.limit.begin();
-        self.plan.begin();
+        self.plan.note_progress();
         self.near.restart();
         self.cursor.reset();
     }
@@ -160,14 +160,14 @@ impl BlockTableIter {
         let fetcher = self.table.blocks.index_fetcher(&self.options);
         let moved = if fetcher.resident.index.partitions().is_none() {
             // Such an index has no partitions for an iterator to hold.
-            step(&fetcher, self.index.position_mut())
+            step(&fetcher, &mut self.index)
         } else {
             self.near.is_planning = self.plan.is_planning();
             let near = RefCell::new(std::mem::take(&mut self.near));
             let scan = IndexScan { near: &near, bounds: &self.bounds, direction: self.direction };
-            let moved = step(&IndexFetcher { scan: Some(scan), ..fetcher }, self.index.position_mut());
+            let moved = step(&IndexFetcher { scan: Some(scan), ..fetcher }, &mut self.index);
             self.near = near.into_inner();
-            self.plan.note_moved();
+            self.plan.note_progress();
             moved
         };
         match moved {
@@ -194,7 +194,7 @@ impl BlockTableIter {
             }
             let Some(block) = self.find_or_read(handle)? else { return Ok(false) };
             block.data()?;
-            self.plan.note_found();
+            self.plan.note_progress();
             self.block = Some((block, handle));
             self.window.pass(handle.offset..handle.end_with_trailer().unwrap_or(handle.offset));
             Ok(true)

@@ -52,9 +52,10 @@ impl ReadPlan {
         self.is_planning = is_planning;
     }
 
-    /// Begins anew, as the scan is placed.
+    /// Records that the scan is placed anew, that its index moved, or that the block that the index is at was found:
+    /// it waits for nothing.
     #[inline]
-    pub(super) fn begin(&mut self) {
+    pub(super) fn note_progress(&mut self) {
         self.awaits = None;
     }
 
@@ -100,16 +101,6 @@ impl ReadPlan {
     /// Has the next window sized anew.
     pub(super) fn drop_window(&mut self) {
         self.window = None;
-    }
-
-    /// Records that the index moved, or that the block that it came to is there.
-    pub(super) fn note_moved(&mut self) {
-        self.awaits.take_if(|awaits| *awaits == Awaited::Index);
-    }
-
-    /// Records that the block that the index is at was found.
-    pub(super) fn note_found(&mut self) {
-        self.awaits.take_if(|awaits| *awaits == Awaited::Block);
     }
 
     /// True when planning ended at a partition of the index.

@@ -41,7 +41,7 @@ impl ScanPosition<'_> {
         }
         let bound = match self.direction {
             Direction::Forward => {
-                let rows = self.index.position().rows(self.blocks.loader().comparator().user())?;
+                let rows = self.index.rows(self.blocks.loader().comparator().user())?;
                 match rows {
                     Some(rows) => Some(rows.lower_bound().to_vec()),
                     None if self.bounds.has_exact_limit() => {
@@ -58,7 +58,7 @@ impl ScanPosition<'_> {
             }
             Direction::Backward => {
                 let mut separator = Vec::new();
-                self.index.position().key_into(&mut separator)?;
+                self.index.key_into(&mut separator)?;
                 self.blocks.loader().decoder().truncate_separator(&mut separator);
                 Some(separator)
             }

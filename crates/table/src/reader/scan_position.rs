@@ -5,7 +5,7 @@ use super::block_decoder::BlockDecoder;
 use super::description::TableDescription;
 use super::direction::Direction;
 use super::extent::Extent;
-use super::index_position::HeldIndexPosition;
+use super::index_position::OwnedPosition;
 use super::read_options::TableReadOptions;
 use super::read_plan::ReadPlan;
 use super::scan_bounds::ScanBounds;
@@ -26,7 +26,7 @@ pub struct ScanPosition<'a> {
     pub(super) prefix_extractor: Option<&'a PrefixExtractor>,
     pub(super) options: &'a TableReadOptions,
     pub(super) bounds: &'a ScanBounds,
-    pub(super) index: &'a HeldIndexPosition,
+    pub(super) index: &'a OwnedPosition,
     pub(super) window: &'a Window,
     pub(super) plan: &'a ReadPlan,
     pub(super) direction: Direction,
@@ -47,12 +47,12 @@ impl<'a> ScanPosition<'a> {
 
     /// The data blocks from the current one on; `None` where no index block is in memory.
     pub(super) fn blocks_ahead(&self) -> Option<BlocksAhead<'a>> {
-        self.index.leaf().and_then(|leaf| self.walk_from(leaf))
+        self.index.leaf_entry().and_then(|leaf| self.walk_from(leaf))
     }
 
     /// The index partitions from the current one on, as entries of the top level; `None` without a top level.
     pub(super) fn partitions_ahead(&self) -> Option<BlocksAhead<'a>> {
-        self.index.top().and_then(|top| self.walk_from(top))
+        self.index.top_entry().and_then(|top| self.walk_from(top))
     }
 
     fn walk_from(&self, (index, at): (&'a CachedBlock, &IndexCursor)) -> Option<BlocksAhead<'a>> {

@@ -125,24 +125,28 @@ impl<S: LevelSource> LevelIterator<S> {
         self.bounds.lower().is_some_and(|lower| order.compare(user_key(self.source.largest(index)), lower).is_lt())
     }
 
-    /// Enters the file at `index` on the way forward, unless nothing within the bounds can follow.
-    fn enter_forward(&mut self, index: usize) -> bool {
-        if index >= self.source.run().end || self.is_beyond_upper(index) {
-            self.file = None;
-            return false;
+    /// True when entries of the file at `index` may be within the bounds, for a level that comes to it in a direction.
+    fn may_enter(&self, index: usize, is_backward: bool) -> bool {
+        let run = self.source.run();
+        if is_backward {
+            index >= run.start && !self.is_below_lower(index)
+        } else {
+            index < run.end && !self.is_beyond_upper(index)
         }
-        self.enter(index)
     }
 
-    /// Enters the file at `index` on the way back.
-    fn enter_backward(&mut self, index: Option<usize>) -> bool {
-        match index {
-            Some(index) if index >= self.source.run().start && !self.is_below_lower(index) => self.enter(index),
-            _ => {
-                self.file = None;
-                false
-            }
+    /// The file that follows one in a direction, if its entries may be within the bounds.
+    fn next_file(&self, index: usize, is_backward: bool) -> Option<usize> {
+        let next = if is_backward { index.checked_sub(1)? } else { index + 1 };
+        self.may_enter(next, is_backward).then_some(next)
+    }
+
+    /// Enters a file, or leaves the level; false when there is none, or after an error.
+    fn enter_or_leave(&mut self, index: Option<usize>) -> bool {
+        if index.is_none() {
+            self.file = None;
         }
+        index.is_some_and(|index| self.enter(index))
     }
 
     /// Opens the file at `index` or stays in it; false after an error.
@@ -207,9 +211,7 @@ impl<S: LevelSource> LevelIterator<S> {
     /// Goes to the first entry of the file behind the one at `index`, or to the last entry of the one before; false
     /// when there is no file to go to.
     fn enter_behind(&mut self, index: usize, goes_back: bool, may_read: bool) -> bool {
-        let is_there =
-            if goes_back { self.enter_backward(index.checked_sub(1)) } else { self.enter_forward(index + 1) };
-        if !is_there {
+        if !self.enter_or_leave(self.next_file(index, goes_back)) {
             self.pause_for_file(|| Paused::Behind { index, goes_back });
             return false;
         }
@@ -314,24 +316,10 @@ impl<S: LevelSource> LevelIterator<S> {
         behind.checked_sub(1)
     }
 
-    /// The file that follows one in a direction, if its entries may be within the bounds.
-    fn next_file(&self, index: usize, is_backward: bool) -> Option<usize> {
-        let run = self.source.run();
-        if is_backward {
-            let next = index.checked_sub(1)?;
-            return (next >= run.start && !self.is_below_lower(next)).then_some(next);
-        }
-        let next = index + 1;
-        (next < run.end && !self.is_beyond_upper(next)).then_some(next)
-    }
-
     fn enter_for(&mut self, place: SeekTarget<'_>) -> bool {
         let index = self.file_of(place);
         self.restart(index.unwrap_or(usize::MAX));
-        match place {
-            SeekTarget::First | SeekTarget::AtOrAfter(_) => self.enter_forward(index.unwrap_or(usize::MAX)),
-            SeekTarget::Last | SeekTarget::AtOrBefore(_) => self.enter_backward(index),
-        }
+        self.enter_or_leave(index.filter(|&index| self.may_enter(index, place.is_backward())))
     }
 }
 
