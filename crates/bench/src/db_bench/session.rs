@@ -10,6 +10,7 @@ use crate::stats::{Repeats, Stats};
 use crate::values::{Merging, ValuePool};
 use crate::verify_cost;
 use crate::worker::{Shared, Worker};
+use crate::workloads;
 use crate::workloads::Graph;
 use ferrock::options::TableBlockCache;
 use ferrock::{Db, ReadOptions, WriteOptions};
@@ -273,7 +274,7 @@ fn run_threads(shared: &Shared<'_>, work: Work, counted: usize, threads: usize, 
             .map(|index| {
                 scope.spawn(move || {
                     let mut worker = Worker::new(shared, index, seed);
-                    worker.run(work).map(|()| worker.stats)
+                    worker.run(|worker| workloads::dispatch(worker, work)).map(|()| worker.stats)
                 })
             })
             .collect();

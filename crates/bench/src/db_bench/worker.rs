@@ -1,12 +1,10 @@
 //! A thread of a benchmark: its shared and its own state.
 
-use crate::benchmarks::Work;
 use crate::failure::{Failure, Result};
 use crate::keys::Keys;
 use crate::settings::Settings;
 use crate::stats::{Operation, Stats};
 use crate::values::ValuePool;
-use crate::workloads;
 use crate::workloads::Graph;
 use ferrock::{Db, ReadOptions, WriteOptions};
 use ferrock_base::clock::Clock;
@@ -82,9 +80,9 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Does its share of a benchmark.
-    pub(crate) fn run(&mut self, work: Work) -> Result<()> {
-        let outcome = workloads::dispatch(self, work);
+    /// Does its share of a benchmark, and stops the others when it fails.
+    pub(crate) fn run(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let outcome = work(self);
         self.stats.stop();
         if outcome.is_err() {
             self.shared.stop.store(true, Ordering::Relaxed);
