@@ -106,6 +106,10 @@ impl EntriesTable {
         None
     }
 
+    pub(crate) fn comparator(&self) -> &InternalComparator {
+        &self.comparator
+    }
+
     pub(crate) fn properties(&self) -> &Arc<TableProperties> {
         &self.properties
     }

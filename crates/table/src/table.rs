@@ -12,7 +12,7 @@ use crate::reader::{
 use crate::table_iter::TableIter;
 use crate::value::ValueSource;
 use ferrock_base::range_tombstone::FragmentedRangeTombstones;
-use ferrock_base::{FileNumber, LookupKey, ParsedInternalKey, Result};
+use ferrock_base::{FileNumber, InternalComparator, LookupKey, ParsedInternalKey, Result};
 use ferrock_format::properties::TableProperties;
 use std::path::Path;
 use std::sync::Arc;
@@ -150,6 +150,12 @@ impl Table {
         of_kind!(self, table => table.range_tombstones())
     }
 
+    /// Order of the keys.
+    #[must_use]
+    pub fn comparator(&self) -> &InternalComparator {
+        of_kind!(self, table => table.comparator())
+    }
+
     /// The table's properties.
     #[must_use]
     pub fn properties(&self) -> &Arc<TableProperties> {
@@ -206,7 +212,7 @@ impl Table {
         }
     }
 
-    /// The block-based table, for what only such a table has.
+    /// The table as one of blocks, for what only such a table has.
     #[must_use]
     pub fn as_block(&self) -> Option<&Arc<BlockTable>> {
         match self {

@@ -7,7 +7,8 @@ use ferrock_console::failure::BAD_DATA;
 use ferrock_console::text::digits;
 use ferrock_format::properties::names;
 use ferrock_table::reader::BlockSizes;
-use ferrock_table::{BlockTable, TableStatistics};
+use ferrock_table::{BlockTable, Table, TableStatistics};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Write;
 
@@ -30,10 +31,10 @@ pub(crate) fn print_internal_key(key: &[u8], out: &mut dyn Write) -> Result<u8> 
 }
 
 /// `--show_properties`.
-pub(crate) fn print_properties(reader: &BlockTable, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn print_properties(table: &Table, out: &mut dyn Write) -> Result<()> {
     // RocksDB's text of them ends in the delimiter.
-    write!(out, "Table Properties:\n{LINE}\n  {}", reader.properties().to_text("\n  ", ": "))?;
-    let collected = reader.contents().user_collected_properties()?;
+    write!(out, "Table Properties:\n{LINE}\n  {}", table.properties().to_text("\n  ", ": "))?;
+    let collected = collected(table)?;
     writeln!(out, "Raw user collected properties\n{LINE}")?;
     for (name, value) in &collected {
         writeln!(out, "  # {}: 0x{}", String::from_utf8_lossy(name), digits(value))?;
@@ -46,6 +47,14 @@ pub(crate) fn print_properties(reader: &BlockTable, out: &mut dyn Write) -> Resu
         }
     }
     Ok(())
+}
+
+/// The properties that sst_dump shows as collected.
+pub(crate) fn collected(table: &Table) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
+    match table.as_block() {
+        Some(blocks) => Ok(blocks.contents().user_collected_properties()?),
+        None => Ok(table.properties().user_collected.clone()),
+    }
 }
 
 /// The value of a property that RocksDB does not define, when it is text.

@@ -1,28 +1,29 @@
 //! The same output as JSON.
 
 use crate::Result;
-use crate::details::readable;
+use crate::details::{collected, readable};
 use crate::recompress::Recompressed;
 use ferrock_console::text::digits;
 use ferrock_table::reader::BlockSizes;
-use ferrock_table::{BlockTable, TableStatistics};
+use ferrock_table::{BlockTable, Table, TableStatistics};
 use serde_json::{Map, Value, json};
 
 /// The properties, by the names of their text form.
-pub(crate) fn properties(reader: &BlockTable) -> Result<Value> {
+pub(crate) fn properties(table: &Table) -> Result<Value> {
     let mut rows = Map::new();
     // No value has a line break, and no name a tab.
-    for line in reader.properties().to_text("\n", "\t").lines() {
+    for line in table.properties().to_text("\n", "\t").lines() {
         let Some((name, value)) = line.split_once('\t') else { continue };
         let number = value.parse::<u64>().map(Value::from);
         rows.insert(name.to_owned(), number.unwrap_or_else(|_| Value::from(value)));
     }
-    let mut collected = Map::new();
-    for (name, value) in reader.contents().user_collected_properties()? {
+    let mut collected_rows = Map::new();
+    for (name, value) in collected(table)? {
         let text = readable(&name, &value);
-        collected.insert(String::from_utf8_lossy(&name).into_owned(), json!({"hex": digits(&value), "text": text}));
+        collected_rows
+            .insert(String::from_utf8_lossy(&name).into_owned(), json!({"hex": digits(&value), "text": text}));
     }
-    rows.insert("user_collected".to_owned(), Value::Object(collected));
+    rows.insert("user_collected".to_owned(), Value::Object(collected_rows));
     Ok(Value::Object(rows))
 }
 

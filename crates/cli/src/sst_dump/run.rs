@@ -1,12 +1,12 @@
 //! File after file: what was asked for, as text as it comes, or as one JSON object at the end.
 
 use crate::arguments::{Command, Request};
-use crate::table_file::{Found, find, open};
+use crate::table_file::{Found, blocks_of, find, open};
 use crate::{Failure, Result, details, json, raw, recompress, sequential};
 use ferrock::Error;
 use ferrock_console::failure::{NOT_DONE, exit_code_of};
 use ferrock_console::text::digits;
-use ferrock_table::{BlockTable, TableStatistics};
+use ferrock_table::{BlockTable, Table, TableStatistics};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
@@ -113,7 +113,8 @@ impl Session<'_> {
         let opened = open(path);
         let result = match &opened {
             Ok(reader) => {
-                self.say("Sst file format: block-based")?;
+                let format = if reader.as_block().is_some() { "block-based" } else { "plain table" };
+                self.say(&format!("Sst file format: {format}"))?;
                 self.valid.push(path.to_path_buf());
                 self.table(path, reader, &mut row)
             }
@@ -138,7 +139,7 @@ impl Session<'_> {
         Ok(Value::Object(row))
     }
 
-    fn table(&mut self, path: &Path, reader: &Arc<BlockTable>, row: &mut Map<String, Value>) -> Result<()> {
+    fn table(&mut self, path: &Path, reader: &Table, row: &mut Map<String, Value>) -> Result<()> {
         match self.request.command {
             Command::Check | Command::Scan => self.read(reader, row)?,
             Command::Verify => match reader.verify_checksums(0) {
@@ -150,19 +151,23 @@ impl Session<'_> {
             },
             Command::Raw => {
                 let to = raw::output_path(path);
-                let damage = raw::write(reader, &to, self.request.is_set("show_sequence_number_type"))?;
+                let damage = raw::write(
+                    blocks_of(reader, "a raw dump")?,
+                    &to,
+                    self.request.is_set("show_sequence_number_type"),
+                )?;
                 self.say(&format!("raw dump written to file {}", to.display()))?;
                 if let Some(error) = damage {
                     self.complain(&format!("{}: {error}", path.display()), &error)?;
                 }
             }
-            Command::Recompress => self.recompress(reader, row)?,
+            Command::Recompress => self.recompress(blocks_of(reader, "recompression")?, row)?,
             Command::Identify | Command::None => {}
         }
         self.show(reader, row)
     }
 
-    fn read(&mut self, reader: &Arc<BlockTable>, row: &mut Map<String, Value>) -> Result<()> {
+    fn read(&mut self, reader: &Table, row: &mut Map<String, Value>) -> Result<()> {
         if self.valid.len() == 1 {
             let range = &self.request.range;
             let key = |key: &Option<Vec<u8>>| key.as_deref().map(digits).unwrap_or_default();
@@ -198,7 +203,7 @@ impl Session<'_> {
     }
 
     /// What the `--show...` and `--list...` flags ask for.
-    fn show(&mut self, reader: &Arc<BlockTable>, row: &mut Map<String, Value>) -> Result<()> {
+    fn show(&mut self, reader: &Table, row: &mut Map<String, Value>) -> Result<()> {
         let properties = reader.properties();
         let summary = &mut self.summary;
         summary.files += 1;
@@ -216,13 +221,13 @@ impl Session<'_> {
         }
         if request.is_set("list_meta_blocks") {
             if is_json {
-                row.insert("meta_blocks".to_owned(), json::meta_blocks(reader)?);
+                row.insert("meta_blocks".to_owned(), json::meta_blocks(blocks_of(reader, "the list of blocks")?)?);
             } else {
-                details::print_meta_blocks(reader, self.out)?;
+                details::print_meta_blocks(blocks_of(reader, "the list of blocks")?, self.out)?;
             }
         }
         if request.is_set("show_statistics") {
-            let statistics = reader.contents().statistics()?;
+            let statistics = blocks_of(reader, "statistics")?.contents().statistics()?;
             self.statistics.merge(&statistics);
             if is_json {
                 row.insert("statistics".to_owned(), json::statistics(&statistics));

@@ -10,9 +10,8 @@ use ferrock::{Error, ValueType};
 use ferrock_base::internal_key::{ParsedInternalKey, make_internal_key};
 use ferrock_base::{InternalIterator, MAX_SEQUENCE_NUMBER};
 use ferrock_console::text::{blob_reference, digits};
-use ferrock_table::{BlockTable, BlockTableIter, TableReadOptions};
+use ferrock_table::{Table, TableIter, TableReadOptions};
 use std::io::Write;
-use std::sync::Arc;
 
 /// How reading ended.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ pub(crate) struct Counted {
 }
 
 /// Reads the entries that are asked for, and prints them when that is asked for; at most `most`.
-pub(crate) fn read(request: &Request, reader: &Arc<BlockTable>, most: u64, out: &mut dyn Write) -> Result<Counted> {
+pub(crate) fn read(request: &Request, reader: &Table, most: u64, out: &mut dyn Write) -> Result<Counted> {
     let prints = request.command == Command::Scan;
     let options = TableReadOptions {
         verify_checksums: !prints || request.is_set("verify_checksum"),
@@ -57,7 +56,7 @@ pub(crate) fn read(request: &Request, reader: &Arc<BlockTable>, most: u64, out: 
 }
 
 /// An iterator at the first entry of the range.
-fn start(range: &Range, reader: &Arc<BlockTable>, options: TableReadOptions) -> BlockTableIter {
+fn start(range: &Range, reader: &Table, options: TableReadOptions) -> TableIter {
     let mut iter = reader.iter(options);
     let is_forward = reader.comparator().user().is_bytewise();
     let from = match &range.prefix {
@@ -88,7 +87,7 @@ fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// What the properties count must be there.
-fn miscounted(range: &Range, reader: &BlockTable, entries: u64) -> Option<Error> {
+fn miscounted(range: &Range, reader: &Table, entries: u64) -> Option<Error> {
     let properties = reader.properties();
     let counted = properties.num_entries.checked_sub(properties.num_range_deletions)?;
     // Tables without properties count nothing.

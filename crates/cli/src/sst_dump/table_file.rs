@@ -1,9 +1,9 @@
 //! Finding and opening tables.
 
 use crate::Result;
-use ferrock::Error;
+use ferrock::{Error, ErrorKind};
 use ferrock_base::{Comparator, InternalComparator};
-use ferrock_table::{BlockTable, TableReaderParams};
+use ferrock_table::{BlockTable, Table, TableReaderParams};
 use ferrock_vfs::{FileSystem, RandomAccessOptions, default_file_system};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,14 +38,28 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Found> {
 }
 
 /// Opens a table by what it says about itself.
-pub(crate) fn open(path: &Path) -> std::result::Result<Arc<BlockTable>, Error> {
+pub(crate) fn open(path: &Path) -> std::result::Result<Table, Error> {
     let file_system: Arc<dyn FileSystem> = default_file_system();
     let file = file_system.open_random_access(path, &RandomAccessOptions::default())?;
     let mut params = TableReaderParams::new(file, file_system, InternalComparator::default());
-    let name = BlockTable::properties_of(&params)?.comparator_name;
+    // Plain tables do not name their order.
+    let name = match BlockTable::properties_of(&params) {
+        Ok(properties) => properties.comparator_name,
+        Err(error) if error.kind() == ErrorKind::NotSupported => String::new(),
+        Err(error) => return Err(error),
+    };
     if !name.is_empty() {
         let comparator = Comparator::built_in(&name).map_err(|error| error.in_file(path))?;
         params.comparator = InternalComparator::new(comparator);
     }
-    BlockTable::open(params)
+    Table::open(params)
+}
+
+/// The table as one of blocks.
+///
+/// # Errors
+/// `NotSupported` for any other.
+pub(crate) fn blocks_of<'a>(table: &'a Table, what: &str) -> std::result::Result<&'a Arc<BlockTable>, Error> {
+    let error = || Error::not_supported(format!("{what} of a table without blocks")).in_file(table.file_path());
+    table.as_block().ok_or_else(error)
 }

@@ -328,6 +328,10 @@ impl PlainTable {
         None
     }
 
+    pub(crate) fn comparator(&self) -> &InternalComparator {
+        &self.comparator
+    }
+
     pub(crate) fn properties(&self) -> &Arc<TableProperties> {
         &self.properties
     }
