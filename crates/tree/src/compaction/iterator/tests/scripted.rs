@@ -249,6 +249,18 @@ fn single_deletes_under_a_put_of_the_oldest_stripe_break_nothing() {
     assert_eq!(bottom("k@1:p=x k@2:d k@3:s k@4:p=a", &[]), "k@0:p=a");
 }
 
+proptest! {
+    #[test]
+    fn a_put_of_the_oldest_stripe_is_all_that_is_left_of_its_key(older in prop::collection::vec(0usize..4, 0..12)) {
+        let mut entries = String::new();
+        for (index, kind) in older.iter().enumerate() {
+            entries += &format!("k@{}:{} ", index + 1, ["p=x", "d", "s", "m=y"][*kind]);
+        }
+        entries += &format!("k@{}:p=newest l@1:p=z", older.len() + 1);
+        prop_assert_eq!(bottom(&entries, &[]), "k@0:p=newest l@0:p=z");
+    }
+}
+
 #[test]
 fn a_write_conflict_snapshot_keeps_the_trace_of_a_write() {
     let conflict = SequenceNumber(1);
