@@ -27,6 +27,7 @@ mod tests;
 pub use compression_name::CompressionName;
 pub use seqno_time_map::{SeqnoTimePair, decode_seqno_time_map, encode_seqno_time_map};
 
+use ferrock_base::ValueType;
 use std::collections::BTreeMap;
 
 /// [`TableProperties::column_family_id`] of a file that belongs to no column family yet.
@@ -222,6 +223,23 @@ impl Default for TableProperties {
 }
 
 impl TableProperties {
+    /// Counts an entry that a writer adds, range tombstones included.
+    #[inline]
+    pub fn count_entry(&mut self, internal_key: &[u8], value: &[u8], value_type: ValueType) {
+        self.num_entries += 1;
+        self.raw_key_size += internal_key.len() as u64;
+        self.raw_value_size += value.len() as u64;
+        match value_type {
+            ValueType::Merge => self.num_merge_operands += 1,
+            ValueType::RangeDeletion => {
+                self.num_deletions += 1;
+                self.num_range_deletions += 1;
+            }
+            kind if kind.is_point_tombstone() => self.num_deletions += 1,
+            _ => {}
+        }
+    }
+
     /// Where a table writer starts: the fields that every current writer stores are present.
     #[must_use]
     pub fn for_new_table() -> Self {

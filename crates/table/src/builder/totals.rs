@@ -47,19 +47,7 @@ impl TableTotals {
     /// Counts an entry.
     #[inline]
     pub(super) fn add(&mut self, internal_key: &[u8], value: &[u8], value_type: ValueType) {
-        let properties = &mut self.properties;
-        properties.num_entries += 1;
-        properties.raw_key_size += internal_key.len() as u64;
-        properties.raw_value_size += value.len() as u64;
-        match value_type {
-            ValueType::Merge => properties.num_merge_operands += 1,
-            ValueType::RangeDeletion => {
-                properties.num_deletions += 1;
-                properties.num_range_deletions += 1;
-            }
-            kind if kind.is_point_tombstone() => properties.num_deletions += 1,
-            _ => {}
-        }
+        self.properties.count_entry(internal_key, value, value_type);
         let sequence = trailer(internal_key) >> 8;
         self.smallest_sequence = self.smallest_sequence.min(sequence);
         self.largest_sequence = self.largest_sequence.max(sequence);

@@ -146,15 +146,7 @@ impl PlainTableBuilder {
         self.offset += (self.buffer.len() - before) as u64;
         self.last_key.clear();
         self.last_key.extend_from_slice(internal_key);
-        let properties = &mut self.properties;
-        properties.num_entries += 1;
-        properties.raw_key_size += internal_key.len() as u64;
-        properties.raw_value_size += value.len() as u64;
-        match value_type {
-            ValueType::Merge => properties.num_merge_operands += 1,
-            kind if kind.is_point_tombstone() => properties.num_deletions += 1,
-            _ => {}
-        }
+        self.properties.count_entry(internal_key, value, value_type);
         if self.buffer.len() >= BUFFER_BYTES { self.write_buffer() } else { Ok(()) }
     }
 
