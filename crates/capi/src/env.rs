@@ -76,7 +76,7 @@ c_functions! {
 
     /// Files in memory, which go with the last user of the environment.
     fn rocksdb_create_mem_env() -> *mut rocksdb_env_t {
-        let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::without_crashes());
         give(rocksdb_env_t::new(Some(files)))
     }
 
