@@ -19,11 +19,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 fn families() -> Vec<ColumnFamilyDescriptor> {
-    let small = ColumnFamilyOptions { is_from_file: false, ..ColumnFamilyOptions::default() };
-    let mut other = small.clone();
+    let mut other = ColumnFamilyOptions::default();
     other.write_buffer_size = 64 << 10;
     other.level0_file_num_compaction_trigger = 2;
-    vec![("default".to_owned(), small), ("other".to_owned(), other)]
+    vec![("default".to_owned(), ColumnFamilyOptions::default()), ("other".to_owned(), other)]
 }
 
 fn in_memory() -> (Db, Vec<ColumnFamily>) {

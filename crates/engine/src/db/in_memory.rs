@@ -55,6 +55,13 @@ pub(crate) fn load(
 /// See [`Db::save_to`](crate::Db::save_to).
 pub(crate) fn save(core: &Arc<DbCore>, directory: &Path) -> Result<()> {
     core.jobs.check_open()?;
+    let target = default_file_system();
+    if target.exists(directory)?
+        && let Some(name) = target.children(directory)?.first()
+    {
+        let message = format!("save_to: the directory is not empty: it has {name}");
+        return Err(Error::invalid_argument(message).in_file(directory));
+    }
     flush_all(core)?;
     let copy = write::exclusively(core, || {
         // No job changes the MANIFEST meanwhile. What runs may add files that it does not name; opening removes them.
@@ -66,12 +73,7 @@ pub(crate) fn save(core: &Arc<DbCore>, directory: &Path) -> Result<()> {
         let message = "save_to: the files of the database are not in memory: copy its directory while it is closed";
         return Err(Error::not_supported(message));
     };
-    let target = default_file_system();
     target.create_dir_all(directory)?;
-    if let Some(name) = target.children(directory)?.first() {
-        let message = format!("save_to: the directory is not empty: it has {name}");
-        return Err(Error::invalid_argument(message).in_file(directory));
-    }
     copy_database(&*copy, core.files.database(), &*target, directory)?;
     match directory.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => target.sync_dir(parent),
