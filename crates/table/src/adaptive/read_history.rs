@@ -8,9 +8,9 @@
 //! few megabytes. Old counts lose their weight by halves.
 //!
 //! Tried and lost: windows that begin with one block and double (four times the requests where scans use a tenth of
-//! their ranges of 800 KiB, and twice the time); a first window for scans without bounds, as large as the history could
-//! bear (no difference to the requests and bytes of scans with `adaptive_readahead` over 200 tables, as a scan that
-//! continues in the next table keeps its window).
+//! their ranges of 800 KiB); a first window for scans without bounds, as large as the history could bear (no difference
+//! to the requests and bytes of scans with `adaptive_readahead` over 200 tables, as a scan that continues in the next
+//! table keeps its window).
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

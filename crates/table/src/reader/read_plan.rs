@@ -46,7 +46,7 @@ impl ReadPlan {
         self.is_planning
     }
 
-    /// Has reads planned, or made.
+    /// Lets reads be planned from now on, or made again.
     #[inline]
     pub(super) fn set_planning(&mut self, is_planning: bool) {
         self.is_planning = is_planning;
@@ -98,7 +98,7 @@ impl ReadPlan {
         self.window.take().filter(|window| window.block == *block && window.direction == direction)
     }
 
-    /// Has the next window sized anew.
+    /// Drops the planned window: the next read sizes its own.
     pub(super) fn drop_window(&mut self) {
         self.window = None;
     }

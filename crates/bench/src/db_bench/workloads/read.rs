@@ -111,7 +111,8 @@ fn bounded_from(worker: &Worker<'_>, number: u64) -> ReadOptions {
     let last = if reverse_iterator { number.saturating_sub(distance) } else { num.min(number + distance) };
     worker.shared.keys.make(last, &mut bound);
     let mut options = worker.shared.read_options.clone();
-    *if reverse_iterator { &mut options.lower_bound } else { &mut options.upper_bound } = Some(bound);
+    let end = if reverse_iterator { &mut options.lower_bound } else { &mut options.upper_bound };
+    *end = Some(bound);
     options
 }
 
