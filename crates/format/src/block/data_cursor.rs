@@ -540,11 +540,15 @@ impl DataBlockCursor {
                 *stored = shown;
             }
         }
+        if suffix.len() >= TRAILER_SIZE {
+            return self.check_key(suffix, at);
+        }
         let key = self.buffer.as_slice();
         let type_byte = key.len().checked_sub(TRAILER_SIZE).map(|index| key[index]);
         self.check_type(type_byte, at);
     }
 
+    /// Checks the type in a key, or in the end of a key that holds its trailer.
     #[inline]
     fn check_key(&mut self, key: &[u8], at: usize) {
         let type_byte = key.len().checked_sub(TRAILER_SIZE).map(|index| key[index]);

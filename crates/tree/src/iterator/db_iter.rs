@@ -460,8 +460,8 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         let trailer = u64::from_le_bytes(*trailer);
         let is_put = trailer as u8 == ValueType::Value as u8 && self.options.view.sees(SequenceNumber(trailer >> 8));
         // Keys that differ mostly do so in their last bytes; whether the others differ is left to the general path.
-        let differs =
-            user_key.len() != self.saved_key.len() || user_key.last_chunk::<8>() != self.saved_key.last_chunk::<8>();
+        let has_same_length = user_key.len() == self.saved_key.len();
+        let differs = !has_same_length || user_key.last_chunk::<8>() != self.saved_key.last_chunk::<8>();
         if !is_put
             || !differs
             || self.options.comparator.can_keys_with_different_bytes_be_equal()
@@ -471,8 +471,12 @@ impl<I: TombstoneIterator, O> DbIterator<I, O> {
         {
             return false;
         }
-        self.saved_key.clear();
-        self.saved_key.extend_from_slice(user_key);
+        if has_same_length {
+            self.saved_key.copy_from_slice(user_key);
+        } else {
+            self.saved_key.clear();
+            self.saved_key.extend_from_slice(user_key);
+        }
         self.position = Position::Inner;
         true
     }
