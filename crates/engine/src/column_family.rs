@@ -11,7 +11,7 @@ use ferrock_table::adaptive::HashIndexChoice;
 use ferrock_tree::table_cache::TableCache;
 use ferrock_tree::version::Version;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -122,6 +122,8 @@ fn new_memtable(options: &ColumnFamilyOptions, tracker: Option<Arc<dyn MemoryTra
 pub(crate) struct FamilyMap {
     by_id: HashMap<u32, Arc<ColumnFamilyData>>,
     default: Option<Arc<ColumnFamilyData>>,
+    /// Families whose end is being made durable.
+    leaving: BTreeSet<u32>,
     /// Some family takes no writes.
     has_read_only: bool,
     /// Grows with every change: what was checked against another generation must be checked again.
@@ -138,9 +140,25 @@ impl FamilyMap {
         self.by_id.insert(data.id, data);
     }
 
-    pub(crate) fn remove(&mut self, id: u32) {
+    /// From now on the family takes no writes.
+    pub(crate) fn begin_drop(&mut self, id: u32) {
         self.generation += 1;
         self.by_id.remove(&id);
+        self.leaving.insert(id);
+    }
+
+    /// The family is gone, or it is back.
+    pub(crate) fn end_drop(&mut self, id: u32, back: Option<Arc<ColumnFamilyData>>) {
+        self.generation += 1;
+        self.leaving.remove(&id);
+        if let Some(data) = back {
+            self.insert(data);
+        }
+    }
+
+    /// True while the end of a family is being made durable: it takes no writes, and may come back.
+    pub(crate) fn is_leaving(&self, id: u32) -> bool {
+        self.leaving.contains(&id)
     }
 
     #[inline]

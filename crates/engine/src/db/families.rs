@@ -1,7 +1,7 @@
 //! Creating, dropping and listing column families.
 
 use super::DbCore;
-use crate::column_family::{ColumnFamily, ColumnFamilyData};
+use crate::column_family::{ColumnFamily, ColumnFamilyData, FamilyMap};
 use crate::db::cleanup;
 use crate::db::flush;
 use crate::db::options_file;
@@ -164,62 +164,76 @@ fn replace_option_notes(core: &DbCore, place: &str, names: &[&str], notes: Vec<S
     }
 }
 
+/// Makes a family durable, then known. No writer waits for the MANIFEST: until the family is known nothing can be
+/// written to it, so every log from the current one on is right as its first.
 pub(crate) fn create_family(
     core: &Arc<DbCore>,
     name: &str,
     options: ColumnFamilyOptions,
 ) -> Result<Arc<ColumnFamilyData>> {
     let options = Arc::new(options);
+    let _open = core.jobs.hold_open()?;
     create_table_directories(&*core.env.file_system, core.files.database(), &options.cf_paths)?;
-    // Alone in the write queue, so that the log number named is that of the log in use.
-    write::exclusively(core, || {
+    let id = {
+        let _installs = core.installs.lock();
         let log_number = core.writes.logs().current_number();
-        let created = core.versions.create_column_family(name, Arc::clone(&options), log_number);
-        let id = check_manifest(core, created)?;
+        check_manifest(core, core.versions.create_column_family(name, Arc::clone(&options), log_number))?
+    };
+    // Alone in the write queue: families come and go between two groups of writes.
+    write::exclusively(core, || {
         let version = core.versions.current(id).ok_or_else(|| Error::corruption("a new column family is gone"))?;
-        let data = {
-            let table_cache = core.new_table_cache(id, &options);
-            ColumnFamilyData::new(
-                id,
-                name.to_owned(),
-                options,
-                version,
-                table_cache,
-                switch_memtable::memory_tracker(core),
-            )
-        };
-        core.jobs.add_family(Arc::clone(&data), log_number);
-        let mut families = (**core.families.load()).clone();
-        families.insert(Arc::clone(&data));
-        core.families.store(Arc::new(families));
+        let table_cache = core.new_table_cache(id, &options);
+        let memory = switch_memtable::memory_tracker(core);
+        let data = ColumnFamilyData::new(id, name.to_owned(), options, version, table_cache, memory);
+        core.jobs.add_family(Arc::clone(&data), core.writes.logs().current_number());
+        change_families(core, |families| families.insert(Arc::clone(&data)));
         Ok(data)
     })?
 }
 
+/// Refuses writes to a family, makes its end durable, then forgets it. No writer waits for the MANIFEST. A drop that
+/// fails gives the family back, so until then a write that ignores missing families is refused, too.
 fn drop_family(core: &Arc<DbCore>, data: &Arc<ColumnFamilyData>) -> Result<()> {
+    if data.id == 0 {
+        return Err(Error::invalid_argument("Can't drop default column family: a database always has it"));
+    }
+    let _open = core.jobs.hold_open()?;
     write::exclusively(core, || {
-        if data.is_dropped() {
+        if core.families.load().get(data.id).is_none() {
             return Err(Error::invalid_argument(format!("Column family already dropped! It is {}", data.name)));
         }
-        // The family may be the one that holds back the logs.
-        let installs = core.installs.lock();
-        let release = flush::log_release(core, Some(LogChange::Drop { id: data.id }));
-        check_manifest(core, core.versions.drop_column_family(data.id, release))?;
-        core.jobs.remove_family(data.id);
-        let mut families = (**core.families.load()).clone();
-        families.remove(data.id);
-        core.families.store(Arc::new(families));
-        core.writes.ask_for_room();
-        let released = core.writes.logs().release_before(core.versions.min_log_number_to_keep());
-        drop(installs);
-        flush::delete_logs(core, &released);
+        change_families(core, |families| families.begin_drop(data.id));
         Ok(())
-    })?
+    })??;
+    let dropped = make_drop_durable(core, data);
+    let back = dropped.is_err().then(|| Arc::clone(data));
+    write::exclusively(core, || change_families(core, |families| families.end_drop(data.id, back)))?;
+    dropped
+}
+
+fn make_drop_durable(core: &DbCore, data: &ColumnFamilyData) -> Result<()> {
+    let installs = core.installs.lock();
+    // The family may be the one that holds back the logs.
+    let release = flush::log_release(core, Some(LogChange::Drop { id: data.id }));
+    check_manifest(core, core.versions.drop_column_family(data.id, release))?;
+    core.jobs.remove_family(data.id);
+    core.writes.ask_for_room();
+    let released = core.writes.logs().release_before(core.versions.min_log_number_to_keep());
+    drop(installs);
+    flush::delete_logs(core, &released);
+    Ok(())
+}
+
+/// Changes which families there are. The caller leads the write queue.
+fn change_families(core: &DbCore, change: impl FnOnce(&mut FamilyMap)) {
+    let mut families = (**core.families.load()).clone();
+    change(&mut families);
+    core.families.store(Arc::new(families));
 }
 
 /// Passes on the outcome of a change of the MANIFEST. When its record could not be written, writes stop: a crash may
-/// leave the change or not, and what is acknowledged must not depend on that. The caller leads the write queue, so no
-/// write comes in between.
+/// leave the change or not, and what is acknowledged must not depend on that. No write to the family comes in between:
+/// it is not known.
 fn check_manifest<T>(core: &DbCore, outcome: Result<T>) -> Result<T> {
     outcome.inspect_err(|error| {
         if core.versions.is_uncertain() {

@@ -2,13 +2,14 @@
 
 use super::Db;
 use crate::jobs::is_locked_by_this_thread;
-use crate::options::{ColumnFamilyOptions, CompactRangeOptions, DbOptions, FlushOptions, WriteOptions};
+use crate::options::{ColumnFamilyOptions, CompactRangeOptions, DbOptions, FlushOptions, ReadOptions, WriteOptions};
 use ferrock_base::{Error, ErrorKind};
 use ferrock_format::write_batch::WriteBatch;
 use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 /// Fills memtables of all families, so that logs are switched, and flushes.
 fn fill(db: &Db, round: u64) {
@@ -69,6 +70,80 @@ fn no_file_is_touched_under_the_lock_of_the_scheduler() {
     memory.set_operation_hook(None);
     assert!(seen.load(Ordering::Relaxed) > 1000);
     assert_eq!(*guilty.lock(), Vec::<String>::new());
+}
+
+/// What changes the MANIFEST, CURRENT or OPTIONS keeps no writer waiting: at each operation on them, a write by another
+/// thread gets through. `resume` is not among them: until it is done, no write is accepted.
+#[test]
+fn no_writer_waits_for_the_manifest() {
+    let memory = MemoryFileSystem::new();
+    memory.create_dir_all(Path::new("/data")).unwrap();
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    options.max_manifest_file_size = 1000;
+    options.components.file_system = Some(Arc::new(memory.clone()));
+    let db = Db::open("/data/db", options).unwrap();
+    let outcomes = Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let (writer, list) = (db.clone(), Arc::clone(&outcomes));
+    memory.set_operation_hook(Some(Arc::new(move |number: u64, line: &str| {
+        if !["MANIFEST", "CURRENT", "OPTIONS", ".dbtmp"].iter().any(|name| line.contains(name)) {
+            return;
+        }
+        let (db, (done, outcome)) = (writer.clone(), std::sync::mpsc::channel());
+        let put = move || done.send(db.put(&number.to_be_bytes(), b"value"));
+        std::thread::Builder::new().spawn(put).unwrap();
+        list.lock().push((line.to_owned(), matches!(outcome.recv_timeout(Duration::from_secs(10)), Ok(Ok(())))));
+    })));
+    let family = db.create_column_family("family", ColumnFamilyOptions::default()).unwrap();
+    db.put_cf(&family, b"key", b"value", &WriteOptions::default()).unwrap();
+    db.flush_cf(&family, &FlushOptions::default()).unwrap();
+    db.set_options_cf(&family, &[("write_buffer_size", "131072")]).unwrap();
+    db.compact_range_cf(&family, None, None, &CompactRangeOptions::default()).unwrap();
+    db.drop_column_family(&family).unwrap();
+    db.wait_for_background_work().unwrap();
+    memory.set_operation_hook(None);
+    let outcomes = outcomes.lock();
+    assert!(outcomes.len() > 10, "{outcomes:?}");
+    let waited: Vec<_> = outcomes.iter().filter(|(_, got_through)| !got_through).collect();
+    assert!(waited.is_empty(), "{waited:#?}");
+    drop(db);
+}
+
+/// While a family is being dropped it takes no write, not even one that ignores missing families: the drop may fail.
+#[test]
+fn a_failed_drop_gives_the_family_back_and_loses_no_write() {
+    let memory = MemoryFileSystem::new();
+    memory.create_dir_all(Path::new("/data")).unwrap();
+    let faults = Arc::new(FaultInjectionFileSystem::new(Arc::new(memory.clone())));
+    let mut options = DbOptions::default();
+    options.create_if_missing = true;
+    // Each change begins a new MANIFEST, whose making can fail before anything is written.
+    options.max_manifest_file_size = 1;
+    options.components.file_system = Some(Arc::clone(&faults) as Arc<dyn FileSystem>);
+    let db = Db::open("/data/db", options).unwrap();
+    let family = db.create_column_family("family", ColumnFamilyOptions::default()).unwrap();
+    let ignoring = WriteOptions { ignore_missing_column_families: true, ..WriteOptions::default() };
+    let (writer, handle, written) = (db.clone(), family.clone(), Arc::new(parking_lot::Mutex::new(Vec::new())));
+    let outcomes = Arc::clone(&written);
+    memory.set_operation_hook(Some(Arc::new(move |_, line: &str| {
+        if line.contains("MANIFEST") {
+            outcomes.lock().push(writer.put_cf(&handle, b"between", b"value", &ignoring));
+        }
+    })));
+    let rule = faults.add_rule(FaultRule::new(OperationKind::Sync, "MANIFEST-*", Fault::Io));
+    let failed = db.drop_column_family(&family);
+    assert!(failed.is_err());
+    memory.set_operation_hook(None);
+    faults.remove_rule(rule);
+    db.resume().unwrap();
+    let outcomes = written.lock();
+    assert!(!outcomes.is_empty());
+    let is_written = outcomes.iter().any(Result::is_ok);
+    assert_eq!(db.get_cf(&family, &ReadOptions::default(), b"between").unwrap().is_some(), is_written, "{outcomes:?}");
+    db.put_cf(&family, b"after", b"value", &ignoring).unwrap();
+    assert!(db.get_cf(&family, &ReadOptions::default(), b"after").unwrap().is_some());
+    db.drop_column_family(&family).unwrap();
+    db.put_cf(&family, b"later", b"value", &ignoring).unwrap();
 }
 
 /// A database that is open lists no directory, however much it cleans up.

@@ -106,7 +106,7 @@ fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Res
         };
         let data = match families.get(id) {
             Some(data) => data,
-            None if options.ignore_missing_column_families => continue,
+            None if options.ignore_missing_column_families && !families.is_leaving(id) => continue,
             None => {
                 return Err(Error::invalid_argument(format!(
                     "Invalid column family specified in write batch: family {id} does not exist; it may have been dropped"
