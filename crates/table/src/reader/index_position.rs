@@ -1,5 +1,5 @@
-//! A position in an index, and what it tells of the data block that it is on. It is moved by
-//! [`ResidentIndex`](super::resident_index::ResidentIndex) and [`IndexFetcher`](super::index_fetcher::IndexFetcher).
+//! A position in an index, and what it tells of the data block that it is on. [`index_walk`](super::index_walk) moves
+//! it.
 
 use crate::blocks::{BlockGuard, BlockRef, CachedBlock};
 use ferrock_base::Result;

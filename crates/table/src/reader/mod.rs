@@ -15,6 +15,7 @@ mod filter_reader;
 mod index_fetcher;
 mod index_position;
 mod index_reader;
+mod index_walk;
 mod inspect;
 mod iter;
 mod limit_progress;

@@ -2,13 +2,16 @@
 //! [`IndexFetcher`](super::index_fetcher::IndexFetcher).
 
 use super::block_loader::BlockLoader;
+use super::direction::Direction;
 use super::index_position::{IndexPosition, KeepBlock, PositionOf};
 use super::index_reader::IndexReader;
+use super::index_walk::{self, IndexBlocks};
+use super::near_partitions::Step;
 use super::resident::{LoadedBlocks, NeededBlock, Resident};
 use crate::blocks::{BlockRole, CachedBlock};
 use ferrock_base::internal_key::user_key;
-use ferrock_base::{InternalComparator, Result};
-use ferrock_format::block::IndexCursor;
+use ferrock_base::{InternalComparator, Result, SeekTarget};
+use ferrock_format::block::{IndexBlock, IndexCursor};
 use ferrock_format::handle::BlockHandle;
 use std::ops::Deref;
 
@@ -108,28 +111,7 @@ impl<'a> ResidentIndex<'a> {
         target: &[u8],
         loaded: &LoadedBlocks,
     ) -> Result<Option<NeededBlock>> {
-        let mut leaf = match self.index.root().resident(self.loader, loaded) {
-            Resident::Block(root) => root,
-            Resident::Missing(needed) => return Ok(Some(needed)),
-        };
-        if let Some(partitions) = self.index.partitions() {
-            let mut cursor = IndexCursor::new();
-            cursor.seek(leaf.index()?, self.comparator(), target);
-            cursor.status()?;
-            if !cursor.valid() {
-                return Ok(None);
-            }
-            let handle = cursor.entry(leaf.index()?).handle;
-            let partition = match partitions.find(self.loader, handle, BlockRole::Index, loaded) {
-                Resident::Block(partition) => partition,
-                Resident::Missing(needed) => return Ok(Some(needed)),
-            };
-            position.top = Some((G::keep(std::mem::replace(&mut leaf, partition)), cursor));
-        }
-        position.cursor.seek(leaf.index()?, self.comparator(), target);
-        position.cursor.status()?;
-        position.leaf = Some(G::keep(leaf));
-        self.skip_empty(position, loaded)
+        index_walk::place(&InMemory { index: *self, loaded }, position, SeekTarget::AtOrAfter(target))
     }
 
     /// Goes to the next entry. A partition that is not in memory is not read: it is returned, and the position stands
@@ -139,38 +121,38 @@ impl<'a> ResidentIndex<'a> {
         position: &mut PositionOf<G>,
         loaded: &LoadedBlocks,
     ) -> Result<Option<NeededBlock>> {
-        if let Some(leaf) = &position.leaf {
-            position.cursor.next(leaf.index()?);
-            position.cursor.status()?;
-        }
-        self.skip_empty(position, loaded)
+        index_walk::step(&InMemory { index: *self, loaded }, position, Direction::Forward)
+    }
+}
+
+/// The blocks of an index that are in memory, and those that were read for one lookup.
+struct InMemory<'a, 'l> {
+    index: ResidentIndex<'a>,
+    loaded: &'l LoadedBlocks,
+}
+
+impl<'a> IndexBlocks<'a> for InMemory<'a, '_> {
+    #[inline]
+    fn comparator(&self) -> &InternalComparator {
+        self.index.comparator()
     }
 
     #[inline]
-    fn skip_empty<G: KeepBlock<'a>>(
-        &self,
-        position: &mut PositionOf<G>,
-        loaded: &LoadedBlocks,
-    ) -> Result<Option<NeededBlock>> {
-        while !position.cursor.valid() {
-            let (Some((top, cursor)), Some(partitions)) = (&mut position.top, self.index.partitions()) else { break };
-            let mut next = cursor.clone();
-            next.next(top.index()?);
-            next.status()?;
-            if !next.valid() {
-                *cursor = next;
-                break;
-            }
-            let handle = next.entry(top.index()?).handle;
-            let leaf = match partitions.find(self.loader, handle, BlockRole::Index, loaded) {
-                Resident::Block(leaf) => G::keep(leaf),
-                Resident::Missing(needed) => return Ok(Some(needed)),
-            };
-            *cursor = next;
-            position.cursor.seek_to_first(leaf.index()?);
-            position.cursor.status()?;
-            position.leaf = Some(leaf);
+    fn is_partitioned(&self) -> bool {
+        self.index.index.partitions().is_some()
+    }
+
+    #[inline]
+    fn root(&self) -> Result<Resident<'a>> {
+        Ok(self.index.index.root().resident(self.index.loader, self.loaded))
+    }
+
+    #[inline]
+    fn partition(&self, top: &IndexBlock, cursor: &IndexCursor, _: Step) -> Result<Resident<'a>> {
+        let ResidentIndex { index, loader } = self.index;
+        match index.partitions() {
+            Some(partitions) => Ok(partitions.find(loader, cursor.entry(top).handle, BlockRole::Index, self.loaded)),
+            None => self.root(),
         }
-        Ok(None)
     }
 }
