@@ -39,3 +39,11 @@ impl Direction {
         }
     }
 }
+
+/// The movement for which an index position needs a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Seek,
+    /// From one partition to the next.
+    Cross(Direction),
+}

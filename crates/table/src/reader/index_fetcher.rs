@@ -1,10 +1,10 @@
 //! Moves a position in an index, and loads the blocks that it comes to: from the cache, the file, or the partitions
 //! that a scan holds.
 
-use super::direction::Direction;
+use super::direction::{Direction, Step};
 use super::index_position::{KeepBlock, PositionOf};
 use super::index_walk::{self, IndexBlocks};
-use super::near_partitions::{IndexScan, Step};
+use super::near_partitions::IndexScan;
 use super::read_options::TableReadOptions;
 use super::resident::Resident;
 use super::resident_index::ResidentIndex;

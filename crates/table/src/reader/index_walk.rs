@@ -10,9 +10,8 @@
 //! [`IndexFetcher`](super::index_fetcher::IndexFetcher) loads. Where a block is missing, the walk returns it and may be
 //! made again: the position is not valid, or it stands behind the end of a partition.
 
-use super::direction::Direction;
+use super::direction::{Direction, Step};
 use super::index_position::{KeepBlock, PositionOf};
-use super::near_partitions::Step;
 use super::resident::{NeededBlock, Resident};
 use ferrock_base::{InternalComparator, Result, SeekTarget};
 use ferrock_format::block::{IndexBlock, IndexCursor};

@@ -14,7 +14,7 @@
 //! A scan with both bounds needs every partition between them, so they cost no request that it would not make anyway. A
 //! scan that may stop early reads one partition when it begins.
 
-use super::direction::Direction;
+use super::direction::{Direction, Step};
 use super::meta_source::Partitions;
 use super::read_options::{ReadTier, TableReadOptions};
 use super::resident_index::ResidentIndex;
@@ -30,14 +30,6 @@ use std::ops::Range;
 
 /// Bytes between two partitions that are read with them rather than in another request.
 const MAX_GAP_BYTES: u64 = 4 << 10;
-
-/// The movement for which an index position needs a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    Seek,
-    /// From one partition to the next.
-    Cross(Direction),
-}
 
 /// Partitions that follow one another in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]

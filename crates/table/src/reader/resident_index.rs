@@ -2,11 +2,10 @@
 //! [`IndexFetcher`](super::index_fetcher::IndexFetcher).
 
 use super::block_loader::BlockLoader;
-use super::direction::Direction;
+use super::direction::{Direction, Step};
 use super::index_position::{IndexPosition, KeepBlock, PositionOf};
 use super::index_reader::IndexReader;
 use super::index_walk::{self, IndexBlocks};
-use super::near_partitions::Step;
 use super::resident::{LoadedBlocks, NeededBlock, Resident};
 use crate::blocks::{BlockRole, CachedBlock};
 use ferrock_base::internal_key::user_key;
