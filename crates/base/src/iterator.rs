@@ -38,6 +38,11 @@ pub trait InternalIterator {
     /// The error that ended the iteration. It stays until the next seek; an iterator that merely reached its end
     /// returns `Ok`.
     fn status(&self) -> Result<()>;
+    /// Tells the iterator, before it is placed, that only entries of this prefix are wanted until the next call; it may
+    /// leave out others. `None`: all are.
+    fn limit_to_prefix(&mut self, prefix: Option<&[u8]>) {
+        let _ = prefix;
+    }
 }
 
 /// An iterator without entries, with or without an error.

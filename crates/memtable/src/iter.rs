@@ -1,27 +1,66 @@
 //! The iterator over a memtable's point entries.
 
-use crate::memtable::MemTable;
-use crate::skiplist::Position;
+use crate::memtable::{MemTable, MemTableRep};
+use crate::skiplist::{List, Position};
+use crate::sorted::SortedEntries;
+use ferrock_base::comparator::Comparator;
 use ferrock_base::error::Result;
 use ferrock_base::iterator::InternalIterator;
 use std::sync::Arc;
 
-/// An iterator over the point entries of a memtable, which it keeps alive. A step back costs a search, a step forward
-/// does not.
-#[derive(Clone)]
+/// An iterator over the point entries of a memtable, which it keeps alive. In a skip list a step back costs a search, a
+/// step forward does not.
+#[derive(Clone, Debug)]
 pub struct MemTableIter {
     // A position in `table`, which lives as long as the iterator.
     position: Position,
+    path: Path,
     table: Arc<MemTable>,
 }
 
+/// How the iterator comes from an entry to the next one.
+#[derive(Clone, Debug)]
+enum Path {
+    /// Along the links of the list of all entries.
+    List,
+    /// Along the links of the list of a bucket.
+    Bucket(usize),
+    /// Through an array, made when the iterator is first placed; with the index in it.
+    Sorted(Option<Arc<SortedEntries>>, usize),
+}
+
 impl MemTable {
-    /// An iterator over the point entries; it keeps the memtable alive, and sees entries that are added at later
-    /// positions.
+    /// An iterator over the point entries; it keeps the memtable alive, and sees every entry that was added before it
+    /// was first placed. Entries that are added later may appear or not.
     #[must_use]
     pub fn iter(self: &Arc<Self>) -> MemTableIter {
-        MemTableIter { position: Position::default(), table: self.clone() }
+        MemTableIter { position: Position::default(), path: self.whole_path(), table: self.clone() }
     }
+
+    fn whole_path(&self) -> Path {
+        match &self.rep {
+            MemTableRep::SkipList(_) => Path::List,
+            MemTableRep::Hash(_) | MemTableRep::Vector(_) => Path::Sorted(None, 0),
+        }
+    }
+
+    /// The number of the list that has all entries of a prefix, if an iterator that is limited to the prefix may read
+    /// that list alone: then and only then all keys between two of the prefix have it, too.
+    fn bucket_of_prefix(&self, prefix: &[u8]) -> Option<usize> {
+        let MemTableRep::Hash(lists) = &self.rep else { return None };
+        let by_bytes = matches!(self.comparator().user(), Comparator::Bytewise | Comparator::ReverseBytewise);
+        let is_usable = by_bytes && lists.extractor().is_piece() && lists.extractor().prefix(prefix) == Some(prefix);
+        is_usable.then(|| lists.bucket_of_prefix(Some(prefix)))
+    }
+}
+
+/// Where an iterator is to go.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    First,
+    Last,
+    AtOrAfter(&'a [u8]),
+    AtOrBefore(&'a [u8]),
 }
 
 impl MemTableIter {
@@ -29,6 +68,47 @@ impl MemTableIter {
     #[must_use]
     pub fn table(&self) -> &Arc<MemTable> {
         &self.table
+    }
+
+    /// The list that the iterator follows, unless it goes through an array, or the list is empty.
+    #[inline]
+    fn list(&self) -> Option<List<'_>> {
+        let nodes = &self.table.nodes;
+        match (&self.table.rep, &self.path) {
+            (MemTableRep::SkipList(list), _) => Some(list.list(nodes)),
+            (MemTableRep::Hash(lists), Path::Bucket(bucket)) => lists.list(nodes, *bucket),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn go(&mut self, place: Place<'_>) {
+        if matches!(self.path, Path::Sorted(..)) {
+            return self.go_in_array(place);
+        }
+        let nodes = &self.table.nodes;
+        self.position = self.list().map_or_else(Position::default, |list| match place {
+            Place::First => nodes.first(list),
+            Place::Last => nodes.last(list),
+            Place::AtOrAfter(target) => nodes.seek(list, target),
+            Place::AtOrBefore(target) => nodes.seek_for_prev(list, target),
+        });
+    }
+
+    fn go_in_array(&mut self, place: Place<'_>) {
+        let Path::Sorted(array, index) = &mut self.path else { return };
+        let nodes = &self.table.nodes;
+        if array.is_none() {
+            *array = self.table.rep.sorted(nodes);
+        }
+        let Some(entries) = array else { return };
+        *index = match place {
+            Place::First => 0,
+            Place::Last => entries.len().wrapping_sub(1),
+            Place::AtOrAfter(target) => entries.count_before(nodes, target),
+            Place::AtOrBefore(target) => entries.last_up_to(nodes, target),
+        };
+        self.position = entries.get(*index);
     }
 }
 
@@ -40,40 +120,65 @@ impl InternalIterator for MemTableIter {
 
     #[inline]
     fn key(&self) -> &[u8] {
-        self.table.list().key(self.position).unwrap_or_default()
+        self.table.nodes.key(self.position).unwrap_or_default()
     }
 
     #[inline]
     fn value(&self) -> &[u8] {
-        self.table.entry(self.position).map_or(&[], |(_, value)| value)
+        self.table.nodes.entry(self.position).map_or(&[], |(_, value)| value)
     }
 
     fn seek_to_first(&mut self) {
-        self.position = self.table.list().first();
+        self.go(Place::First);
     }
 
     fn seek_to_last(&mut self) {
-        self.position = self.table.list().last();
+        self.go(Place::Last);
     }
 
     fn seek(&mut self, target: &[u8]) {
-        self.position = self.table.list().seek(target);
+        self.go(Place::AtOrAfter(target));
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.position = self.table.list().seek_for_prev(target);
+        self.go(Place::AtOrBefore(target));
     }
 
     #[inline]
     fn next(&mut self) {
-        self.position = self.table.list().next(self.position);
+        match &mut self.path {
+            Path::Sorted(Some(entries), index) if self.position.is_some() => {
+                *index += 1;
+                self.position = entries.get(*index);
+            }
+            _ => self.position = self.table.nodes.next(self.position),
+        }
     }
 
     fn prev(&mut self) {
-        self.position = self.table.list().prev(self.position);
+        match &mut self.path {
+            Path::Sorted(Some(entries), index) if self.position.is_some() => {
+                *index = index.wrapping_sub(1);
+                self.position = entries.get(*index);
+            }
+            _ => {
+                let position = self.list().map(|list| self.table.nodes.prev(list, self.position));
+                self.position = position.unwrap_or_default();
+            }
+        }
     }
 
     fn status(&self) -> Result<()> {
         Ok(())
+    }
+
+    /// In a hash table of lists, an iterator that is limited to a prefix follows one list.
+    fn limit_to_prefix(&mut self, prefix: Option<&[u8]>) {
+        match prefix.and_then(|prefix| self.table.bucket_of_prefix(prefix)) {
+            Some(bucket) => self.path = Path::Bucket(bucket),
+            None if matches!(self.path, Path::Bucket(_)) => self.path = self.table.whole_path(),
+            None => return,
+        }
+        self.position = Position::default();
     }
 }

@@ -1,9 +1,13 @@
-//! The memtable: an arena, a concurrent skip list, range tombstones, an optional Bloom filter.
+//! The memtable: an arena, a structure of entries (usually a concurrent skip list), range tombstones, an optional Bloom
+//! filter.
 //!
 //! | module | what |
 //! |---|---|
 //! | `arena` | memory in chunks, freed all at once |
 //! | `skiplist` | the sorted entries: lock-free readers, one or many writers |
+//! | `hash` | lists by the hash of a prefix |
+//! | `vector` | entries in the order of arrival |
+//! | `sorted` | what reads sort of the last two |
 //! | `range_tombstones` | the `DeleteRange`s and their lazily built index |
 //! | `bloom` | skips lookups of absent keys |
 //! | `tracker` | reports how much memory a memtable holds |
@@ -12,17 +16,20 @@
 
 mod arena;
 mod bloom;
+mod hash;
 mod iter;
 mod memtable;
 mod range_tombstones;
 #[cfg(all(test, shuttle))]
 mod shuttle_tests;
 mod skiplist;
+mod sorted;
 mod sync;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 mod tracker;
+mod vector;
 
 pub use iter::MemTableIter;
-pub use memtable::{MemTable, MemTableOptions};
+pub use memtable::{MemTable, MemTableKind, MemTableOptions};
 pub use tracker::MemoryTracker;

@@ -1,13 +1,17 @@
 //! The memtable: all entries written since the last flush, sorted.
 //!
-//! Point entries are in a [`MemTableRep`], range tombstones beside it. The bytes of an entry are in the arena and do
-//! not move, so keys and values are borrowed, never copied, as long as the memtable is alive.
+//! Point entries are in a [`MemTableRep`], range tombstones beside it. The bytes of an entry are in the arena of
+//! [`Nodes`] and do not move, so keys and values are borrowed, never copied, as long as the memtable is alive. Only
+//! finding an entry asks which structure there is; a position is read without it.
 
 use crate::bloom::ConcurrentBloom;
+use crate::hash::{BucketShape, HashLists};
 use crate::range_tombstones::RangeTombstones;
-use crate::skiplist::{Position, SkipList};
+use crate::skiplist::{MAX_HEIGHT, Nodes, Position, SkipList};
+use crate::sorted::SortedEntries;
 use crate::sync::{AtomicU64, Ordering};
 use crate::tracker::{MemoryTracker, TrackedMemory};
+use crate::vector::Vector;
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::error::{Error, ErrorKind, Result};
 use ferrock_base::internal_key::{LookupKey, TRAILER_SIZE, pack_trailer, trailer, user_key as user_key_of};
@@ -15,6 +19,33 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::range_tombstone::{FragmentedRangeTombstones, RangeTombstone};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use std::sync::Arc;
+
+/// The structure that holds the point entries of a memtable, as RocksDB's factories have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum MemTableKind {
+    /// Always sorted: for everything.
+    #[default]
+    SkipList,
+    /// A skip list for each hash of a prefix: for lookups, and scans within a prefix. Without a prefix extractor, and
+    /// with a comparator for which keys of different bytes can be equal, [`SkipList`](Self::SkipList) is used.
+    HashSkipList {
+        /// Lists of the table; at least one.
+        bucket_count: usize,
+        /// Levels of a list, from 1 to 12.
+        height: usize,
+        /// How many times as many entries a level has as the one above; at least 2.
+        branching: u32,
+    },
+    /// As [`HashSkipList`](Self::HashSkipList), of linked lists: less memory for prefixes with few entries.
+    HashLinkList {
+        /// Lists of the table; at least one.
+        bucket_count: usize,
+        /// Entries after which a list becomes a skip list.
+        threshold: usize,
+    },
+    /// In the order of arrival, sorted when read: for loads that are not read before their flush.
+    Vector,
+}
 
 /// The settings of a memtable.
 #[derive(Clone, Debug)]
@@ -31,6 +62,8 @@ pub struct MemTableOptions {
     pub whole_key_filtering: bool,
     /// Receives the memory usage, at each [`MemTable::report_memory`] and when the memtable is dropped.
     pub tracker: Option<Arc<dyn MemoryTracker>>,
+    /// The structure of the point entries.
+    pub kind: MemTableKind,
 }
 
 impl Default for MemTableOptions {
@@ -42,6 +75,7 @@ impl Default for MemTableOptions {
             prefix_bloom_bits: 0,
             whole_key_filtering: false,
             tracker: None,
+            kind: MemTableKind::SkipList,
         }
     }
 }
@@ -50,6 +84,50 @@ impl Default for MemTableOptions {
 pub(crate) enum MemTableRep {
     /// Always sorted, and readable during writes.
     SkipList(SkipList),
+    /// Sorted within the hash of a prefix.
+    Hash(Box<HashLists>),
+    /// In the order of arrival.
+    Vector(Vector),
+}
+
+impl MemTableRep {
+    fn new(nodes: &Nodes, kind: &MemTableKind, extractor: Option<&PrefixExtractor>) -> Self {
+        // Equal keys of different bytes may have different prefixes, whose lists a lookup would all have to search.
+        let by_bytes = !nodes.comparator().user().can_keys_with_different_bytes_be_equal();
+        let hash = |bucket_count, shape| match extractor {
+            Some(extractor) if by_bytes => Self::Hash(Box::new(HashLists::new(extractor.clone(), bucket_count, shape))),
+            _ => Self::SkipList(SkipList::new(nodes)),
+        };
+        match *kind {
+            MemTableKind::SkipList => Self::SkipList(SkipList::new(nodes)),
+            MemTableKind::Vector => Self::Vector(Vector::new(nodes)),
+            MemTableKind::HashSkipList { bucket_count, height, branching } => {
+                let (height, branching) = (height.clamp(1, MAX_HEIGHT), branching.max(2));
+                hash(bucket_count, BucketShape::SkipList { height, branching })
+            }
+            MemTableKind::HashLinkList { bucket_count, threshold } => {
+                hash(bucket_count, BucketShape::LinkedList { threshold })
+            }
+        }
+    }
+
+    /// All entries that were added before the call; `None` for a structure that is always sorted.
+    pub(crate) fn sorted(&self, nodes: &Nodes) -> Option<Arc<SortedEntries>> {
+        match self {
+            Self::SkipList(_) => None,
+            Self::Hash(lists) => Some(lists.sorted(nodes)),
+            Self::Vector(vector) => Some(vector.sorted(nodes)),
+        }
+    }
+
+    /// Bytes beside the arena.
+    fn index_bytes(&self) -> usize {
+        match self {
+            Self::SkipList(_) => 0,
+            Self::Hash(lists) => lists.index_bytes(),
+            Self::Vector(vector) => vector.index_bytes(),
+        }
+    }
 }
 
 struct Filter {
@@ -164,7 +242,8 @@ impl Counters {
 /// assert_eq!(seen, [(2, b"new".to_vec()), (1, b"old".to_vec())]);
 /// ```
 pub struct MemTable {
-    rep: MemTableRep,
+    pub(crate) nodes: Nodes,
+    pub(crate) rep: MemTableRep,
     range_tombstones: RangeTombstones,
     filter: Option<Filter>,
     counters: Counters,
@@ -185,25 +264,22 @@ impl MemTable {
     /// An empty memtable.
     #[must_use]
     pub fn new(options: MemTableOptions) -> Self {
+        let filter = Filter::new(&options);
+        let nodes = Nodes::new(options.comparator, options.arena_block_bytes);
         Self {
-            filter: Filter::new(&options),
+            filter,
             tracked: TrackedMemory::new(options.tracker),
-            range_tombstones: RangeTombstones::new(options.comparator.user().clone()),
-            rep: MemTableRep::SkipList(SkipList::new(options.comparator, options.arena_block_bytes)),
+            range_tombstones: RangeTombstones::new(nodes.comparator().user().clone()),
+            rep: MemTableRep::new(&nodes, &options.kind, options.prefix_extractor.as_ref()),
+            nodes,
             counters: Counters::new(),
-        }
-    }
-
-    pub(crate) fn list(&self) -> &SkipList {
-        match &self.rep {
-            MemTableRep::SkipList(list) => list,
         }
     }
 
     /// The order of the keys.
     #[must_use]
     pub fn comparator(&self) -> &InternalComparator {
-        self.list().comparator()
+        self.nodes.comparator()
     }
 
     /// Adds an entry; for one writer at a time. The list keeps a hint, so keys in ascending order are placed without a
@@ -252,9 +328,14 @@ impl MemTable {
             filter.add(user_key);
         }
         let packed = pack_trailer(sequence, value_type);
-        let inserted = match (&self.rep, writers) {
-            (MemTableRep::SkipList(list), Writers::One) => list.insert(user_key, packed, value),
-            (MemTableRep::SkipList(list), Writers::Many) => list.insert_concurrent(user_key, packed, value),
+        let inserted = match &self.rep {
+            MemTableRep::SkipList(list) if writers == Writers::One => list.insert(&self.nodes, user_key, packed, value),
+            MemTableRep::SkipList(list) => list.insert_concurrent(&self.nodes, user_key, packed, value),
+            MemTableRep::Hash(lists) => lists.insert(&self.nodes, user_key, packed, value),
+            MemTableRep::Vector(vector) => {
+                vector.insert(&self.nodes, user_key, packed, value);
+                true
+            }
         };
         if !inserted {
             return Err(duplicate(sequence, user_key));
@@ -291,20 +372,41 @@ impl MemTable {
         if !self.may_contain(user_key) {
             return;
         }
-        let list = self.list();
-        let mut position = list.seek(key.internal_key());
-        while let Some((found, value)) = list.entry(position) {
-            if !list.comparator().user().equal(user_key_of(found), user_key) {
+        let list = match &self.rep {
+            MemTableRep::SkipList(list) => Some(list.list(&self.nodes)),
+            MemTableRep::Hash(lists) => lists.list(&self.nodes, lists.bucket_of(user_key)),
+            MemTableRep::Vector(vector) => {
+                let entries = vector.sorted(&self.nodes);
+                let mut index = entries.count_before(&self.nodes, key.internal_key());
+                while self.visit_version(entries.get(index), user_key, &mut visit) {
+                    index += 1;
+                }
                 return;
             }
-            let packed = trailer(found);
-            // Only known types are added.
-            let Some(value_type) = ValueType::from_u8(packed as u8) else { return };
-            if !visit(SequenceNumber(packed >> 8), value_type, value) {
-                return;
-            }
-            position = list.next(position);
+        };
+        let Some(list) = list else { return };
+        let mut position = self.nodes.seek(list, key.internal_key());
+        while self.visit_version(position, user_key, &mut visit) {
+            position = self.nodes.next(position);
         }
+    }
+
+    /// Calls `visit` with an entry if that is a version of `user_key`; false when it was the last one wanted.
+    #[inline(always)]
+    fn visit_version(
+        &self,
+        position: Position,
+        user_key: &[u8],
+        visit: &mut impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool,
+    ) -> bool {
+        let Some((found, value)) = self.nodes.entry(position) else { return false };
+        if !self.nodes.comparator().user().equal(user_key_of(found), user_key) {
+            return false;
+        }
+        let packed = trailer(found);
+        // Only known types are added.
+        let Some(value_type) = ValueType::from_u8(packed as u8) else { return false };
+        visit(SequenceNumber(packed >> 8), value_type, value)
     }
 
     /// The newest range tombstone over `user_key` that a reader at `upper` sees. One load when there are no tombstones.
@@ -335,17 +437,17 @@ impl MemTable {
     }
 
     /// Bytes in use: entries, towers, leftovers of full arena blocks, range tombstones, Bloom filter. Grows with every
-    /// entry; flush thresholds are compared with it.
+    /// entry; flush thresholds are compared with it. Hash tables and arrays that reads sorted are not counted.
     #[must_use]
     pub fn approximate_memory_bytes(&self) -> usize {
-        self.list().arena().used_bytes() + self.beside_arena_bytes()
+        self.nodes.arena().used_bytes() + self.beside_arena_bytes()
     }
 
     /// Bytes taken from the system: as [`approximate_memory_bytes`](Self::approximate_memory_bytes), with the free part
-    /// of the current arena block.
+    /// of the current arena block, hash tables and sorted arrays.
     #[must_use]
     pub fn allocated_memory_bytes(&self) -> usize {
-        self.list().arena().allocated_bytes() + self.beside_arena_bytes()
+        self.nodes.arena().allocated_bytes() + self.beside_arena_bytes() + self.rep.index_bytes()
     }
 
     /// Reports to the tracker, if there is one, the memory allocated since the last report.
@@ -408,28 +510,54 @@ impl MemTable {
         (!self.is_empty()).then(|| SequenceNumber(self.counters.largest_sequence.load(Ordering::Relaxed)))
     }
 
+    /// Checks that every level of every list is a sorted part of the level below it.
+    #[cfg(test)]
+    pub(crate) fn check_towers(&self) {
+        match &self.rep {
+            MemTableRep::SkipList(list) => list.check_towers(&self.nodes),
+            MemTableRep::Hash(lists) => lists.check_towers(&self.nodes),
+            MemTableRep::Vector(_) => {}
+        }
+    }
+
     /// The approximate number of point entries in `[start, end)` (internal keys).
     #[must_use]
     pub fn approximate_entries_between(&self, start: &[u8], end: &[u8]) -> u64 {
-        let list = self.list();
-        let between = list.estimate_rank(end).saturating_sub(list.estimate_rank(start));
-        between.min(self.num_entries().saturating_sub(self.num_range_deletes()))
+        let nodes = &self.nodes;
+        match &self.rep {
+            MemTableRep::SkipList(list) => {
+                let rank = |key| nodes.estimate_rank(list.list(nodes), key);
+                let between = rank(end).saturating_sub(rank(start));
+                between.min(self.num_entries().saturating_sub(self.num_range_deletes()))
+            }
+            rep => rep.sorted(nodes).map_or(0, |entries| {
+                let rank = |key| entries.count_before(nodes, key);
+                rank(end).saturating_sub(rank(start)) as u64
+            }),
+        }
     }
 
     /// The first point entry's internal key.
     #[must_use]
     pub fn smallest_key(&self) -> Option<&[u8]> {
-        self.list().key(self.list().first())
+        let position = match &self.rep {
+            MemTableRep::SkipList(list) => self.nodes.first(list.list(&self.nodes)),
+            rep => rep.sorted(&self.nodes)?.get(0),
+        };
+        self.nodes.key(position)
     }
 
     /// The last point entry's internal key.
     #[must_use]
     pub fn largest_key(&self) -> Option<&[u8]> {
-        self.list().key(self.list().last())
-    }
-
-    pub(crate) fn entry(&self, position: Position) -> Option<(&[u8], &[u8])> {
-        self.list().entry(position)
+        let position = match &self.rep {
+            MemTableRep::SkipList(list) => self.nodes.last(list.list(&self.nodes)),
+            rep => {
+                let entries = rep.sorted(&self.nodes)?;
+                entries.get(entries.len().wrapping_sub(1))
+            }
+        };
+        self.nodes.key(position)
     }
 }
 

@@ -2,10 +2,12 @@
 //! --lib`.
 
 use crate::arena::Arena;
-use crate::skiplist::SkipList;
-use crate::{MemTable, MemTableOptions};
+use crate::skiplist::{Nodes, Position, SkipList};
+use crate::{MemTable, MemTableKind, MemTableOptions};
 use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::{make_internal_key, pack_trailer, user_key};
+use ferrock_base::iterator::InternalIterator;
+use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{LookupKey, SequenceNumber, ValueType};
 use shuttle::sync::atomic::{AtomicU64, Ordering};
 use shuttle::thread;
@@ -19,7 +21,50 @@ fn check(model: impl Fn() + Send + Sync + Clone + 'static) {
     shuttle::check_pct(model, ITERATIONS, 3);
 }
 
-fn keys_in_order(list: &SkipList) -> Vec<Vec<u8>> {
+/// A list with its nodes.
+struct WholeList {
+    nodes: Nodes,
+    list: SkipList,
+}
+
+impl WholeList {
+    fn new() -> Self {
+        let nodes = Nodes::new(InternalComparator::default(), 4096);
+        Self { list: SkipList::new(&nodes), nodes }
+    }
+    fn insert(&self, key: &[u8], trailer: u64, value: &[u8]) -> bool {
+        self.list.insert(&self.nodes, key, trailer, value)
+    }
+    fn insert_concurrent(&self, key: &[u8], trailer: u64, value: &[u8]) -> bool {
+        self.list.insert_concurrent(&self.nodes, key, trailer, value)
+    }
+    fn entry(&self, position: Position) -> Option<(&[u8], &[u8])> {
+        self.nodes.entry(position)
+    }
+    fn key(&self, position: Position) -> Option<&[u8]> {
+        self.nodes.key(position)
+    }
+    fn seek(&self, target: &[u8]) -> Position {
+        self.nodes.seek(self.list.list(&self.nodes), target)
+    }
+    fn first(&self) -> Position {
+        self.nodes.first(self.list.list(&self.nodes))
+    }
+    fn last(&self) -> Position {
+        self.nodes.last(self.list.list(&self.nodes))
+    }
+    fn next(&self, position: Position) -> Position {
+        self.nodes.next(position)
+    }
+    fn prev(&self, position: Position) -> Position {
+        self.nodes.prev(self.list.list(&self.nodes), position)
+    }
+    fn check_towers(&self) {
+        self.list.check_towers(&self.nodes);
+    }
+}
+
+fn keys_in_order(list: &WholeList) -> Vec<Vec<u8>> {
     let mut keys = Vec::new();
     let mut position = list.first();
     while let Some(key) = list.key(position) {
@@ -30,7 +75,7 @@ fn keys_in_order(list: &SkipList) -> Vec<Vec<u8>> {
 }
 
 fn insert_while_reading(hinted: fn(usize) -> bool) {
-    let list = Arc::new(SkipList::new(InternalComparator::default(), 4096));
+    let list = Arc::new(WholeList::new());
     let trailer = pack_trailer(SequenceNumber(1), ValueType::Value);
     let writers: Vec<_> = (0..2usize)
         .map(|writer| {
@@ -87,7 +132,7 @@ fn hinted_inserts_mix_with_concurrent_ones() {
 #[test]
 fn one_of_two_equal_keys_wins() {
     check(|| {
-        let list = Arc::new(SkipList::new(InternalComparator::default(), 4096));
+        let list = Arc::new(WholeList::new());
         let wins: usize = (0..2u8)
             .map(|value| {
                 let list = list.clone();
@@ -198,4 +243,87 @@ fn the_filter_never_hides_a_linked_key() {
         writer.join().unwrap();
         assert_eq!((count(b"a"), count(b"b")), (1, 1));
     });
+}
+
+/// Writers of one list race with readers of the list, of all lists, and of one key. Whatever a reader's sequence number
+/// sees it must find.
+fn other_structures(kind: MemTableKind) {
+    check(move || {
+        let table = Arc::new(MemTable::new(MemTableOptions {
+            arena_block_bytes: 4096,
+            prefix_extractor: Some(PrefixExtractor::Fixed(1)),
+            kind: kind.clone(),
+            ..Default::default()
+        }));
+        let published: Arc<[AtomicU64; 2]> = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+        let writers: Vec<_> = (0..2u8)
+            .map(|writer| {
+                let (table, published) = (table.clone(), published.clone());
+                thread::spawn(move || {
+                    for index in 1..=3u8 {
+                        // Descending, so that the front of the list changes; the last key has no prefix.
+                        let key = [b'a', 9 - index, writer];
+                        let key = if index == 3 { &key[..0] } else { &key[..] };
+                        let sequence = SequenceNumber(u64::from(index) * 2 + u64::from(writer));
+                        table.add_concurrent(sequence, ValueType::Value, key, &[writer]).unwrap();
+                        published[writer as usize].store(u64::from(index), Ordering::Release);
+                    }
+                })
+            })
+            .collect();
+        let readers: Vec<_> = (0..2u8)
+            .map(|reader| {
+                let (table, published) = (table.clone(), published.clone());
+                thread::spawn(move || {
+                    for _ in 0..2 {
+                        let seen: u64 = published.iter().map(|count| count.load(Ordering::Acquire)).sum();
+                        let in_prefix: u64 = published.iter().map(|count| count.load(Ordering::Acquire).min(2)).sum();
+                        let first = published[0].load(Ordering::Acquire);
+                        let mut iter = table.iter();
+                        iter.limit_to_prefix((reader == 1).then_some(b"a"));
+                        let mut keys = Vec::new();
+                        iter.seek_to_first();
+                        while iter.valid() {
+                            keys.push(iter.key().to_vec());
+                            iter.next();
+                        }
+                        let order = table.comparator();
+                        assert!(keys.is_sorted_by(|a, b| order.compare(a, b).is_lt()));
+                        assert!(keys.len() as u64 >= if reader == 1 { in_prefix } else { seen });
+                        let mut found = 0;
+                        table.get(&LookupKey::new(&[b'a', 8, 0], SequenceNumber(9)), |_, _, _| {
+                            found += 1;
+                            true
+                        });
+                        assert!(first == 0 || found == 1);
+                    }
+                })
+            })
+            .collect();
+        writers.into_iter().chain(readers).for_each(|thread| thread.join().unwrap());
+        let mut iter = table.iter();
+        iter.seek_to_last();
+        let mut count = 0;
+        while iter.valid() {
+            count += 1;
+            iter.prev();
+        }
+        assert_eq!((count, table.num_entries()), (6, 6));
+        table.check_towers();
+    });
+}
+
+#[test]
+fn a_vector_loses_nothing() {
+    other_structures(MemTableKind::Vector);
+}
+
+#[test]
+fn hashed_skip_lists_lose_nothing() {
+    other_structures(MemTableKind::HashSkipList { bucket_count: 1, height: 2, branching: 2 });
+}
+
+#[test]
+fn linked_lists_lose_nothing_when_they_become_skip_lists() {
+    other_structures(MemTableKind::HashLinkList { bucket_count: 1, threshold: 2 });
 }

@@ -1,8 +1,8 @@
 //! Whole memtables against naive models, one thread and many.
 
-use crate::{MemTable, MemTableIter, MemTableOptions};
+use crate::{MemTable, MemTableIter, MemTableKind, MemTableOptions};
 use ferrock_base::comparator::{Comparator, CustomComparator, InternalComparator};
-use ferrock_base::internal_key::{LookupKey, make_internal_key};
+use ferrock_base::internal_key::{LookupKey, make_internal_key, user_key};
 use ferrock_base::iterator::{InternalIterator, VecIterator};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::random::Random;
@@ -31,6 +31,30 @@ fn comparators() -> impl Strategy<Value = Comparator> {
         Just(Comparator::Bytewise),
         Just(Comparator::ReverseBytewise),
         Just(Comparator::Custom(Arc::new(ByLength)))
+    ]
+}
+
+/// Every structure; tables small enough that prefixes share lists, and lists that pass their thresholds.
+fn kinds() -> impl Strategy<Value = MemTableKind> {
+    prop_oneof![
+        Just(MemTableKind::SkipList),
+        Just(MemTableKind::Vector),
+        (1usize..6, 1usize..5, 2u32..6).prop_map(|(bucket_count, height, branching)| MemTableKind::HashSkipList {
+            bucket_count,
+            height,
+            branching
+        }),
+        (1usize..6, 0usize..12)
+            .prop_map(|(bucket_count, threshold)| MemTableKind::HashLinkList { bucket_count, threshold }),
+    ]
+}
+
+fn extractors() -> impl Strategy<Value = Option<PrefixExtractor>> {
+    prop_oneof![
+        1 => Just(None),
+        4 => (0usize..4).prop_map(|length| Some(PrefixExtractor::Fixed(length))),
+        2 => (0usize..4).prop_map(|length| Some(PrefixExtractor::Capped(length))),
+        1 => Just(Some(PrefixExtractor::Noop)),
     ]
 }
 
@@ -78,10 +102,14 @@ proptest! {
     #[test]
     fn iterates_like_a_sorted_list(
         comparator in comparators(),
+        kind in kinds(),
+        prefix_extractor in extractors(),
         entries in prop::collection::vec((keys(), types(), prop::collection::vec(any::<u8>(), 0..200), any::<bool>()), 0..120),
         moves in prop::collection::vec(moves(), 0..60),
+        read_at in prop::collection::vec(0usize..120, 0..4),
     ) {
-        let table = Arc::new(MemTable::new(options(comparator.clone())));
+        let refuses_duplicates = kind != MemTableKind::Vector;
+        let table = Arc::new(MemTable::new(MemTableOptions { kind, prefix_extractor, ..options(comparator.clone()) }));
         let internal = InternalComparator::new(comparator);
         let mut model = Vec::new();
         let mut data_size = 0;
@@ -93,7 +121,14 @@ proptest! {
             } else {
                 table.add(sequence, *kind, key, value).unwrap();
             }
-            prop_assert_eq!(table.add(sequence, *kind, key, b"again").unwrap_err().kind(), ErrorKind::TryAgain);
+            if refuses_duplicates {
+                prop_assert_eq!(table.add(sequence, *kind, key, b"again").unwrap_err().kind(), ErrorKind::TryAgain);
+            }
+            if read_at.contains(&index) {
+                let mut iter = table.iter();
+                iter.seek_to_first();
+                prop_assert_eq!(std::iter::from_fn(|| { let is_on = iter.valid(); iter.next(); is_on.then_some(()) }).count(), index + 1);
+            }
             model.push((make_internal_key(key, sequence, *kind), value.clone()));
             data_size += key.len() + 8 + value.len();
             deletes += u64::from(*kind == ValueType::Deletion);
@@ -109,7 +144,7 @@ proptest! {
         prop_assert!(table.approximate_memory_bytes() <= table.allocated_memory_bytes());
         prop_assert!(table.approximate_memory_bytes() >= data_size);
 
-        table.list().check_towers();
+        table.check_towers();
         let mut iter = table.iter();
         prop_assert!(!iter.valid());
         iter.seek_to_first();
@@ -149,17 +184,79 @@ proptest! {
     }
 
     #[test]
+    fn a_prefix_is_read_like_a_part_of_a_sorted_list(
+        comparator in prop_oneof![Just(Comparator::Bytewise), Just(Comparator::ReverseBytewise)],
+        kind in kinds(),
+        extractor in extractors(),
+        entries in prop::collection::vec((prop::collection::vec(0u8..3, 0..5), types()), 0..150),
+        scans in prop::collection::vec((prop::collection::vec(0u8..3, 0..5), prop::collection::vec(moves(), 1..20)), 1..6),
+    ) {
+        let options = MemTableOptions { kind, prefix_extractor: extractor.clone(), ..options(comparator.clone()) };
+        let table = Arc::new(MemTable::new(options));
+        let internal = InternalComparator::new(comparator);
+        let mut model = Vec::new();
+        for (index, (key, kind)) in entries.iter().enumerate() {
+            let sequence = SequenceNumber(index as u64 + 1);
+            table.add(sequence, *kind, key, &[index as u8]).unwrap();
+            model.push((make_internal_key(key, sequence, *kind), vec![index as u8]));
+        }
+        model.sort_by(|a, b| internal.compare(&a.0, &b.0));
+        let mut iter = table.iter();
+        for (key, moves) in scans {
+            let prefix = extractor.as_ref().and_then(|extractor| extractor.prefix(&key)).map(<[u8]>::to_vec);
+            let wanted = |entry: &[u8]| match (&extractor, &prefix) {
+                (Some(extractor), Some(prefix)) => extractor.prefix(user_key(entry)) == Some(&prefix[..]),
+                _ => true,
+            };
+            let part: Vec<_> = model.iter().filter(|entry| wanted(&entry.0)).cloned().collect();
+            let mut naive = VecIterator::new(internal.clone(), Arc::new(part));
+            iter.limit_to_prefix(prefix.as_deref());
+            for step in moves {
+                if matches!(step, Move::Next | Move::Prev) && !naive.valid() {
+                    continue;
+                }
+                // Other entries may appear, and are passed over.
+                match &step {
+                    Move::First => { iter.seek_to_first(); naive.seek_to_first(); }
+                    Move::Last => { iter.seek_to_last(); naive.seek_to_last(); }
+                    Move::Next => { iter.next(); naive.next(); }
+                    Move::Prev => { iter.prev(); naive.prev(); }
+                    Move::Seek(key, sequence) => {
+                        let target = make_internal_key(key, SequenceNumber(*sequence), ValueType::FOR_SEEK);
+                        iter.seek(&target);
+                        naive.seek(&target);
+                    }
+                    Move::SeekForPrev(key, sequence) => {
+                        let target = make_internal_key(key, SequenceNumber(*sequence), ValueType::FOR_SEEK_FOR_PREV);
+                        iter.seek_for_prev(&target);
+                        naive.seek_for_prev(&target);
+                    }
+                }
+                while iter.valid() && !wanted(iter.key()) {
+                    if matches!(step, Move::Last | Move::Prev | Move::SeekForPrev(..)) { iter.prev() } else { iter.next() }
+                }
+                if !naive.valid() {
+                    prop_assert!(!iter.valid());
+                    break;
+                }
+                prop_assert_eq!((iter.key(), iter.value()), (naive.key(), naive.value()));
+            }
+        }
+    }
+
+    #[test]
     fn get_shows_the_visible_versions_newest_first(
         comparator in comparators(),
         entries in prop::collection::vec((prop::collection::vec(0u8..3, 0..3), types()), 0..80),
         bloom in any::<bool>(),
         prefix in any::<bool>(),
+        structure in kinds(),
         limit in 1usize..4,
     ) {
         let prefix_extractor = prefix.then_some(PrefixExtractor::Fixed(1));
         let prefix_bloom_bits = if bloom { 4096 } else { 0 };
         let table = MemTable::new(MemTableOptions {
-            prefix_extractor, prefix_bloom_bits, whole_key_filtering: bloom, ..options(comparator)
+            prefix_extractor, prefix_bloom_bits, whole_key_filtering: bloom, kind: structure, ..options(comparator)
         });
         for (index, (key, kind)) in entries.iter().enumerate() {
             table.add(SequenceNumber(index as u64 + 1), *kind, key, &[index as u8]).unwrap();
@@ -233,91 +330,109 @@ fn range_deletions_are_kept_apart() {
 
 #[test]
 fn ranks_are_estimated() {
-    let table = MemTable::new(options(Comparator::Bytewise));
-    for index in 0..20_000u64 {
-        table.add(SequenceNumber(index + 1), ValueType::Value, &index.to_be_bytes(), b"").unwrap();
+    let hash = MemTableKind::HashSkipList { bucket_count: 100, height: 4, branching: 4 };
+    for (kind, expected) in
+        [(MemTableKind::SkipList, 2_500..=20_000), (MemTableKind::Vector, 10_000..=10_000), (hash, 10_000..=10_000)]
+    {
+        let prefix_extractor = Some(PrefixExtractor::Fixed(7));
+        let table = MemTable::new(MemTableOptions { kind, prefix_extractor, ..options(Comparator::Bytewise) });
+        for index in 0..20_000u64 {
+            table.add(SequenceNumber(index + 1), ValueType::Value, &index.to_be_bytes(), b"").unwrap();
+        }
+        let key = |index: u64| make_internal_key(&index.to_be_bytes(), SequenceNumber(99_999), ValueType::FOR_SEEK);
+        let estimate = table.approximate_entries_between(&key(5_000), &key(15_000));
+        assert!(expected.contains(&estimate), "{estimate}");
     }
-    let key = |index: u64| make_internal_key(&index.to_be_bytes(), SequenceNumber(99_999), ValueType::FOR_SEEK);
-    let estimate = table.approximate_entries_between(&key(5_000), &key(15_000));
-    assert!((2_500..=20_000).contains(&estimate), "{estimate}");
 }
 
 #[test]
 fn many_threads_insert_while_others_read() {
-    const WRITERS: u64 = 4;
-    const EACH: u64 = 6_000;
-    let table = Arc::new(MemTable::new(MemTableOptions {
-        prefix_bloom_bits: 1 << 18,
-        whole_key_filtering: true,
-        ..options(Comparator::Bytewise)
-    }));
-    let written: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
-    let done = AtomicBool::new(false);
-    let key = |writer: u64, index: u64| format!("{:08}", (index * 7919 + writer * 31) % 5_000);
-    let sequence = |writer: u64, index: u64| index * WRITERS + writer + 1;
-    std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..WRITERS)
-            .map(|writer| {
-                let (table, written) = (&table, &written);
-                scope.spawn(move || {
-                    for index in 0..EACH {
-                        let number = sequence(writer, index);
-                        let value = number.to_le_bytes();
-                        let key = key(writer, index);
-                        table.add_concurrent(SequenceNumber(number), ValueType::Value, key.as_bytes(), &value).unwrap();
-                        written[writer as usize].store(index + 1, Ordering::Release);
-                    }
-                })
-            })
-            .collect();
-        for reader in 0..2u64 {
-            let (table, written, done) = (&table, &written, &done);
-            scope.spawn(move || {
-                let mut random = Random::new(reader);
-                while !done.load(Ordering::Acquire) {
-                    let writer = random.below(WRITERS);
-                    let count = written[writer as usize].load(Ordering::Acquire);
-                    if count > 0 {
-                        let index = random.below(count);
-                        let number = sequence(writer, index);
-                        let lookup = LookupKey::new(key(writer, index).as_bytes(), SequenceNumber(number));
-                        let mut found = None;
-                        table.get(&lookup, |sequence, _, value| {
-                            found = Some((sequence.0, value.to_vec()));
-                            false
-                        });
-                        assert_eq!(found, Some((number, number.to_le_bytes().to_vec())));
-                    }
-                    let mut iter = table.iter();
-                    let start = make_internal_key(key(writer, count).as_bytes(), SequenceNumber(9), ValueType::Value);
-                    iter.seek(&start);
-                    let mut last = start;
-                    for _ in 0..20 {
-                        if !iter.valid() {
-                            break;
+    let kinds = [
+        (MemTableKind::SkipList, 6_000u64),
+        (MemTableKind::HashSkipList { bucket_count: 50, height: 4, branching: 4 }, 1_500),
+        (MemTableKind::HashLinkList { bucket_count: 50, threshold: 20 }, 1_500),
+        (MemTableKind::Vector, 1_500),
+    ];
+    for (kind, each) in kinds {
+        const WRITERS: u64 = 4;
+        let table = Arc::new(MemTable::new(MemTableOptions {
+            prefix_bloom_bits: 1 << 18,
+            whole_key_filtering: true,
+            prefix_extractor: Some(PrefixExtractor::Fixed(7)),
+            kind,
+            ..options(Comparator::Bytewise)
+        }));
+        let written: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
+        let done = AtomicBool::new(false);
+        let key = |writer: u64, index: u64| format!("{:08}", (index * 7919 + writer * 31) % 5_000);
+        let sequence = |writer: u64, index: u64| index * WRITERS + writer + 1;
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..WRITERS)
+                .map(|writer| {
+                    let (table, written) = (&table, &written);
+                    scope.spawn(move || {
+                        for index in 0..each {
+                            let number = sequence(writer, index);
+                            let value = number.to_le_bytes();
+                            let key = key(writer, index);
+                            table
+                                .add_concurrent(SequenceNumber(number), ValueType::Value, key.as_bytes(), &value)
+                                .unwrap();
+                            written[writer as usize].store(index + 1, Ordering::Release);
                         }
-                        assert!(table.comparator().compare(&last, iter.key()).is_le());
-                        last = iter.key().to_vec();
-                        iter.next();
+                    })
+                })
+                .collect();
+            for reader in 0..2u64 {
+                let (table, written, done) = (&table, &written, &done);
+                scope.spawn(move || {
+                    let mut random = Random::new(reader);
+                    while !done.load(Ordering::Acquire) {
+                        let writer = random.below(WRITERS);
+                        let count = written[writer as usize].load(Ordering::Acquire);
+                        if count > 0 {
+                            let index = random.below(count);
+                            let number = sequence(writer, index);
+                            let lookup = LookupKey::new(key(writer, index).as_bytes(), SequenceNumber(number));
+                            let mut found = None;
+                            table.get(&lookup, |sequence, _, value| {
+                                found = Some((sequence.0, value.to_vec()));
+                                false
+                            });
+                            assert_eq!(found, Some((number, number.to_le_bytes().to_vec())));
+                        }
+                        let mut iter = table.iter();
+                        let start =
+                            make_internal_key(key(writer, count).as_bytes(), SequenceNumber(9), ValueType::Value);
+                        iter.seek(&start);
+                        let mut last = start;
+                        for _ in 0..20 {
+                            if !iter.valid() {
+                                break;
+                            }
+                            assert!(table.comparator().compare(&last, iter.key()).is_le());
+                            last = iter.key().to_vec();
+                            iter.next();
+                        }
                     }
-                }
-            });
+                });
+            }
+            for writer in writers {
+                writer.join().unwrap();
+            }
+            done.store(true, Ordering::Release);
+        });
+        assert_eq!(table.num_entries(), WRITERS * each);
+        let mut iter = table.iter();
+        iter.seek_to_first();
+        let (mut count, mut last): (u64, Vec<u8>) = (0, Vec::new());
+        while iter.valid() {
+            assert!(last.is_empty() || table.comparator().compare(&last, iter.key()).is_lt());
+            last = iter.key().to_vec();
+            count += 1;
+            iter.next();
         }
-        for writer in writers {
-            writer.join().unwrap();
-        }
-        done.store(true, Ordering::Release);
-    });
-    assert_eq!(table.num_entries(), WRITERS * EACH);
-    let mut iter = table.iter();
-    iter.seek_to_first();
-    let (mut count, mut last): (u64, Vec<u8>) = (0, Vec::new());
-    while iter.valid() {
-        assert!(last.is_empty() || table.comparator().compare(&last, iter.key()).is_lt());
-        last = iter.key().to_vec();
-        count += 1;
-        iter.next();
+        assert_eq!(count, WRITERS * each);
+        table.check_towers();
     }
-    assert_eq!(count, WRITERS * EACH);
-    table.list().check_towers();
 }

@@ -12,9 +12,9 @@
 //! `insert` also sets every link by compare-and-swap: an uncontended one costs some nanoseconds, and any mixture of
 //! `insert` and `insert_concurrent` stays correct.
 
-use super::node::{EntryLayout, LINK_BYTES, Link, NodeRef, write_node};
+use super::node::{Link, NodeRef};
+use super::nodes::{List, MAX_HEIGHT, Nodes};
 use super::search_key::SearchKey;
-use super::{MAX_HEIGHT, SkipList};
 use crate::sync::{AtomicBool, Ordering};
 use std::cell::UnsafeCell;
 use std::cmp::Ordering as Order;
@@ -23,14 +23,14 @@ use std::ptr::NonNull;
 type Neighbour = Option<NonNull<Link>>;
 
 /// The neighbours of a key on every level below `height`; `before: None` is the head, `after: None` the end.
-struct Splice {
+pub(super) struct Splice {
     height: usize,
     before: [Neighbour; MAX_HEIGHT],
     after: [Neighbour; MAX_HEIGHT],
 }
 
 impl Splice {
-    const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self { height: 0, before: [None; MAX_HEIGHT], after: [None; MAX_HEIGHT] }
     }
 }
@@ -45,17 +45,19 @@ impl InsertHint {
     pub(super) fn new() -> Self {
         Self { taken: AtomicBool::new(false), splice: UnsafeCell::new(Splice::new()) }
     }
+
+    /// The hint, if no other thread uses it.
+    #[inline]
+    pub(super) fn take(&self) -> Option<TakenHint<'_>> {
+        (!self.taken.swap(true, Ordering::Acquire)).then(|| TakenHint(self))
+    }
 }
 
 /// Releases the hint, also if a custom comparator panics.
-struct TakenHint<'a>(&'a InsertHint);
+pub(super) struct TakenHint<'a>(&'a InsertHint);
 
-impl<'a> TakenHint<'a> {
-    fn take(hint: &'a InsertHint) -> Option<Self> {
-        (!hint.taken.swap(true, Ordering::Acquire)).then(|| Self(hint))
-    }
-
-    fn splice(&mut self) -> &mut Splice {
+impl TakenHint<'_> {
+    pub(super) fn splice(&mut self) -> &mut Splice {
         // SAFETY: `taken` was false and is now true by our swap, so this thread alone uses the splice until `drop`.
         unsafe { &mut *self.0.splice.get() }
     }
@@ -70,36 +72,11 @@ impl Drop for TakenHint<'_> {
     }
 }
 
-impl SkipList {
-    /// Inserts with the kept hint; fastest from one thread at a time. False if the internal key already exists.
-    /// `user_key.len() + 8` and `value.len()` must fit 32 bits.
-    pub(crate) fn insert(&self, user_key: &[u8], trailer: u64, value: &[u8]) -> bool {
-        let (node, height) = self.make_node(user_key, trailer, value);
-        match TakenHint::take(&self.hint) {
-            Some(mut hint) => self.link(node, height, hint.splice()),
-            None => self.link(node, height, &mut Splice::new()),
-        }
-    }
-
-    /// Inserts from many threads at once. False if the internal key already exists. Lengths as in `insert`.
-    pub(crate) fn insert_concurrent(&self, user_key: &[u8], trailer: u64, value: &[u8]) -> bool {
-        let (node, height) = self.make_node(user_key, trailer, value);
-        self.link(node, height, &mut Splice::new())
-    }
-
-    fn make_node(&self, user_key: &[u8], trailer: u64, value: &[u8]) -> (NodeRef<'_>, usize) {
-        let internal_key_length = (user_key.len() + ferrock_base::internal_key::TRAILER_SIZE) as u32;
-        let entry = EntryLayout { internal_key_length, value_length: value.len() as u32 };
-        let height = self.random_height();
-        let memory = self.arena.allocate(height * LINK_BYTES + entry.bytes());
-        // SAFETY: the piece is fresh, aligned, as large as the node, and lives as long as the arena, hence as `self`.
-        (unsafe { write_node(memory, height, entry, user_key, trailer, value) }, height)
-    }
-
+impl Nodes {
     #[inline]
-    fn before(&self, neighbour: Neighbour) -> NodeRef<'_> {
+    fn before<'a>(&'a self, list: List<'a>, neighbour: Neighbour) -> NodeRef<'a> {
         // SAFETY: neighbours in a splice are nodes of this list.
-        neighbour.map_or(self.head(), |link| unsafe { NodeRef::from_raw(link) })
+        neighbour.map_or(list.head, |link| unsafe { NodeRef::from_raw(link) })
     }
 
     #[inline]
@@ -110,26 +87,28 @@ impl SkipList {
 
     /// Links a complete node that no other thread can reach yet. False (and the list is unchanged) if its key already
     /// exists.
-    fn link(&self, node: NodeRef<'_>, height: usize, splice: &mut Splice) -> bool {
+    /// `height` is at most `list.levels`.
+    pub(super) fn link(&self, list: List<'_>, node: NodeRef<'_>, height: usize, splice: &mut Splice) -> bool {
         let key = SearchKey::new(node.internal_key());
-        let max_height = self.raise_max_height(height);
-        let search_below = if splice.height < max_height {
-            *splice = Splice { height: max_height, ..Splice::new() };
-            max_height
+        let search_below = if splice.height < list.levels {
+            *splice = Splice { height: list.levels, ..Splice::new() };
+            list.levels
         } else {
-            self.first_valid_level(&key, splice)
+            self.first_valid_level(list, &key, splice)
         };
         for level in (0..search_below).rev() {
             let (before, limit) = match level + 1 {
-                above if above < splice.height => (self.before(splice.before[above]), self.after(splice.after[above])),
-                _ => (self.head(), None),
+                above if above < splice.height => {
+                    (self.before(list, splice.before[above]), self.after(splice.after[above]))
+                }
+                _ => (list.head, None),
             };
-            self.search_level(&key, level, before, limit, splice);
+            self.search_level(list, &key, level, before, limit, splice);
         }
         for level in 0..height {
             loop {
-                let (before, after) = (self.before(splice.before[level]), self.after(splice.after[level]));
-                if level == 0 && after.is_some_and(|after| key.compare_node(&self.comparator, after).is_eq()) {
+                let (before, after) = (self.before(list, splice.before[level]), self.after(splice.after[level]));
+                if level == 0 && after.is_some_and(|after| key.compare_node(self.comparator(), after).is_eq()) {
                     return false;
                 }
                 // SAFETY: level < height of `node`; `before` was reached on this level or is the head.
@@ -140,34 +119,23 @@ impl SkipList {
                 if linked {
                     break;
                 }
-                self.search_level(&key, level, before, None, splice);
+                self.search_level(list, &key, level, before, None, splice);
             }
             splice.before[level] = Some(node.as_raw());
         }
         true
     }
 
-    fn raise_max_height(&self, height: usize) -> usize {
-        let mut current = self.max_height.load(Ordering::Relaxed);
-        while height > current {
-            match self.max_height.compare_exchange_weak(current, height, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return height,
-                Err(now) => current = now,
-            }
-        }
-        current
-    }
-
     /// The lowest level of a kept splice that is tight and around `key`; the splice's height if the hint does not help.
-    fn first_valid_level(&self, key: &SearchKey<'_>, splice: &Splice) -> usize {
+    fn first_valid_level(&self, list: List<'_>, key: &SearchKey<'_>, splice: &Splice) -> usize {
         for level in 0..splice.height {
-            let (before, after) = (self.before(splice.before[level]), self.after(splice.after[level]));
+            let (before, after) = (self.before(list, splice.before[level]), self.after(splice.after[level]));
             // SAFETY: `before` was reached on this level or is the head.
             if unsafe { before.next(level) } != after {
                 continue;
             }
-            let is_after = splice.before[level].is_none() || key.compare_node(&self.comparator, before).is_lt();
-            let is_before = is_after && after.is_none_or(|after| key.compare_node(&self.comparator, after).is_ge());
+            let is_after = splice.before[level].is_none() || key.compare_node(self.comparator(), before).is_lt();
+            let is_before = is_after && after.is_none_or(|after| key.compare_node(self.comparator(), after).is_ge());
             // A tight level that does not contain the key shows that the keys do not arrive in order: search from the
             // top.
             return if is_before { level } else { splice.height };
@@ -176,9 +144,10 @@ impl SkipList {
     }
 
     /// Finds the neighbours of `key` on `level`, going right from `from`; `limit`, if any, is known to be `>= key`.
-    #[inline]
+    #[inline(always)]
     fn search_level<'a>(
         &'a self,
+        list: List<'a>,
         key: &SearchKey<'_>,
         level: usize,
         from: NodeRef<'a>,
@@ -190,11 +159,11 @@ impl SkipList {
             // SAFETY: `before` was reached on this level or a higher one, or is the head.
             let next = unsafe { before.next(level) };
             match next {
-                Some(candidate) if next != limit && key.compare_node(&self.comparator, candidate) == Order::Less => {
+                Some(candidate) if next != limit && key.compare_node(self.comparator(), candidate) == Order::Less => {
                     before = candidate;
                 }
                 _ => {
-                    splice.before[level] = (before != self.head()).then_some(before.as_raw());
+                    splice.before[level] = (before != list.head).then_some(before.as_raw());
                     splice.after[level] = next.map(NodeRef::as_raw);
                     return;
                 }

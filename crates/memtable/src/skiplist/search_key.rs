@@ -28,6 +28,11 @@ impl<'a> SearchKey<'a> {
         Self { internal_key, trailer: trailer(internal_key), head: head(internal_key) }
     }
 
+    /// The first eight bytes of the user key of an internal key, as a number that sorts as they do.
+    pub(super) fn head_of(internal_key: &[u8]) -> u64 {
+        head(internal_key)
+    }
+
     /// How a node's key sorts relative to this key. The node must not be the head of the list.
     #[inline(always)]
     pub(super) fn compare_node(&self, comparator: &InternalComparator, node: NodeRef<'_>) -> Ordering {

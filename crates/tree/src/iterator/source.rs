@@ -8,7 +8,8 @@ use ferrock_base::comparator::InternalComparator;
 use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use ferrock_base::types::SequenceNumber;
-use ferrock_table::{RowReach, RowsAhead, ScanMachine};
+use ferrock_table::{RowReach, RowsAhead, ScanBounds, ScanMachine};
+use std::sync::Arc;
 
 /// Entries of a memtable that are counted before a read, where more need not be told apart; going back each is a
 /// search.
@@ -122,6 +123,9 @@ impl<I: crate::read::pinned::PinValue> crate::read::pinned::PinValue for SourceI
 }
 
 impl<I: InternalIterator> ScanMachine for SourceIterator<I> {
+    fn set_bounds(&mut self, bounds: &Arc<ScanBounds>) {
+        self.iter.limit_to_prefix(bounds.prefix());
+    }
     fn rows_ahead(&self, reach: &RowReach<'_>) -> RowsAhead {
         if !self.valid() {
             RowsAhead::AtMostInAll(0)
