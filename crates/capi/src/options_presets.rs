@@ -6,7 +6,8 @@ use crate::options::{rocksdb_options_t, set};
 use crate::refused::{not_built, out_of_range};
 use ferrock::Result;
 use ferrock::options::{
-    CacheOptions, CompactionStyle, CompressionType, FilterPolicy, InfoLogLevel, TableBlockCache, WalRecoveryMode,
+    CacheOptions, CompactionStyle, CompressionType, FilterPolicy, InfoLogLevel, MemTableFactory, TableBlockCache,
+    WalRecoveryMode,
 };
 use ferrock::options::{CompactionPriority, DB_OPTIONS_WITHOUT_EFFECT};
 use ferrock_table::BlockBasedTableOptions;
@@ -151,6 +152,28 @@ c_functions! {
                 family.target_file_size_base = 256 << 20;
             });
         }
+    }
+
+    /// Memtables in the order of arrival, for loads that are not read before their flush.
+    fn rocksdb_options_set_memtable_vector_rep(options: *mut rocksdb_options_t) {
+        // SAFETY: the contract.
+        unsafe { change(options, |options| options.family.memtable_factory = MemTableFactory::Vector { count: 0 }) };
+    }
+
+    /// Memtables as hash tables of skip lists, by prefix.
+    fn rocksdb_options_set_hash_skip_list_rep(
+        options: *mut rocksdb_options_t, bucket_count: usize, skiplist_height: i32, branching_factor: i32,
+    ) {
+        let factory = MemTableFactory::HashSkipList { bucket_count, skiplist_height, branching_factor };
+        // SAFETY: the contract.
+        unsafe { change(options, |options| options.family.memtable_factory = factory) };
+    }
+
+    /// Memtables as hash tables of linked lists, by prefix.
+    fn rocksdb_options_set_hash_link_list_rep(options: *mut rocksdb_options_t, bucket_count: usize) {
+        let factory = MemTableFactory::hash_link_list(bucket_count);
+        // SAFETY: the contract.
+        unsafe { change(options, |options| options.family.memtable_factory = factory) };
     }
 
     /// No compression in the levels above this one; the compression that is set now from it on. Negative: nothing.

@@ -114,6 +114,7 @@ fn new_memtable(options: &ColumnFamilyOptions, tracker: Option<Arc<dyn MemoryTra
         prefix_bloom_bits,
         whole_key_filtering: options.memtable_whole_key_filtering,
         tracker,
+        kind: options.memtable_factory.kind(),
     }))
 }
 

@@ -7,10 +7,10 @@ pub use ferrock_options::{
     CompactRangeOptions, CompactionFilter, CompactionPriority, CompactionStyle, Components, CompressionSettings,
     CompressionType, DB_OPTIONS_WITHOUT_EFFECT, DataBlockIndexType, DbOptions, DbPath, DbSettings, DefaultText,
     FilterContext, FilterDecision, FilterPolicy, FlushBlockPolicy, FlushOptions, IndexBlockSearchType,
-    IndexShorteningMode, IndexType, InfoLogLevel, LargePartitions, LoadedOptions, MergeOperator, MetadataCacheOptions,
-    OptionInfo, OptionValue, PartitionFromLevel, Passthrough, PinningTier, PrefixExtractor, PrepopulateBlockCache,
-    TableBlockCache, TableFileCreationReason, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text, from_file,
-    load_latest, to_file,
+    IndexShorteningMode, IndexType, InfoLogLevel, LargePartitions, LoadedOptions, MemTableFactory, MergeOperator,
+    MetadataCacheOptions, OptionInfo, OptionValue, PartitionFromLevel, Passthrough, PinningTier, PrefixExtractor,
+    PrepopulateBlockCache, TableBlockCache, TableFileCreationReason, WalRecoveryMode, WriteBufferManager, WriteOptions,
+    apply_text, from_file, load_latest, to_file,
 };
 pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;

@@ -11,10 +11,11 @@
 //! soft_pending_compaction_bytes_limit <= hard_pending_compaction_bytes_limit, unless 0
 //! ```
 //!
-//! A 0 that stands for what follows from the other options is replaced in silence, and only when a family is opened.
+//! A 0 that stands for what follows from the other options is replaced in silence, and only when a family is opened; so
+//! are memtables by the hash of a prefix in a family without prefixes.
 
 use super::passthrough::DB_OPTIONS;
-use super::{ColumnFamilyOptions, CompactionStyle, DbOptions, WalRecoveryMode};
+use super::{ColumnFamilyOptions, CompactionStyle, DbOptions, MemTableFactory, WalRecoveryMode};
 use ferrock_base::option_table::Adjustment;
 use std::fmt::Display;
 
@@ -54,11 +55,14 @@ impl DbOptions {
 
 impl ColumnFamilyOptions {
     /// Brings options to what a family is opened with: [adjusted](Self::adjust), and without a 0 that stands for what
-    /// follows from the others.
+    /// follows from the others, or a memtable that needs what is not there.
     #[doc(hidden)]
     pub fn settle(&mut self) -> Vec<Adjustment> {
         let adjusted = self.adjust();
         let s = &mut self.settings;
+        if self.prefix_extractor.is_none() && s.memtable_factory.needs_prefix_extractor() {
+            s.memtable_factory = MemTableFactory::default();
+        }
         if s.compaction_style != CompactionStyle::Level {
             s.level_compaction_dynamic_level_bytes = false;
         }

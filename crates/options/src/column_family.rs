@@ -1,6 +1,7 @@
 //! Options of one column family: RocksDB's names and defaults.
 
 use super::db_path::DbPath;
+use super::memtable_factory::MemTableFactory;
 use super::passthrough::Passthrough;
 use ferrock_base::compaction_filter::CompactionFilter;
 use ferrock_base::merge::MergeOperator;
@@ -188,6 +189,9 @@ option_table! {
         mutable memtable_prefix_bloom_size_ratio: f64 = 0.0, 0.0..=0.25;
         /// The memtable's filter also holds whole keys.
         mutable memtable_whole_key_filtering: bool = false;
+        /// The structure of memtables. Those of hash tables are written to by one thread at a time, so they need
+        /// `allow_concurrent_memtable_write` to be off, and without a `prefix_extractor` they are skip lists.
+        fixed memtable_factory: MemTableFactory = MemTableFactory::default();
         /// Levels of the tree.
         fixed num_levels: i32 = 7, 1..=64;
         /// Files in level 0 that start a compaction.

@@ -117,6 +117,11 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
              (allow_concurrent_memtable_write)",
         ),
         (
+            db.allow_concurrent_memtable_write && !family.memtable_factory.allows_concurrent_writes(),
+            INVALID,
+            "Memtable doesn't allow concurrent writes (allow_concurrent_memtable_write)",
+        ),
+        (
             db_is_on("unordered_write") && number("max_successive_merges").is_some_and(|number| number > 0.0),
             INVALID,
             "max_successive_merges larger than 0 is currently inconsistent with unordered_write",
@@ -265,6 +270,8 @@ mod tests {
             ("open_files_async=true", "skip_stats_update_on_db_open"),
             ("keep_log_file_num=0", "keep_log_file_num"),
             ("inplace_update_support=true", "inplace_update_support"),
+            ("memtable_factory=prefix_hash:1000", "Memtable doesn't allow concurrent writes"),
+            ("memtable_factory={id=HashLinkListRepFactory;bucket_count=9}", "Memtable doesn't allow concurrent writes"),
             ("block_based_table_factory={no_block_cache=true;cache_index_and_filter_blocks=true}", "is disabled"),
             ("block_based_table_factory={index_type=kHashSearch}", "prefix_extractor is not given"),
             ("block_based_table_factory={block_align=true}", "but compression enabled"),
@@ -293,6 +300,8 @@ mod tests {
         for text in [
             "",
             "unordered_write=true",
+            "memtable_factory=vector",
+            "memtable_factory={id=HashSkipListRepFactory;bucket_count=9};allow_concurrent_memtable_write=false",
             "allow_mmap_reads=true",
             "write_dbid_to_manifest=true;write_identity_file=false",
             "daily_offpeak_time_utc=23:30-03:15",

@@ -21,6 +21,7 @@ mod db;
 pub mod db_path;
 pub mod dump;
 mod listener;
+mod memtable_factory;
 mod operation;
 pub mod passthrough;
 mod persist;
@@ -49,6 +50,7 @@ pub use ferrock_table::options::{
 };
 pub use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, TableBlockCache};
 pub use listener::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
+pub use memtable_factory::MemTableFactory;
 pub use operation::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions};
 pub use passthrough::{
     COLUMN_FAMILY_OPTIONS as COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS as DB_OPTIONS_WITHOUT_EFFECT,

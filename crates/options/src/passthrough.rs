@@ -124,7 +124,6 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("max_write_buffer_size_to_maintain", "0"),
     ("memtable_avg_op_scan_flush_trigger", "0"),
     ("memtable_batch_lookup_optimization", "false"),
-    ("memtable_factory", "SkipListFactory"),
     ("memtable_huge_page_size", "0"),
     ("memtable_insert_with_hint_prefix_extractor", "nullptr"),
     ("memtable_max_range_deletions", "0"),
@@ -206,7 +205,6 @@ const HINTS: &[&str] = &[
     "max_write_buffer_size_to_maintain",
     "memtable_avg_op_scan_flush_trigger",
     "memtable_batch_lookup_optimization",
-    "memtable_factory",
     "memtable_huge_page_size",
     "memtable_insert_with_hint_prefix_extractor",
     "memtable_max_range_deletions",
@@ -315,19 +313,6 @@ pub(crate) const NEVER_WRITTEN: &[DefaultText] = &[
 ];
 
 const TEMPERATURES: &[&str] = &["kUnknown", "kHot", "kWarm", "kCool", "kCold", "kIce"];
-
-/// Names of the memtables that RocksDB has, and of its skip list among them.
-const MEMTABLES: &[&str] = &[
-    "SkipListFactory",
-    "skip_list",
-    "VectorRepFactory",
-    "vector",
-    "HashSkipListRepFactory",
-    "prefix_hash",
-    "HashLinkListRepFactory",
-    "hash_linkedlist",
-];
-const SKIP_LISTS: &[&str] = &["SkipListFactory", "skip_list"];
 
 /// Defaults as later releases write them, with fields that 7.8 does not know.
 const LATER_DEFAULTS: &[DefaultText] = &[
@@ -500,8 +485,6 @@ fn is_default(name: &str, text: &str, default: &str) -> bool {
     is_same(text, default)
         || is_same_value()
         || LATER_DEFAULTS.iter().any(|(known, later)| *known == name && is_same(text, later))
-        || (name == "memtable_factory"
-            && SKIP_LISTS.contains(&text.trim_matches(['{', '}', ';']).trim_start_matches("id=")))
 }
 
 /// True when every field of a struct has the value that it has in another one.
@@ -527,11 +510,6 @@ fn is_time_range(text: &str) -> bool {
 fn is_value(name: &str, text: &str, default: &str) -> bool {
     let is_one_of = |names: &[&str]| names.contains(&text);
     match name {
-        "memtable_factory" => {
-            let text = text.strip_prefix('{').unwrap_or(text);
-            let id = text.strip_prefix("id=").unwrap_or(text).split([':', ';', '}']).next().unwrap_or_default();
-            MEMTABLES.contains(&id.trim())
-        }
         "lowest_used_cache_tier" => is_one_of(&["kVolatileTier", "kVolatileCompressedTier", "kNonVolatileBlockTier"]),
         "prepopulate_blob_cache" => is_one_of(&["kDisable", "kFlushOnly"]),
         "blob_compression_type" | "wal_compression" => CompressionType::parse_option(text).is_some(),
@@ -582,8 +560,6 @@ mod tests {
             kept.get(COLUMN_FAMILY_OPTIONS, "compaction_options_fifo").as_deref(),
             Some("{max_table_files_size=5;}")
         );
-        assert!(kept.set(COLUMN_FAMILY_OPTIONS, "memtable_factory", "vector:10").unwrap());
-        assert!(kept.set(COLUMN_FAMILY_OPTIONS, "memtable_factory", "skip_list").unwrap());
         assert!(kept.set(DB_OPTIONS, "use_fsync", "0").unwrap());
         assert_eq!(kept.iter().count(), 8, "back at their defaults: {kept:?}");
         for (name, text) in [
@@ -602,7 +578,6 @@ mod tests {
             let error = kept.set(DB_OPTIONS, name, text).unwrap_err();
             assert_eq!(error.kind(), ferrock_base::ErrorKind::NotSupported, "{error}");
         }
-        assert!(kept.set(COLUMN_FAMILY_OPTIONS, "memtable_factory", "mine").is_err());
         assert!(kept.set_mutable(DB_OPTIONS, "max_background_compactions", "8").unwrap());
         assert!(kept.set_mutable(DB_OPTIONS, "use_fsync", "true").is_err());
         assert!(!kept.set_mutable(DB_OPTIONS, "no_such_option", "true").unwrap());

@@ -13,7 +13,7 @@ use ferrock_base::{Comparator, Error, ErrorKind, Result, compaction_filter};
 use ferrock_cache::CacheOptions;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
-use ferrock_format::options_file::{OptionScope, is_deprecated};
+use ferrock_format::options_file::{OptionScope, canonical_name, is_deprecated};
 use ferrock_table::{BlockBasedTableOptions, TableBlockCache};
 
 /// Changes options of a database and of a column family by a text. Retired names are accepted and do nothing; hints
@@ -35,6 +35,7 @@ pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &s
     // What an OPTIONS file asked for stays; only what is new here is refused.
     let known = if family.is_from_file { family.unsupported() } else { Vec::new() };
     for (name, value) in parse_struct(text)? {
+        let name = canonical_name(name);
         let is_known = set_component(family, name, value)?
             || db.settings.set(name, value)?
             || family.settings.set(name, value)?
@@ -366,6 +367,7 @@ mod tests {
             ("max_open_files", InvalidArgument, "name=value"),
             ("max_open_files=many", InvalidArgument, "many"),
             ("block_based_table_factory={block_cache=much}", InvalidArgument, "much"),
+            ("memtable_factory=cuckoo", InvalidArgument, "cuckoo"),
             ("atomic_flush=true", NotSupported, "atomic_flush"),
             ("enable_blob_files=true", NotSupported, "enable_blob_files"),
             ("table_factory=PlainTable", NotSupported, "PlainTable"),

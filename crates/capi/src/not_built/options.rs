@@ -28,11 +28,6 @@ not_built! {
     fn rocksdb_options_set_sst_partitioner_factory(
         options: *mut rocksdb_options_t, sst_partitioner_factory: *mut rocksdb_sst_partitioner_factory_t,
     ) = refuse;
-    fn rocksdb_options_set_memtable_vector_rep(options: *mut rocksdb_options_t) = refuse;
-    fn rocksdb_options_set_hash_skip_list_rep(
-        options: *mut rocksdb_options_t, argument1: usize, argument2: i32, argument3: i32,
-    ) = refuse;
-    fn rocksdb_options_set_hash_link_list_rep(options: *mut rocksdb_options_t, argument1: usize) = refuse;
     fn rocksdb_options_set_plain_table_factory(
         options: *mut rocksdb_options_t, argument1: u32, argument2: c_int, argument3: f64, argument4: usize,
         argument5: usize, argument6: c_char, argument7: c_uchar, argument8: c_uchar,

@@ -114,6 +114,55 @@ static void test_text(const char* path) {
   rocksdb_options_destroy(base);
 }
 
+/* Every kind of memtable has what was written, before and after its flush. */
+static void test_memtables(const char* path) {
+  for (int kind = 0; kind < 3; kind++) {
+    char directory[64];
+    snprintf(directory, sizeof directory, "memtable-%d", kind);
+    rocksdb_options_t* options = new_options();
+    rocksdb_options_set_prefix_extractor(options, rocksdb_slicetransform_create_fixed_prefix(3));
+    if (kind == 0) rocksdb_options_set_memtable_vector_rep(options);
+    if (kind == 1) rocksdb_options_set_hash_skip_list_rep(options, 1000, 4, 4);
+    if (kind == 2) rocksdb_options_set_hash_link_list_rep(options, 1000);
+    if (kind > 0) {
+      rocksdb_t* refused = rocksdb_open(options, path_in(path, directory), &err);
+      CHECK(!refused);
+      FAILED("Invalid argument: ", "concurrent writes (allow_concurrent_memtable_write)");
+    }
+    rocksdb_options_set_allow_concurrent_memtable_write(options, 0);
+    rocksdb_t* db = rocksdb_open(options, path_in(path, directory), &err);
+    OK();
+    rocksdb_writeoptions_t* wo = rocksdb_writeoptions_create();
+    rocksdb_readoptions_t* ro = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_total_order_seek(ro, 1);
+    const char* keys[] = {"c", "abc1", "abd2", "", "abc0"};
+    for (int i = 0; i < 5; i++) {
+      rocksdb_put(db, wo, keys[i], strlen(keys[i]), keys[i], strlen(keys[i]), &err);
+      OK();
+    }
+    for (int flushed = 0; flushed < 2; flushed++) {
+      /* RocksDB takes the prefix of a key that has none. */
+      if (HERE) GET(db, ro, "c", "c");
+      GET(db, ro, "abc1", "abc1");
+      GET(db, ro, "abc2", NULL);
+      rocksdb_iterator_t* it = rocksdb_create_iterator(db, ro);
+      rocksdb_iter_seek_to_first(it);
+      const char* sorted[] = {"", "abc0", "abc1", "abd2", "c"};
+      for (int i = 0; i < 5; i++, rocksdb_iter_next(it)) CHECK(key_is(it, sorted[i]));
+      CHECK(!rocksdb_iter_valid(it));
+      rocksdb_iter_destroy(it);
+      rocksdb_flushoptions_t* fo = rocksdb_flushoptions_create();
+      rocksdb_flush(db, fo, &err);
+      OK();
+      rocksdb_flushoptions_destroy(fo);
+    }
+    rocksdb_readoptions_destroy(ro);
+    rocksdb_writeoptions_destroy(wo);
+    rocksdb_close(db);
+    rocksdb_options_destroy(options);
+  }
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   char path[4096];
@@ -132,6 +181,7 @@ int main(int argc, char** argv) {
   rocksdb_options_destroy(options);
   if (HERE) test_loading(path); /* RocksDB wants an environment */
   test_text(path_in(argv[1], "text"));
+  test_memtables(argv[1]);
   rocksdb_filterpolicy_destroy(rocksdb_filterpolicy_create_ribbon(10));
   return 0;
 }

@@ -8,7 +8,7 @@
 //! keeps.
 
 use crate::model::{Changes, Op};
-use ferrock::options::DbPath;
+use ferrock::options::{DbPath, PrefixExtractor};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, WriteBatch, WriteOptions,
 };
@@ -75,7 +75,12 @@ pub struct Draw {
     has_paths: bool,
     /// Mostly small batches that end in records which no table keeps.
     is_fleeting: bool,
+    memtable: u64,
 }
+
+/// Keys of the workload that share a prefix are in one list; those too short for one are in another.
+const MEMTABLES: [&str; 4] =
+    ["skip_list", "vector", "prefix_hash:10", "{id=hash_linkedlist;bucket_count=3;threshold=8;}"];
 
 impl Draw {
     pub fn new(seed: u64) -> Self {
@@ -94,6 +99,7 @@ impl Draw {
             is_fleeting: one_of(&[0, 1]) == 1,
             has_wal_dir: one_of(&[0, 0, 1]) == 1,
             has_paths: one_of(&[0, 0, 1]) == 1,
+            memtable: one_of(&[0, 1, 2, 3]),
         }
     }
 }
@@ -104,6 +110,7 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
     options.create_if_missing = true;
     options.max_file_opening_threads = 1;
     options.max_background_jobs = 3;
+    options.allow_concurrent_memtable_write = MEMTABLES[draw.memtable as usize] == "skip_list";
     // Every change of the tree is close to a new MANIFEST.
     options.max_manifest_file_size = draw.max_manifest_file_size;
     options.max_manifest_space_amp_pct = 0;
@@ -133,6 +140,8 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
     options.max_bytes_for_level_base = 40_000;
     options.level0_file_num_compaction_trigger = 2;
     options.merge_operator = Some(Arc::new(StringAppend::default()));
+    options.prefix_extractor = Some(PrefixExtractor::Fixed(5));
+    assert!(options.settings.set("memtable_factory", MEMTABLES[draw.memtable as usize]).unwrap());
     options
 }
 

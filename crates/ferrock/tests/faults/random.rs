@@ -7,7 +7,7 @@
 
 use crate::history::{Batch, Change, Fate, Found, History, Life, mark};
 use crate::rig::{DIRECTORY, family_options};
-use ferrock::options::DbPath;
+use ferrock::options::{DbPath, MemTableFactory, PrefixExtractor};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch,
     WriteOptions,
@@ -114,6 +114,7 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     if seed % 13 < 4 {
         options.db_paths = vec![DbPath::new("/data/tables", 60_000), DbPath::new("/data/more-tables", 0)];
     }
+    options.allow_concurrent_memtable_write = column_family_options(seed).memtable_factory.allows_concurrent_writes();
     if seed % 6 == 5 {
         options.max_total_wal_size = 60_000;
     }
@@ -126,6 +127,13 @@ fn column_family_options(seed: u64) -> ColumnFamilyOptions {
     options.merge_operator = Some(Arc::new(StringAppend::default()));
     options.min_write_buffer_number_to_merge = 1 + (seed % 3) as i32;
     options.max_write_buffer_number = 4;
+    options.prefix_extractor = Some(PrefixExtractor::Fixed(3));
+    options.memtable_factory = match seed % 6 {
+        0 => MemTableFactory::Vector { count: 0 },
+        1 => MemTableFactory::hash_skip_list(10),
+        2 => MemTableFactory::hash_link_list(3),
+        _ => MemTableFactory::default(),
+    };
     options
 }
 

@@ -25,7 +25,7 @@ pub const DATABASE: &[&str] = &[
     "avoid_flush_during_recovery=true",
     "manual_wal_flush=true",
     "allow_fallocate=false",
-    "allow_concurrent_memtable_write=false",
+    "allow_concurrent_memtable_write=true",
     "db_write_buffer_size=100000",
     "use_direct_reads=true",
     "allow_mmap_reads=true",
@@ -82,6 +82,10 @@ pub const FAMILY: &[&str] = &[
     "arena_block_size=4096",
     "memtable_prefix_bloom_size_ratio=0.1",
     "memtable_whole_key_filtering=true",
+    "memtable_factory=vector",
+    "memtable_factory=prefix_hash:3",
+    "memtable_factory={id=prefix_hash;bucket_count=1;skiplist_height=2;branching_factor=2;}",
+    "memtable_factory={id=hash_linkedlist;bucket_count=2;threshold=4;}",
     "level0_file_num_compaction_trigger=1",
     "level0_file_num_compaction_trigger=2",
     "level0_slowdown_writes_trigger=-1",
@@ -234,6 +238,10 @@ pub const READ_FAMILY: &[&str] = &[
     "memtable_prefix_bloom_size_ratio=0.1",
     "memtable_whole_key_filtering=true",
     "memtable_whole_key_filtering=true",
+    "memtable_factory=vector",
+    "memtable_factory=prefix_hash:3",
+    "memtable_factory=prefix_hash:100",
+    "memtable_factory={id=hash_linkedlist;bucket_count=2;threshold=4;}",
     "initial_auto_readahead_size=100",
     "max_auto_readahead_size=1000",
     "num_file_reads_for_auto_readahead=0",
@@ -351,6 +359,8 @@ pub fn database_options(choices: &[&'static str]) -> DbOptions {
     let mut options = DbOptions::default();
     options.create_if_missing = true;
     options.max_file_opening_threads = 2;
+    // Most databases take every kind of memtable.
+    options.allow_concurrent_memtable_write = false;
     for (name, value) in choices.iter().map(|choice| split(choice)) {
         if name == "famine" {
             options.components.block_cache = Some(TableBlockCache::new(CacheOptions {

@@ -9,7 +9,8 @@ use crate::orders::{Order, take_stray};
 use crate::reads::{Held, compare_all, show};
 use crate::watchdog::Watchdog;
 use ferrock::options::{
-    BottommostLevelCompaction, CompactionFilter, CompactionStyle, DbPath, MergeOperator, PrefixExtractor,
+    BottommostLevelCompaction, CompactionFilter, CompactionStyle, DbPath, MemTableFactory, MergeOperator,
+    PrefixExtractor,
 };
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, Snapshot,
@@ -130,6 +131,8 @@ pub struct Database<'a> {
     jobs_seen: u64,
     /// Something was written that is in no log.
     has_unlogged: bool,
+    /// The database takes only memtables that many threads may write to.
+    writes_concurrently: bool,
     asked: Asked,
 }
 
@@ -172,6 +175,7 @@ impl<'a> Database<'a> {
             spawner: Arc::default(),
             jobs_seen: 0,
             has_unlogged: false,
+            writes_concurrently: false,
             asked: Asked::default(),
         };
         database.create(case)?;
@@ -200,8 +204,17 @@ impl<'a> Database<'a> {
         let mut options = choices::database_options(&choices);
         self.straits.cache = choices::famine_bytes(&choices).zip(options.components.block_cache.clone());
         self.layout.apply(&mut options);
+        self.writes_concurrently = options.allow_concurrent_memtable_write;
         options.components.file_system = Some(self.files.file_system());
         options.components.spawner = Some(Arc::clone(&self.spawner) as Arc<dyn Spawner>);
+        options
+    }
+
+    fn family_options(&self, shape: &NewFamily) -> ColumnFamilyOptions {
+        let mut options = family_options(shape, &self.asked);
+        if self.writes_concurrently && !options.memtable_factory.allows_concurrent_writes() {
+            options.memtable_factory = MemTableFactory::default();
+        }
         options
     }
 
@@ -212,7 +225,7 @@ impl<'a> Database<'a> {
         let mut descriptors = Vec::new();
         for (index, shape) in case.families.iter().enumerate() {
             let name = if index == 0 { "default".to_owned() } else { family_name(index) };
-            descriptors.push((name, family_options(shape, &self.asked)));
+            descriptors.push((name, self.family_options(shape)));
         }
         if descriptors.is_empty() {
             return Err("a case has at least one family".to_owned());
@@ -462,11 +475,11 @@ impl<'a> Database<'a> {
         let name = family_name(self.families_made % 7);
         if self.families.iter().any(|family| family.name == name) {
             self.families_made += 1;
-            let again = self.db().create_column_family(&name, family_options(shape, &self.asked));
+            let again = self.db().create_column_family(&name, self.family_options(shape));
             return if again.is_err() { Ok(()) } else { Err(format!("{name} was created twice")) };
         }
         self.families_made += 1;
-        let options = family_options(shape, &self.asked);
+        let options = self.family_options(shape);
         let handle = explain(self.db().create_column_family(&name, options.clone()), "create_column_family")?;
         self.families.push(new_family(name, handle, shape, &options));
         Ok(())
@@ -538,11 +551,8 @@ impl<'a> Database<'a> {
         if listed.iter().map(|name| &name[..]).collect::<BTreeSet<_>>() != known || listed.len() != known.len() {
             return Err(format!("families {listed:?}, expected {known:?}"));
         }
-        let descriptors: Vec<(String, ColumnFamilyOptions)> = self
-            .families
-            .iter()
-            .map(|family| (family.name.clone(), family_options(&family.shape, &self.asked)))
-            .collect();
+        let descriptors: Vec<(String, ColumnFamilyOptions)> =
+            self.families.iter().map(|family| (family.name.clone(), self.family_options(&family.shape))).collect();
         // A handle of the database that was closed keeps its tables open.
         let models: Vec<_> = self.families.drain(..).map(|family| (family.model, family.shape)).collect();
         self.files.wait_until_closed();

@@ -39,6 +39,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
             });
         }),
     ),
+    ("memtable_factory", Shown(writes::memtable_factory)),
     (
         "num_levels",
         Shown(|| {
