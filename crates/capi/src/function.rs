@@ -6,6 +6,7 @@
 //! c_fallible!   { /// doc   fn rocksdb_x(a: A) -> R { ... Result<R> } }      adds `errptr: *mut *mut c_char`
 //! ```
 
+use ferrock::options::MmapReads;
 use std::time::Duration;
 
 /// Functions without `errptr`.
@@ -71,6 +72,19 @@ impl FromC<u8> for bool {
 impl FromC<i32> for bool {
     fn from_c(value: i32) -> Self {
         value != 0
+    }
+}
+
+impl FromC<u8> for MmapReads {
+    fn from_c(value: u8) -> Self {
+        // SAFETY: a caller of the C interface that sets the option makes the promise of `MmapReads::on`.
+        if value != 0 { unsafe { Self::on() } } else { Self::OFF }
+    }
+}
+
+impl ToC<u8> for MmapReads {
+    fn to_c(self) -> u8 {
+        self.is_on().into()
     }
 }
 

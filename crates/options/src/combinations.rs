@@ -35,12 +35,12 @@ pub fn check_db(db: &DbOptions) -> Result<()> {
             "read_io_executor_threads must be greater than zero",
         ),
         (
-            db.allow_mmap_reads && db.use_direct_reads,
+            db.allow_mmap_reads.is_on() && db.use_direct_reads,
             UNSUPPORTED,
             "If memory mapped reads (allow_mmap_reads) are enabled then direct I/O reads (use_direct_reads) must be disabled.",
         ),
         (
-            db.allow_mmap_reads && is_on("use_direct_io_for_compaction_reads"),
+            db.allow_mmap_reads.is_on() && is_on("use_direct_io_for_compaction_reads"),
             UNSUPPORTED,
             "If memory mapped reads (allow_mmap_reads) are enabled then compaction-only direct I/O reads \
              (use_direct_io_for_compaction_reads) must be disabled.",

@@ -7,6 +7,7 @@ use ferrock_base::option_enum;
 use ferrock_base::option_table;
 use ferrock_base::option_table::Violation;
 use ferrock_format::log::WalRecoveryMode;
+use ferrock_vfs::MmapReads;
 use std::ops::{Deref, DerefMut};
 
 option_enum! {
@@ -78,8 +79,8 @@ option_table! {
         fixed use_direct_reads: bool = false;
         /// Flush and compact past the system's page cache.
         fixed use_direct_io_for_flush_and_compaction: bool = false;
-        /// Read tables through memory maps.
-        fixed allow_mmap_reads: bool = false;
+        /// Read tables through memory maps. Unsafe where files may be cut or changed: see [`MmapReads`].
+        fixed allow_mmap_reads: MmapReads = MmapReads::OFF;
         /// Tell the system that table reads are random.
         fixed advise_random_on_open: bool = true;
         /// Attempts to accept writes again, without a call, after an error whose cause may pass, such as a full disk;

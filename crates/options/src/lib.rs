@@ -49,6 +49,7 @@ pub use ferrock_table::options::{
     MetadataCacheOptions, PartitionFromLevel, PinningTier, PrepopulateBlockCache,
 };
 pub use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, TableBlockCache};
+pub use ferrock_vfs::MmapReads;
 pub use listener::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
 pub use memtable_factory::MemTableFactory;
 pub use operation::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions};

@@ -1,5 +1,6 @@
 //! Decoded blocks, and the ways to hold one: in the shared cache, or owned by the code that loaded it.
 
+use bytes::Bytes;
 use ferrock_base::{Error, Result};
 use ferrock_cache::{BlockCache, EntryRole, Handle};
 use ferrock_format::block::{DataBlock, IndexBlock};
@@ -13,8 +14,10 @@ pub type TableBlockCache = BlockCache<CachedBlock>;
 /// A filter payload with its parsed metadata.
 #[derive(Debug)]
 pub struct FilterBlock {
-    payload: Vec<u8>,
+    payload: Bytes,
     kind: FilterKind,
+    /// Memory that the payload takes; 0 for that of a mapped file.
+    allocated: usize,
 }
 
 impl FilterBlock {
@@ -22,7 +25,14 @@ impl FilterBlock {
     #[must_use]
     pub fn new(payload: Vec<u8>) -> Self {
         let kind = FilterKind::parse(&payload);
-        Self { payload, kind }
+        Self { allocated: payload.capacity(), payload: Bytes::from(payload), kind }
+    }
+
+    /// The same over a payload that lies in the mapping of a file and takes no memory of its own.
+    #[must_use]
+    pub fn mapped(payload: Bytes) -> Self {
+        let kind = FilterKind::parse(&payload);
+        Self { allocated: 0, payload, kind }
     }
 
     /// False only when the key (or prefix) was certainly not added.
@@ -51,7 +61,16 @@ impl CachedBlock {
         match self {
             Self::Data(block) => block.memory_bytes(),
             Self::Index(block) => block.memory_bytes(),
-            Self::Filter(block) => block.payload.capacity() + size_of::<Self>(),
+            Self::Filter(block) => block.allocated + size_of::<Self>(),
+        }
+    }
+
+    /// True when the bytes lie in the mapping of a file.
+    pub(crate) fn is_mapped(&self) -> bool {
+        match self {
+            Self::Data(block) => block.is_mapped(),
+            Self::Index(_) => false,
+            Self::Filter(block) => block.allocated == 0,
         }
     }
 

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use ferrock_base::Result;
 
 use crate::ranges::{Descriptor, ReadLabel, ReadLayer};
@@ -28,9 +29,8 @@ pub trait RandomAccessFile: Send + Sync + Debug {
         None
     }
 
-    /// The bytes themselves, when the file is mapped and the range lies within it; not counted as a copy.
-    fn mapped(&self, offset: u64, length_bytes: usize) -> Option<&[u8]> {
-        let _ = (offset, length_bytes);
+    /// The bytes of a mapped file, which are read where they lie; `None` for a file that is not mapped.
+    fn mapping(&self) -> Option<&Bytes> {
         None
     }
 

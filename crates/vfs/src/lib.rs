@@ -20,6 +20,7 @@ mod fault;
 mod file;
 mod file_system;
 mod memory;
+mod mmap_reads;
 mod options;
 #[cfg(unix)]
 mod posix;
@@ -38,6 +39,7 @@ pub use fault::{Fault, FaultInjectionFileSystem, FaultRule, FaultRuleId, Operati
 pub use file::{FileLock, RandomAccessFile, SequentialFile, WritableFile};
 pub use file_system::FileSystem;
 pub use memory::{CrashPolicy, LoggedRead, MemoryFileSystem, OperationHook};
+pub use mmap_reads::MmapReads;
 pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, WritePurpose};
 #[cfg(unix)]
 pub use posix::{IO_BACKEND_VARIABLE, PosixFileSystem};

@@ -41,8 +41,8 @@ pub struct RandomAccessOptions {
     /// follow [`direct_alignment`](crate::RandomAccessFile::direct_alignment) are not copied. Opening fails with
     /// `NotSupported` where the file system has no direct I/O.
     pub direct: bool,
-    /// Map the file; [`mapped`](crate::RandomAccessFile::mapped) then answers without copying. The file must not be
-    /// truncated while it is open. Cannot be combined with `direct`.
+    /// Map the file; [`mapping`](crate::RandomAccessFile::mapping) then gives its bytes without copying. The file must
+    /// not be truncated while it is open. Cannot be combined with `direct`.
     pub mmap: bool,
     /// Tell the kernel that readahead would be wasted.
     pub advise_random: bool,

@@ -48,7 +48,7 @@ pub(crate) fn load(
     drop(lock);
     match families {
         Some(families) => open::open(Path::new(DIRECTORY), placed_in(memory, options, &families)?, families),
-        None => open::open_with_changed_options(Path::new(DIRECTORY), placed_in(memory, options, &[])?, map_reads),
+        None => open::open_with_latest_options(Path::new(DIRECTORY), placed_in(memory, options, &[])?),
     }
 }
 
@@ -106,14 +106,8 @@ fn placed_in(
         let message = "wal_dir, db_paths and cf_paths have no meaning for a database in memory: leave them out";
         return Err(Error::invalid_argument(message));
     }
-    map_reads(&mut options);
     options.components.file_system = Some(Arc::new(memory));
     Ok(options)
-}
-
-/// Reads go to the bytes themselves.
-fn map_reads(options: &mut DbOptions) {
-    options.allow_mmap_reads = !options.use_direct_reads;
 }
 
 /// Refuses a database whose logs its OPTIONS file has in another directory.

@@ -164,7 +164,7 @@ impl DbCore {
 fn file_options(options: &DbOptions) -> RandomAccessOptions {
     RandomAccessOptions {
         direct: options.use_direct_reads,
-        mmap: options.allow_mmap_reads && !options.use_direct_reads,
+        mmap: options.allow_mmap_reads.is_on() && !options.use_direct_reads,
         advise_random: options.advise_random_on_open,
     }
 }

@@ -76,18 +76,8 @@ pub(crate) fn open(
 
 /// See [`Db::open_with_latest_options`].
 pub(crate) fn open_with_latest_options(path: &Path, base: DbOptions) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
-    open_with_changed_options(path, base, |_| {})
-}
-
-/// The same, with some of the database's options changed.
-pub(super) fn open_with_changed_options(
-    path: &Path,
-    base: DbOptions,
-    change: impl FnOnce(&mut DbOptions),
-) -> Result<(Arc<DbCore>, Vec<ColumnFamily>)> {
     let wal_dir_from = wal_dir_from(&base);
-    let (mut options, families, notes) = latest_options(path, base)?;
-    change(&mut options);
+    let (options, families, notes) = latest_options(path, base)?;
     Opener::new(path, options, families, notes, wal_dir_from)?.open()
 }
 

@@ -381,7 +381,7 @@ pub fn database_options(choices: &[&'static str]) -> DbOptions {
         }
     }
     // Refused together.
-    options.use_direct_reads &= !options.allow_mmap_reads;
+    options.use_direct_reads &= !options.allow_mmap_reads.is_on();
     options.use_direct_io_for_flush_and_compaction &= options.writable_file_max_buffer_size > 0;
     options
 }

@@ -2,13 +2,16 @@
 
 use super::hash_index::{Bucket, HashIndexBuckets};
 use super::layout::BlockLayout;
+use bytes::Bytes;
 use ferrock_base::Result;
 
 /// The uncompressed bytes of a data block with their layout, checked once.
 #[derive(Debug)]
 pub struct DataBlock {
-    bytes: Vec<u8>,
+    bytes: Bytes,
     layout: BlockLayout,
+    /// Memory that the bytes take; 0 for those of a mapped file.
+    allocated: usize,
 }
 
 impl DataBlock {
@@ -18,7 +21,22 @@ impl DataBlock {
     /// `Corruption` naming the offset in the block when its regions do not fit into it.
     pub fn new(bytes: Vec<u8>) -> Result<Self> {
         let layout = BlockLayout::parse(&bytes)?;
-        Ok(Self { bytes, layout })
+        Ok(Self { allocated: bytes.capacity(), bytes: Bytes::from(bytes), layout })
+    }
+
+    /// The same over bytes that lie in the mapping of a file and take no memory of their own.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn mapped(bytes: Bytes) -> Result<Self> {
+        let layout = BlockLayout::parse(&bytes)?;
+        Ok(Self { allocated: 0, bytes, layout })
+    }
+
+    /// True when the bytes lie in the mapping of a file.
+    #[must_use]
+    pub fn is_mapped(&self) -> bool {
+        self.allocated == 0
     }
 
     /// The bytes of the block.
@@ -51,6 +69,6 @@ impl DataBlock {
     /// Bytes held, for cache charging.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.bytes.capacity() + size_of::<Self>()
+        self.allocated + size_of::<Self>()
     }
 }

@@ -1,14 +1,16 @@
 //! The bytes of a plain table's file: the one place that says how they come into memory.
 
+use bytes::Bytes;
 use ferrock_base::{Error, Result};
 use ferrock_format::plain_table::MAX_FILE_SIZE;
 use ferrock_vfs::{RandomAccessFile, ReadClass, ReadLabel};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// All bytes of a file.
+/// All bytes of a file: in memory of their own, or where a mapping has them.
 pub(super) struct FileBytes {
-    bytes: Vec<u8>,
+    bytes: Bytes,
+    is_mapped: bool,
 }
 
 impl std::fmt::Debug for FileBytes {
@@ -18,7 +20,7 @@ impl std::fmt::Debug for FileBytes {
 }
 
 impl FileBytes {
-    /// Reads a file as a whole.
+    /// Maps a file that was opened mapped, and reads any other as a whole.
     ///
     /// # Errors
     /// `NotSupported` for a file that is longer than a plain table can be; `Corruption` for one that ends early; the
@@ -29,13 +31,21 @@ impl FileBytes {
             let message = format!("a plain table of {size} bytes: the format has room for {MAX_FILE_SIZE}");
             return Err(Error::not_supported(message));
         }
+        if let Some(bytes) = file.mapping() {
+            return Ok(Self { bytes: bytes.clone(), is_mapped: true });
+        }
         let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
         let label = ReadLabel::whole(ReadClass::Other, bytes.len());
         let read = file.read_at(0, &mut bytes, label)?;
         if read < bytes.len() {
             return Err(Error::corruption(format!("the file ends after {read} of {size} bytes")));
         }
-        Ok(Self { bytes })
+        Ok(Self { bytes: Bytes::from(bytes), is_mapped: false })
+    }
+
+    /// Memory that the bytes take.
+    pub(super) fn memory_bytes(&self) -> usize {
+        if self.is_mapped { 0 } else { self.bytes.len() }
     }
 }
 

@@ -347,7 +347,7 @@ impl PlainTable {
     pub(crate) fn memory_bytes(&self) -> usize {
         let filter = self.filter.as_ref().map_or(0, |filter| filter.place.memory_bytes());
         let ordered = self.ordered.get().map_or(0, |offsets| 4 * offsets.len());
-        self.bytes.len() + self.index.memory_bytes() + filter + ordered
+        self.bytes.memory_bytes() + self.index.memory_bytes() + filter + ordered
     }
 
     /// The format has no checksums: what can be checked is that there are as many records as the properties say, in

@@ -109,10 +109,10 @@ impl BlockLoader {
         &self.side_blocks
     }
 
-    /// Memory of the dictionary and the places of row bounds.
+    /// Memory of the dictionary, the places of row bounds, and what is known of a mapped file.
     #[inline]
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.decoder.memory_bytes() + self.side_blocks.memory_bytes()
+        self.decoder.memory_bytes() + self.side_blocks.memory_bytes() + self.cache.memory_bytes()
     }
 
     /// The block, from the cache or the file.
@@ -202,6 +202,14 @@ impl BlockLoader {
         block.map_err(|error| self.in_file(error))
     }
 
+    /// A block that the table keeps: mapped, or read past the cache and verified.
+    pub(crate) fn read_kept(&self, handle: BlockHandle, role: BlockRole, context: &ReadContext) -> Result<BlockRef> {
+        match self.cache.find_mapped(handle, role) {
+            Some(block) => Ok(block),
+            None => self.read_in(handle, role, context, true).map(BlockRef::standalone),
+        }
+    }
+
     /// Counts a data block that a batch of lookups reads.
     pub(crate) fn note_block_read(&self) {
         if let Some(stats) = &self.read_stats {
@@ -247,7 +255,10 @@ impl BlockLoader {
 
     /// The bytes at `offset`, from the tail buffer or the mapping.
     pub(crate) fn bytes_in_memory(&self, offset: u64, length: usize) -> Option<&[u8]> {
-        self.tail_bytes(offset, length).or_else(|| self.file.mapped(offset, length))
+        self.tail_bytes(offset, length).or_else(|| {
+            let start = usize::try_from(offset).ok()?;
+            self.file.mapping()?.get(start..start.checked_add(length)?)
+        })
     }
 
     fn tail_bytes(&self, offset: u64, length: usize) -> Option<&[u8]> {

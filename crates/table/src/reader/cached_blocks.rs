@@ -1,5 +1,6 @@
 //! The blocks of one file in the cache that tables share.
 
+use super::mapped_blocks::MappedBlocks;
 use super::read_options::TableReadOptions;
 use crate::blocks::{BlockRef, BlockRole, CachedBlock, TableBlockCache};
 use ferrock_base::Result;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct CachedBlocks {
     cache: Option<Arc<TableBlockCache>>,
+    /// Blocks of a mapped file that need no cache.
+    mapped: Option<MappedBlocks>,
     /// Distinguishes the blocks of this file from those of all others.
     key_base: (u64, u64),
     high_priority_metadata: bool,
@@ -21,12 +24,31 @@ pub(crate) struct CachedBlocks {
 impl CachedBlocks {
     /// For a file whose identity is not known yet: nothing is to be looked up before it is.
     pub(crate) fn new(cache: Option<Arc<TableBlockCache>>, high_priority_metadata: bool) -> Self {
-        Self { cache, key_base: (0, 0), high_priority_metadata, index_is_partitioned: false }
+        Self { cache, mapped: None, key_base: (0, 0), high_priority_metadata, index_is_partitioned: false }
     }
 
     /// Sets the prefix of the file's keys, and whether index blocks are partitions.
     pub(crate) fn identify(&mut self, key_base: (u64, u64), index_is_partitioned: bool) {
         (self.key_base, self.index_is_partitioned) = (key_base, index_is_partitioned);
+    }
+
+    /// From now on blocks of a mapped file are read where they lie.
+    pub(crate) fn map(&mut self, mapped: MappedBlocks) {
+        self.mapped = Some(mapped);
+    }
+
+    /// Memory of what is known of a mapped file.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.mapped.as_ref().map_or(0, MappedBlocks::memory_bytes)
+    }
+
+    /// The block, if it is read where it lies in a mapped file.
+    #[inline]
+    pub(crate) fn find_mapped(&self, handle: BlockHandle, role: BlockRole) -> Option<BlockRef> {
+        match &self.mapped {
+            Some(mapped) => mapped.find(handle, role),
+            None => None,
+        }
     }
 
     /// True when there is a cache.
@@ -55,20 +77,24 @@ impl CachedBlocks {
         }
     }
 
-    /// The block, if it is in the cache; counts a hit or a miss.
+    /// The block, if it is mapped or in the cache, which counts a hit or a miss.
     #[inline]
     pub(crate) fn find(&self, handle: BlockHandle, role: BlockRole) -> Option<BlockRef> {
+        if let Some(block) = self.find_mapped(handle, role) {
+            return Some(block);
+        }
         self.cache.as_ref()?.lookup_as(&self.key(handle), role.entry_role())
     }
 
-    /// The block, if it is in the cache, for a caller that works without it: counts a hit, but no miss.
+    /// The block, if it is mapped or in the cache, for a caller that works without it: counts a hit, but no miss.
     pub(crate) fn find_present(&self, handle: BlockHandle, role: BlockRole) -> Option<BlockRef> {
-        self.cache.as_ref()?.lookup_present(&self.key(handle), role.entry_role())
+        self.find_mapped(handle, role)
+            .or_else(|| self.cache.as_ref()?.lookup_present(&self.key(handle), role.entry_role()))
     }
 
-    /// The block, if it is in the cache; nothing is counted.
-    pub(crate) fn peek(&self, handle: BlockHandle) -> Option<BlockRef> {
-        self.cache.as_ref()?.peek(&self.key(handle))
+    /// The block, if it is mapped or in the cache; nothing is counted.
+    pub(crate) fn peek(&self, handle: BlockHandle, role: BlockRole) -> Option<BlockRef> {
+        self.find_mapped(handle, role).or_else(|| self.cache.as_ref()?.peek(&self.key(handle)))
     }
 
     /// Puts a block that was read into the cache, where that is wanted.
@@ -114,7 +140,9 @@ impl CachedBlocks {
 
     /// True for a loaded block that a cache with a strict limit had no room for.
     pub(crate) fn was_refused(&self, block: &BlockRef) -> bool {
-        !block.is_cached() && self.cache.as_ref().is_some_and(|cache| cache.has_strict_capacity_limit())
+        !block.is_cached()
+            && !block.is_mapped()
+            && self.cache.as_ref().is_some_and(|cache| cache.has_strict_capacity_limit())
     }
 
     /// Charges memory beside blocks to the cache.

@@ -14,6 +14,7 @@
 
 use super::direction::Direction;
 use super::scan_position::ScanPosition;
+use crate::blocks::BlockRole;
 use ferrock_base::Result;
 use ferrock_base::internal_key::user_key;
 use std::cmp::Ordering;
@@ -83,7 +84,9 @@ impl ScanPosition<'_> {
         let Some(current) = self.blocks_ahead() else { return Ok(NextBlock::InMemory) };
         let next = current.clone().next();
         if next.valid() {
-            if self.window.covers(&next.range()) || self.blocks.loader().cache().peek(next.handle()).is_some() {
+            if self.window.covers(&next.range())
+                || self.blocks.loader().cache().peek(next.handle(), BlockRole::Data).is_some()
+            {
                 return Ok(NextBlock::InMemory);
             }
             return Ok(match next.row_bound() {

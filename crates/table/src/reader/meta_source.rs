@@ -7,6 +7,7 @@ use super::resident::{LoadedBlocks, NeededBlock, Resident};
 use crate::blocks::{BlockGuard, BlockRef, BlockRole, CachedBlock};
 use ferrock_base::{Error, Result};
 use ferrock_format::handle::BlockHandle;
+use ferrock_vfs::ReadContext;
 use std::sync::OnceLock;
 
 /// One metadata block.
@@ -24,7 +25,7 @@ impl MetaSource {
     /// Reads the block.
     pub(crate) fn open(loader: &BlockLoader, handle: BlockHandle, role: BlockRole, place: Residence) -> Result<Self> {
         if place == Residence::Kept {
-            return Ok(Self::Kept(BlockRef::standalone(loader.read(handle, role, true)?)));
+            return Ok(Self::Kept(loader.read_kept(handle, role, &ReadContext::for_class(role.read_class()))?));
         }
         let block = loader.load(handle, role, &TableReadOptions::default())?;
         // A block that the cache had no room for is not held outside of it.
@@ -66,7 +67,7 @@ impl MetaSource {
         match self {
             Self::Kept(_) | Self::Pinned(_) => None,
             Self::InCache(handle, role) => {
-                loader.cache().peek(*handle).is_none().then_some(NeededBlock { handle: *handle, role: *role })
+                loader.cache().peek(*handle, *role).is_none().then_some(NeededBlock { handle: *handle, role: *role })
             }
         }
     }
@@ -120,7 +121,7 @@ impl Partitions {
                 for handle in handles {
                     let slot = OnceLock::new();
                     if placement.loads_partitions {
-                        let _ = slot.set(BlockRef::standalone(loader.read(handle, role, true)?));
+                        let _ = slot.set(loader.read_kept(handle, role, &ReadContext::for_class(role.read_class()))?);
                     }
                     slots.push((handle.offset, slot));
                 }
@@ -156,7 +157,7 @@ impl Partitions {
             return loader.load(handle, role, options).map(BlockGuard::Held);
         }
         let context = options.read_context(role.read_class());
-        let block = BlockRef::standalone(loader.read_in(handle, role, &context, true)?);
+        let block = loader.read_kept(handle, role, &context)?;
         Ok(BlockGuard::Borrowed(slot.get_or_init(|| block)))
     }
 
@@ -172,7 +173,9 @@ impl Partitions {
 
     /// The partition if it is in memory, for a caller that works without it; counts no cache access.
     pub(crate) fn peek<'a>(&'a self, loader: &BlockLoader, handle: BlockHandle) -> Option<BlockGuard<'a>> {
-        self.held(handle).map(BlockGuard::Borrowed).or_else(|| loader.cache().peek(handle).map(BlockGuard::Held))
+        self.held(handle)
+            .map(BlockGuard::Borrowed)
+            .or_else(|| loader.cache().peek(handle, BlockRole::Index).map(BlockGuard::Held))
     }
 
     fn held(&self, handle: BlockHandle) -> Option<&BlockRef> {

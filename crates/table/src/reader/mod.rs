@@ -21,6 +21,7 @@ mod iter;
 mod limit_progress;
 mod limited;
 mod lookup;
+mod mapped_blocks;
 mod meta_source;
 mod near_partitions;
 pub(crate) mod open;

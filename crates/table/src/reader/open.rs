@@ -14,6 +14,7 @@ use super::block_loader::BlockLoader;
 use super::description::TableDescription;
 use super::filter_reader::FilterReader;
 use super::index_reader::IndexReader;
+use super::mapped_blocks::MappedBlocks;
 use super::params::TableReaderParams;
 use super::placement::Placement;
 use super::properties_block::read_properties;
@@ -123,6 +124,10 @@ fn open_blocks(params: TableReaderParams, mut loader: BlockLoader, footer: &Foot
     };
     loader.decoder_mut().set_formats(index_format, global_sequence);
     loader.cache_mut().identify(cache_key_base(&params, &properties), index_type == 2);
+    if let Some(file) = params.file.mapping().cloned() {
+        let mapped = MappedBlocks::new(file, loader.blocks_end(), footer, &properties);
+        loader.cache_mut().map(mapped);
+    }
     let dictionary = read_dictionary(&loader, &meta, &properties, footer.format_version)?;
     loader.decoder_mut().set_dictionary(dictionary);
     let range_tombstones = read_range_tombstones(&loader, &meta, global_sequence)?;

@@ -31,13 +31,10 @@ impl Readahead {
         handle: BlockHandle,
         verify: bool,
     ) -> Result<CachedBlock> {
-        let read = || {
-            let length = loader.stored_length(handle)?;
-            self.bytes(loader, handle.offset, length, BlockRole::Data.read_class()).map(Cow::into_owned)
-        };
-        let mut read = read;
-        let stored = read().map_err(|error| loader.in_file(error))?;
-        loader.decode_stored(Cow::Owned(stored), handle, BlockRole::Data, verify)
+        let length = loader.stored_length(handle).map_err(|error| loader.in_file(error))?;
+        let stored = self.bytes(loader, handle.offset, length, BlockRole::Data.read_class());
+        let stored = stored.map_err(|error| loader.in_file(error))?;
+        loader.decode_stored(stored, handle, BlockRole::Data, verify)
     }
 
     /// The bytes at `offset`, from memory, the window, a new window or, without windows, the file.

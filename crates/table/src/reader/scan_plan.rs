@@ -68,8 +68,8 @@ impl BlockTableIter {
         }
         let length = self.table.loader().stored_length(handle)?;
         let range = handle.offset..handle.offset + length as u64;
-        let stored = match self.table.loader().file().mapped(handle.offset, length) {
-            Some(mapped) => mapped.to_vec(),
+        let stored = match self.table.loader().bytes_in_memory(handle.offset, length) {
+            Some(bytes) => Cow::Borrowed(bytes),
             None => {
                 if self.window.covers(&range) {
                     self.take_planned_window(&range);
@@ -77,11 +77,12 @@ impl BlockTableIter {
                 } else if !self.read_window(&range)? {
                     return Ok(None);
                 }
-                self.window.bytes(&range).ok_or_else(|| short_read(handle.offset, length, 0))?
+                let bytes = self.window.bytes(&range);
+                Cow::Owned(bytes.ok_or_else(|| short_read(handle.offset, length, 0))?)
             }
         };
         let loader = self.table.loader();
-        let block = loader.decode_stored(Cow::Owned(stored), handle, BlockRole::Data, self.options.verify_checksums)?;
+        let block = loader.decode_stored(stored, handle, BlockRole::Data, self.options.verify_checksums)?;
         loader.cache().keep(handle, BlockRole::Data, block, &self.options).map(Some)
     }
 
@@ -207,7 +208,7 @@ impl BlockTableIter {
             else {
                 return;
             };
-            if loader.cache().peek(handle).is_some() {
+            if loader.cache().peek(handle, BlockRole::Data).is_some() {
                 continue;
             }
             // The block was not requested: a corruption error is left to the read that requests it.

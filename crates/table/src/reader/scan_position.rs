@@ -11,7 +11,7 @@ use super::read_plan::ReadPlan;
 use super::scan_bounds::ScanBounds;
 use super::table_blocks::TableBlocks;
 use super::window::Window;
-use crate::blocks::CachedBlock;
+use crate::blocks::{BlockRole, CachedBlock};
 use ferrock_base::Result;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_format::block::{DataBlock, DataBlockCursor, IndexBlock, IndexCursor, RowBound};
@@ -129,10 +129,10 @@ impl<'a> ScanPosition<'a> {
             } else {
                 (handle.offset >= range.end, end.saturating_sub(missing.end))
             };
-            if is_outside || (run >= gap_bytes && cache.peek(handle).is_some()) {
+            if is_outside || (run >= gap_bytes && cache.peek(handle, BlockRole::Data).is_some()) {
                 return range.start.max(missing.start)..range.end.min(missing.end);
             }
-            if cache.peek(handle).is_none() {
+            if cache.peek(handle, BlockRole::Data).is_none() {
                 missing = missing.start.min(handle.offset)..missing.end.max(end);
             }
         }

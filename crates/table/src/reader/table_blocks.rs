@@ -138,7 +138,7 @@ impl TableBlocks {
     pub(super) fn made_meanwhile(&self, needed: NeededBlock) -> Option<BlockRef> {
         let block = match self.kept_slot(needed) {
             Some(slot) => slot.get().cloned(),
-            None => self.loader.cache().peek(needed.handle),
+            None => self.loader.cache().peek(needed.handle, needed.role),
         }?;
         if needed.role == BlockRole::Data {
             self.loader.note_block_read();

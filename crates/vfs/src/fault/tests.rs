@@ -110,7 +110,7 @@ fn reads_are_shortened_and_flipped_everywhere() {
     write_file_synced(&file_system, &path("1.sst"), &[0; 100]).unwrap();
     let options = RandomAccessOptions { mmap: true, ..Default::default() };
     let file = file_system.open_random_access(&path("1.sst"), &options).unwrap();
-    assert!(file.mapped(0, 10).is_none() && file.descriptor().is_none(), "no way around the rules");
+    assert!(file.mapping().is_none() && file.descriptor().is_none(), "no way around the rules");
     let read_ones = || {
         let (mut one, mut two) = ([0xFF; 100], [0xFF; 50]);
         let lengths = [(0, &mut one[..]), (50, &mut two[..])]

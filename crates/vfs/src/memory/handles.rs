@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use bytes::Bytes;
 use ferrock_base::{Error, Result};
 
 use super::node::FileNode;
@@ -18,7 +19,7 @@ pub(super) struct MemoryRandomAccessFile {
     file_system: MemoryFileSystem,
     node: Arc<FileNode>,
     /// The bytes when it was opened, for a mapped file.
-    mapped: Option<Arc<Vec<u8>>>,
+    mapping: Option<Bytes>,
     path: PathBuf,
     size: u64,
     alignment: Option<usize>,
@@ -31,10 +32,19 @@ impl MemoryRandomAccessFile {
         path: PathBuf,
         options: &RandomAccessOptions,
     ) -> Self {
-        let mapped = options.mmap.then(|| node.data());
+        let mapping = options.mmap.then(|| Bytes::from_owner(SharedBytes(node.data())));
         let size = node.size();
         let alignment = options.direct.then(|| file_system.shared.direct_unit.load(Ordering::Relaxed));
-        Self { file_system, node, mapped, path, size, alignment }
+        Self { file_system, node, mapping, path, size, alignment }
+    }
+}
+
+/// The bytes of a file as the owner of what is read of them.
+struct SharedBytes(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for SharedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
     }
 }
 
@@ -42,7 +52,7 @@ impl RandomAccessFile for MemoryRandomAccessFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8], label: ReadLabel) -> Result<usize> {
         let read = self.node.read_at(offset, buffer);
         let counters = self.file_system.shared.layer.counters();
-        if self.mapped.is_some() {
+        if self.mapping.is_some() {
             counters.mapped_read(read as u64);
             return Ok(read);
         }
@@ -64,11 +74,8 @@ impl RandomAccessFile for MemoryRandomAccessFile {
         Some(&self.file_system.shared.layer)
     }
 
-    fn mapped(&self, offset: u64, length_bytes: usize) -> Option<&[u8]> {
-        let start = usize::try_from(offset).ok()?;
-        let bytes = self.mapped.as_ref()?.get(start..start.checked_add(length_bytes)?)?;
-        self.file_system.shared.layer.counters().mapped_read(length_bytes as u64);
-        Some(bytes)
+    fn mapping(&self) -> Option<&Bytes> {
+        self.mapping.as_ref()
     }
 
     fn size(&self) -> u64 {

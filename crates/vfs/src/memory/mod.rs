@@ -137,8 +137,8 @@ impl MemoryFileSystem {
     }
 
     /// An empty file system that does not remember what was synced, for databases that live in memory: a change is
-    /// durable at once, and takes no memory but its bytes. [`crash_clone`](Self::crash_clone) is a copy of what is
-    /// there, whatever the policy.
+    /// durable at once, takes no memory but its bytes, and is read where they lie as if it were mapped.
+    /// [`crash_clone`](Self::crash_clone) is a copy of what is there, whatever the policy.
     #[must_use]
     pub fn without_crashes() -> Self {
         let tree = Tree { records: false, ..Tree::default() };
@@ -318,7 +318,9 @@ impl FileSystem for MemoryFileSystem {
         }
         self.shared.layer.counters().open();
         let node = self.find_file(path, "open for random reads")?;
-        Ok(Arc::new(MemoryRandomAccessFile::new(self.clone(), node, path.to_path_buf(), options)))
+        let mmap = options.mmap || !options.direct && !self.shared.tree.lock().records;
+        let options = RandomAccessOptions { mmap, ..*options };
+        Ok(Arc::new(MemoryRandomAccessFile::new(self.clone(), node, path.to_path_buf(), &options)))
     }
 
     fn open_sequential(&self, path: &Path, _options: &SequentialOptions) -> Result<Box<dyn SequentialFile>> {

@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use ferrock_base::{Error, Result};
 use memmap2::{Advice, Mmap};
 
@@ -173,7 +174,9 @@ fn is_aligned(offset: u64, buffer: &[u8], unit: usize) -> bool {
 #[derive(Debug)]
 struct MappedFile {
     /// `None` for an empty file, which cannot be mapped.
-    map: Option<Mmap>,
+    map: Option<Arc<Mmap>>,
+    /// The same memory, to be shared in parts.
+    bytes: Bytes,
     path: PathBuf,
     layer: Arc<ReadLayer>,
 }
@@ -181,7 +184,7 @@ struct MappedFile {
 impl MappedFile {
     fn new(file: &File, path: PathBuf, size: u64, random: bool, layer: Arc<ReadLayer>) -> Result<Self> {
         if size == 0 {
-            return Ok(Self { map: None, path, layer });
+            return Ok(Self { map: None, bytes: Bytes::new(), path, layer });
         }
         // SAFETY: the mapping is read-only and of a file that the engine never changes once it is complete (tables);
         // `RandomAccessOptions::mmap` makes it the caller's duty not to truncate it. Another process that writes into
@@ -190,29 +193,33 @@ impl MappedFile {
         if random {
             let _ = map.advise(Advice::Random);
         }
-        Ok(Self { map: Some(map), path, layer })
+        let map = Arc::new(map);
+        let bytes = Bytes::from_owner(SharedMap(Arc::clone(&map)));
+        Ok(Self { map: Some(map), bytes, path, layer })
     }
+}
 
-    fn bytes(&self) -> &[u8] {
-        self.map.as_deref().unwrap_or_default()
+/// A mapping as the owner of its bytes.
+struct SharedMap(Arc<Mmap>);
+
+impl AsRef<[u8]> for SharedMap {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
     }
 }
 
 impl RandomAccessFile for MappedFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8], _label: ReadLabel) -> Result<usize> {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let available = self.bytes().get(start..).unwrap_or_default();
+        let available = self.bytes.get(start..).unwrap_or_default();
         let read = available.len().min(buffer.len());
         buffer[..read].copy_from_slice(&available[..read]);
         self.layer.counters().mapped_read(read as u64);
         Ok(read)
     }
 
-    fn mapped(&self, offset: u64, length_bytes: usize) -> Option<&[u8]> {
-        let start = usize::try_from(offset).ok()?;
-        let bytes = self.bytes().get(start..start.checked_add(length_bytes)?)?;
-        self.layer.counters().mapped_read(length_bytes as u64);
-        Some(bytes)
+    fn mapping(&self) -> Option<&Bytes> {
+        Some(&self.bytes)
     }
 
     fn read_layer(&self) -> Option<&ReadLayer> {
@@ -220,7 +227,7 @@ impl RandomAccessFile for MappedFile {
     }
 
     fn size(&self) -> u64 {
-        self.bytes().len() as u64
+        self.bytes.len() as u64
     }
 
     fn path(&self) -> &Path {

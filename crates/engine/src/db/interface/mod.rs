@@ -184,7 +184,7 @@ impl Db {
     /// Opens a new, empty database whose files are in memory: for tests, and for caches that are filled anew. What it
     /// holds is gone when it is closed, unless [`save_to`](Self::save_to) wrote it to a directory. Everything else is
     /// as on a disk: logs, flushes and compactions, so `WriteOptions::disable_wal` and large memtables save memory.
-    /// Missing families are created, and reads go to the bytes of the files themselves (`allow_mmap_reads`).
+    /// Missing families are created, and reads go to the bytes of the files themselves.
     ///
     /// # Errors
     /// `InvalidArgument` for options that name directories (`wal_dir`, `db_paths`, `cf_paths`), and those of
