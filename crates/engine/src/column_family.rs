@@ -115,6 +115,7 @@ fn new_memtable(options: &ColumnFamilyOptions, tracker: Option<Arc<dyn MemoryTra
         whole_key_filtering: options.memtable_whole_key_filtering,
         tracker,
         kind: options.memtable_factory.kind(),
+        ..MemTableOptions::default()
     }))
 }
 

@@ -11,6 +11,8 @@
 //! to 1 GiB), except for the first, which is always 4 KiB: an idle column family costs no more. RocksDB's arena
 //! likewise begins in a small block (of 2 KiB) before it allocates the first of the configured size.
 //!
+//! With `memtable_huge_page_size` chunks of a page and more begin where a page does and are whole pages.
+//!
 //! Invariants: a piece belongs to one caller; chunks live until the arena is dropped; `allocated_bytes` is the exact
 //! sum of the chunk sizes.
 
@@ -35,10 +37,10 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn new(bytes: usize) -> Box<Self> {
+    fn new(bytes: usize, alignment: usize) -> Box<Self> {
         // A size beyond every address space cannot be allocated; `handle_alloc_error` is what a `Vec` of that size
         // would call.
-        let layout = match Layout::from_size_align(bytes, ALIGNMENT) {
+        let layout = match Layout::from_size_align(bytes, alignment) {
             Ok(layout) if bytes > 0 => layout,
             _ => handle_alloc_error(Layout::new::<u64>()),
         };
@@ -77,6 +79,8 @@ pub(crate) struct Arena {
     /// Sizes of all chunks except the current one; they count as fully used.
     sealed_bytes: AtomicUsize,
     chunk_bytes: usize,
+    /// Alignment of chunks from this size on, whose sizes are multiples of it; 0: only [`ALIGNMENT`].
+    page_bytes: usize,
 }
 
 // SAFETY: the raw pointers own the chunks, which are memory plus an atomic counter; every access to them is atomic or
@@ -86,13 +90,18 @@ unsafe impl Send for Arena {}
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    pub(crate) fn new(chunk_bytes: usize) -> Self {
+    /// `page_bytes`: chunks are whole pages of this size, so that the system can back them with huge pages. 0, or no
+    /// power of two: they are of any size.
+    pub(crate) fn new(chunk_bytes: usize, page_bytes: usize) -> Self {
+        let page_bytes = if page_bytes.is_power_of_two() && page_bytes <= MAX_CHUNK_BYTES { page_bytes } else { 0 };
+        let chunk_bytes = chunk_bytes.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES) & !(ALIGNMENT - 1);
         Self {
             current: AtomicPtr::new(std::ptr::null_mut()),
             chunks: Mutex::new(Vec::new()),
             allocated_bytes: AtomicUsize::new(0),
             sealed_bytes: AtomicUsize::new(0),
-            chunk_bytes: chunk_bytes.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES) & !(ALIGNMENT - 1),
+            chunk_bytes: if page_bytes > 0 { chunk_bytes.next_multiple_of(page_bytes) } else { chunk_bytes },
+            page_bytes,
         }
     }
 
@@ -127,10 +136,10 @@ impl Arena {
     fn allocate_slow(&self, bytes: usize) -> NonNull<u8> {
         let mut chunks = self.chunks.lock();
         if bytes > self.chunk_bytes / 4 {
-            let chunk = self.add_chunk(&mut chunks, bytes);
-            self.sealed_bytes.fetch_add(bytes, Ordering::Relaxed);
             // SAFETY: just made, lives as long as `self`; its base is its only piece.
-            return unsafe { chunk.as_ref() }.base;
+            let chunk = unsafe { self.add_chunk(&mut chunks, bytes).as_ref() };
+            self.sealed_bytes.fetch_add(chunk.layout.size(), Ordering::Relaxed);
+            return chunk.base;
         }
         loop {
             let current = self.current.load(Ordering::Acquire);
@@ -153,7 +162,10 @@ impl Arena {
     }
 
     fn add_chunk(&self, chunks: &mut Vec<NonNull<Chunk>>, bytes: usize) -> NonNull<Chunk> {
-        let chunk = NonNull::from(Box::leak(Chunk::new(bytes)));
+        let is_of_pages = self.page_bytes > 0 && bytes >= self.page_bytes;
+        let alignment = if is_of_pages { self.page_bytes.max(ALIGNMENT) } else { ALIGNMENT };
+        let bytes = bytes.checked_next_multiple_of(alignment).unwrap_or(bytes);
+        let chunk = NonNull::from(Box::leak(Chunk::new(bytes, alignment)));
         chunks.push(chunk);
         self.allocated_bytes.fetch_add(bytes, Ordering::Relaxed);
         chunk
@@ -182,7 +194,7 @@ mod tests {
     #[test]
     fn chunks_have_the_size_that_was_asked_for() {
         for asked in [4 << 10, 64 << 10, 1 << 20, 3 << 20] {
-            let arena = Arena::new(asked);
+            let arena = Arena::new(asked, 0);
             arena.allocate(100);
             assert_eq!(chunk_sizes(&arena), [FIRST_CHUNK_BYTES], "one small piece costs the first chunk");
             while arena.allocated_bytes() < 3 * asked {
@@ -196,13 +208,35 @@ mod tests {
             assert_eq!(chunk_sizes(&arena)[before..], [asked / 4 + 8], "{asked}");
         }
         for (asked, least) in [(0, MIN_CHUNK_BYTES), (1, MIN_CHUNK_BYTES), (usize::MAX, MAX_CHUNK_BYTES)] {
-            assert_eq!(Arena::new(asked).chunk_bytes, least);
+            assert_eq!(Arena::new(asked, 0).chunk_bytes, least);
+        }
+    }
+
+    #[test]
+    fn chunks_are_whole_pages_where_pages_are_asked_for() {
+        const PAGE: usize = 64 << 10;
+        let arena = Arena::new(100_000, PAGE);
+        for bytes in [100, 3000, 20_000, 50_000, 5_000_000, 20_000].iter().cycle().take(60) {
+            arena.allocate(*bytes);
+        }
+        let chunks = arena.chunks.lock();
+        // SAFETY: the arena is alive.
+        let chunks: Vec<&Chunk> = chunks.iter().map(|chunk| unsafe { chunk.as_ref() }).collect();
+        let sizes: Vec<usize> = chunks.iter().map(|chunk| chunk.layout.size()).collect();
+        assert!(sizes.contains(&(2 * PAGE)) && sizes.contains(&5_046_272), "{sizes:?}");
+        for chunk in chunks.iter().filter(|chunk| chunk.layout.size() >= PAGE) {
+            assert_eq!((chunk.layout.size() % PAGE, chunk.base.as_ptr() as usize % PAGE), (0, 0));
+        }
+        assert_eq!(arena.allocated_bytes(), sizes.iter().sum());
+        // Sizes that no page has are no wish.
+        for page in [0, 3, usize::MAX] {
+            assert_eq!((Arena::new(8192, page).page_bytes, Arena::new(8192, page).chunk_bytes), (0, 8192));
         }
     }
 
     #[test]
     fn pieces_do_not_overlap_and_memory_is_counted() {
-        let arena = Arena::new(16 << 10);
+        let arena = Arena::new(16 << 10, 0);
         assert_eq!((arena.allocated_bytes(), arena.used_bytes()), (0, 0));
         let mut pieces = Vec::new();
         let mut asked = 0;

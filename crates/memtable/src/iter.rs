@@ -5,6 +5,7 @@ use crate::skiplist::{List, Position};
 use crate::sorted::SortedEntries;
 use ferrock_base::comparator::Comparator;
 use ferrock_base::error::Result;
+use ferrock_base::internal_key::user_key;
 use ferrock_base::iterator::InternalIterator;
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ pub struct MemTableIter {
     // A position in `table`, which lives as long as the iterator.
     position: Position,
     path: Path,
+    /// The value, in a memtable whose values are written over.
+    copy: Option<Vec<u8>>,
     table: Arc<MemTable>,
 }
 
@@ -34,7 +37,8 @@ impl MemTable {
     /// was first placed. Entries that are added later may appear or not.
     #[must_use]
     pub fn iter(self: &Arc<Self>) -> MemTableIter {
-        MemTableIter { position: Position::default(), path: self.whole_path(), table: self.clone() }
+        let copy = self.value_locks.as_ref().map(|_| Vec::new());
+        MemTableIter { position: Position::default(), path: self.whole_path(), copy, table: self.clone() }
     }
 
     fn whole_path(&self) -> Path {
@@ -70,6 +74,23 @@ impl MemTableIter {
         &self.table
     }
 
+    /// Copies the value under its lock, if values are written over.
+    #[inline]
+    fn settle(&mut self) {
+        if self.copy.is_some() {
+            self.copy_value();
+        }
+    }
+
+    #[cold]
+    fn copy_value(&mut self) {
+        let (Some(copy), Some(locks)) = (&mut self.copy, &self.table.value_locks) else { return };
+        copy.clear();
+        let Some(key) = self.table.nodes.key(self.position) else { return };
+        let _reading = locks.of(user_key(key)).read();
+        copy.extend_from_slice(self.table.nodes.entry(self.position).map_or(&[], |(_, value)| value));
+    }
+
     /// The list that the iterator follows, unless it goes through an array, or the list is empty.
     #[inline]
     fn list(&self) -> Option<List<'_>> {
@@ -83,8 +104,14 @@ impl MemTableIter {
 
     #[inline]
     fn go(&mut self, place: Place<'_>) {
+        self.find(place);
+        self.settle();
+    }
+
+    #[inline]
+    fn find(&mut self, place: Place<'_>) {
         if matches!(self.path, Path::Sorted(..)) {
-            return self.go_in_array(place);
+            return self.find_in_array(place);
         }
         let nodes = &self.table.nodes;
         self.position = self.list().map_or_else(Position::default, |list| match place {
@@ -95,7 +122,7 @@ impl MemTableIter {
         });
     }
 
-    fn go_in_array(&mut self, place: Place<'_>) {
+    fn find_in_array(&mut self, place: Place<'_>) {
         let Path::Sorted(array, index) = &mut self.path else { return };
         let nodes = &self.table.nodes;
         if array.is_none() {
@@ -125,7 +152,10 @@ impl InternalIterator for MemTableIter {
 
     #[inline]
     fn value(&self) -> &[u8] {
-        self.table.nodes.entry(self.position).map_or(&[], |(_, value)| value)
+        match &self.copy {
+            None => self.table.nodes.entry(self.position).map_or(&[], |(_, value)| value),
+            Some(copy) => copy,
+        }
     }
 
     fn seek_to_first(&mut self) {
@@ -153,6 +183,7 @@ impl InternalIterator for MemTableIter {
             }
             _ => self.position = self.table.nodes.next(self.position),
         }
+        self.settle();
     }
 
     fn prev(&mut self) {
@@ -166,6 +197,7 @@ impl InternalIterator for MemTableIter {
                 self.position = position.unwrap_or_default();
             }
         }
+        self.settle();
     }
 
     fn status(&self) -> Result<()> {
@@ -180,5 +212,6 @@ impl InternalIterator for MemTableIter {
             None => return,
         }
         self.position = Position::default();
+        self.settle();
     }
 }

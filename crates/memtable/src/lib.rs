@@ -7,6 +7,7 @@
 //! | `skiplist` | the sorted entries: lock-free readers, one or many writers |
 //! | `hash` | lists by the hash of a prefix |
 //! | `vector` | entries in the order of arrival |
+//! | `in_place` | locks of values that are written over |
 //! | `sorted` | what reads sort of the last two |
 //! | `range_tombstones` | the `DeleteRange`s and their lazily built index |
 //! | `bloom` | skips lookups of absent keys |
@@ -17,6 +18,7 @@
 mod arena;
 mod bloom;
 mod hash;
+mod in_place;
 mod iter;
 mod memtable;
 mod range_tombstones;

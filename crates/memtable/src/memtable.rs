@@ -4,8 +4,10 @@
 //! [`Nodes`] and do not move, so keys and values are borrowed, never copied, as long as the memtable is alive. Only
 //! finding an entry asks which structure there is; a position is read without it.
 
+use crate::arena::Arena;
 use crate::bloom::ConcurrentBloom;
 use crate::hash::{BucketShape, HashLists};
+use crate::in_place::ValueLocks;
 use crate::range_tombstones::RangeTombstones;
 use crate::skiplist::{MAX_HEIGHT, Nodes, Position, SkipList};
 use crate::sorted::SortedEntries;
@@ -64,6 +66,13 @@ pub struct MemTableOptions {
     pub tracker: Option<Arc<dyn MemoryTracker>>,
     /// The structure of the point entries.
     pub kind: MemTableKind,
+    /// Memory is taken in whole pages of this size; 0: in blocks of any size.
+    pub huge_page_bytes: usize,
+    /// In a skip list [`MemTable::add`] keeps a hint for each of these prefixes, instead of one for all keys.
+    pub hint_prefixes: Option<PrefixExtractor>,
+    /// Locks for [`MemTable::add_in_place`]; 0: values are not written over. They are not, either, with comparators for
+    /// which keys of different bytes can be equal, and in a vector.
+    pub in_place_locks: usize,
 }
 
 impl Default for MemTableOptions {
@@ -76,11 +85,15 @@ impl Default for MemTableOptions {
             whole_key_filtering: false,
             tracker: None,
             kind: MemTableKind::SkipList,
+            huge_page_bytes: 0,
+            hint_prefixes: None,
+            in_place_locks: 0,
         }
     }
 }
 
 /// The structure that holds the point entries. Only this enum chooses between representations; a new one is a variant.
+#[expect(clippy::large_enum_variant, reason = "a memtable has one, and the large one is the usual one")]
 pub(crate) enum MemTableRep {
     /// Always sorted, and readable during writes.
     SkipList(SkipList),
@@ -91,15 +104,16 @@ pub(crate) enum MemTableRep {
 }
 
 impl MemTableRep {
-    fn new(nodes: &Nodes, kind: &MemTableKind, extractor: Option<&PrefixExtractor>) -> Self {
+    fn new(nodes: &Nodes, options: &MemTableOptions) -> Self {
+        let skip_list = || Self::SkipList(SkipList::new(nodes, options.hint_prefixes.clone()));
         // Equal keys of different bytes may have different prefixes, whose lists a lookup would all have to search.
         let by_bytes = !nodes.comparator().user().can_keys_with_different_bytes_be_equal();
-        let hash = |bucket_count, shape| match extractor {
+        let hash = |bucket_count, shape| match &options.prefix_extractor {
             Some(extractor) if by_bytes => Self::Hash(Box::new(HashLists::new(extractor.clone(), bucket_count, shape))),
-            _ => Self::SkipList(SkipList::new(nodes)),
+            _ => skip_list(),
         };
-        match *kind {
-            MemTableKind::SkipList => Self::SkipList(SkipList::new(nodes)),
+        match options.kind {
+            MemTableKind::SkipList => skip_list(),
             MemTableKind::Vector => Self::Vector(Vector::new(nodes)),
             MemTableKind::HashSkipList { bucket_count, height, branching } => {
                 let (height, branching) = (height.clamp(1, MAX_HEIGHT), branching.max(2));
@@ -123,7 +137,7 @@ impl MemTableRep {
     /// Bytes beside the arena.
     fn index_bytes(&self) -> usize {
         match self {
-            Self::SkipList(_) => 0,
+            Self::SkipList(list) => list.hint_bytes(),
             Self::Hash(lists) => lists.index_bytes(),
             Self::Vector(vector) => vector.index_bytes(),
         }
@@ -248,6 +262,10 @@ pub struct MemTable {
     filter: Option<Filter>,
     counters: Counters,
     tracked: TrackedMemory,
+    /// Held to read or write a value, if values are written over.
+    pub(crate) value_locks: Option<ValueLocks>,
+    /// There are neither a filter nor locks to look at before a search.
+    is_bare: bool,
 }
 
 impl std::fmt::Debug for MemTable {
@@ -265,12 +283,18 @@ impl MemTable {
     #[must_use]
     pub fn new(options: MemTableOptions) -> Self {
         let filter = Filter::new(&options);
-        let nodes = Nodes::new(options.comparator, options.arena_block_bytes);
+        let arena = Arena::new(options.arena_block_bytes, options.huge_page_bytes);
+        let nodes = Nodes::new(options.comparator.clone(), arena);
+        // A lookup locks by the bytes of its own key.
+        let by_bytes = !nodes.comparator().user().can_keys_with_different_bytes_be_equal();
+        let in_place = options.in_place_locks > 0 && by_bytes && options.kind != MemTableKind::Vector;
         Self {
+            is_bare: filter.is_none() && !in_place,
+            value_locks: in_place.then(|| ValueLocks::new(options.in_place_locks)),
             filter,
-            tracked: TrackedMemory::new(options.tracker),
             range_tombstones: RangeTombstones::new(nodes.comparator().user().clone()),
-            rep: MemTableRep::new(&nodes, &options.kind, options.prefix_extractor.as_ref()),
+            rep: MemTableRep::new(&nodes, &options),
+            tracked: TrackedMemory::new(options.tracker),
             nodes,
             counters: Counters::new(),
         }
@@ -308,6 +332,54 @@ impl MemTable {
         value: &[u8],
     ) -> Result<()> {
         self.add_as(Writers::Many, sequence, value_type, user_key, value)
+    }
+
+    /// Adds a value; for one writer at a time. Where the newest entry of the key is a value that is as long or longer,
+    /// newer than `kept`, and not deleted by a range tombstone, this value is written over it instead, under its
+    /// sequence number, if the memtable was made for that. Otherwise as [`add`](Self::add).
+    ///
+    /// # Errors
+    /// Those of [`add`](Self::add).
+    pub fn add_in_place(
+        &self,
+        sequence: SequenceNumber,
+        user_key: &[u8],
+        value: &[u8],
+        kept: SequenceNumber,
+    ) -> Result<()> {
+        if let Some(locks) = &self.value_locks
+            && let Some(position) = self.value_newer_than(kept, user_key, sequence)
+        {
+            let _writing = locks.of(user_key).write();
+            // SAFETY: in a memtable with locks every access to a value of this key holds this lock.
+            if unsafe { self.nodes.overwrite_value(position, value) } {
+                return Ok(());
+            }
+        }
+        self.add(sequence, ValueType::Value, user_key, value)
+    }
+
+    /// True if [`add_in_place`](Self::add_in_place) may write over values.
+    #[inline]
+    #[must_use]
+    pub fn writes_in_place(&self) -> bool {
+        self.value_locks.is_some()
+    }
+
+    /// The newest entry of a key up to `sequence`, if it is a value, newer than `kept`, and not deleted.
+    fn value_newer_than(&self, kept: SequenceNumber, user_key: &[u8], sequence: SequenceNumber) -> Option<Position> {
+        let list = match &self.rep {
+            MemTableRep::SkipList(list) => list.list(&self.nodes),
+            MemTableRep::Hash(lists) => lists.list(&self.nodes, lists.bucket_of(user_key))?,
+            MemTableRep::Vector(_) => return None,
+        };
+        let position = self.nodes.seek(list, LookupKey::new(user_key, sequence).internal_key());
+        let found = self.nodes.key(position)?;
+        let (packed, own) = (trailer(found), user_key_of(found) == user_key);
+        let newest = SequenceNumber(packed >> 8);
+        let is_value = packed as u8 == ValueType::Value as u8;
+        let is_deleted = || self.max_covering_tombstone(user_key, sequence).is_some_and(|deleted| deleted > newest);
+        (own && is_value && newest > kept && !is_deleted()).then_some(position)
     }
 
     #[inline]
@@ -367,11 +439,24 @@ impl MemTable {
     /// false. Does not allocate. Range tombstones are looked up separately:
     /// [`max_covering_tombstone`](Self::max_covering_tombstone).
     #[inline]
-    pub fn get(&self, key: &LookupKey, mut visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
-        let user_key = key.user_key();
-        if !self.may_contain(user_key) {
-            return;
+    pub fn get(&self, key: &LookupKey, visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
+        if self.is_bare {
+            return self.visit_versions(key, visit);
         }
+        self.get_guarded(key, visit);
+    }
+
+    #[inline(never)]
+    fn get_guarded(&self, key: &LookupKey, visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
+        if self.may_contain(key.user_key()) {
+            let _reading = self.value_locks.as_ref().map(|locks| locks.of(key.user_key()).read());
+            self.visit_versions(key, visit);
+        }
+    }
+
+    #[inline(always)]
+    fn visit_versions(&self, key: &LookupKey, mut visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
+        let user_key = key.user_key();
         let list = match &self.rep {
             MemTableRep::SkipList(list) => Some(list.list(&self.nodes)),
             MemTableRep::Hash(lists) => lists.list(&self.nodes, lists.bucket_of(user_key)),
@@ -437,17 +522,19 @@ impl MemTable {
     }
 
     /// Bytes in use: entries, towers, leftovers of full arena blocks, range tombstones, Bloom filter. Grows with every
-    /// entry; flush thresholds are compared with it. Hash tables and arrays that reads sorted are not counted.
+    /// entry; flush thresholds are compared with it. Hash tables, locks and arrays that reads sorted are not
+    /// counted.
     #[must_use]
     pub fn approximate_memory_bytes(&self) -> usize {
         self.nodes.arena().used_bytes() + self.beside_arena_bytes()
     }
 
     /// Bytes taken from the system: as [`approximate_memory_bytes`](Self::approximate_memory_bytes), with the free part
-    /// of the current arena block, hash tables and sorted arrays.
+    /// of the current arena block, hash tables, locks and sorted arrays.
     #[must_use]
     pub fn allocated_memory_bytes(&self) -> usize {
-        self.nodes.arena().allocated_bytes() + self.beside_arena_bytes() + self.rep.index_bytes()
+        let locks = self.value_locks.as_ref().map_or(0, ValueLocks::memory_bytes);
+        self.nodes.arena().allocated_bytes() + self.beside_arena_bytes() + self.rep.index_bytes() + locks
     }
 
     /// Reports to the tracker, if there is one, the memory allocated since the last report.

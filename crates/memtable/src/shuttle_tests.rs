@@ -29,8 +29,8 @@ struct WholeList {
 
 impl WholeList {
     fn new() -> Self {
-        let nodes = Nodes::new(InternalComparator::default(), 4096);
-        Self { list: SkipList::new(&nodes), nodes }
+        let nodes = Nodes::new(InternalComparator::default(), Arena::new(4096, 0));
+        Self { list: SkipList::new(&nodes, None), nodes }
     }
     fn insert(&self, key: &[u8], trailer: u64, value: &[u8]) -> bool {
         self.list.insert(&self.nodes, key, trailer, value)
@@ -154,7 +154,7 @@ fn one_of_two_equal_keys_wins() {
 #[test]
 fn arena_pieces_do_not_overlap() {
     check(|| {
-        let arena = Arc::new(Arena::new(4096));
+        let arena = Arc::new(Arena::new(4096, 0));
         let threads: Vec<_> = (0..3usize)
             .map(|thread| {
                 let arena = arena.clone();
@@ -326,4 +326,52 @@ fn hashed_skip_lists_lose_nothing() {
 #[test]
 fn linked_lists_lose_nothing_when_they_become_skip_lists() {
     other_structures(MemTableKind::HashLinkList { bucket_count: 1, threshold: 2 });
+}
+
+/// A reader sees a value whole, and never an older one than was there when it began.
+#[test]
+fn values_are_written_over_whole() {
+    check(|| {
+        let table = Arc::new(MemTable::new(MemTableOptions {
+            arena_block_bytes: 4096,
+            in_place_locks: 1,
+            ..Default::default()
+        }));
+        table.add_in_place(SequenceNumber(1), b"k", &[0; 4], SequenceNumber(0)).unwrap();
+        let written = Arc::new(AtomicU64::new(0));
+        let writer = {
+            let (table, written) = (table.clone(), written.clone());
+            thread::spawn(move || {
+                for round in 1..=3u64 {
+                    let value = vec![round as u8; 4 - round as usize];
+                    table.add_in_place(SequenceNumber(1 + round), b"k", &value, SequenceNumber(0)).unwrap();
+                    written.store(round, Ordering::Release);
+                }
+            })
+        };
+        let readers: Vec<_> = (0..2)
+            .map(|reader| {
+                let (table, written) = (table.clone(), written.clone());
+                thread::spawn(move || {
+                    let before = written.load(Ordering::Acquire);
+                    let mut seen = Vec::new();
+                    if reader == 0 {
+                        table.get(&LookupKey::new(b"k", SequenceNumber(9)), |_, _, value| {
+                            seen = value.to_vec();
+                            false
+                        });
+                    } else {
+                        let mut iter = table.iter();
+                        iter.seek_to_first();
+                        seen = iter.value().to_vec();
+                    }
+                    let round = u64::from(seen[0]);
+                    assert!(round >= before && seen == vec![round as u8; 4 - round as usize]);
+                })
+            })
+            .collect();
+        writer.join().unwrap();
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+        assert_eq!(table.num_entries(), 1);
+    });
 }

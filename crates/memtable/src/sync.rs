@@ -3,18 +3,36 @@
 //! Everything that threads race on uses these types, so that a shuttle test can order each step.
 
 #[cfg(not(shuttle))]
-pub(crate) use parking_lot::Mutex;
+pub(crate) use parking_lot::{Mutex, RwLock};
 #[cfg(not(shuttle))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 #[cfg(shuttle)]
-pub(crate) use model::Mutex;
+pub(crate) use model::{Mutex, RwLock};
 #[cfg(shuttle)]
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 #[cfg(shuttle)]
 mod model {
-    use shuttle::sync::MutexGuard;
+    use shuttle::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+
+    /// A modelled lock with parking_lot's interface: no poisoning.
+    #[derive(Debug, Default)]
+    pub(crate) struct RwLock<T>(shuttle::sync::RwLock<T>);
+
+    impl<T> RwLock<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(shuttle::sync::RwLock::new(value))
+        }
+
+        pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
+            self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+        }
+
+        pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
+            self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+        }
+    }
 
     /// A modelled mutex with parking_lot's interface: no poisoning.
     #[derive(Debug, Default)]

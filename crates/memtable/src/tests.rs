@@ -107,9 +107,10 @@ proptest! {
         entries in prop::collection::vec((keys(), types(), prop::collection::vec(any::<u8>(), 0..200), any::<bool>()), 0..120),
         moves in prop::collection::vec(moves(), 0..60),
         read_at in prop::collection::vec(0usize..120, 0..4),
+        hint_prefixes in extractors(),
     ) {
         let refuses_duplicates = kind != MemTableKind::Vector;
-        let table = Arc::new(MemTable::new(MemTableOptions { kind, prefix_extractor, ..options(comparator.clone()) }));
+        let table = Arc::new(MemTable::new(MemTableOptions { kind, prefix_extractor, hint_prefixes, ..options(comparator.clone()) }));
         let internal = InternalComparator::new(comparator);
         let mut model = Vec::new();
         let mut data_size = 0;
@@ -278,6 +279,96 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// What is seen at the newest number, and at each number that is kept, is the same as without writing over values;
+    /// and where nothing is kept, values that fit take no new entries.
+    #[test]
+    fn values_written_over_are_seen_where_they_should_be(
+        kind in kinds(),
+        extractor in extractors(),
+        locks in 1usize..4,
+        steps in prop::collection::vec((prop::collection::vec(0u8..3, 0..3), 0usize..200, 0u8..20), 1..80),
+    ) {
+        let make = |in_place_locks| Arc::new(MemTable::new(MemTableOptions {
+            kind: kind.clone(), prefix_extractor: extractor.clone(), in_place_locks, ..options(Comparator::Bytewise)
+        }));
+        let (over, plain) = (make(locks), make(0));
+        let mut kept = vec![0];
+        for (index, (key, length, what)) in steps.iter().enumerate() {
+            let sequence = SequenceNumber(index as u64 + 1);
+            let value = vec![index as u8; *length];
+            for table in [&over, &plain] {
+                match what {
+                    0 => table.add(sequence, ValueType::Deletion, key, b"").unwrap(),
+                    1 => table.add(sequence, ValueType::Merge, key, &value).unwrap(),
+                    2 => table.add(sequence, ValueType::RangeDeletion, key, &[3]).unwrap(),
+                    _ => table.add_in_place(sequence, key, &value, SequenceNumber(kept[kept.len() - 1])).unwrap(),
+                }
+            }
+            if *what == 19 {
+                kept.push(sequence.0);
+            }
+            let mut reads = kept.clone();
+            reads.push(sequence.0);
+            for upper in reads {
+                for probe in 0u8..13 {
+                    let key: Vec<u8> = [probe % 3, probe / 3 % 3][..usize::from(probe.div_ceil(9) + 1).min(2)].to_vec();
+                    let newest = |table: &MemTable| {
+                        let mut seen = None;
+                        let deleted = table.max_covering_tombstone(&key, SequenceNumber(upper)).map_or(0, |found| found.0);
+                        table.get(&LookupKey::new(&key, SequenceNumber(upper)), |sequence, kind, value| {
+                            seen = (sequence.0 > deleted).then(|| (kind, value.to_vec()));
+                            false
+                        });
+                        seen
+                    };
+                    prop_assert_eq!(newest(&over), newest(&plain), "{:?} at {}", key, upper);
+                }
+            }
+        }
+        let mut iter = over.iter();
+        iter.seek_to_first();
+        while iter.valid() {
+            let mut seen = None;
+            let key = user_key(iter.key());
+            over.get(&LookupKey::new(key, SequenceNumber(u64::from(u32::MAX))), |_, _, value| {
+                seen.get_or_insert(value.to_vec());
+                false
+            });
+            prop_assert_eq!(seen.as_deref(), Some(iter.value()));
+            let key = key.to_vec();
+            while iter.valid() && user_key(iter.key()) == key {
+                iter.next();
+            }
+        }
+        prop_assert!(over.num_entries() <= plain.num_entries());
+    }
+}
+
+#[test]
+fn values_that_fit_take_no_new_entries() {
+    let table = Arc::new(MemTable::new(MemTableOptions { in_place_locks: 10, ..options(Comparator::Bytewise) }));
+    for (index, length) in [200u64, 130, 127, 0, 3].into_iter().enumerate() {
+        let sequence = SequenceNumber(index as u64 + 1);
+        table.add_in_place(sequence, b"k", &vec![length as u8; length as usize], SequenceNumber(0)).unwrap();
+    }
+    // The last is longer than the one before.
+    assert_eq!(table.num_entries(), 2);
+    let mut iter = table.iter();
+    iter.seek_to_first();
+    assert_eq!(
+        (iter.value(), iter.key()),
+        (&[3; 3][..], &make_internal_key(b"k", SequenceNumber(5), ValueType::Value)[..])
+    );
+    iter.next();
+    assert_eq!(
+        (iter.value(), iter.key()),
+        (&[][..], &make_internal_key(b"k", SequenceNumber(1), ValueType::Value)[..])
+    );
 }
 
 #[test]

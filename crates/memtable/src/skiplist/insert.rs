@@ -35,6 +35,17 @@ impl Splice {
     }
 }
 
+/// A splice in use, which says nothing any more if a custom comparator panics.
+pub(super) struct UsedSplice<'a>(pub(super) &'a mut Splice);
+
+impl Drop for UsedSplice<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.height = 0;
+        }
+    }
+}
+
 /// The splice of the last insert, used by one thread at a time; a thread that finds it taken searches without it.
 pub(super) struct InsertHint {
     taken: AtomicBool,

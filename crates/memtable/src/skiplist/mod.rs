@@ -16,11 +16,13 @@ mod node;
 mod nodes;
 mod search_key;
 
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::{AtomicUsize, Mutex, Ordering};
+use ferrock_base::prefix::PrefixExtractor;
 pub(crate) use heads::{HeadSlot, Stack};
-use insert::{InsertHint, Splice};
-use node::Link;
+use insert::{InsertHint, Splice, UsedSplice};
+use node::{Link, NodeRef};
 pub(crate) use nodes::{List, MAX_HEIGHT, Nodes, Position};
+use std::collections::HashMap;
 use std::ptr::NonNull;
 
 /// The list that holds a whole memtable. Every method must be given the [`Nodes`] that the list was made with.
@@ -28,17 +30,49 @@ pub(crate) struct SkipList {
     head: NonNull<Link>,
     max_height: AtomicUsize,
     hint: InsertHint,
+    prefix_hints: Option<Box<PrefixHints>>,
+}
+
+/// Where the last insert of each prefix went.
+struct PrefixHints {
+    extractor: PrefixExtractor,
+    splices: Mutex<HashMap<Box<[u8]>, Box<Splice>>>,
 }
 
 // SAFETY: `head` is the address of a tower in the arena of the list's `Nodes`, which every method is given; nodes are
-// immutable once linked except for their atomic links; the insert hint guards itself.
+// immutable once linked except for their atomic links; the insert hint guards itself, a mutex those of prefixes.
 unsafe impl Send for SkipList {}
 // SAFETY: as above.
 unsafe impl Sync for SkipList {}
 
+impl PrefixHints {
+    #[inline(never)]
+    fn link(&self, nodes: &Nodes, list: List<'_>, (node, height): (NodeRef<'_>, usize), prefix: &[u8]) -> bool {
+        let mut splices = self.splices.lock();
+        let splice = match splices.get_mut(prefix) {
+            Some(splice) => splice,
+            None => splices.entry(prefix.into()).or_insert_with(|| Box::new(Splice::new())),
+        };
+        nodes.link(list, node, height, UsedSplice(splice).0)
+    }
+}
+
 impl SkipList {
-    pub(crate) fn new(nodes: &Nodes) -> Self {
-        Self { head: nodes.new_head(MAX_HEIGHT), max_height: AtomicUsize::new(1), hint: InsertHint::new() }
+    /// An empty list. With `hint_prefixes`, [`insert`](Self::insert) keeps a hint for each of these prefixes.
+    pub(crate) fn new(nodes: &Nodes, hint_prefixes: Option<PrefixExtractor>) -> Self {
+        let hints = |extractor| Box::new(PrefixHints { extractor, splices: Mutex::new(HashMap::new()) });
+        Self {
+            head: nodes.new_head(MAX_HEIGHT),
+            max_height: AtomicUsize::new(1),
+            hint: InsertHint::new(),
+            prefix_hints: hint_prefixes.map(hints),
+        }
+    }
+
+    /// Bytes of the hints.
+    pub(crate) fn hint_bytes(&self) -> usize {
+        let count = self.prefix_hints.as_ref().map_or(0, |hints| hints.splices.lock().len());
+        count * (size_of::<Splice>() + size_of::<(Box<[u8]>, Box<Splice>)>())
     }
 
     /// The list as far as it is built.
@@ -54,6 +88,11 @@ impl SkipList {
         let height = nodes.random_height();
         let node = nodes.make_node(height, user_key, trailer, value);
         let list = nodes.list(self.head, self.raise_max_height(height));
+        if let Some(hints) = &self.prefix_hints
+            && let Some(prefix) = hints.extractor.prefix(user_key)
+        {
+            return hints.link(nodes, list, (node, height), prefix);
+        }
         let (mut hint, mut fresh) = (self.hint.take(), None);
         let splice = match &mut hint {
             Some(hint) => hint.splice(),

@@ -159,6 +159,24 @@ impl<'a> NodeRef<'a> {
     }
 }
 
+impl NodeRef<'_> {
+    /// Writes another value over the value.
+    ///
+    /// # Safety
+    /// `value` must not be longer than the value, and the value must not be read or written by another thread until
+    /// this returns. Must not be called on the head.
+    pub(super) unsafe fn overwrite_value(self, value: &[u8]) {
+        let key = self.internal_key();
+        // SAFETY: the key is behind its length in the piece of memory that `entry` points into; the value is behind it,
+        // has room for the shorter one (caller), whose length takes no more bytes, and is this thread's alone (caller).
+        unsafe {
+            let key_end = key.as_ptr().offset_from(self.entry()) as usize + key.len();
+            let at = write_length(self.entry().cast_mut().add(key_end), value.len() as u32);
+            at.copy_from_nonoverlapping(value.as_ptr(), value.len());
+        }
+    }
+}
+
 /// # Safety
 /// `at` must point to a varint32 written by [`write_length`], followed by that many bytes that live for `'a`.
 #[inline]

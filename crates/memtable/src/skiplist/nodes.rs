@@ -45,8 +45,8 @@ pub(crate) struct List<'a> {
 }
 
 impl Nodes {
-    pub(crate) fn new(comparator: InternalComparator, arena_block_bytes: usize) -> Self {
-        Self { comparator, arena: Arena::new(arena_block_bytes), height_seed: AtomicU64::new(0x2545_F491_4F6C_DD1D) }
+    pub(crate) fn new(comparator: InternalComparator, arena: Arena) -> Self {
+        Self { comparator, arena, height_seed: AtomicU64::new(0x2545_F491_4F6C_DD1D) }
     }
 
     pub(crate) fn arena(&self) -> &Arena {
@@ -209,6 +209,17 @@ impl Nodes {
                 }
             }
         }
+    }
+
+    /// Writes `value` over the value at `position`, if that is as long or longer; else false.
+    ///
+    /// # Safety
+    /// No other thread may read or write the value at `position` until this returns.
+    pub(crate) unsafe fn overwrite_value(&self, position: Position, value: &[u8]) -> bool {
+        let Some(node) = self.node(position).filter(|node| value.len() <= node.value().len()) else { return false };
+        // SAFETY: not longer, and alone (caller); a position is no head.
+        unsafe { node.overwrite_value(value) };
+        true
     }
 
     /// Sorts entries by their keys.
