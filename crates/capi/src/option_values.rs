@@ -194,6 +194,21 @@ settings_options! {
     family.settings.hard_pending_compaction_bytes_limit:
         rocksdb_options_set_hard_pending_compaction_bytes_limit(usize),
         rocksdb_options_get_hard_pending_compaction_bytes_limit(usize);
+    family.settings.memtable_huge_page_size:
+        rocksdb_options_set_memtable_huge_page_size(usize),
+        rocksdb_options_get_memtable_huge_page_size(usize);
+    family.settings.max_successive_merges:
+        rocksdb_options_set_max_successive_merges(usize),
+        rocksdb_options_get_max_successive_merges(usize);
+    family.settings.strict_max_successive_merges:
+        rocksdb_options_set_strict_max_successive_merges(c_uchar),
+        rocksdb_options_get_strict_max_successive_merges(c_uchar);
+    family.settings.inplace_update_support:
+        rocksdb_options_set_inplace_update_support(c_uchar),
+        rocksdb_options_get_inplace_update_support(c_uchar);
+    family.settings.inplace_update_num_locks:
+        rocksdb_options_set_inplace_update_num_locks(usize),
+        rocksdb_options_get_inplace_update_num_locks(usize);
     family.settings.arena_block_size:
         rocksdb_options_set_arena_block_size(usize),
         rocksdb_options_get_arena_block_size(usize);
@@ -418,19 +433,7 @@ kept_texts! {
     number max_write_buffer_size_to_maintain:
         rocksdb_options_set_max_write_buffer_size_to_maintain(i64),
         rocksdb_options_get_max_write_buffer_size_to_maintain(i64);
-    number memtable_huge_page_size:
-        rocksdb_options_set_memtable_huge_page_size(usize),
-        rocksdb_options_get_memtable_huge_page_size(usize);
-    number max_successive_merges:
-        rocksdb_options_set_max_successive_merges(usize),
-        rocksdb_options_get_max_successive_merges(usize);
     number bloom_locality: rocksdb_options_set_bloom_locality(u32), rocksdb_options_get_bloom_locality(u32);
-    flag inplace_update_support:
-        rocksdb_options_set_inplace_update_support(c_uchar),
-        rocksdb_options_get_inplace_update_support(c_uchar);
-    number inplace_update_num_locks:
-        rocksdb_options_set_inplace_update_num_locks(usize),
-        rocksdb_options_get_inplace_update_num_locks(usize);
     flag report_bg_io_stats:
         rocksdb_options_set_report_bg_io_stats(c_int),
         rocksdb_options_get_report_bg_io_stats(c_uchar);
@@ -440,9 +443,6 @@ kept_texts! {
     flag target_file_size_is_upper_bound:
         rocksdb_options_set_target_file_size_is_upper_bound(c_uchar),
         rocksdb_options_get_target_file_size_is_upper_bound(c_uchar);
-    flag strict_max_successive_merges:
-        rocksdb_options_set_strict_max_successive_merges(c_uchar),
-        rocksdb_options_get_strict_max_successive_merges(c_uchar);
     flag paranoid_file_checks:
         rocksdb_options_set_paranoid_file_checks(c_uchar),
         rocksdb_options_get_paranoid_file_checks(c_uchar);

@@ -107,6 +107,7 @@ impl ColumnFamilyData {
 /// An empty memtable as the options want it.
 fn new_memtable(options: &ColumnFamilyOptions, tracker: Option<Arc<dyn MemoryTracker>>) -> Arc<MemTable> {
     let prefix_bloom_bits = (options.write_buffer_size as f64 * options.memtable_prefix_bloom_size_ratio) as usize * 8;
+    let in_place_locks = if options.inplace_update_support { options.inplace_update_num_locks } else { 0 };
     Arc::new(MemTable::new(MemTableOptions {
         comparator: InternalComparator::new(options.comparator.clone()),
         arena_block_bytes: options.arena_block_size,
@@ -115,7 +116,9 @@ fn new_memtable(options: &ColumnFamilyOptions, tracker: Option<Arc<dyn MemoryTra
         whole_key_filtering: options.memtable_whole_key_filtering,
         tracker,
         kind: options.memtable_factory.kind(),
-        ..MemTableOptions::default()
+        huge_page_bytes: options.memtable_huge_page_size,
+        hint_prefixes: options.memtable_insert_with_hint_prefix_extractor.0.clone(),
+        in_place_locks,
     }))
 }
 
@@ -128,6 +131,8 @@ pub(crate) struct FamilyMap {
     leaving: BTreeSet<u32>,
     /// Some family takes no writes.
     has_read_only: bool,
+    /// Some family writes over values in its memtable.
+    has_in_place: bool,
     /// Grows with every change: what was checked against another generation must be checked again.
     generation: u64,
 }
@@ -139,6 +144,7 @@ impl FamilyMap {
             self.default = Some(Arc::clone(&data));
         }
         self.has_read_only |= data.is_read_only();
+        self.has_in_place |= data.options.load().inplace_update_support;
         self.by_id.insert(data.id, data);
     }
 
@@ -176,6 +182,10 @@ impl FamilyMap {
 
     pub(crate) fn has_read_only(&self) -> bool {
         self.has_read_only
+    }
+
+    pub(crate) fn has_in_place(&self) -> bool {
+        self.has_in_place
     }
 
     pub(crate) fn generation(&self) -> u64 {

@@ -7,9 +7,9 @@ pub use ferrock_options::{
     CompactRangeOptions, CompactionFilter, CompactionPriority, CompactionStyle, Components, CompressionSettings,
     CompressionType, DB_OPTIONS_WITHOUT_EFFECT, DataBlockIndexType, DbOptions, DbPath, DbSettings, DefaultText,
     FilterContext, FilterDecision, FilterPolicy, FlushBlockPolicy, FlushOptions, IndexBlockSearchType,
-    IndexShorteningMode, IndexType, InfoLogLevel, LargePartitions, LoadedOptions, MemTableFactory, MergeOperator,
-    MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel, Passthrough, PinningTier,
-    PrefixExtractor, PrepopulateBlockCache, TableBlockCache, TableFileCreationReason, WalRecoveryMode,
+    IndexShorteningMode, IndexType, InfoLogLevel, InsertHintPrefixes, LargePartitions, LoadedOptions, MemTableFactory,
+    MergeOperator, MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel, Passthrough,
+    PinningTier, PrefixExtractor, PrepopulateBlockCache, TableBlockCache, TableFileCreationReason, WalRecoveryMode,
     WriteBufferManager, WriteOptions, apply_text, from_file, load_latest, to_file,
 };
 pub use ferrock_table::{LimitReads, ReadTier};

@@ -45,6 +45,11 @@ impl SnapshotList {
         self.held.lock().numbers.keys().next().copied()
     }
 
+    /// The newest held sequence number; 0 without one.
+    pub(crate) fn newest(&self) -> SequenceNumber {
+        self.held.lock().numbers.keys().next_back().copied().unwrap_or_default()
+    }
+
     /// Tables at the bottom with nothing newer than this may hold what only a released snapshot needed, and are worth
     /// rewriting. 0 until the first release: tables that were only moved to the bottom are not rewritten for nothing.
     /// `latest` gives the newest visible number, for when no snapshot is left.

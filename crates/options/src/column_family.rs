@@ -1,7 +1,7 @@
 //! Options of one column family: RocksDB's names and defaults.
 
 use super::db_path::DbPath;
-use super::memtable_factory::MemTableFactory;
+use super::memtable_factory::{InsertHintPrefixes, MemTableFactory};
 use super::passthrough::Passthrough;
 use ferrock_base::compaction_filter::CompactionFilter;
 use ferrock_base::merge::MergeOperator;
@@ -192,6 +192,24 @@ option_table! {
         /// The structure of memtables. Those of hash tables are written to by one thread at a time, so they need
         /// `allow_concurrent_memtable_write` to be off, and without a `prefix_extractor` they are skip lists.
         fixed memtable_factory: MemTableFactory = MemTableFactory::default();
+        /// Takes the prefixes whose keys are mostly written in ascending order: a write then begins where the last one
+        /// of its prefix went. Only for writes that are alone in their group, and skip lists. `nullptr`: no prefixes,
+        /// and one such place for all keys.
+        fixed memtable_insert_with_hint_prefix_extractor: InsertHintPrefixes = InsertHintPrefixes(None);
+        /// Memory is taken in whole pages of this size, from their boundaries on, so that the system can back a
+        /// memtable with huge pages. (Transparent ones: none are reserved.) 0: no matter where.
+        mutable memtable_huge_page_size: usize = 0, 0..=(1 << 30);
+        /// Operands of one key in a memtable from which on a further one is merged with the value when it is written.
+        /// Without `strict_max_successive_merges` only where that needs no file. 0: never.
+        mutable max_successive_merges: usize = 0;
+        /// Merges as `max_successive_merges` says even where files have to be read.
+        mutable strict_max_successive_merges: bool = false;
+        /// A put writes its value over that of the newest put of its key in the memtable, if it is not longer. Reads
+        /// without a snapshot may then see a value that is newer than the moment they began at, and not whole batches;
+        /// what a snapshot sees stays. Needs `allow_concurrent_memtable_write` to be off.
+        fixed inplace_update_support: bool = false;
+        /// Locks of a memtable whose values are written over, each of some of the keys.
+        mutable inplace_update_num_locks: usize = 10_000, 1..=(1 << 20);
         /// Levels of the tree.
         fixed num_levels: i32 = 7, 1..=64;
         /// Files in level 0 that start a compaction.

@@ -111,7 +111,7 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
              dictionary generator.",
         ),
         (
-            db.allow_concurrent_memtable_write && kept("inplace_update_support") == "true",
+            db.allow_concurrent_memtable_write && family.inplace_update_support,
             INVALID,
             "In-place memtable updates (inplace_update_support) is not compatible with concurrent writes \
              (allow_concurrent_memtable_write)",
@@ -122,7 +122,7 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
             "Memtable doesn't allow concurrent writes (allow_concurrent_memtable_write)",
         ),
         (
-            db_is_on("unordered_write") && number("max_successive_merges").is_some_and(|number| number > 0.0),
+            db_is_on("unordered_write") && family.max_successive_merges > 0,
             INVALID,
             "max_successive_merges larger than 0 is currently inconsistent with unordered_write",
         ),

@@ -51,7 +51,7 @@ pub use ferrock_table::options::{
 pub use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, TableBlockCache};
 pub use ferrock_vfs::MmapReads;
 pub use listener::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
-pub use memtable_factory::MemTableFactory;
+pub use memtable_factory::{InsertHintPrefixes, MemTableFactory};
 pub use operation::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions};
 pub use passthrough::{
     COLUMN_FAMILY_OPTIONS as COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS as DB_OPTIONS_WITHOUT_EFFECT,

@@ -10,7 +10,8 @@
 //! or `{id=NAME;field=value;...}`. An OPTIONS file has the form that RocksDB writes.
 
 use ferrock_base::option_table::OptionValue;
-use ferrock_format::options_file::value::parse_struct;
+use ferrock_base::prefix::PrefixExtractor;
+use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
 use ferrock_memtable::MemTableKind;
 
 /// The structure of memtables.
@@ -177,6 +178,19 @@ impl OptionValue for MemTableFactory {
                 )
             }
         }
+    }
+}
+
+/// The extractor of `memtable_insert_with_hint_prefix_extractor`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InsertHintPrefixes(pub Option<PrefixExtractor>);
+
+impl OptionValue for InsertHintPrefixes {
+    fn parse_option(text: &str) -> Option<Self> {
+        PrefixExtractor::built_in(text).ok().map(Self)
+    }
+    fn format_option(&self) -> String {
+        self.0.as_ref().map_or_else(|| NULL_OBJECT.to_owned(), PrefixExtractor::name)
     }
 }
 

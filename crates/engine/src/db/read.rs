@@ -3,22 +3,21 @@
 //! A read pins the SuperVersion first and takes its sequence number afterwards: what flush
 //! and compaction drop is older than any number taken later.
 
+pub(super) use super::search::{not_open, search_memtables, search_tables};
 use super::{Db, DbCore};
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::db::cleanup;
-use crate::options::{ReadOptions, ReadTier};
+use crate::options::ReadOptions;
 use crate::snapshot::Snapshot;
 use crate::super_version::thread_ordinal;
-use ferrock_base::{Error, ErrorKind, LookupKey, Result, SequenceNumber};
+use ferrock_base::{Error, LookupKey, Result};
 use ferrock_table::{LimitReads, PlannedRead, ReadStats, ScanBounds, TableReadOptions, ValuePin};
 use ferrock_tree::blob::{BlobView, FetchBlob, OwnedBlobView};
-use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
 use ferrock_tree::iterator::tables::{Child, table_file_iterator, table_level_iterator};
 use ferrock_tree::iterator::{
     ChildIterator, DbIterator, DbIteratorOptions, MergingIterator, RangeTombstoneSource, ReadSet, SourceIterator,
 };
 use ferrock_tree::read::{GetContext, PinnedValue, ReadView};
-use ferrock_tree::table_cache::{TableCache, TableRef};
 use ferrock_tree::version::Version;
 use ferrock_vfs::{ReadBuffer, ReadClass};
 use std::sync::{Arc, Weak};
@@ -184,30 +183,6 @@ impl IterSource {
     }
 }
 
-fn search_tables(
-    data: &ColumnFamilyData,
-    pinned: &SuperVersion,
-    lookup: &LookupKey,
-    options: &ReadOptions,
-    context: &mut GetContext<'_, ValuePin>,
-) -> Result<()> {
-    let table_options = options.for_table();
-    let mut candidates = pinned.version.candidates_of(lookup);
-    let candidates = candidates.find();
-    while let Some(file) = context.next_file(candidates) {
-        let table = table_for_read(&data.table_cache, file, options)?;
-        if let Some(tombstones) = table.range_tombstones() {
-            let (smallest, largest, key) = (&file.smallest, &file.largest, lookup.user_key());
-            let covering = covering_sequence_in_file(tombstones, smallest, largest, key, context.newest());
-            context.add_covering_tombstone(covering);
-        }
-        table.get(&table_options, lookup, &mut |entry, value, block| {
-            context.add(entry.sequence, entry.value_type, value, || Some(block.pin()))
-        })?;
-    }
-    Ok(())
-}
-
 /// Longest run of tables of a level that `splits_runs` makes children of their own.
 const MAX_SPLIT_RUN: usize = 16;
 
@@ -256,42 +231,6 @@ pub(super) fn children(
         )));
     }
     Ok(children)
-}
-
-/// The open table of a file. Where reads are not allowed, a table that is not open answers `Incomplete`.
-pub(super) fn table_for_read<'a>(
-    cache: &TableCache,
-    file: &'a ferrock_tree::version::FileMetadata,
-    options: &ReadOptions,
-) -> Result<TableRef<'a>> {
-    if options.read_tier == ReadTier::BlockCacheOnly {
-        let table = cache.get_if_open(file).map(TableRef::Shared);
-        return table.ok_or_else(not_open);
-    }
-    cache.get_ref(file)
-}
-
-#[cold]
-pub(super) fn not_open() -> Error {
-    Error::new(ErrorKind::Incomplete, "the table is not open and the read may not open it")
-}
-
-/// Looks a key up in the memtables. True when tables are to be asked: such a lookup, and no other, is one that the
-/// family counts, in whichever call it is ([`ReadStats`]), as the counts decide how tables are written.
-#[inline]
-pub(super) fn search_memtables(
-    pinned: &SuperVersion,
-    lookup: &LookupKey,
-    context: &mut GetContext<'_, ValuePin>,
-) -> bool {
-    for memtable in std::iter::once(&pinned.memtable).chain(&pinned.immutable) {
-        context.add_covering_tombstone(memtable.max_covering_tombstone(lookup.user_key(), context.newest()));
-        memtable.get(lookup, |sequence, value_type, value| context.add(sequence, value_type, value, || None));
-        if context.is_done() {
-            return false;
-        }
-    }
-    context.needs_tables()
 }
 
 /// What an iterator keeps alive: memtables, tables, and the snapshot it reads at.
@@ -586,15 +525,6 @@ pub(crate) fn verify_checksum(core: &Arc<DbCore>) -> Result<()> {
         blob_view(core, data.id, &pinned.version, &ReadOptions::default()).verify_all()?;
     }
     Ok(())
-}
-
-/// See [`Db::snapshot_at`].
-pub(crate) fn snapshot_at(core: &Arc<DbCore>, sequence: SequenceNumber) -> Result<Snapshot> {
-    let latest = core.visible();
-    if sequence > latest {
-        return Err(Error::invalid_argument(format!("snapshot at {sequence}: the newest sequence number is {latest}")));
-    }
-    Ok(core.reads.snapshots().take(core.env.clock.unix_seconds(), || sequence))
 }
 
 /// Iterators move between threads.

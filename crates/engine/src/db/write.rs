@@ -9,7 +9,7 @@
 
 use super::DbCore;
 use crate::column_family::FamilyMap;
-use crate::db::switch_memtable;
+use crate::db::{successive_merges, switch_memtable};
 use crate::jobs::background_error::Reason;
 use crate::metrics::Statistics;
 use crate::options::{DbOptions, WriteOptions};
@@ -53,6 +53,11 @@ pub(super) fn write_checked(
     options: &WriteOptions,
     check: PreWriteCheck,
 ) -> Result<()> {
+    if core.families.load().has_in_place() {
+        return Err(Error::not_supported(
+            "a write with a check needs to know when a key was last written, which inplace_update_support does not keep",
+        ));
+    }
     write_from(core, batch, Some(Arc::new(WriteExtra::with_check(check))), options)
 }
 
@@ -173,8 +178,10 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
         }
     }
     if verdict.is_ok() {
-        let in_parallel =
-            !members.is_empty() && group_bytes >= PARALLEL_INSERT_BYTES && db_options.allow_concurrent_memtable_write;
+        let in_parallel = !members.is_empty()
+            && group_bytes >= PARALLEL_INSERT_BYTES
+            && db_options.allow_concurrent_memtable_write
+            && !merges_on_write(&families, &request, &members);
         verdict = if in_parallel {
             insert_in_parallel(
                 core,
@@ -198,6 +205,21 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
         member.finish(verdict.clone());
     }
     verdict
+}
+
+/// True when a batch of the group has an operand that may have to be merged with what other threads would be inserting.
+fn merges_on_write(families: &FamilyMap, request: &WriteRequest, members: &[Member<WriteRequest, WriteGroup>]) -> bool {
+    let wants = |id| families.get(id).is_some_and(|data| data.options.load().max_successive_merges > 0);
+    std::iter::once(request).chain(members.iter().filter_map(Member::work)).any(|work| match work {
+        WriteRequest::Batch { batch, .. } if !batch.is_simple() => {
+            let mut merges = batch.iter().filter_map(|record| match record {
+                Ok(record @ Record::Merge { .. }) => record.column_family(),
+                _ => None,
+            });
+            merges.any(wants)
+        }
+        _ => false,
+    })
 }
 
 fn note_group(core: &DbCore, batches: u64, keys: u64, bytes: u64, options: &WriteOptions) {
@@ -336,7 +358,9 @@ pub(crate) fn insert_batch(
             None => overflow = true,
         }
         Ok(Target::MemTable(Arc::clone(data), data.memtable.load_full()))
-    });
+    })
+    .merging(successive_merges::merged_value)
+    .keeping(core.reads.snapshots());
     inserter.insert_all(batch.iter())?;
     drop(inserter);
     if overflow {

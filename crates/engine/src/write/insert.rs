@@ -5,6 +5,7 @@
 //! inserted nor numbered, as RocksDB has it: later records of its batch come one early.
 
 use crate::column_family::ColumnFamilyData;
+use crate::snapshot::SnapshotList;
 use ferrock_base::{Error, ErrorKind, Result, SequenceNumber, ValueType};
 use ferrock_format::write_batch::{Record, WriteBatchIter};
 use ferrock_memtable::MemTable;
@@ -27,17 +28,34 @@ pub(crate) enum Target {
     Skip,
 }
 
+/// What becomes of an operand when its thread alone inserts: the value to insert instead, or `None`.
+pub(crate) type MergeOnWrite = fn(&ColumnFamilyData, &MemTable, &[u8], &[u8], SequenceNumber) -> Option<Vec<u8>>;
+
 /// Remembers the target of the family last seen: most batches have one family.
-pub(crate) struct Inserter<F> {
+pub(crate) struct Inserter<'a, F> {
     find: F,
+    merge: Option<MergeOnWrite>,
+    snapshots: Option<&'a SnapshotList>,
     mode: InsertMode,
     last: Option<(u32, Target)>,
     next: SequenceNumber,
 }
 
-impl<F: FnMut(u32) -> Result<Target>> Inserter<F> {
+impl<'a, F: FnMut(u32) -> Result<Target>> Inserter<'a, F> {
     pub(crate) fn new(mode: InsertMode, first: SequenceNumber, find: F) -> Self {
-        Self { find, mode, last: None, next: first }
+        Self { find, merge: None, snapshots: None, mode, last: None, next: first }
+    }
+
+    /// Asks `merge` what becomes of operands, if this thread alone inserts.
+    pub(crate) fn merging(mut self, merge: MergeOnWrite) -> Self {
+        self.merge = Some(merge).filter(|_| self.mode == InsertMode::Exclusive);
+        self
+    }
+
+    /// Writes over no value that one of these snapshots sees.
+    pub(crate) fn keeping(mut self, snapshots: &'a SnapshotList) -> Self {
+        self.snapshots = Some(snapshots);
+        self
     }
 
     /// How many of the numbers up to `end` the records have not used. An empty range deletion uses none, as in RocksDB.
@@ -73,7 +91,19 @@ impl<F: FnMut(u32) -> Result<Target>> Inserter<F> {
                 std::cmp::Ordering::Greater => return Err(inverted_range(key, value)),
             }
         }
+        if value_type == ValueType::Merge
+            && let Some(merge) = self.merge
+            && let Some(merged) = merge(data, memtable, key, value, self.next)
+        {
+            memtable.add(self.next, ValueType::Value, key, &merged)?;
+            self.next = self.next.plus(1);
+            return Ok(());
+        }
         match self.mode {
+            InsertMode::Exclusive if value_type == ValueType::Value && memtable.writes_in_place() => {
+                let kept = self.snapshots.map_or(SequenceNumber(0), SnapshotList::newest);
+                memtable.add_in_place(self.next, key, value, kept)?;
+            }
             InsertMode::Exclusive => memtable.add(self.next, value_type, key, value)?,
             InsertMode::Concurrent => memtable.add_concurrent(self.next, value_type, key, value)?,
         }

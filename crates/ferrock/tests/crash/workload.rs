@@ -76,6 +76,7 @@ pub struct Draw {
     /// Mostly small batches that end in records which no table keeps.
     is_fleeting: bool,
     memtable: u64,
+    is_in_place: bool,
 }
 
 /// Keys of the workload that share a prefix are in one list; those too short for one are in another.
@@ -100,6 +101,7 @@ impl Draw {
             has_wal_dir: one_of(&[0, 0, 1]) == 1,
             has_paths: one_of(&[0, 0, 1]) == 1,
             memtable: one_of(&[0, 1, 2, 3]),
+            is_in_place: one_of(&[0, 0, 1]) == 1,
         }
     }
 }
@@ -110,7 +112,7 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
     options.create_if_missing = true;
     options.max_file_opening_threads = 1;
     options.max_background_jobs = 3;
-    options.allow_concurrent_memtable_write = MEMTABLES[draw.memtable as usize] == "skip_list";
+    options.allow_concurrent_memtable_write = draw.memtable == 0 && !draw.is_in_place;
     // Every change of the tree is close to a new MANIFEST.
     options.max_manifest_file_size = draw.max_manifest_file_size;
     options.max_manifest_space_amp_pct = 0;
@@ -141,6 +143,7 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
     options.level0_file_num_compaction_trigger = 2;
     options.merge_operator = Some(Arc::new(StringAppend::default()));
     options.prefix_extractor = Some(PrefixExtractor::Fixed(5));
+    options.inplace_update_support = draw.is_in_place;
     assert!(options.settings.set("memtable_factory", MEMTABLES[draw.memtable as usize]).unwrap());
     options
 }

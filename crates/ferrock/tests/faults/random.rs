@@ -134,6 +134,7 @@ fn column_family_options(seed: u64) -> ColumnFamilyOptions {
         2 => MemTableFactory::hash_link_list(3),
         _ => MemTableFactory::default(),
     };
+    options.inplace_update_support = seed % 6 < 3 && seed % 4 == 1;
     options
 }
 

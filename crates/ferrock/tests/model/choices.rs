@@ -86,6 +86,14 @@ pub const FAMILY: &[&str] = &[
     "memtable_factory=prefix_hash:3",
     "memtable_factory={id=prefix_hash;bucket_count=1;skiplist_height=2;branching_factor=2;}",
     "memtable_factory={id=hash_linkedlist;bucket_count=2;threshold=4;}",
+    "memtable_insert_with_hint_prefix_extractor=fixed:1",
+    "inplace_update_support=true",
+    "inplace_update_support=true",
+    "inplace_update_num_locks=1",
+    "memtable_huge_page_size=65536",
+    "max_successive_merges=1",
+    "max_successive_merges=3",
+    "strict_max_successive_merges=true",
     "level0_file_num_compaction_trigger=1",
     "level0_file_num_compaction_trigger=2",
     "level0_slowdown_writes_trigger=-1",
@@ -343,6 +351,10 @@ pub const MUTABLE: &[&str] = &[
     "disable_auto_compactions=true",
     "disable_auto_compactions=false",
     "max_sequential_skip_in_iterations=2",
+    "inplace_update_num_locks=3",
+    "max_successive_merges=2",
+    "strict_max_successive_merges=true",
+    "memtable_huge_page_size=32768",
 ];
 
 fn split(choice: &str) -> (&str, &str) {

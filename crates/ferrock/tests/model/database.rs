@@ -215,6 +215,7 @@ impl<'a> Database<'a> {
         if self.writes_concurrently && !options.memtable_factory.allows_concurrent_writes() {
             options.memtable_factory = MemTableFactory::default();
         }
+        options.inplace_update_support &= !self.writes_concurrently;
         options
     }
 

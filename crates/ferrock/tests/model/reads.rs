@@ -179,6 +179,10 @@ impl Database<'_> {
         let bound = |target: &Option<Target>| target.as_ref().map(|target| target.bytes(order, key_space));
         let mut cursor = Cursor { model, lower: bound(&walk.lower), upper: bound(&walk.upper), prefix: None, at: None };
         walk.tuning.apply(&mut options);
+        // Without a snapshot, values that are written over meanwhile may show.
+        if own.handle.options().inplace_update_support {
+            options.snapshot.get_or_insert_with(|| self.db().snapshot());
+        }
         options.lower_bound.clone_from(&cursor.lower);
         options.upper_bound.clone_from(&cursor.upper);
         let start = match &walk.start {

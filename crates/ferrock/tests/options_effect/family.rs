@@ -2,6 +2,7 @@
 
 use crate::Effect::{self, Shown};
 use crate::level_picks;
+use crate::memtables;
 use crate::setup::{
     DIRECTORY, Setup, differs, differs_with, flush_range, flushed_properties, force_compaction, key, number,
     only_properties, put, value, wait_until,
@@ -39,7 +40,13 @@ pub const EFFECTS: &[(&str, Effect)] = &[
             });
         }),
     ),
-    ("memtable_factory", Shown(writes::memtable_factory)),
+    ("memtable_factory", Shown(memtables::memtable_factory)),
+    ("memtable_insert_with_hint_prefix_extractor", Shown(memtables::insert_hints)),
+    ("memtable_huge_page_size", Shown(memtables::huge_pages)),
+    ("inplace_update_support", Shown(memtables::inplace_update_support)),
+    ("inplace_update_num_locks", Shown(memtables::inplace_update_num_locks)),
+    ("max_successive_merges", Shown(memtables::max_successive_merges)),
+    ("strict_max_successive_merges", Shown(memtables::strict_max_successive_merges)),
     (
         "num_levels",
         Shown(|| {

@@ -18,6 +18,7 @@ mod family;
 mod files;
 mod golden;
 mod level_picks;
+mod memtables;
 mod operation;
 mod recording;
 mod refused;

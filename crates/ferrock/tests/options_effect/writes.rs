@@ -2,8 +2,7 @@
 
 use crate::common::threads::{Gate, Waiting};
 use crate::setup::{Setup, differs, differs_with, key, number, value};
-use ferrock::options::PrefixExtractor;
-use ferrock::{Db, ErrorKind, ReadOptions, WriteOptions};
+use ferrock::{Db, ErrorKind, WriteOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -105,33 +104,5 @@ pub fn arena_block_size() {
         let file = setup.files(|name| name.starts_with("OPTIONS-")).pop().unwrap();
         let text = String::from_utf8(setup.read(&file)).unwrap();
         assert!(text.contains(&format!("arena_block_size={block}\n")), "{buffer}: {text}");
-    }
-}
-
-/// The entries of a vector have no towers. What a family without prefixes has is in the OPTIONS file, as in RocksDB's.
-pub fn memtable_factory() {
-    let bytes = |setup: Setup| {
-        let db = setup.open();
-        for number in 0..2000 {
-            db.put(key(number).as_bytes(), b"").unwrap();
-        }
-        let mut iter = db.iter(&ReadOptions::default());
-        iter.seek_to_last();
-        assert_eq!(iter.key(), key(1999).as_bytes());
-        number(&db, "cur-size-all-mem-tables")
-    };
-    let [list, vector] = differs("memtable_factory", ["SkipListFactory", "vector"], bytes);
-    assert!(vector < list, "{vector} in a vector, {list} in a skip list");
-    let fixed = Some(PrefixExtractor::Fixed(3));
-    for (extractor, factory) in [(None, "SkipListFactory"), (fixed, "{id=HashSkipListRepFactory;")] {
-        let mut setup = Setup::new().set("memtable_factory", "prefix_hash:100");
-        setup.family.prefix_extractor = extractor;
-        let refused = setup.try_open().map(drop).unwrap_err();
-        assert!(refused.message().contains("Memtable doesn't allow concurrent writes"), "{refused}");
-        let setup = setup.set("allow_concurrent_memtable_write", "false");
-        drop(setup.open());
-        let file = setup.files(|name| name.starts_with("OPTIONS-")).pop().unwrap();
-        let text = String::from_utf8(setup.read(&file)).unwrap();
-        assert!(text.contains(&format!("memtable_factory={factory}")), "{text}");
     }
 }

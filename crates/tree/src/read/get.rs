@@ -57,6 +57,8 @@ pub struct GetContext<'a, P: Pin> {
     /// Newest first.
     operands: Vec<PinnedValue<P>>,
     error: Option<Error>,
+    /// No entry but values, operands and tombstones was added.
+    is_plain: bool,
 }
 
 /// The state of an unfinished lookup, without borrows.
@@ -81,7 +83,14 @@ impl<'a, P: Pin> GetContext<'a, P> {
             value: None,
             operands: Vec::new(),
             error: None,
+            is_plain: true,
         }
+    }
+
+    /// True as long as the result comes from values, operands and tombstones, and from no entry of another type.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// Takes the state of a lookup that is to be resumed later. To be called while it is not done, or waits for a blob.
@@ -207,6 +216,7 @@ impl<'a, P: Pin> GetContext<'a, P> {
     }
 
     fn add_base(&mut self, value_type: ValueType, value: &[u8], pin: impl FnOnce() -> Option<P>) -> Result<()> {
+        self.is_plain &= value_type == ValueType::Value;
         match visible(value_type, value)? {
             Visible::Value(base) if self.state == LookupState::Merging => return self.merge(MergeBase::Value(base)),
             Visible::Value(value) => {

@@ -4,7 +4,9 @@ use super::Db;
 use crate::column_family::ColumnFamily;
 use crate::db::read::IterSource;
 use crate::db::{AsyncScan, GetAsync, Iter, KeyVersions, MultiGetAsync, MultiScan, PinnedSlice, ScanRange};
-use crate::db::{approximate, async_get, async_multi_get, async_scan, multi_get, multi_scan, read, versions};
+use crate::db::{
+    approximate, async_get, async_multi_get, async_scan, multi_get, multi_scan, read, snapshots, versions,
+};
 use crate::options::ReadOptions;
 use crate::snapshot::Snapshot;
 use ferrock_base::{Error, Result, SequenceNumber};
@@ -392,8 +394,7 @@ impl Db {
     /// ```
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        let core = self.core();
-        core.reads.snapshots().take(core.env.clock.unix_seconds(), || core.visible())
+        snapshots::snapshot(self.core())
     }
 
     /// A snapshot at an earlier sequence number, to read versions that older snapshots kept. What no snapshot kept may
@@ -402,7 +403,7 @@ impl Db {
     /// # Errors
     /// `Invalid argument` when `sequence` is newer than the database.
     pub fn snapshot_at(&self, sequence: SequenceNumber) -> Result<Snapshot> {
-        read::snapshot_at(self.core(), sequence)
+        snapshots::snapshot_at(self.core(), sequence)
     }
 
     /// About how many bytes the keys of each `[begin, end)` take in the tables of a family, as they are stored. What is
