@@ -12,7 +12,7 @@ mod common;
 
 use common::options_on;
 use common::threads::{Waiting, wait_until};
-use ferrock::options::CompressionType;
+use ferrock::options::{CompressionType, MemTableFactory, PrefixExtractor};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactionEvent, Db, DbOptions, ErrorKind, EventListener, FlushOptions,
     ReadOptions, WriteBatch, WriteOptions,
@@ -331,13 +331,48 @@ fn members_of_a_group_insert_in_parallel() {
     assert_eq!(parallel_groups(&db), 0, "it is switched off");
 }
 
-/// Writers count up in batches over two families; readers check that batches are atomic and time does not go back.
 #[test]
 fn writers_and_readers_under_flushes_and_compactions() {
+    write_and_read(small(), 1500);
+}
+
+#[test]
+fn writers_and_readers_of_vectors() {
+    let mut family = small();
+    family.memtable_factory = MemTableFactory::Vector { count: 0 };
+    write_and_read(family, 500);
+}
+
+#[test]
+fn writers_and_readers_of_hash_tables() {
+    for factory in [MemTableFactory::hash_skip_list(3), MemTableFactory::hash_link_list(2)] {
+        let mut family = small();
+        family.prefix_extractor = Some(PrefixExtractor::Fixed(3));
+        family.memtable_factory = factory;
+        write_and_read(family, 300);
+    }
+}
+
+/// Snapshots see what they should although newer values are written over older ones.
+#[test]
+fn writers_in_place_and_readers() {
+    let mut family = small();
+    family.inplace_update_support = true;
+    family.inplace_update_num_locks = 3;
+    write_and_read(family, 1000);
+}
+
+/// Writers count up in batches over two families; readers check that batches are atomic and time does not go back.
+fn write_and_read(family: ColumnFamilyOptions, rounds: u64) {
     const WRITERS: usize = 5;
-    const ROUNDS: u64 = 1500;
     let file_system = MemoryFileSystem::new();
-    let families: Vec<_> = ["default", "second"].map(|name| (name.to_owned(), small())).into();
+    let options = |file_system: &MemoryFileSystem| {
+        let mut options = options(file_system);
+        options.allow_concurrent_memtable_write =
+            family.memtable_factory.allows_concurrent_writes() && !family.inplace_update_support;
+        options
+    };
+    let families: Vec<_> = ["default", "second"].map(|name| (name.to_owned(), family.clone())).into();
     let (db, handles) = Db::open_cf("/db", options(&file_system), families.clone()).unwrap();
     let done = AtomicBool::new(false);
     let read_u64 = |db: &Db, family: &ColumnFamily, options: &ReadOptions, key: &str| -> u64 {
@@ -349,7 +384,7 @@ fn writers_and_readers_under_flushes_and_compactions() {
             .map(|writer| {
                 let (db, handles) = (&db, &handles);
                 scope.spawn(move || {
-                    for round in 1..=ROUNDS {
+                    for round in 1..=rounds {
                         let mut batch = WriteBatch::new();
                         let mut value = round.to_le_bytes().to_vec();
                         value.resize(200, writer as u8);
@@ -416,8 +451,8 @@ fn writers_and_readers_under_flushes_and_compactions() {
     drop((db, handles));
     let (db, handles) = Db::open_cf("/db", options(&file_system), families).unwrap();
     for writer in 0..WRITERS {
-        assert_eq!(read_u64(&db, &handles[0], &ReadOptions::default(), &format!("{writer}-left")), ROUNDS);
-        assert_eq!(read_u64(&db, &handles[1], &ReadOptions::default(), &format!("{writer}-right")), ROUNDS);
+        assert_eq!(read_u64(&db, &handles[0], &ReadOptions::default(), &format!("{writer}-left")), rounds);
+        assert_eq!(read_u64(&db, &handles[1], &ReadOptions::default(), &format!("{writer}-right")), rounds);
     }
 }
 
