@@ -83,6 +83,9 @@ pub fn family_lines(name: &str, options: &ColumnFamilyOptions) -> Vec<String> {
             "compression" | "bottommost_compression" => {
                 lines.push(format!("Options.{}: {}", info.name, compression(&value)));
             }
+            "memtable_factory" => {
+                lines.push(format!("Options.memtable_factory: {}", options.settings.memtable_factory.name()));
+            }
             "compression_per_level" => lines.extend(
                 value
                     .split(':')
@@ -226,13 +229,14 @@ mod tests {
     fn what_is_set_is_shown() {
         let (mut db, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
         let text = "use_fsync=true;experimental_mempurge_threshold=1;ttl=86400;compression_per_level=kNoCompression:kZSTD;\
-                    block_based_table_factory={cache_index_and_filter_blocks=true;data_block_index_type=kDataBlockBinaryAndHash}";
+                    memtable_factory=vector:9;block_based_table_factory={cache_index_and_filter_blocks=true;data_block_index_type=kDataBlockBinaryAndHash}";
         super::super::apply_text(&mut db, &mut family, text).unwrap();
         let text = [db_lines(&db), family_lines("one", &family)].concat().join("\n") + "\n";
         for line in [
             "Options.use_fsync: 1\n",
             "Options.experimental_mempurge_threshold: 1.000000\n",
             "Options.ttl: 86400\n",
+            "Options.memtable_factory: VectorRepFactory\n",
             "Options.compression[1]: ZSTD\n",
             "  cache_index_and_filter_blocks: 1\n",
             "  data_block_index_type: 1\n",

@@ -111,6 +111,17 @@ impl MemTableFactory {
         }
     }
 
+    /// RocksDB's name of the factory.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SkipList { .. } => "SkipListFactory",
+            Self::Vector { .. } => "VectorRepFactory",
+            Self::HashSkipList { .. } => "HashSkipListRepFactory",
+            Self::HashLinkList { .. } => "HashLinkListRepFactory",
+        }
+    }
+
     /// False for a structure that RocksDB writes to from one thread at a time.
     #[must_use]
     pub fn allows_concurrent_writes(&self) -> bool {
