@@ -90,6 +90,15 @@ impl MemTableFactory {
         })
     }
 
+    /// True for a text with a field that its factory does not have.
+    pub(crate) fn has_unknown_field(text: &str) -> bool {
+        let fields = parse_struct(text).unwrap_or_default();
+        let id = fields.iter().find(|(name, _)| *name == "id").map(|(_, id)| id.split(':').next().unwrap_or_default());
+        let Some((factory, _)) = id.and_then(Self::named) else { return false };
+        // Every field takes a 0.
+        fields.iter().any(|(name, _)| *name != "id" && factory.clone().set(name, "0").is_none())
+    }
+
     fn set(&mut self, field: &str, text: &str) -> Option<()> {
         fn take<T: OptionValue>(field: &mut T, text: &str) -> Option<()> {
             *field = T::parse_option(text)?;

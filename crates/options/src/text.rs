@@ -5,7 +5,7 @@
 //! without effect are kept ([`passthrough`]), and numbers out of their bounds are adjusted when the text is used.
 
 use super::passthrough::{self, Passthrough};
-use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings};
+use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings, MemTableFactory};
 use ferrock_base::merge;
 use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::prefix::PrefixExtractor;
@@ -36,6 +36,9 @@ pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &s
     let known = if family.is_from_file { family.unsupported() } else { Vec::new() };
     for (name, value) in parse_struct(text)? {
         let name = canonical_name(name);
+        if name == "memtable_factory" && MemTableFactory::has_unknown_field(value) {
+            return Err(not_recognized(name));
+        }
         let is_known = set_component(family, name, value)?
             || db.settings.set(name, value)?
             || family.settings.set(name, value)?
@@ -368,6 +371,8 @@ mod tests {
             ("max_open_files=many", InvalidArgument, "many"),
             ("block_based_table_factory={block_cache=much}", InvalidArgument, "much"),
             ("memtable_factory=cuckoo", InvalidArgument, "cuckoo"),
+            ("memtable_factory={id=vector;nonsense=1}", InvalidArgument, "not recognized: memtable_factory"),
+            ("memtable_factory={id=hash_linkedlist;log_when_flash=maybe}", InvalidArgument, "maybe"),
             ("atomic_flush=true", NotSupported, "atomic_flush"),
             ("enable_blob_files=true", NotSupported, "enable_blob_files"),
             ("table_factory=PlainTable", NotSupported, "PlainTable"),
