@@ -28,6 +28,8 @@ enum Path {
     List,
     /// Along the links of the list of a bucket.
     Bucket(usize),
+    /// To no entry: the Bloom filter has no entry of the prefix that is wanted.
+    Nothing,
     /// Through an array, made when the iterator is first placed; with the index in it.
     Sorted(Option<Arc<SortedEntries>>, usize),
 }
@@ -48,13 +50,23 @@ impl MemTable {
         }
     }
 
-    /// The number of the list that has all entries of a prefix, if an iterator that is limited to the prefix may read
-    /// that list alone: then and only then all keys between two of the prefix have it, too.
-    fn bucket_of_prefix(&self, prefix: &[u8]) -> Option<usize> {
-        let MemTableRep::Hash(lists) = &self.rep else { return None };
+    /// The path of an iterator that is limited to a prefix, if there is a shorter one than through everything: only
+    /// where all keys between two of the prefix have it, too.
+    fn path_within(&self, prefix: &[u8]) -> Option<Path> {
+        let extractor = match &self.rep {
+            MemTableRep::Hash(lists) => lists.extractor(),
+            _ => self.filtered_prefixes()?,
+        };
         let by_bytes = matches!(self.comparator().user(), Comparator::Bytewise | Comparator::ReverseBytewise);
-        let is_usable = by_bytes && lists.extractor().is_piece() && lists.extractor().prefix(prefix) == Some(prefix);
-        is_usable.then(|| lists.bucket_of_prefix(Some(prefix)))
+        if !by_bytes || !extractor.is_piece() || extractor.prefix(prefix) != Some(prefix) {
+            return None;
+        }
+        // A prefix that is a piece of the key is its own prefix.
+        match &self.rep {
+            _ if !self.prefix_may_match(prefix) => Some(Path::Nothing),
+            MemTableRep::Hash(lists) => Some(Path::Bucket(lists.bucket_of_prefix(Some(prefix)))),
+            _ => None,
+        }
     }
 }
 
@@ -110,8 +122,10 @@ impl MemTableIter {
 
     #[inline]
     fn find(&mut self, place: Place<'_>) {
-        if matches!(self.path, Path::Sorted(..)) {
-            return self.find_in_array(place);
+        match self.path {
+            Path::Sorted(..) => return self.find_in_array(place),
+            Path::Nothing => return self.position = Position::default(),
+            Path::List | Path::Bucket(_) => {}
         }
         let nodes = &self.table.nodes;
         self.position = self.list().map_or_else(Position::default, |list| match place {
@@ -204,11 +218,12 @@ impl InternalIterator for MemTableIter {
         Ok(())
     }
 
-    /// In a hash table of lists, an iterator that is limited to a prefix follows one list.
+    /// In a hash table of lists, an iterator that is limited to a prefix follows one list; one whose prefix a Bloom
+    /// filter does not have finds nothing.
     fn limit_to_prefix(&mut self, prefix: Option<&[u8]>) {
-        match prefix.and_then(|prefix| self.table.bucket_of_prefix(prefix)) {
-            Some(bucket) => self.path = Path::Bucket(bucket),
-            None if matches!(self.path, Path::Bucket(_)) => self.path = self.table.whole_path(),
+        match prefix.and_then(|prefix| self.table.path_within(prefix)) {
+            Some(path) => self.path = path,
+            None if matches!(self.path, Path::Bucket(_) | Path::Nothing) => self.path = self.table.whole_path(),
             None => return,
         }
         self.position = Position::default();

@@ -514,6 +514,11 @@ impl MemTable {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(user_key))
     }
 
+    /// The extractor of the prefixes in the filter.
+    pub(crate) fn filtered_prefixes(&self) -> Option<&PrefixExtractor> {
+        self.filter.as_ref()?.prefix_extractor.as_ref()
+    }
+
     /// False if the memtable certainly has no key with the prefix of `user_key` (range tombstones aside).
     #[must_use]
     pub fn prefix_may_match(&self, user_key: &[u8]) -> bool {

@@ -191,8 +191,11 @@ proptest! {
         extractor in extractors(),
         entries in prop::collection::vec((prop::collection::vec(0u8..3, 0..5), types()), 0..150),
         scans in prop::collection::vec((prop::collection::vec(0u8..3, 0..5), prop::collection::vec(moves(), 1..20)), 1..6),
+        bloom in prop_oneof![Just(0usize), Just(4096)],
     ) {
-        let options = MemTableOptions { kind, prefix_extractor: extractor.clone(), ..options(comparator.clone()) };
+        let options = MemTableOptions {
+            kind, prefix_extractor: extractor.clone(), prefix_bloom_bits: bloom, ..options(comparator.clone())
+        };
         let table = Arc::new(MemTable::new(options));
         let internal = InternalComparator::new(comparator);
         let mut model = Vec::new();
@@ -369,6 +372,27 @@ fn values_that_fit_take_no_new_entries() {
         (iter.value(), iter.key()),
         (&[][..], &make_internal_key(b"k", SequenceNumber(1), ValueType::Value)[..])
     );
+}
+
+#[test]
+fn a_prefix_that_the_filter_lacks_is_not_sought() {
+    let prefix_extractor = Some(PrefixExtractor::Fixed(1));
+    let options = MemTableOptions { prefix_extractor, prefix_bloom_bits: 4096, ..options(Comparator::Bytewise) };
+    let table = Arc::new(MemTable::new(options));
+    for (index, key) in [b"a1", b"c1", b"d1"].iter().enumerate() {
+        table.add(SequenceNumber(index as u64 + 1), ValueType::Value, *key, b"").unwrap();
+    }
+    let mut iter = table.iter();
+    let target = make_internal_key(b"b", SequenceNumber(9), ValueType::FOR_SEEK);
+    iter.limit_to_prefix(Some(b"b"));
+    iter.seek(&target);
+    assert!(!iter.valid());
+    iter.limit_to_prefix(Some(b"c"));
+    iter.seek(&target);
+    assert_eq!(user_key(iter.key()), b"c1");
+    iter.limit_to_prefix(None);
+    iter.seek_to_last();
+    assert_eq!(user_key(iter.key()), b"d1");
 }
 
 #[test]
