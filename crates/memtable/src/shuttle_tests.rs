@@ -234,10 +234,10 @@ fn the_filter_never_hides_a_linked_key() {
             count
         };
         let mut iter = table.iter();
-        ferrock_base::InternalIterator::seek_to_first(&mut iter);
-        while ferrock_base::InternalIterator::valid(&iter) {
-            seen += count(user_key(ferrock_base::InternalIterator::key(&iter)));
-            ferrock_base::InternalIterator::next(&mut iter);
+        iter.seek_to_first();
+        while iter.valid() {
+            seen += count(user_key(iter.key()));
+            iter.next();
             assert!(seen > 0);
         }
         writer.join().unwrap();

@@ -12,6 +12,17 @@ pub(crate) use model::{Mutex, RwLock};
 #[cfg(shuttle)]
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
+/// A moment between two plain accesses that must look like one: the model checker lets other threads go on in it.
+#[cfg(not(shuttle))]
+#[inline(always)]
+pub(crate) fn moment_between() {}
+
+/// See above.
+#[cfg(shuttle)]
+pub(crate) fn moment_between() {
+    shuttle::thread::yield_now();
+}
+
 #[cfg(shuttle)]
 mod model {
     use shuttle::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};

@@ -10,7 +10,7 @@
 //! Tower and entry are one piece: following a link and comparing the key there accesses one cache line, not two. No
 //! height is stored; a search that reached a node on level `l` knows that its tower has more than `l` links.
 
-use crate::sync::{AtomicPtr, Ordering};
+use crate::sync::{AtomicPtr, Ordering, moment_between};
 use ferrock_base::coding::{get_varint32, varint_len, write_varint64};
 use ferrock_base::internal_key::TRAILER_SIZE;
 use std::marker::PhantomData;
@@ -172,6 +172,7 @@ impl NodeRef<'_> {
         unsafe {
             let key_end = key.as_ptr().offset_from(self.entry()) as usize + key.len();
             let at = write_length(self.entry().cast_mut().add(key_end), value.len() as u32);
+            moment_between();
             at.copy_from_nonoverlapping(value.as_ptr(), value.len());
         }
     }
