@@ -15,7 +15,7 @@ use ferrock_base::{Comparator, InternalComparator, SequenceNumber, ValueType};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{DataBlockIndexType, IndexType};
-use ferrock_table::{BlockBasedTableOptions, TableBuilder, TableBuilderParams};
+use ferrock_table::{BlockBasedTableOptions, BlockTableBuilder, TableBuilderParams};
 use ferrock_vfs::{WritableOptions, default_file_system};
 use std::fmt::Write as _;
 use std::fs;
@@ -39,7 +39,7 @@ fn build(path: &Path, entries: &[Entry], change: impl FnOnce(&mut TableBuilderPa
     change(&mut params, &mut options);
     params.options = Arc::new(options);
     let file = default_file_system().create_writable(path, &WritableOptions::default()).unwrap();
-    let mut builder = TableBuilder::new(params, file).unwrap();
+    let mut builder = BlockTableBuilder::new(params, file).unwrap();
     for (key, value) in entries {
         builder.add(key, value).unwrap();
     }

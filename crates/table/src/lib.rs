@@ -9,7 +9,7 @@
 //!   contents          what it consists of, block by block, for tools; sizes and shapes of its blocks
 //! PlainTable          RocksDB's plain tables, read from memory
 //! PlainTableBuilder   writes one
-//! TableBuilder        writes one: data blocks as keys come, everything else at the end
+//! BlockTableBuilder        writes one: data blocks as keys come, everything else at the end
 //! ```
 //!
 //! The tree and the engine hold a [`Table`] and name no kind. The feature `test-kinds` adds one for tests
@@ -42,7 +42,7 @@ pub const MAX_BLOCK_ENTRIES_PROPERTY: &[u8] = b"ferrock.max-block-entries";
 
 pub use adaptive::{ReadCounts, ReadStats};
 pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
-pub use builder::{TableBuilder, TableBuilderParams, TableSummary};
+pub use builder::{BlockTableBuilder, TableBuilderParams, TableSummary};
 pub use charging::{CacheUsageOptions, ChargeDecision, Charging};
 pub use options::{BlockBasedTableOptions, PlainTableOptions};
 pub use partition_boundary::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};

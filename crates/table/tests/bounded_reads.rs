@@ -10,7 +10,7 @@ use ferrock_cache::{BlockCache, CacheOptions};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, BlockTableIter, LimitReads, ScanBounds, TableBuilder, TableBuilderParams,
+    BlockBasedTableOptions, BlockTable, BlockTableIter, LimitReads, ScanBounds, BlockTableBuilder, TableBuilderParams,
     TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadClass, WritableOptions};
@@ -113,7 +113,7 @@ impl Table {
             params.filter_policy = FilterPolicy::bloom(10.0);
         }
         let file = file_system.create_writable(path, &WritableOptions::default()).unwrap();
-        let mut builder = TableBuilder::new(params, file).unwrap();
+        let mut builder = BlockTableBuilder::new(params, file).unwrap();
         for (key, sequence) in &keys {
             let internal = make_internal_key(key, SequenceNumber(*sequence), ValueType::Value);
             builder.add(&internal, &[b'v'; 23]).unwrap();

@@ -9,7 +9,7 @@ use ferrock_format::compression::CompressionType;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::IndexType;
 use ferrock_table::{
-    BlockTable, CacheUsageOptions, ChargeDecision, Charging, TableBlockCache, TableBuilder, TableBuilderParams,
+    BlockTable, CacheUsageOptions, ChargeDecision, Charging, TableBlockCache, BlockTableBuilder, TableBuilderParams,
     TableReadOptions, TableReaderParams, TableSummary,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
@@ -52,7 +52,7 @@ fn build(
     params.charging = Some(Charging { cache: Arc::clone(cache), usage });
     change(&mut params);
     let file = file_system.create_writable(Path::new(PATH), &WritableOptions::default()).unwrap();
-    let mut builder = TableBuilder::new(params, file).unwrap();
+    let mut builder = BlockTableBuilder::new(params, file).unwrap();
     let mut most = 0;
     for number in 0..KEYS {
         builder.add(&make_internal_key(&key(number), SequenceNumber(7), ValueType::Value), &value(number)).unwrap();

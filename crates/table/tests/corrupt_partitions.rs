@@ -30,7 +30,7 @@ use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
 use ferrock_table::options::IndexType;
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions,
+    BlockBasedTableOptions, BlockTable, TableBlockCache, BlockTableBuilder, TableBuilderParams, TableReadOptions,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions, read_file, write_file_synced};
 use std::path::Path;
@@ -106,7 +106,7 @@ fn build(form: Form) -> Table {
     params.filter_policy = FilterPolicy::bloom(10.0);
     params.prefix_extractor = Some(PrefixExtractor::Fixed(2));
     let file = file_system.create_writable(Path::new(PATH), &WritableOptions::default()).unwrap();
-    let mut builder = TableBuilder::new(params, file).unwrap();
+    let mut builder = BlockTableBuilder::new(params, file).unwrap();
     for (key, value) in entries() {
         builder.add(&key, &value).unwrap();
     }

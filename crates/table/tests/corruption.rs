@@ -16,7 +16,7 @@ use ferrock_base::internal_key::{make_internal_key, user_key};
 use ferrock_base::{Error, InternalComparator, LookupKey, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::filter::FilterPolicy;
-use ferrock_table::{BlockBasedTableOptions, BlockTable, TableBuilder, TableBuilderParams, TableReadOptions};
+use ferrock_table::{BlockBasedTableOptions, BlockTable, BlockTableBuilder, TableBuilderParams, TableReadOptions};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions, read_file, write_file_synced};
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn build(format_version: u32, checksum: ChecksumType, compression: CompressionTy
     params.compression = compression;
     params.filter_policy = FilterPolicy::bloom(10.0);
     let file = file_system.create_writable(Path::new(PATH), &WritableOptions::default()).unwrap();
-    let mut builder = TableBuilder::new(params, file).unwrap();
+    let mut builder = BlockTableBuilder::new(params, file).unwrap();
     for (key, value) in entries() {
         builder.add(&key, &value).unwrap();
     }

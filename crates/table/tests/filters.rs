@@ -23,7 +23,7 @@ use ferrock_base::{
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexShorteningMode, IndexType};
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, ReadTier, ScanBounds, TableBuilder, TableBuilderParams, TableReadOptions,
+    BlockBasedTableOptions, BlockTable, ReadTier, ScanBounds, BlockTableBuilder, TableBuilderParams, TableReadOptions,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions};
 use std::collections::BTreeSet;
@@ -150,7 +150,7 @@ impl Case {
         params.filter_level = self.filter_level;
         params.prefix_extractor = self.extractor.clone();
         let file = file_system.create_writable(Path::new(PATH), &WritableOptions::default()).unwrap();
-        let mut builder = TableBuilder::new(params, file).unwrap();
+        let mut builder = BlockTableBuilder::new(params, file).unwrap();
         for (key, value) in self.entries() {
             builder.add(&key, &value).unwrap();
         }

@@ -19,7 +19,7 @@ use ferrock_cache::{BlockCache, CacheOptions};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions,
+    BlockBasedTableOptions, BlockTable, TableBlockCache, BlockTableBuilder, TableBuilderParams, TableReadOptions,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, PosixFileSystem, WritableOptions};
 use std::path::{Path, PathBuf};
@@ -194,7 +194,7 @@ fn the_builder_writes_the_same_blocks() {
         options.use_delta_encoding = *delta;
         let path = Path::new("/rewritten.sst");
         let file = memory.create_writable(path, &WritableOptions::default()).unwrap();
-        let mut builder = TableBuilder::new(params, file).unwrap();
+        let mut builder = BlockTableBuilder::new(params, file).unwrap();
         for (key, value) in scan(&reader, TableReadOptions::default()).unwrap() {
             builder.add(&key, &value).unwrap();
         }

@@ -12,7 +12,7 @@ use ferrock_format::compression::CompressionType;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::IndexType;
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, ReadTier, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions,
+    BlockBasedTableOptions, BlockTable, ReadTier, TableBlockCache, BlockTableBuilder, TableBuilderParams, TableReadOptions,
     TableReaderParams,
 };
 use ferrock_vfs::{
@@ -49,7 +49,7 @@ impl Mapped {
         params.compression = compression;
         params.filter_policy = FilterPolicy::bloom(10.0);
         let file = PosixFileSystem::new().create_writable(&path, &WritableOptions::default()).unwrap();
-        let mut builder = TableBuilder::new(params, file).unwrap();
+        let mut builder = BlockTableBuilder::new(params, file).unwrap();
         for row in 0..ROWS {
             builder.add(&make_internal_key(&name(row), SequenceNumber(1), ValueType::Value), &value(row)).unwrap();
         }

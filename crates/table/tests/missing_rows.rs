@@ -25,7 +25,7 @@ use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, LargePartitions};
 use ferrock_table::{
     BlockBasedTableOptions, BlockTable, PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY,
-    TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
+    TableBlockCache, BlockTableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessFile, RandomAccessOptions, ReadLabel, WritableOptions};
 use std::path::Path;
@@ -108,7 +108,7 @@ impl Setup {
         params.options = Arc::new(self.options);
         params.filter_policy = self.filter_policy;
         params.prefix_extractor = Some(extractor.clone());
-        let mut builder = TableBuilder::new(params.clone(), file).unwrap();
+        let mut builder = BlockTableBuilder::new(params.clone(), file).unwrap();
         for (key, value) in &entries {
             builder.add(key, value).unwrap();
         }

@@ -8,7 +8,7 @@ use ferrock_base::{InternalComparator, LookupKey, MAX_SEQUENCE_NUMBER, ValueType
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, TableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
+    BlockBasedTableOptions, BlockTable, BlockTableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use std::path::Path;
@@ -48,7 +48,7 @@ fn write(policy: PartitionFromLevel, level: i32, keys: u32, decoupled: bool) -> 
     params.filter_level = level;
     params.prefix_extractor.clone_from(&extractor);
     let file = file_system.create_writable(path, &WritableOptions::default()).unwrap();
-    let mut builder = TableBuilder::new(params, file).unwrap();
+    let mut builder = BlockTableBuilder::new(params, file).unwrap();
     for number in 0..keys {
         builder.add(&make_internal_key(&key(2 * number), SequenceNumber(7), ValueType::Value), &[7; 20]).unwrap();
     }

@@ -9,7 +9,7 @@ use ferrock_cache::{BlockCache, CacheOptions, EntryRole};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, MetadataCacheOptions, PinningTier};
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions,
+    BlockBasedTableOptions, BlockTable, TableBlockCache, BlockTableBuilder, TableBuilderParams, TableReadOptions,
     TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
@@ -29,7 +29,7 @@ fn open(options: BlockBasedTableOptions, capacity_bytes: usize, level: i32) -> (
     params.options = Arc::new(options.clone());
     params.filter_policy = FilterPolicy::bloom(10.0);
     let file = file_system.create_writable(path, &WritableOptions::default()).unwrap();
-    let mut builder = TableBuilder::new(params, file).unwrap();
+    let mut builder = BlockTableBuilder::new(params, file).unwrap();
     for number in 0..KEYS {
         let key = make_internal_key(&key(number), SequenceNumber(7), ValueType::Value);
         builder.add(&key, &number.to_be_bytes().repeat(10)).unwrap();

@@ -22,7 +22,7 @@ use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{FlushBlockPolicy, IndexBlockSearchType, IndexShorteningMode};
 use ferrock_table::{
-    BlockBasedTableOptions, TableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams, TableSummary,
+    BlockBasedTableOptions, BlockTableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams, TableSummary,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions};
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn build(
     tombstones: &Entries,
 ) -> TableSummary {
     let file = file_system.create_writable(Path::new(PATH), &WritableOptions::default()).unwrap();
-    let mut builder = TableBuilder::new(params, file).unwrap();
+    let mut builder = BlockTableBuilder::new(params, file).unwrap();
     for (key, value) in entries {
         builder.add(key, value).unwrap();
     }
@@ -327,7 +327,7 @@ fn wrong_use_is_an_error_that_stays() {
     let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     let create = || {
         let file = file_system.create_writable(Path::new(PATH), &WritableOptions::default()).unwrap();
-        TableBuilder::new(TableBuilderParams::new(InternalComparator::default()), file).unwrap()
+        BlockTableBuilder::new(TableBuilderParams::new(InternalComparator::default()), file).unwrap()
     };
     let key = |key: &[u8]| make_internal_key(key, SequenceNumber(1), ValueType::Value);
     let mut builder = create();
@@ -345,7 +345,7 @@ fn wrong_use_is_an_error_that_stays() {
     let mut params = TableBuilderParams::new(InternalComparator::default());
     params.options = Arc::new(options);
     let file = file_system.create_writable(Path::new(PATH), &WritableOptions::default()).unwrap();
-    assert!(TableBuilder::new(params, file).is_err());
+    assert!(BlockTableBuilder::new(params, file).is_err());
 }
 
 #[test]
@@ -431,7 +431,7 @@ fn an_order_with_timestamps_is_refused_by_builder_and_reader() {
         error.kind() == ErrorKind::NotSupported && error.message().contains("user-defined timestamps of 8 bytes")
     };
     let file = file_system.create_writable(Path::new("/refused.sst"), &WritableOptions::default()).unwrap();
-    let error = TableBuilder::new(TableBuilderParams::new(order.clone()), file).unwrap_err();
+    let error = BlockTableBuilder::new(TableBuilderParams::new(order.clone()), file).unwrap_err();
     assert!(is_refused(&error), "{error}");
     let entries = vec![(make_internal_key(b"k", SequenceNumber(1), ValueType::Value), b"v".to_vec())];
     build(&file_system, TableBuilderParams::new(InternalComparator::default()), &entries, &Entries::new());

@@ -23,7 +23,7 @@ use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
 use ferrock_table::options::{IndexShorteningMode, IndexType, LargePartitions, PartitionFromLevel};
 use ferrock_table::{
     BlockBasedTableOptions, BlockTable, MAX_BLOCK_ENTRIES_PROPERTY, PARTITION_CUT_FROM_PROPERTY,
-    PARTITION_CUT_PROPERTY, TableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
+    PARTITION_CUT_PROPERTY, BlockTableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ struct Table {
 fn build(params: &TableBuilderParams, entries: &Entries) -> Table {
     let file_system: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     let file = file_system.create_writable(Path::new(PATH), &WritableOptions::default()).unwrap();
-    let mut builder = TableBuilder::new(params.clone(), file).unwrap();
+    let mut builder = BlockTableBuilder::new(params.clone(), file).unwrap();
     for (key, value) in entries {
         builder.add(key, value).unwrap();
     }

@@ -26,7 +26,7 @@ use ferrock_format::filter::FilterPolicy;
 use ferrock_format::metaindex;
 use ferrock_table::options::PartitionFromLevel;
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, TableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
+    BlockBasedTableOptions, BlockTable, BlockTableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions, read_file};
 use std::path::Path;
@@ -110,7 +110,7 @@ fn every_combination_of_options_gives_the_bytes_of_rocksdb() {
         params.filter_level = -1;
         params.prefix_extractor.clone_from(&row.prefix_extractor);
         let file = file_system.create_writable(path, &WritableOptions::default()).unwrap();
-        let mut builder = TableBuilder::new(params, file).unwrap();
+        let mut builder = BlockTableBuilder::new(params, file).unwrap();
         for (key, value) in entries {
             builder.add(key, value).unwrap();
         }
@@ -177,7 +177,7 @@ fn partition_edges_hide_no_key_and_no_prefix() {
         params.filter_policy = policy;
         params.prefix_extractor.clone_from(&extractor);
         let file = file_system.create_writable(path, &WritableOptions::default()).unwrap();
-        let mut builder = TableBuilder::new(params, file).unwrap();
+        let mut builder = BlockTableBuilder::new(params, file).unwrap();
         entries.iter().for_each(|(key, value)| builder.add(key, value).unwrap());
         let properties = builder.finish().unwrap().properties;
         assert!(properties.index_partitions > 100, "{}", properties.index_partitions);

@@ -8,7 +8,7 @@ use ferrock_cache::{BlockCache, CacheOptions, EntryRole};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::IndexType;
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, TableBlockCache, TableBuilder, TableBuilderParams, TableReadOptions,
+    BlockBasedTableOptions, BlockTable, TableBlockCache, BlockTableBuilder, TableBuilderParams, TableReadOptions,
     TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
@@ -49,7 +49,7 @@ impl Table {
         params.options = options.clone();
         params.filter_policy = FilterPolicy::bloom(10.0);
         let file = file_system.create_writable(path, &WritableOptions::default()).unwrap();
-        let mut builder = TableBuilder::new(params, file).unwrap();
+        let mut builder = BlockTableBuilder::new(params, file).unwrap();
         for number in 0..KEYS {
             let key = make_internal_key(&key(2 * number), SequenceNumber(7), ValueType::Value);
             builder.add(&key, &number.to_be_bytes().repeat(10)).unwrap();

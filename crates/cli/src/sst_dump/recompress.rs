@@ -7,7 +7,7 @@ use ferrock_base::InternalIterator;
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_format::compression::CompressionOptions;
-use ferrock_table::{BlockTable, TableBuilder, TableBuilderParams, TableReadOptions};
+use ferrock_table::{BlockTable, BlockTableBuilder, TableBuilderParams, TableReadOptions};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(crate) fn measure(
     };
     let file_system = MemoryFileSystem::new();
     let file = file_system.create_writable(Path::new("/recompressed.sst"), &WritableOptions::default())?;
-    let mut builder = TableBuilder::new(params, file)?;
+    let mut builder = BlockTableBuilder::new(params, file)?;
     let mut iter = reader.iter(TableReadOptions { fill_cache: false, ..TableReadOptions::default() });
     iter.seek_to_first();
     while iter.valid() {

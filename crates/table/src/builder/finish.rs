@@ -1,6 +1,6 @@
 //! Everything behind the data blocks, and the summary of the table.
 
-use super::{TableBuilder, TableSummary};
+use super::{BlockTableBuilder, TableSummary};
 use crate::options::BlockBasedTableOptions;
 use crate::partition_boundary::PartitionBoundary;
 use crate::{MAX_BLOCK_ENTRIES_PROPERTY, ROW_BOUNDS_PROPERTY};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// A property block has one restart, however many entries.
 const NO_RESTARTS: usize = usize::MAX;
 
-impl TableBuilder {
+impl BlockTableBuilder {
     /// Completes the table, makes the file durable and closes it. The directory entry is the caller's.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl TableBuilder {
     }
 }
 
-fn finish(mut builder: TableBuilder) -> Result<TableSummary> {
+fn finish(mut builder: BlockTableBuilder) -> Result<TableSummary> {
     builder.cut_block(None)?;
     builder.write_buffered()?;
     let data_end = builder.writer.offset();
@@ -67,7 +67,7 @@ fn finish(mut builder: TableBuilder) -> Result<TableSummary> {
     Ok(summary(builder, data_end))
 }
 
-fn summary(builder: TableBuilder, data_end: u64) -> TableSummary {
+fn summary(builder: BlockTableBuilder, data_end: u64) -> TableSummary {
     let unique_id = UniqueId::from_properties(builder.totals.properties()).map_or([0; 16], |id| id.manifest_bytes());
     let file_size = builder.writer.offset();
     TableSummary {
@@ -82,7 +82,7 @@ fn summary(builder: TableBuilder, data_end: u64) -> TableSummary {
     }
 }
 
-fn write_filter(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<()> {
+fn write_filter(builder: &mut BlockTableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<()> {
     let Some(filter) = &mut builder.filter else { return Ok(()) };
     let last = if builder.first_key.is_some() { user_key(&builder.last_key) } else { &[] };
     if let Some(written) = filter.write(&mut builder.writer, last, &builder.index)? {
@@ -97,7 +97,7 @@ fn write_filter(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockH
     Ok(())
 }
 
-fn write_index(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<BlockHandle> {
+fn write_index(builder: &mut BlockTableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<BlockHandle> {
     let index = builder.index.write(&mut builder.writer, builder.params.options.enable_index_compression)?;
     let encoding = builder.index.encoding();
     if let Some(size) = index.row_bounds_size {
@@ -117,7 +117,7 @@ fn write_index(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHa
     Ok(index.root)
 }
 
-fn write_range_tombstones(builder: &mut TableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<()> {
+fn write_range_tombstones(builder: &mut BlockTableBuilder, blocks: &mut BTreeMap<String, BlockHandle>) -> Result<()> {
     if builder.range_tombstones.is_empty() {
         return Ok(());
     }
@@ -129,8 +129,8 @@ fn write_range_tombstones(builder: &mut TableBuilder, blocks: &mut BTreeMap<Stri
     Ok(())
 }
 
-fn write_metaindex(builder: &mut TableBuilder, blocks: &BTreeMap<String, BlockHandle>) -> Result<BlockHandle> {
-    let entries = |_: &TableBuilder| {
+fn write_metaindex(builder: &mut BlockTableBuilder, blocks: &BTreeMap<String, BlockHandle>) -> Result<BlockHandle> {
+    let entries = |_: &BlockTableBuilder| {
         let encode = |(name, handle): (&String, &BlockHandle)| {
             let mut value = Vec::new();
             handle.encode_to(&mut value);
@@ -141,14 +141,14 @@ fn write_metaindex(builder: &mut TableBuilder, blocks: &BTreeMap<String, BlockHa
     write_entries(builder, entries, 1)
 }
 
-fn builder_entries(builder: &TableBuilder) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn builder_entries(builder: &BlockTableBuilder) -> Vec<(Vec<u8>, Vec<u8>)> {
     builder.totals.properties().entries()
 }
 
 /// Writes a block of names and values.
 fn write_entries(
-    builder: &mut TableBuilder,
-    entries: impl FnOnce(&TableBuilder) -> Vec<(Vec<u8>, Vec<u8>)>,
+    builder: &mut BlockTableBuilder,
+    entries: impl FnOnce(&BlockTableBuilder) -> Vec<(Vec<u8>, Vec<u8>)>,
     restart_interval: usize,
 ) -> Result<BlockHandle> {
     let mut block = BlockBuilder::new(BlockBuilderOptions { restart_interval, ..BlockBuilderOptions::default() });
@@ -158,7 +158,7 @@ fn write_entries(
     builder.writer.write_raw(block.finish())
 }
 
-fn complete_properties(builder: &mut TableBuilder, data_end: u64) {
+fn complete_properties(builder: &mut BlockTableBuilder, data_end: u64) {
     let params = &builder.params;
     let options: &BlockBasedTableOptions = &params.options;
     let extractor = params.prefix_extractor.as_ref();

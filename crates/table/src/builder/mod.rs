@@ -47,7 +47,7 @@ const FIRST_CONTEXT_VERSION: u32 = 6;
 
 /// Builds a table from sorted entries.
 #[derive(Debug)]
-pub struct TableBuilder {
+pub struct BlockTableBuilder {
     params: TableBuilderParams,
     writer: BlockWriter,
     base_context: u32,
@@ -66,7 +66,7 @@ pub struct TableBuilder {
     error: Option<Error>,
 }
 
-impl TableBuilder {
+impl BlockTableBuilder {
     /// Begins a table in an empty file.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
 use ferrock_table::adaptive::HASH_INDEX_PROPERTY;
 use ferrock_table::options::DataBlockIndexType;
-use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
+use ferrock_table::{Charging, BlockTableBuilder, TableBuilderParams};
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl OutputPlan<'_> {
 
 struct OpenOutput {
     number: FileNumber,
-    builder: TableBuilder,
+    builder: BlockTableBuilder,
     first: Vec<u8>,
     last: Vec<u8>,
     smallest_sequence: SequenceNumber,
@@ -143,7 +143,7 @@ impl<'a> TableOutput<'a> {
             },
         )?;
         file.set_rate_limiter(options.components.rate_limiter.clone(), self.plan.priority);
-        let builder = TableBuilder::new(self.builder_params(number), file)?;
+        let builder = BlockTableBuilder::new(self.builder_params(number), file)?;
         Ok(Box::new(OpenOutput {
             number,
             builder,

@@ -3,7 +3,7 @@ use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::thread::StdSpawner;
 use ferrock_base::{SequenceNumber, ValueType};
 use ferrock_format::version_edit::NewFile;
-use ferrock_table::{TableBuilder, TableBuilderParams};
+use ferrock_table::{BlockTableBuilder, TableBuilderParams};
 use ferrock_vfs::{FaultInjectionFileSystem, MemoryFileSystem, WritableOptions, WritePurpose};
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ fn write_table(file_system: &dyn FileSystem, number: u64) -> NewFile {
     params.db_id = "a-database".to_owned();
     params.db_session_id = "0123456789ABCDEFGHIJ".to_owned();
     params.file_number = number;
-    let mut builder = TableBuilder::new(params, file).unwrap();
+    let mut builder = BlockTableBuilder::new(params, file).unwrap();
     let key = make_internal_key(&number.to_be_bytes(), SequenceNumber(number), ValueType::Value);
     builder.add(&key, b"value").unwrap();
     let summary = builder.finish().unwrap();

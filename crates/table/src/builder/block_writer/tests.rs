@@ -1,6 +1,6 @@
 //! A wrong compressor: caught with `verify_compression`, and written without. Padding.
 
-use crate::builder::{TableBuilder, TableBuilderParams};
+use crate::builder::{BlockTableBuilder, TableBuilderParams};
 use crate::options::BlockBasedTableOptions;
 use ferrock_base::error::ErrorKind;
 use ferrock_base::internal_key::make_internal_key;
@@ -55,7 +55,7 @@ fn build(
     params.compression_options.max_dict_bytes = max_dict_bytes;
     params.options = Arc::new(BlockBasedTableOptions { verify_compression, ..BlockBasedTableOptions::default() });
     let file = memory.create_writable(Path::new("/000007.sst"), &WritableOptions::default())?;
-    let mut builder = TableBuilder::new(params, file)?;
+    let mut builder = BlockTableBuilder::new(params, file)?;
     builder.writer.spoil = spoil;
     for number in 0..2000u32 {
         let key = make_internal_key(&number.to_be_bytes(), SequenceNumber(9), ValueType::Value);

@@ -17,7 +17,7 @@ use ferrock_cache::CacheOptions;
 use ferrock_table::options::IndexShorteningMode::{NoShortening, ShortenSeparators};
 use ferrock_table::options::{FlushBlockPolicy, IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, LimitReads, ScanBounds, Table, TableBlockCache, TableBuilder, TableBuilderParams,
+    BlockBasedTableOptions, LimitReads, ScanBounds, Table, TableBlockCache, BlockTableBuilder, TableBuilderParams,
     TableIter, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{
@@ -133,7 +133,7 @@ impl Tables {
         let mut params = TableBuilderParams::new(order.clone());
         params.options = self.form.options();
         let file = self.file_system.create_writable(path, &WritableOptions::default()).unwrap();
-        let mut builder = TableBuilder::new(params, file).unwrap();
+        let mut builder = BlockTableBuilder::new(params, file).unwrap();
         for (key, value) in entries {
             builder.add(key, value).unwrap();
         }

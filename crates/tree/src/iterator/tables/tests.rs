@@ -12,7 +12,7 @@ use ferrock_format::file_name;
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_options::ColumnFamilySettings;
 use ferrock_table::entries_table::EntriesTable;
-use ferrock_table::{Table, TableBuilder, TableBuilderParams, ValuePin};
+use ferrock_table::{Table, BlockTableBuilder, TableBuilderParams, ValuePin};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ fn write(file_system: &dyn FileSystem, number: u64, entries: &[(Vec<u8>, Vec<u8>
     if is_of_entries {
         return EntriesTable::write(file, entries).unwrap();
     }
-    let mut builder = TableBuilder::new(TableBuilderParams::new(InternalComparator::default()), file).unwrap();
+    let mut builder = BlockTableBuilder::new(TableBuilderParams::new(InternalComparator::default()), file).unwrap();
     for (key, value) in entries {
         builder.add(key, value).unwrap();
     }
