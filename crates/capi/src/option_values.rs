@@ -102,6 +102,7 @@ settings_options! {
     db.settings.max_manifest_file_size:
         rocksdb_options_set_max_manifest_file_size(usize),
         rocksdb_options_get_max_manifest_file_size(usize);
+    family.settings.bloom_locality: rocksdb_options_set_bloom_locality(u32), rocksdb_options_get_bloom_locality(u32);
     db.settings.allow_mmap_reads:
         rocksdb_options_set_allow_mmap_reads(c_uchar),
         rocksdb_options_get_allow_mmap_reads(c_uchar);
@@ -433,7 +434,6 @@ kept_texts! {
     number max_write_buffer_size_to_maintain:
         rocksdb_options_set_max_write_buffer_size_to_maintain(i64),
         rocksdb_options_get_max_write_buffer_size_to_maintain(i64);
-    number bloom_locality: rocksdb_options_set_bloom_locality(u32), rocksdb_options_get_bloom_locality(u32);
     flag report_bg_io_stats:
         rocksdb_options_set_report_bg_io_stats(c_int),
         rocksdb_options_get_report_bg_io_stats(c_uchar);

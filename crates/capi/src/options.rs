@@ -14,7 +14,7 @@ use crate::merge_operator::rocksdb_mergeoperator_t;
 use crate::refused::{Refused, not_built, out_of_range};
 use crate::slice_transform::rocksdb_slicetransform_t;
 use crate::table_options::rocksdb_block_based_table_options_t;
-use ferrock::options::{BottommostCompression, CompactionStyle, CompressionType, WalRecoveryMode};
+use ferrock::options::{BottommostCompression, CompactionStyle, CompressionType, TableFactory, WalRecoveryMode};
 use ferrock::{ColumnFamilyOptions, Comparator, DbOptions, Result};
 use ferrock_base::merge::UInt64Add;
 use std::collections::{BTreeMap, BTreeSet};
@@ -137,6 +137,7 @@ c_functions! {
         // SAFETY: the contract.
         let (options, table) = unsafe { (options.as_mut(), table.as_ref()) };
         if let (Some(options), Some(table)) = (options, table) {
+            options.family.table_factory = TableFactory::BlockBased;
             table.give_to(options);
         }
     }

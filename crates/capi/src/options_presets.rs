@@ -6,13 +6,14 @@ use crate::options::{rocksdb_options_t, set};
 use crate::refused::{not_built, out_of_range};
 use ferrock::Result;
 use ferrock::options::{
-    CacheOptions, CompactionStyle, CompressionType, FilterPolicy, InfoLogLevel, MemTableFactory, TableBlockCache,
-    WalRecoveryMode,
+    CacheOptions, CompactionStyle, CompressionType, FilterPolicy, InfoLogLevel, MemTableFactory, PlainEncodingType,
+    PlainTableOptions, TableBlockCache, TableFactory, WalRecoveryMode,
 };
 use ferrock::options::{CompactionPriority, DB_OPTIONS_WITHOUT_EFFECT};
 use ferrock_table::BlockBasedTableOptions;
 use ferrock_table::options::DataBlockIndexType;
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int, c_uchar};
+use std::sync::Arc;
 
 /// Changes options that take every value, unless they are null.
 ///
@@ -152,6 +153,36 @@ c_functions! {
                 family.target_file_size_base = 256 << 20;
             });
         }
+    }
+
+    /// Plain tables. An encoding that is none is an error of the open.
+    fn rocksdb_options_set_plain_table_factory(
+        options: *mut rocksdb_options_t,
+        user_key_len: u32,
+        bloom_bits_per_key: c_int,
+        hash_table_ratio: f64,
+        index_sparseness: usize,
+        huge_page_tlb_size: usize,
+        encoding_type: c_char,
+        full_scan_mode: c_uchar,
+        store_index_in_file: c_uchar,
+    ) {
+        let encodings = [PlainEncodingType::Plain, PlainEncodingType::Prefix];
+        let encoding = usize::try_from(encoding_type).ok().and_then(|index| encodings.get(index).copied());
+        let factory = encoding.ok_or_else(|| out_of_range("encoding_type", encoding_type, "0 (plain) and 1 (prefix)")).map(|encoding| {
+            let mut plain = PlainTableOptions::default();
+            plain.user_key_len = user_key_len;
+            plain.bloom_bits_per_key = bloom_bits_per_key;
+            plain.hash_table_ratio = hash_table_ratio;
+            plain.index_sparseness = index_sparseness;
+            plain.huge_page_tlb_size = huge_page_tlb_size;
+            plain.encoding_type = encoding;
+            plain.full_scan_mode = full_scan_mode != 0;
+            plain.store_index_in_file = store_index_in_file != 0;
+            TableFactory::Plain(Arc::new(plain))
+        });
+        // SAFETY: the contract.
+        unsafe { set(options, "plain_table_factory", |options| factory.map(|factory| options.family.table_factory = factory)) };
     }
 
     /// Memtables in the order of arrival, for loads that are not read before their flush.

@@ -9,8 +9,9 @@ pub use ferrock_options::{
     FilterContext, FilterDecision, FilterPolicy, FlushBlockPolicy, FlushOptions, IndexBlockSearchType,
     IndexShorteningMode, IndexType, InfoLogLevel, InsertHintPrefixes, LargePartitions, LoadedOptions, MemTableFactory,
     MergeOperator, MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel, Passthrough,
-    PinningTier, PrefixExtractor, PrepopulateBlockCache, TableBlockCache, TableFileCreationReason, WalRecoveryMode,
-    WriteBufferManager, WriteOptions, apply_text, from_file, load_latest, to_file,
+    PinningTier, PlainEncodingType, PlainTableOptions, PrefixExtractor, PrepopulateBlockCache, TableBlockCache,
+    TableFactory, TableFileCreationReason, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text, from_file,
+    load_latest, to_file,
 };
 pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;

@@ -11,6 +11,7 @@ use ferrock_base::{Comparator, option_enum, option_table};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::IndexType;
+use ferrock_table::options::TableFactory;
 use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, TableBlockCache};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -258,6 +259,8 @@ option_table! {
         mutable bottommost_compression: BottommostCompression = BottommostCompression(None);
         /// Levels and dictionaries of `bottommost_compression`, when `enabled`.
         mutable bottommost_compression_opts: CompressionSettings = CompressionSettings::default();
+        /// Above 0, the filters of plain tables keep the bits of a key in one line of the processor's cache.
+        fixed bloom_locality: u32 = 0;
         /// The bottommost level gets no filters: nearly every lookup that comes there finds its key.
         fixed optimize_filters_for_hits: bool = false;
         /// Hidden versions of a key that an iterator walks over before it seeks past them.
@@ -287,7 +290,9 @@ pub struct ColumnFamilyOptions {
     pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
     /// Filters in tables.
     pub filter_policy: FilterPolicy,
-    /// How tables are written and read.
+    /// Which kind of tables is written. Tables of every kind are read.
+    pub table_factory: TableFactory,
+    /// How block-based tables are written and read.
     pub table: BlockBasedTableOptions,
     /// Cache of the family's blocks; `None`: the database's.
     pub block_cache: Option<Arc<TableBlockCache>>,

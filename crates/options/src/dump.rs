@@ -16,8 +16,9 @@ use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings};
 use ferrock_base::option_table::{OptionInfo, OptionValue};
 use ferrock_format::options_file::RocksDbVersion;
 use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
-use ferrock_table::BlockBasedTableOptions;
+use ferrock_table::options::TableFactory;
 use ferrock_table::options::{DataBlockIndexType, IndexShorteningMode, IndexType, PrepopulateBlockCache};
+use ferrock_table::{BlockBasedTableOptions, PlainTableOptions};
 
 /// Of more families than this, RocksDB shows only the first.
 pub const FAMILIES_SHOWN: usize = 10;
@@ -74,8 +75,11 @@ pub fn family_lines(name: &str, options: &ColumnFamilyOptions) -> Vec<String> {
     lines.push(format!("Options.merge_operator: {merge_operator}"));
     lines.push(format!("Options.compaction_filter: {filter}"));
     lines.push(format!("Options.prefix_extractor: {prefix}"));
-    lines.push("Options.table_factory: BlockBasedTable".to_owned());
-    lines.push(table_text(options));
+    lines.push(format!("Options.table_factory: {}", options.table_factory.name()));
+    lines.push(match &options.table_factory {
+        TableFactory::BlockBased => table_text(options),
+        TableFactory::Plain(plain) => plain_table_text(plain),
+    });
     for info in ColumnFamilySettings::TABLE {
         let value = options.settings.get(info.name).unwrap_or_default();
         match info.name {
@@ -106,7 +110,16 @@ pub fn family_lines(name: &str, options: &ColumnFamilyOptions) -> Vec<String> {
     lines
 }
 
-/// The options of a family's tables: one text of many lines, without the `Options.` before them.
+/// The options of a family's plain tables, in the same form.
+fn plain_table_text(options: &PlainTableOptions) -> String {
+    let mut text = String::from("table_factory options: ");
+    for info in PlainTableOptions::TABLE {
+        text.push_str(&format!("  {}: {}\n", info.name, shown(info, &options.get(info.name).unwrap_or_default())));
+    }
+    text
+}
+
+/// The options of a family's block-based tables: one text of many lines, without the `Options.` before them.
 fn table_text(options: &ColumnFamilyOptions) -> String {
     let table = &options.table;
     let mut text = String::from("table_factory options: ");

@@ -46,9 +46,11 @@ pub use ferrock_format::filter::FilterPolicy;
 pub use ferrock_format::log::WalRecoveryMode;
 pub use ferrock_table::options::{
     DataBlockIndexType, FlushBlockPolicy, IndexBlockSearchType, IndexShorteningMode, IndexType, LargePartitions,
-    MetadataCacheOptions, PartitionFromLevel, PinningTier, PrepopulateBlockCache,
+    MetadataCacheOptions, PartitionFromLevel, PinningTier, PlainEncodingType, PrepopulateBlockCache, TableFactory,
 };
-pub use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, TableBlockCache};
+pub use ferrock_table::{
+    BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, PlainTableOptions, TableBlockCache,
+};
 pub use ferrock_vfs::MmapReads;
 pub use listener::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
 pub use memtable_factory::{InsertHintPrefixes, MemTableFactory};

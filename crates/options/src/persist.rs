@@ -17,10 +17,12 @@ use ferrock_format::options_file::value::{escape, unescape};
 use ferrock_format::options_file::{
     ColumnFamilySection, OptionScope, OptionsFile, RocksDbVersion, Section, TableSection, Version, is_deprecated,
 };
-use ferrock_table::BlockBasedTableOptions;
 use ferrock_table::options::DataBlockIndexType;
+use ferrock_table::options::{BLOCK_BASED_TABLE, PLAIN_TABLE, TableFactory};
+use ferrock_table::{BlockBasedTableOptions, PlainTableOptions};
 use ferrock_vfs::{FileSystem, read_file};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Options that name an object. Reading one adds the note itself if there is no such object.
 const COMPONENTS: &[&str] = &["comparator", "merge_operator", "prefix_extractor", "compaction_filter", "table_factory"];
@@ -117,7 +119,7 @@ fn unknown_names(file: &OptionsFile) -> Vec<String> {
     for family in &file.column_families {
         let table = super::ColumnFamilySettings::TABLE;
         add(&family.options, OptionScope::ColumnFamily, table, passthrough::COLUMN_FAMILY_OPTIONS, COMPONENTS);
-        if let Some(section) = family.table.as_ref().filter(|table| table.factory == "BlockBasedTable") {
+        if let Some(section) = family.table.as_ref().filter(|table| table.factory == BLOCK_BASED_TABLE) {
             let (table, kept) = (BlockBasedTableOptions::TABLE, passthrough::TABLE_OPTIONS);
             add(&section.options, OptionScope::BlockBasedTable, table, kept, &["filter_policy"]);
         }
@@ -213,8 +215,10 @@ fn take_component(
             return true;
         }
         "table_factory" => {
-            if value != "BlockBasedTable" {
-                notes.push(format!("{place}: tables are written as BlockBasedTable instead of {value}"));
+            match value {
+                BLOCK_BASED_TABLE => options.table_factory = TableFactory::BlockBased,
+                PLAIN_TABLE => options.table_factory = TableFactory::Plain(Arc::default()),
+                other => notes.push(format!("{place}: tables are written as {BLOCK_BASED_TABLE} instead of {other}")),
             }
             return true;
         }
@@ -228,9 +232,10 @@ fn take_component(
 }
 
 fn take_table(options: &mut ColumnFamilyOptions, section: &TableSection, notes: &mut Vec<String>, place: &str) {
-    if section.factory != "BlockBasedTable" {
-        notes.push(format!("{place}: options of {} are not used", section.factory));
-        return;
+    match &section.factory[..] {
+        BLOCK_BASED_TABLE => {}
+        PLAIN_TABLE => return take_plain_table(options, section, notes, place),
+        other => return notes.push(format!("{place}: options of {other} are not used")),
     }
     for statement in section.options.statements.iter().chain(&section.options.extensions) {
         let (name, value) = (&statement.name[..], &statement.value[..]);
@@ -257,6 +262,15 @@ fn take_table(options: &mut ColumnFamilyOptions, section: &TableSection, notes: 
     }
 }
 
+fn take_plain_table(options: &mut ColumnFamilyOptions, section: &TableSection, notes: &mut Vec<String>, place: &str) {
+    let mut plain = PlainTableOptions::default();
+    for statement in &section.options.statements {
+        let (name, value) = (&statement.name[..], &statement.value[..]);
+        take(notes, place, name, value, |name, value| plain.set(name, value), || {});
+    }
+    options.table_factory = TableFactory::Plain(Arc::new(plain));
+}
+
 /// The OPTIONS file of a database.
 #[must_use]
 pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> OptionsFile {
@@ -281,31 +295,43 @@ pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Op
             &options.passthrough,
             &[passthrough::COLUMN_FAMILY_OPTIONS, passthrough::TABLE_OPTIONS],
         );
-        let mut table = Section::new();
-        push_table(&mut table, BlockBasedTableOptions::TABLE, |name| {
-            // RocksDB has the fixed choices only. A comment line with Ferrock's own text follows, which replaces this
-            // value when Ferrock reads the file.
-            let is_auto =
-                name == "data_block_index_type" && options.table.data_block_index_type == DataBlockIndexType::Auto;
-            if is_auto { Some(DataBlockIndexType::BinarySearch.format_option()) } else { options.table.get(name) }
-        });
-        if options.table.data_block_index_type == DataBlockIndexType::Auto {
-            table.push_extension("data_block_index_type", DataBlockIndexType::Auto.format_option());
-        }
-        table.push("filter_policy", options.filter_policy.to_string());
-        for (name, value) in options.passthrough.entries(passthrough::TABLE_OPTIONS) {
-            let known = passthrough::TABLE_OPTIONS.iter().find(|(known, _)| *known == name);
-            if !passthrough::is_left_out(name, value, known.map_or("", |(_, default)| default)) {
-                table.push(name, value);
-            }
-        }
         file.column_families.push(ColumnFamilySection {
             name: name.clone(),
             options: section,
-            table: Some(TableSection { factory: "BlockBasedTable".to_owned(), options: table }),
+            table: Some(TableSection {
+                factory: options.table_factory.name().to_owned(),
+                options: table_section(options),
+            }),
         });
     }
     file
+}
+
+/// The options of the tables that a family writes.
+fn table_section(options: &ColumnFamilyOptions) -> Section {
+    let mut table = Section::new();
+    if let TableFactory::Plain(plain) = &options.table_factory {
+        push_table(&mut table, PlainTableOptions::TABLE, |name| plain.get(name));
+        return table;
+    }
+    push_table(&mut table, BlockBasedTableOptions::TABLE, |name| {
+        // RocksDB has the fixed choices only. A comment line with Ferrock's own text follows, which replaces this
+        // value when Ferrock reads the file.
+        let is_auto =
+            name == "data_block_index_type" && options.table.data_block_index_type == DataBlockIndexType::Auto;
+        if is_auto { Some(DataBlockIndexType::BinarySearch.format_option()) } else { options.table.get(name) }
+    });
+    if options.table.data_block_index_type == DataBlockIndexType::Auto {
+        table.push_extension("data_block_index_type", DataBlockIndexType::Auto.format_option());
+    }
+    table.push("filter_policy", options.filter_policy.to_string());
+    for (name, value) in options.passthrough.entries(passthrough::TABLE_OPTIONS) {
+        let known = passthrough::TABLE_OPTIONS.iter().find(|(known, _)| *known == name);
+        if !passthrough::is_left_out(name, value, known.map_or("", |(_, default)| default)) {
+            table.push(name, value);
+        }
+    }
+    table
 }
 
 fn push_table(section: &mut Section, table: &[OptionInfo], get: impl Fn(&str) -> Option<String>) {
@@ -356,7 +382,7 @@ fn push_components(section: &mut Section, options: &ColumnFamilyOptions) {
     }
     let filter = options.compaction_filter.as_ref().map(|filter| filter.name().to_owned());
     section.push("compaction_filter", filter.unwrap_or_else(none));
-    section.push("table_factory", "BlockBasedTable");
+    section.push("table_factory", options.table_factory.name());
 }
 
 #[cfg(test)]

@@ -14,7 +14,9 @@ use ferrock_cache::CacheOptions;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
 use ferrock_format::options_file::{OptionScope, canonical_name, is_deprecated};
-use ferrock_table::{BlockBasedTableOptions, TableBlockCache};
+use ferrock_table::options::{BLOCK_BASED_TABLE, PLAIN_TABLE, TableFactory};
+use ferrock_table::{BlockBasedTableOptions, PlainTableOptions, TableBlockCache};
+use std::sync::Arc;
 
 /// Changes options of a database and of a column family by a text. Retired names are accepted and do nothing; hints
 /// that have no effect here are kept and noted when a database is opened.
@@ -84,18 +86,37 @@ fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> 
     Ok(())
 }
 
-/// Which tables a family writes, as `BlockBasedTable` or as `{id=BlockBasedTable;block_size=8k;...}`.
-fn set_table_factory(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
-    const BUILT: &str = "BlockBasedTable";
-    let Some(rest) = text.trim().trim_start_matches('{').strip_prefix("id=") else {
-        return if text == BUILT { Ok(()) } else { Err(no_such_table(text)) };
-    };
-    let (id, options) = rest.trim_end_matches('}').split_once(';').unwrap_or((rest, ""));
-    if id.trim() == BUILT { apply_table_text(family, options) } else { Err(no_such_table(id)) }
+/// Makes a family write plain tables, with some of their options changed.
+fn apply_plain_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
+    let mut options = PlainTableOptions::clone(&family.table_factory.plain_options());
+    for (name, value) in parse_struct(text)? {
+        if !options.set(name, value)? {
+            return Err(not_recognized(name));
+        }
+    }
+    family.table_factory = TableFactory::Plain(Arc::new(options));
+    Ok(())
 }
 
-fn no_such_table(name: &str) -> Error {
-    Error::not_supported(format!("table_factory = {name} is not built yet; leave it out, or at BlockBasedTable"))
+/// Which tables a family writes, as `PlainTable` or as `{id=BlockBasedTable;block_size=8k;...}`.
+fn set_table_factory(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
+    let (id, options) = match text.trim().trim_start_matches('{').strip_prefix("id=") {
+        Some(rest) => rest.trim_end_matches('}').split_once(';').unwrap_or((rest.trim_end_matches('}'), "")),
+        None => (text, ""),
+    };
+    match id.trim() {
+        BLOCK_BASED_TABLE => {
+            family.table_factory = TableFactory::BlockBased;
+            apply_table_text(family, options)
+        }
+        PLAIN_TABLE => {
+            family.table_factory = TableFactory::default();
+            apply_plain_table_text(family, options)
+        }
+        name => Err(Error::not_supported(format!(
+            "table_factory = {name} is not built; use {BLOCK_BASED_TABLE} or {PLAIN_TABLE}"
+        ))),
+    }
 }
 
 /// What a change of an open family's options asks for that its tables do not have.
@@ -217,7 +238,11 @@ fn set_component(family: &mut ColumnFamilyOptions, name: &str, value: &str) -> R
             }
         }
         "table_factory" => set_table_factory(family, value)?,
-        "block_based_table_factory" => apply_table_text(family, value)?,
+        "block_based_table_factory" => {
+            family.table_factory = TableFactory::BlockBased;
+            apply_table_text(family, value)?;
+        }
+        "plain_table_factory" => apply_plain_table_text(family, value)?,
         _ => return Ok(false),
     }
     Ok(true)

@@ -8,8 +8,9 @@
 //!   iter              BlockTableIter: both directions, with readahead
 //!   contents          what it consists of, block by block, for tools; sizes and shapes of its blocks
 //! PlainTable          RocksDB's plain tables, read from memory
-//! PlainTableBuilder   writes one
-//! BlockTableBuilder        writes one: data blocks as keys come, everything else at the end
+//! TableBuilder        writes one of any kind
+//! BlockTableBuilder   a block-based one: data blocks as keys come, everything else at the end
+//! PlainTableBuilder   a plain one: records as keys come
 //! ```
 //!
 //! The tree and the engine hold a [`Table`] and name no kind. The feature `test-kinds` adds one for tests
@@ -31,6 +32,7 @@ pub mod plain;
 pub mod reader;
 mod scan_machine;
 mod table;
+mod table_builder;
 mod table_iter;
 mod value;
 
@@ -54,5 +56,6 @@ pub use reader::{
 };
 pub use scan_machine::{ScanMachine, ScanRead};
 pub use table::Table;
+pub use table_builder::TableBuilder;
 pub use table_iter::TableIter;
 pub use value::{ValuePin, ValueSource};

@@ -11,7 +11,7 @@ mod large_partitions;
 mod plain;
 
 pub use large_partitions::LargePartitions;
-pub use plain::{PlainEncodingType, PlainTableOptions};
+pub use plain::{BLOCK_BASED_TABLE, PLAIN_TABLE, PlainEncodingType, PlainTableOptions, TableFactory};
 
 use ferrock_base::checksum::ChecksumType;
 use ferrock_base::option_table::{OptionValue, Violation};

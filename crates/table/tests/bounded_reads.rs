@@ -10,7 +10,7 @@ use ferrock_cache::{BlockCache, CacheOptions};
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, BlockTableIter, LimitReads, ScanBounds, BlockTableBuilder, TableBuilderParams,
+    BlockBasedTableOptions, BlockTable, BlockTableBuilder, BlockTableIter, LimitReads, ScanBounds, TableBuilderParams,
     TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadClass, WritableOptions};

@@ -9,7 +9,7 @@ use ferrock_format::compression::CompressionType;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::IndexType;
 use ferrock_table::{
-    BlockTable, CacheUsageOptions, ChargeDecision, Charging, TableBlockCache, BlockTableBuilder, TableBuilderParams,
+    BlockTable, BlockTableBuilder, CacheUsageOptions, ChargeDecision, Charging, TableBlockCache, TableBuilderParams,
     TableReadOptions, TableReaderParams, TableSummary,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};

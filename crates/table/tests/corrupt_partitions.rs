@@ -30,7 +30,7 @@ use ferrock_format::handle::BlockHandle;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
 use ferrock_table::options::IndexType;
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, TableBlockCache, BlockTableBuilder, TableBuilderParams, TableReadOptions,
+    BlockBasedTableOptions, BlockTable, BlockTableBuilder, TableBlockCache, TableBuilderParams, TableReadOptions,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions, read_file, write_file_synced};
 use std::path::Path;

@@ -6,7 +6,7 @@ use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{InternalComparator, InternalIterator, MAX_SEQUENCE_NUMBER, ValueType};
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, ScanBounds, BlockTableBuilder, TableBuilderParams, TableReadOptions,
+    BlockBasedTableOptions, BlockTable, BlockTableBuilder, ScanBounds, TableBuilderParams, TableReadOptions,
     TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadClass, WritableOptions};
@@ -27,7 +27,8 @@ fn table() -> Table {
     let mut params = TableBuilderParams::new(order.clone());
     params.options = Arc::clone(&options);
     let mut builder =
-        BlockTableBuilder::new(params, file_system.create_writable(path, &WritableOptions::default()).unwrap()).unwrap();
+        BlockTableBuilder::new(params, file_system.create_writable(path, &WritableOptions::default()).unwrap())
+            .unwrap();
     for row in 0..ROWS {
         builder.add(&make_internal_key(&name(row), SequenceNumber(1), ValueType::Value), &[b'v'; 390]).unwrap();
     }

@@ -6,8 +6,8 @@ use ferrock_base::types::SequenceNumber;
 use ferrock_base::{InternalComparator, InternalIterator, MAX_SEQUENCE_NUMBER, ValueType};
 use ferrock_table::options::{IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, BlockTableIter, ScanBounds, BlockTableBuilder, TableBuilderParams, TableReadOptions,
-    TableReaderParams,
+    BlockBasedTableOptions, BlockTable, BlockTableBuilder, BlockTableIter, ScanBounds, TableBuilderParams,
+    TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadClass, WritableOptions};
 use std::path::Path;
@@ -34,7 +34,8 @@ fn table(row_bounds: bool, partitioned: bool) -> Table {
     let mut params = TableBuilderParams::new(order.clone());
     params.options = Arc::clone(&options);
     let mut builder =
-        BlockTableBuilder::new(params, file_system.create_writable(path, &WritableOptions::default()).unwrap()).unwrap();
+        BlockTableBuilder::new(params, file_system.create_writable(path, &WritableOptions::default()).unwrap())
+            .unwrap();
     for row in (100..1000).step_by(10) {
         let key = make_internal_key(row.to_string().as_bytes(), SequenceNumber(1), ValueType::Value);
         builder.add(&key, b"0123456789").unwrap();

@@ -23,7 +23,7 @@ use ferrock_base::{
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexShorteningMode, IndexType};
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, ReadTier, ScanBounds, BlockTableBuilder, TableBuilderParams, TableReadOptions,
+    BlockBasedTableOptions, BlockTable, BlockTableBuilder, ReadTier, ScanBounds, TableBuilderParams, TableReadOptions,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, WritableOptions};
 use std::collections::BTreeSet;

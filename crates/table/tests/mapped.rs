@@ -12,8 +12,8 @@ use ferrock_format::compression::CompressionType;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::IndexType;
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, ReadTier, TableBlockCache, BlockTableBuilder, TableBuilderParams, TableReadOptions,
-    TableReaderParams,
+    BlockBasedTableOptions, BlockTable, BlockTableBuilder, ReadTier, TableBlockCache, TableBuilderParams,
+    TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{
     FileSystem, PosixFileSystem, RandomAccessFile, RandomAccessOptions, WritableOptions, read_file, write_file_synced,

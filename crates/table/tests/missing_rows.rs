@@ -24,8 +24,8 @@ use ferrock_format::block::DataBlockIter;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_table::options::{IndexType, LargePartitions};
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY, ROW_BOUNDS_PROPERTY,
-    TableBlockCache, BlockTableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
+    BlockBasedTableOptions, BlockTable, BlockTableBuilder, PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY,
+    ROW_BOUNDS_PROPERTY, TableBlockCache, TableBuilderParams, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessFile, RandomAccessOptions, ReadLabel, WritableOptions};
 use std::path::Path;

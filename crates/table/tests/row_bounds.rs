@@ -22,8 +22,8 @@ use ferrock_format::metaindex;
 use ferrock_format::trailer::{self, BLOCK_TRAILER_SIZE};
 use ferrock_table::options::{IndexShorteningMode, IndexType, LargePartitions, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, BlockTable, MAX_BLOCK_ENTRIES_PROPERTY, PARTITION_CUT_FROM_PROPERTY,
-    PARTITION_CUT_PROPERTY, BlockTableBuilder, TableBuilderParams, TableReadOptions, TableReaderParams,
+    BlockBasedTableOptions, BlockTable, BlockTableBuilder, MAX_BLOCK_ENTRIES_PROPERTY, PARTITION_CUT_FROM_PROPERTY,
+    PARTITION_CUT_PROPERTY, TableBuilderParams, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use proptest::prelude::*;

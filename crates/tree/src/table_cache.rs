@@ -28,7 +28,8 @@ use ferrock_base::thread::Spawner;
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result};
 use ferrock_format::file_name;
 use ferrock_table::{
-    BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, ReadStats, Table, TableBlockCache, TableReaderParams,
+    BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, PlainTableOptions, ReadStats, Table, TableBlockCache,
+    TableReaderParams,
 };
 use ferrock_vfs::{FileSystem, RandomAccessFile, RandomAccessOptions};
 use parking_lot::{Mutex, RwLock};
@@ -257,6 +258,10 @@ pub struct TableCacheParams {
     pub cache_usage: CacheUsageOptions,
     /// The family's prefix extractor.
     pub prefix_extractor: Option<PrefixExtractor>,
+    /// How index and filter of plain tables are made that have none in their file.
+    pub plain_options: Arc<PlainTableOptions>,
+    /// The family's `bloom_locality`.
+    pub bloom_locality: u32,
     /// How the files are opened.
     pub file_options: RandomAccessOptions,
     /// Compare each table's unique id with the MANIFEST's.
@@ -424,6 +429,8 @@ impl TableCache {
             cache: mutable.block_cache.clone(),
             cache_usage,
             prefix_extractor: params.prefix_extractor.clone(),
+            plain_options: Arc::clone(&params.plain_options),
+            bloom_locality: params.bloom_locality,
             largest_sequence: Some(file.largest_seqno),
             expected_unique_id: unique_id,
             read_stats: Some(Arc::clone(&params.read_stats)),

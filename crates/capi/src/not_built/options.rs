@@ -8,7 +8,6 @@ use super::not_built;
 use super::other::{rocksdb_compactionfilterfactory_t, rocksdb_cuckoo_table_options_t};
 use crate::cache::rocksdb_cache_t;
 use crate::options::rocksdb_options_t;
-use std::ffi::{c_char, c_int, c_uchar};
 
 not_built! {
     fn rocksdb_options_set_sst_file_manager(
@@ -27,10 +26,6 @@ not_built! {
     ) = refuse;
     fn rocksdb_options_set_sst_partitioner_factory(
         options: *mut rocksdb_options_t, sst_partitioner_factory: *mut rocksdb_sst_partitioner_factory_t,
-    ) = refuse;
-    fn rocksdb_options_set_plain_table_factory(
-        options: *mut rocksdb_options_t, argument1: u32, argument2: c_int, argument3: f64, argument4: usize,
-        argument5: usize, argument6: c_char, argument7: c_uchar, argument8: c_uchar,
     ) = refuse;
     fn rocksdb_options_set_universal_compaction_options(
         options: *mut rocksdb_options_t, universal_compaction_options: *mut rocksdb_universal_compaction_options_t,

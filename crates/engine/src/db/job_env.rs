@@ -3,7 +3,7 @@
 use super::DbCore;
 use crate::column_family::ColumnFamilyData;
 use crate::metrics::Statistics;
-use ferrock_base::{FileNumber, Result};
+use ferrock_base::{Error, FileNumber, Result};
 use ferrock_tree::job::{FamilyContext, JobContext, JobEnv};
 use ferrock_tree::version::Version;
 use std::path::Path;
@@ -58,6 +58,10 @@ impl JobEnv for JobPlace<'_> {
 
     fn discard(&self, directory: &Path, numbers: &[FileNumber]) {
         self.0.files.discard(directory, numbers);
+    }
+
+    fn note_block_based(&self, family: &str, reason: &Error) {
+        self.0.events.log().warn(|| format!("[{family}] block-based tables are written: {reason}"));
     }
 
     fn note_verified_blocks(&self, blocks: u64) {

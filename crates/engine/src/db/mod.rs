@@ -119,6 +119,8 @@ impl DbCore {
             mutable: self.mutable_table_cache_params(options),
             cache_usage: options.cache_usage,
             prefix_extractor: options.prefix_extractor.clone(),
+            plain_options: options.table_factory.plain_options(),
+            bloom_locality: options.bloom_locality,
             file_options: file_options(&db),
             verify_unique_id: db.verify_sst_unique_id_in_manifest,
             open_tables: Arc::clone(self.files.open_tables()),

@@ -12,6 +12,7 @@ use crate::column_family::FamilyMap;
 use crate::db::{successive_merges, switch_memtable};
 use crate::jobs::background_error::Reason;
 use crate::metrics::Statistics;
+use crate::options::TableFactory;
 use crate::options::{DbOptions, WriteOptions};
 use crate::write::controller::StallCondition;
 use crate::write::insert::{InsertMode, Inserter, Target};
@@ -133,6 +134,15 @@ fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Res
                 )));
             }
             last = Some(id);
+        }
+        if matches!(record, Record::DeleteRange { .. })
+            && let factory @ TableFactory::Plain(_) = &data.options.load().table_factory
+        {
+            return Err(Error::not_supported(format!(
+                "CFD::DeleteRange not supported for table type {} in CF {}",
+                factory.name(),
+                data.name
+            )));
         }
         if let Record::DeleteRange { begin, end, .. } = record
             && data.comparator.user().compare(begin, end).is_gt()

@@ -8,7 +8,7 @@
 //! keeps.
 
 use crate::model::{Changes, Op};
-use ferrock::options::{DbPath, PrefixExtractor};
+use ferrock::options::{DbPath, PrefixExtractor, apply_text};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, WriteBatch, WriteOptions,
 };
@@ -77,7 +77,12 @@ pub struct Draw {
     is_fleeting: bool,
     memtable: u64,
     is_in_place: bool,
+    tables: u64,
 }
+
+/// Keys of the workload that are too short for a prefix are in block-based tables in any case.
+const TABLES: [&str; 3] =
+    ["BlockBasedTable", "PlainTable", "{id=PlainTable;encoding_type=kPrefix;store_index_in_file=true;}"];
 
 /// Keys of the workload that share a prefix are in one list; those too short for one are in another.
 const MEMTABLES: [&str; 4] =
@@ -102,6 +107,7 @@ impl Draw {
             has_paths: one_of(&[0, 0, 1]) == 1,
             memtable: one_of(&[0, 1, 2, 3]),
             is_in_place: one_of(&[0, 0, 1]) == 1,
+            tables: one_of(&[0, 0, 1, 2]),
         }
     }
 }
@@ -145,6 +151,8 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
     options.prefix_extractor = Some(PrefixExtractor::Fixed(5));
     options.inplace_update_support = draw.is_in_place;
     assert!(options.settings.set("memtable_factory", MEMTABLES[draw.memtable as usize]).unwrap());
+    let (mut of_database, tables) = (DbOptions::default(), TABLES[draw.tables as usize]);
+    apply_text(&mut of_database, &mut options, &format!("table_factory={tables}")).unwrap();
     options
 }
 
@@ -239,6 +247,8 @@ impl Run {
         match self.random.below(20) {
             0..=3 => vec![Op::Delete(key)],
             4 => vec![Op::Merge(key, format!("m{number}").into_bytes())],
+            // Plain tables have no deletions of ranges.
+            5 if self.draw.tables > 0 => vec![Op::Delete(key)],
             // An empty one, mostly.
             5 if self.random.below(3) > 0 => vec![Op::DeleteRange(key.clone(), key)],
             5 => {
@@ -271,7 +281,7 @@ impl Run {
     /// Records of which a flush leaves nothing.
     fn fleeting(&mut self, number: usize) -> Vec<Op> {
         let key = format!("fleeting{number}.{}", self.random.next_u64()).into_bytes();
-        if self.random.one_in(2) {
+        if self.random.one_in(2) && self.draw.tables == 0 {
             return vec![Op::DeleteRange(key.clone(), key)];
         }
         vec![Op::Put(key.clone(), b"job".to_vec()), Op::SingleDelete(key)]

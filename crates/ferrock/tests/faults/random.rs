@@ -7,7 +7,7 @@
 
 use crate::history::{Batch, Change, Fate, Found, History, Life, mark};
 use crate::rig::{DIRECTORY, family_options};
-use ferrock::options::{DbPath, MemTableFactory, PrefixExtractor};
+use ferrock::options::{DbPath, MemTableFactory, PrefixExtractor, TableFactory};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch,
     WriteOptions,
@@ -122,6 +122,11 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     options
 }
 
+/// Ranges are not deleted then.
+fn has_plain_tables(seed: u64) -> bool {
+    (seed / 7).is_multiple_of(3)
+}
+
 fn column_family_options(seed: u64) -> ColumnFamilyOptions {
     let mut options = family_options();
     options.merge_operator = Some(Arc::new(StringAppend::default()));
@@ -135,6 +140,9 @@ fn column_family_options(seed: u64) -> ColumnFamilyOptions {
         _ => MemTableFactory::default(),
     };
     options.inplace_update_support = seed % 6 < 3 && seed % 4 == 1;
+    if has_plain_tables(seed) {
+        options.table_factory = TableFactory::Plain(Arc::default());
+    }
     options
 }
 
@@ -301,11 +309,13 @@ impl Run {
             value.extend((0..size).map(|_| b'a' + random.below(26) as u8));
             value
         };
+        let is_plain = has_plain_tables(self.seed);
         let random = &mut self.random;
         match random.below(20) {
             0..=8 => Change::Put(id, key(random), value(random)),
             9..=11 => Change::Delete(id, key(random)),
             12 | 13 => Change::Merge(id, format!("m{}", random.below(6)).into_bytes(), number.to_string().into_bytes()),
+            14 if is_plain => Change::Delete(id, key(random)),
             14 => {
                 let (a, b) = (key(random), key(random));
                 // An empty range now and then.

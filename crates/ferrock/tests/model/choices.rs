@@ -3,7 +3,7 @@
 //! works.
 
 use crate::orders::Order;
-use ferrock::options::{BottommostCompression, CompressionType, FilterPolicy, PrefixExtractor};
+use ferrock::options::{BottommostCompression, CompressionType, FilterPolicy, PrefixExtractor, apply_text};
 use ferrock::{ColumnFamilyOptions, DbOptions};
 use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
@@ -94,6 +94,9 @@ pub const FAMILY: &[&str] = &[
     "max_successive_merges=1",
     "max_successive_merges=3",
     "strict_max_successive_merges=true",
+    "plain_table_factory={}",
+    "plain_table_factory={encoding_type=kPrefix;index_sparseness=2}",
+    "plain_table_factory={store_index_in_file=true;hash_table_ratio=0}",
     "level0_file_num_compaction_trigger=1",
     "level0_file_num_compaction_trigger=2",
     "level0_slowdown_writes_trigger=-1",
@@ -250,6 +253,8 @@ pub const READ_FAMILY: &[&str] = &[
     "memtable_factory=prefix_hash:3",
     "memtable_factory=prefix_hash:100",
     "memtable_factory={id=hash_linkedlist;bucket_count=2;threshold=4;}",
+    "plain_table_factory={hash_table_ratio=0.1;index_sparseness=1}",
+    "plain_table_factory={encoding_type=kPrefix;store_index_in_file=true}",
     "initial_auto_readahead_size=100",
     "max_auto_readahead_size=1000",
     "num_file_reads_for_auto_readahead=0",
@@ -414,6 +419,9 @@ pub fn family_options(choices: &[&'static str], order: Order) -> ColumnFamilyOpt
             // Keys of one prefix must be neighbours.
             "extractor" if order == Order::LengthFirst => {}
             "extractor" => options.prefix_extractor = PrefixExtractor::built_in(value).unwrap(),
+            "plain_table_factory" => {
+                apply_text(&mut DbOptions::default(), &mut options, &format!("{name}={value}")).unwrap();
+            }
             "bottommost" => options.bottommost_compression = BottommostCompression(Some(CompressionType::Zstd)),
             _ => {
                 let known = options.settings.set(name, value).unwrap() || options.table.set(name, value).unwrap();

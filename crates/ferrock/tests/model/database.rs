@@ -10,7 +10,7 @@ use crate::reads::{Held, compare_all, show};
 use crate::watchdog::Watchdog;
 use ferrock::options::{
     BottommostLevelCompaction, CompactionFilter, CompactionStyle, DbPath, MemTableFactory, MergeOperator,
-    PrefixExtractor,
+    PrefixExtractor, TableFactory,
 };
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, Snapshot,
@@ -322,6 +322,10 @@ impl<'a> Database<'a> {
         let key_index = usize::from(mutation.key % self.key_space);
         let order = self.families[index].model.order;
         let key = order.key(key_index).to_vec();
+        let has_plain_tables = self.families[index].handle.options().table_factory != TableFactory::BlockBased;
+        if matches!(mutation.change, Change::DeleteRange(_)) && has_plain_tables {
+            return (index, None);
+        }
         let model = Arc::make_mut(&mut self.families[index].model);
         let existing = model.get(&key).map(<[u8]>::len);
         if let Change::DeleteRange(length) = mutation.change {

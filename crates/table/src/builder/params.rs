@@ -26,6 +26,8 @@ pub struct TableBuilderParams {
     pub filter_policy: FilterPolicy,
     /// False leaves the filter out although there is a policy (`optimize_filters_for_hits` at the last level).
     pub build_filter: bool,
+    /// Whether the filter in a plain table keeps its bits for a key in one line of the cache: 0 for no.
+    pub bloom_locality: u32,
     /// Prefix extractor in force.
     pub prefix_extractor: Option<PrefixExtractor>,
     /// Merge operator in force, by name.
@@ -76,6 +78,7 @@ impl TableBuilderParams {
             compression_options: CompressionOptions::default(),
             filter_policy: FilterPolicy::None,
             build_filter: true,
+            bloom_locality: 0,
             prefix_extractor: None,
             merge_operator_name: None,
             column_family_id: UNKNOWN_COLUMN_FAMILY_ID,

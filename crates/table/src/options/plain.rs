@@ -1,7 +1,8 @@
 //! `PlainTableOptions`: every key that RocksDB writes into a `[TableOptions/PlainTable ...]` section.
 
 use ferrock_base::{option_enum, option_table};
-use ferrock_format::plain_table::PlainEncoding;
+use ferrock_format::plain_table::{MAX_FILE_SIZE, PlainEncoding};
+use std::sync::Arc;
 
 option_enum! {
     /// How a plain table stores its keys.
@@ -35,6 +36,51 @@ option_table! {
         fixed store_index_in_file: bool = false;
     }
 }
+
+/// Which kind of tables a column family writes. Tables of every kind are read, whichever is written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum TableFactory {
+    /// RocksDB's `BlockBasedTable`: for everything.
+    #[default]
+    BlockBased,
+    /// RocksDB's `PlainTable`: for data that is in memory, mapped or whole, and for lookups and scans within a prefix.
+    Plain(Arc<PlainTableOptions>),
+}
+
+impl TableFactory {
+    /// RocksDB's name of the kind.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::BlockBased => BLOCK_BASED_TABLE,
+            Self::Plain(_) => PLAIN_TABLE,
+        }
+    }
+
+    /// Compactions end a table at this size at the latest: of a kind with a limit, half of it, which leaves room for a
+    /// large entry.
+    #[must_use]
+    pub fn cut_bytes(&self) -> u64 {
+        match self {
+            Self::BlockBased => u64::MAX,
+            Self::Plain(_) => MAX_FILE_SIZE / 2,
+        }
+    }
+
+    /// The options of plain tables: those of the factory, or RocksDB's defaults to read tables that another one wrote.
+    #[must_use]
+    pub fn plain_options(&self) -> Arc<PlainTableOptions> {
+        match self {
+            Self::BlockBased => Arc::default(),
+            Self::Plain(options) => Arc::clone(options),
+        }
+    }
+}
+
+/// RocksDB's name of the factory of block-based tables.
+pub const BLOCK_BASED_TABLE: &str = "BlockBasedTable";
+/// RocksDB's name of the factory of plain tables.
+pub const PLAIN_TABLE: &str = "PlainTable";
 
 impl PlainTableOptions {
     /// Bits of the filter, which are not negative.

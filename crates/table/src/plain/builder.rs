@@ -55,7 +55,8 @@ pub struct PlainTableBuilder {
 
 impl PlainTableBuilder {
     /// Begins a table in an empty file. Of the parameters, those of blocks, compression and filter policy do not
-    /// matter. With a `bloom_locality` that is not 0, the bits of a key in a stored filter lie in one line of a cache.
+    /// matter. With a `bloom_locality` that is not 0, the bits of a
+    /// key in a stored filter lie in one line of a cache.
     ///
     /// # Errors
     /// `NotSupported` for an order with timestamps, and for a file to be ingested: the format has no place for its
@@ -63,7 +64,6 @@ impl PlainTableBuilder {
     pub fn new(
         params: TableBuilderParams,
         options: Arc<PlainTableOptions>,
-        bloom_locality: u32,
         file: Box<dyn WritableFile>,
     ) -> Result<Self> {
         params.comparator.user().refuse_timestamps()?;
@@ -78,7 +78,7 @@ impl PlainTableBuilder {
         let index = options.store_index_in_file.then(maker);
         Ok(Self {
             writer: RecordWriter::new(form, options.index_sparseness),
-            has_bloom_lines: bloom_locality > 0,
+            has_bloom_lines: params.bloom_locality > 0,
             buffer: Vec::new(),
             offset: 0,
             file_checksum: params.compute_file_checksum.then_some(0),

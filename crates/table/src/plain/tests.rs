@@ -46,7 +46,7 @@ impl Shape {
         let file = file_system.create_writable(Path::new("/1.sst"), &WritableOptions::default()).unwrap();
         let mut params = TableBuilderParams::new(self.order());
         params.prefix_extractor.clone_from(&self.extractor);
-        let mut builder = PlainTableBuilder::new(params, Arc::new(self.options.clone()), self.locality, file)?;
+        let mut builder = PlainTableBuilder::new(params, Arc::new(self.options.clone()), file)?;
         for (key, value) in entries {
             builder.add(key, value)?;
         }

@@ -4,7 +4,7 @@
 //! file. Readers keep their Versions: jobs and readers never wait for each other.
 
 use super::outputs::{OutputPlan, TableOutput};
-use super::{JobContext, JobEnv, JobOutput, check_entries, verify};
+use super::{JobContext, JobEnv, JobOutput, check_entries, verify, write_tables};
 use crate::blob::FetchBlob;
 use crate::compaction::choice::{CompactionChoice, CompactionKind};
 use crate::compaction::iterator::{
@@ -17,6 +17,7 @@ use crate::version::{KeyNotBeyondLevel, Version};
 use ferrock_base::Result;
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
+use ferrock_table::options::TableFactory;
 use ferrock_table::{Table, TableReadOptions};
 use ferrock_vfs::IoPriority;
 use std::sync::Arc;
@@ -40,7 +41,9 @@ impl CompactionJob<'_> {
     /// `env` stopped the job. No file is left.
     pub fn run(&self, env: &dyn JobEnv) -> Result<JobOutput> {
         match self.choice.kind {
-            CompactionKind::Merge => self.merge(env),
+            CompactionKind::Merge => write_tables(&self.context.family, env, |factory, is_out_of_limits| {
+                self.merge(env, factory, is_out_of_limits)
+            }),
             CompactionKind::Move => Ok(JobOutput { files: self.moved_files(), ..JobOutput::default() }),
             CompactionKind::Drop => Ok(JobOutput::default()),
         }
@@ -67,7 +70,7 @@ impl CompactionJob<'_> {
         self.choice.input_files().map(|(_, file)| NewFile { level, ..file.recorded().clone() }).collect()
     }
 
-    fn merge(&self, env: &dyn JobEnv) -> Result<JobOutput> {
+    fn merge(&self, env: &dyn JobEnv, factory: &TableFactory, is_out_of_limits: &mut bool) -> Result<JobOutput> {
         let (family, choice) = (&self.context.family, self.choice);
         let plan = OutputPlan {
             context: self.context,
@@ -90,8 +93,9 @@ impl CompactionJob<'_> {
         };
         let mut input = CompactionIterator::new(merged, tombstones, deeper, self.iterator_options());
         input.seek_to_first();
-        let mut output = TableOutput::new(env, &plan, input.surviving_tombstones());
-        let written = output.write_all(&mut input, self.splitter());
+        let mut output = TableOutput::new(env, &plan, factory, input.surviving_tombstones());
+        let written = output.write_all(&mut input, self.splitter(factory));
+        *is_out_of_limits = output.is_out_of_limits();
         let mut output = output.into_output();
         output.garbage = input.blobs_read().garbage(&output.blobs, &choice.version);
         let dropped = input.dropped();
@@ -134,7 +138,7 @@ impl CompactionJob<'_> {
         }
     }
 
-    fn splitter(&self) -> OutputSplitter {
+    fn splitter(&self, factory: &TableFactory) -> OutputSplitter {
         let (comparator, choice) = (self.context.family.comparator.clone(), self.choice);
         if choice.output_level == 0 {
             return OutputSplitter::never(comparator);
@@ -146,7 +150,7 @@ impl CompactionJob<'_> {
         });
         OutputSplitter::new(
             comparator,
-            choice.max_output_file_size_bytes,
+            choice.max_output_file_size_bytes.min(factory.cut_bytes()),
             choice.max_compaction_bytes,
             grandparents.collect(),
         )

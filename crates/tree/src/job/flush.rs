@@ -1,7 +1,7 @@
 //! Flush: memtables of a family become tables of level 0.
 
 use super::outputs::{OutputPlan, TableOutput};
-use super::{JobContext, JobEnv, JobOutput, check_entries, verify};
+use super::{JobContext, JobEnv, JobOutput, check_entries, verify, write_tables};
 use crate::blob::FetchBlob;
 use crate::compaction::iterator::{
     CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
@@ -12,6 +12,7 @@ use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, Sour
 use ferrock_base::Result;
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_memtable::MemTable;
+use ferrock_table::options::TableFactory;
 use ferrock_vfs::IoPriority;
 use std::sync::Arc;
 
@@ -33,6 +34,10 @@ impl FlushJob<'_> {
     /// Of the file system; `Corruption` when the table does not hold what the memtables hold; the error with which
     /// `env` stopped the job. No file is left.
     pub fn run(&self, env: &dyn JobEnv) -> Result<JobOutput> {
+        write_tables(&self.context.family, env, |factory, is_out_of_limits| self.write(env, factory, is_out_of_limits))
+    }
+
+    fn write(&self, env: &dyn JobEnv, factory: &TableFactory, is_out_of_limits: &mut bool) -> Result<JobOutput> {
         let family = &self.context.family;
         let plan = OutputPlan {
             context: self.context,
@@ -46,8 +51,9 @@ impl FlushJob<'_> {
         };
         let mut input = self.input();
         input.seek_to_first();
-        let mut output = TableOutput::new(env, &plan, input.surviving_tombstones());
+        let mut output = TableOutput::new(env, &plan, factory, input.surviving_tombstones());
         let written = output.write_all(&mut input, OutputSplitter::never(family.comparator.clone()));
+        *is_out_of_limits = output.is_out_of_limits();
         let output = output.into_output();
         let held: u64 =
             self.memtables.iter().map(|memtable| memtable.num_entries() - memtable.num_range_deletes()).sum();

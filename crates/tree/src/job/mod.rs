@@ -31,7 +31,7 @@ use ferrock_format::version_edit::{BlobFileGarbage, NewFile};
 use ferrock_options::{ColumnFamilyOptions, DbOptions};
 use ferrock_table::TableBlockCache;
 use ferrock_table::adaptive::HashIndexChoice;
-use ferrock_table::options::PrepopulateBlockCache;
+use ferrock_table::options::{PrepopulateBlockCache, TableFactory};
 use ferrock_vfs::FileSystem;
 use std::fmt;
 use std::path::Path;
@@ -52,6 +52,10 @@ pub trait JobEnv: Sync {
 
     /// Gives the numbers back and removes those of the files that exist: the job failed.
     fn discard(&self, directory: &Path, numbers: &[FileNumber]);
+
+    /// Called when a family's tables are written as block-based ones, because the limits of the kind that its options
+    /// name are in the way.
+    fn note_block_based(&self, _family: &str, _reason: &Error) {}
 
     /// Blocks of a finished table whose compression was verified while it was written.
     fn note_verified_blocks(&self, _blocks: u64) {}
@@ -125,6 +129,23 @@ impl JobOutput {
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.files.iter().map(|file| file.size_bytes).sum()
+    }
+}
+
+/// Writes tables of the family's kind, or block-based ones where `write` meets the limits of that kind and sets its
+/// flag: what was acknowledged has to get into tables, whatever its keys are.
+fn write_tables(
+    family: &FamilyContext,
+    env: &dyn JobEnv,
+    write: impl Fn(&TableFactory, &mut bool) -> Result<JobOutput>,
+) -> Result<JobOutput> {
+    let mut is_out_of_limits = false;
+    match write(&family.options.table_factory, &mut is_out_of_limits) {
+        Err(error) if is_out_of_limits => {
+            env.note_block_based(&family.name, &error);
+            write(&TableFactory::BlockBased, &mut is_out_of_limits)
+        }
+        outcome => outcome,
     }
 }
 

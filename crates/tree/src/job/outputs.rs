@@ -14,8 +14,8 @@ use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Resu
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
 use ferrock_table::adaptive::HASH_INDEX_PROPERTY;
-use ferrock_table::options::DataBlockIndexType;
-use ferrock_table::{Charging, BlockTableBuilder, TableBuilderParams};
+use ferrock_table::options::{DataBlockIndexType, TableFactory};
+use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl OutputPlan<'_> {
 
 struct OpenOutput {
     number: FileNumber,
-    builder: BlockTableBuilder,
+    builder: TableBuilder,
     first: Vec<u8>,
     last: Vec<u8>,
     smallest_sequence: SequenceNumber,
@@ -56,6 +56,10 @@ struct OpenOutput {
 pub(super) struct TableOutput<'a> {
     env: &'a dyn JobEnv,
     plan: &'a OutputPlan<'a>,
+    /// The kind of the tables.
+    factory: &'a TableFactory,
+    /// A table had no room for an entry for a reason of its kind.
+    is_out_of_limits: bool,
     order: InternalComparator,
     surviving: Vec<RangeTombstone>,
     open: Option<Box<OpenOutput>>,
@@ -65,14 +69,36 @@ pub(super) struct TableOutput<'a> {
 }
 
 impl<'a> TableOutput<'a> {
-    pub(super) fn new(env: &'a dyn JobEnv, plan: &'a OutputPlan<'a>, surviving: Vec<RangeTombstone>) -> Self {
+    /// Writes tables of a kind. Only block-based tables have range tombstones.
+    pub(super) fn new(
+        env: &'a dyn JobEnv,
+        plan: &'a OutputPlan<'a>,
+        factory: &'a TableFactory,
+        surviving: Vec<RangeTombstone>,
+    ) -> Self {
         let order = plan.context.family.comparator.clone();
-        Self { env, plan, order, surviving, open: None, lower: None, output: JobOutput::default() }
+        let factory = if surviving.is_empty() { factory } else { &TableFactory::BlockBased };
+        Self {
+            env,
+            plan,
+            factory,
+            is_out_of_limits: false,
+            order,
+            surviving,
+            open: None,
+            lower: None,
+            output: JobOutput::default(),
+        }
     }
 
     /// The tables written so far; an unfinished table is abandoned.
     pub(super) fn into_output(self) -> JobOutput {
         self.output
+    }
+
+    /// True after an error that another kind of table would not have had.
+    pub(super) fn is_out_of_limits(&self) -> bool {
+        self.is_out_of_limits
     }
 
     /// Writes everything that `input` has left.
@@ -118,7 +144,10 @@ impl<'a> TableOutput<'a> {
         let Some(open) = &mut self.open else { return Ok(()) };
         let number = sequence(key);
         note_references(open, &mut self.output.blobs, key, value)?;
-        open.builder.add(key, value)?;
+        if let Err(error) = open.builder.add(key, value) {
+            self.is_out_of_limits = open.builder.is_out_of_its_limits(error.kind());
+            return Err(error);
+        }
         open.last.clear();
         open.last.extend_from_slice(key);
         open.smallest_sequence = open.smallest_sequence.min(number);
@@ -143,7 +172,7 @@ impl<'a> TableOutput<'a> {
             },
         )?;
         file.set_rate_limiter(options.components.rate_limiter.clone(), self.plan.priority);
-        let builder = BlockTableBuilder::new(self.builder_params(number), file)?;
+        let builder = TableBuilder::new(self.factory, self.builder_params(number), file)?;
         Ok(Box::new(OpenOutput {
             number,
             builder,
@@ -176,6 +205,7 @@ impl<'a> TableOutput<'a> {
         params.filter_policy = options.filter_policy;
         params.charging = (!options.table.no_block_cache)
             .then(|| Charging { cache: Arc::clone(&family.block_cache), usage: options.cache_usage });
+        params.bloom_locality = options.bloom_locality;
         params.build_filter = !(plan.is_bottommost && options.optimize_filters_for_hits);
         params.column_family_id = u64::from(family.id);
         params.column_family_name = to_bytes(&family.name).into_owned();

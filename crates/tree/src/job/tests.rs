@@ -88,6 +88,8 @@ impl World {
             },
             cache_usage: Default::default(),
             prefix_extractor: None,
+            plain_options: Arc::default(),
+            bloom_locality: 0,
             file_options: RandomAccessOptions::default(),
             verify_unique_id: true,
             open_tables: Arc::new(OpenTables::new(-1, None)),

@@ -59,6 +59,8 @@ fn cache_of(file_system: Arc<dyn FileSystem>, paths: TablePaths, max_open_files:
         },
         cache_usage: Default::default(),
         prefix_extractor: None,
+        plain_options: Arc::default(),
+        bloom_locality: 0,
         file_options: RandomAccessOptions::default(),
         verify_unique_id: true,
         open_tables: Arc::new(OpenTables::new(max_open_files, None)),

@@ -17,7 +17,7 @@ use ferrock_cache::CacheOptions;
 use ferrock_table::options::IndexShorteningMode::{NoShortening, ShortenSeparators};
 use ferrock_table::options::{FlushBlockPolicy, IndexType, PartitionFromLevel};
 use ferrock_table::{
-    BlockBasedTableOptions, LimitReads, ScanBounds, Table, TableBlockCache, BlockTableBuilder, TableBuilderParams,
+    BlockBasedTableOptions, BlockTableBuilder, LimitReads, ScanBounds, Table, TableBlockCache, TableBuilderParams,
     TableIter, TableReadOptions, TableReaderParams,
 };
 use ferrock_vfs::{

@@ -12,7 +12,7 @@ use ferrock_format::file_name;
 use ferrock_format::version_edit::{NewFile, VersionEdit};
 use ferrock_options::ColumnFamilySettings;
 use ferrock_table::entries_table::EntriesTable;
-use ferrock_table::{Table, BlockTableBuilder, TableBuilderParams, ValuePin};
+use ferrock_table::{BlockTableBuilder, Table, TableBuilderParams, ValuePin};
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -79,6 +79,8 @@ impl Tree {
             },
             cache_usage: Default::default(),
             prefix_extractor: None,
+            plain_options: Arc::default(),
+            bloom_locality: 0,
             file_options: RandomAccessOptions::default(),
             verify_unique_id: true,
             open_tables: Arc::new(OpenTables::new(-1, None)),
