@@ -46,7 +46,7 @@ fn candidates<'a>(
     })
 }
 
-fn is_due(input: &PickerInput<'_>, reason: CompactionReason, level: usize, file: &FileMetadata) -> bool {
+fn is_due(input: &PickerInput<'_>, reason: CompactionReason, level: usize, file: &Arc<FileMetadata>) -> bool {
     let older_than = |time_secs: u64, age_secs: u64| {
         age_secs > 0 && time_secs > 0 && time_secs < input.now_secs.saturating_sub(age_secs)
     };
@@ -66,14 +66,22 @@ fn is_due(input: &PickerInput<'_>, reason: CompactionReason, level: usize, file:
 }
 
 /// A rewrite with nothing below it makes the sequence numbers 0, so that the file is not due again. Where a file shares
-/// a key with a neighbour that has data below it, both are rewritten and keep their numbers, once: all versions of the
-/// key are older than every snapshot and have nothing below them, so that one is left of them, in one file, and the
-/// next rewrite is of that alone.
-fn is_at_the_bottom(input: &PickerInput<'_>, level: usize, file: &FileMetadata) -> bool {
+/// a key with a neighbour that has data below it, both are rewritten and keep their numbers, once: if all versions of
+/// the key are older than every snapshot, with nothing below them, one is left of them, in one file, and the next
+/// rewrite is of that alone. If the neighbour has newer ones, both versions may stay where they are: such a file waits
+/// until no snapshot is in the way.
+fn is_at_the_bottom(input: &PickerInput<'_>, level: usize, file: &Arc<FileMetadata>) -> bool {
     let version = input.version;
-    let range = BoundaryRange { smallest: Some(file.smallest.clone()), largest: Some(file.largest.clone()) };
     let is_oldest = version.level(0).last().is_some_and(|oldest| oldest.number == file.number);
-    !version.range_may_exist_below(level, &range, is_oldest)
+    let has_data_below = |range: &BoundaryRange| version.range_may_exist_below(level, range, is_oldest);
+    let range = BoundaryRange { smallest: Some(file.smallest.clone()), largest: Some(file.largest.clone()) };
+    if has_data_below(&range) {
+        return false;
+    }
+    let Some(files) = version.expand_to_clean_cut(level, std::slice::from_ref(file)) else { return true };
+    let is_newer = files.iter().any(|file| file.largest_seqno >= input.bottommost_threshold);
+    let all = BoundaryRange::of_files(version.comparator().user(), files.iter().map(|file| &**file));
+    !(is_newer && all.is_some_and(|range| has_data_below(&range)))
 }
 
 fn compact(
