@@ -5,8 +5,8 @@
 
 use crate::flags::{Effect, Scope, Values};
 use ferrock::options::{
-    CacheOptions, ChargeDecision, CompressionType, FilterPolicy, LoadedOptions, TableBlockCache, WriteBufferManager,
-    from_file,
+    CacheOptions, ChargeDecision, CompressionType, FilterPolicy, LoadedOptions, MemTableFactory, PlainTableOptions,
+    TableBlockCache, TableFactory, WriteBufferManager, from_file,
 };
 use ferrock::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::clock::SystemClock;
@@ -52,6 +52,8 @@ pub(crate) fn build(values: &Values) -> Result<EngineOptions, String> {
     builder.single_options()?;
     builder.compression()?;
     builder.tables()?;
+    builder.plain_tables()?;
+    builder.memtables()?;
     builder.index()?;
     builder.cache()?;
     builder.charging()?;
@@ -174,6 +176,57 @@ impl Builder<'_> {
             }
             let kind = |level| if level < first { CompressionType::NoCompression } else { settings.compression };
             settings.compression_per_level = (0..levels).map(kind).collect();
+        }
+        Ok(())
+    }
+
+    /// Plain tables as RocksDB's db_bench makes them: keys of one length, the filter by `--bloom_bits`.
+    fn plain_tables(&mut self) -> Result<(), String> {
+        if !self.values.bool("use_plain_table") {
+            return Ok(());
+        }
+        let mut plain = PlainTableOptions::default();
+        plain.user_key_len = self.values.get("key_size")?;
+        let bits: f64 = self.values.get("bloom_bits")?;
+        if bits >= 0.0 {
+            plain.bloom_bits_per_key = bits as i32;
+        }
+        if self.values.get::<usize>("prefix_size")? == 0 {
+            plain.hash_table_ratio = 0.0;
+            self.out.notes.push("--use_plain_table without --prefix_size: one index of all keys".to_owned());
+        }
+        self.out.family.table_factory = TableFactory::Plain(Arc::new(plain));
+        Ok(())
+    }
+
+    fn memtables(&mut self) -> Result<(), String> {
+        if self.counts(&["memtablerep", "hash_bucket_count"]) {
+            let buckets = self.values.at_least("hash_bucket_count", 1)?;
+            let name = self.values.text("memtablerep");
+            let factory = match name {
+                "skip_list" => MemTableFactory::default(),
+                "vector" => MemTableFactory::Vector { count: 0 },
+                "prefix_hash" => MemTableFactory::hash_skip_list(buckets),
+                "hash_linkedlist" => MemTableFactory::hash_link_list(buckets),
+                _ => {
+                    return Err(format!(
+                        "--memtablerep={name}: skip_list, vector, prefix_hash or hash_linkedlist is expected"
+                    ));
+                }
+            };
+            if !factory.allows_concurrent_writes() && !self.values.is_given("allow_concurrent_memtable_write") {
+                self.out.db.allow_concurrent_memtable_write = false;
+                let note = format!("--memtablerep={name}: allow_concurrent_memtable_write is off, as it has to be");
+                self.out.notes.push(note);
+            }
+            self.out.family.memtable_factory = factory;
+        }
+        if self.values.bool("memtable_use_huge_page") {
+            self.out.family.memtable_huge_page_size = 2 << 20;
+        }
+        let hint: usize = self.values.get("memtable_insert_with_hint_prefix_size")?;
+        if hint > 0 {
+            set(&mut self.out, Scope::Family, "memtable_insert_with_hint_prefix_extractor", &format!("fixed:{hint}"))?;
         }
         Ok(())
     }

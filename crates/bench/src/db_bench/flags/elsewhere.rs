@@ -15,7 +15,6 @@ const BLOB_FILES: &str = "values are not written to blob files yet";
 const BLOB_DB: &str = "the stacked BlobDB is not here";
 const COMPARATOR: &str = "keys are ordered bytewise";
 const FIFO: &str = "FIFO compaction has no settings yet";
-const MEMTABLE: &str = "the memtable is a skip list";
 const MIXGRAPH: &str = "the benchmark mixgraph is not here";
 const MULTIPLE: &str = "one database with one column family is measured";
 const POOLS: &str = "there are no thread pools; max_background_jobs bounds what runs at once";
@@ -25,7 +24,7 @@ const SIMULATION: &str = "nothing is simulated";
 const TRACES: &str = "there are no traces";
 const TRANSACTIONS: &str = "there are no transactions yet";
 const UNIVERSAL: &str = "universal compaction has no settings yet";
-const TABLE_FORMAT: &str = "tables are block-based";
+const TABLE_FORMAT: &str = "there are no cuckoo tables; --use_plain_table has plain ones";
 
 pub(super) const REFUSED: &[Row] = &[
     refused(
@@ -61,14 +60,10 @@ pub(super) const REFUSED: &[Row] = &[
     refused("fifo_compaction_ttl", Integer, "0", FIFO),
     refused("file_checksum", Bool, "false", "checksums of whole files are not made yet"),
     refused("finish_after_writes", Bool, "false", "readwhilewriting ends with its readers"),
-    refused("hash_bucket_count", Integer, "1048576", MEMTABLE),
     refused("key_id_range", Integer, "100000", "the benchmark timeseries is not here"),
     refused("keyrange_num", Integer, "1", MIXGRAPH),
     refused("max_num_range_tombstones", Integer, "0", "no benchmark deletes ranges"),
     refused("max_write_buffer_number_to_maintain", Integer, "0", "flushed memtables are not kept"),
-    refused("memtable_insert_with_hint_prefix_size", Integer, "0", "inserts take no hints"),
-    refused("memtable_use_huge_page", Bool, "false", "memory comes from the allocator"),
-    refused("memtablerep", Text, "skip_list", MEMTABLE),
     refused("mergereadpercent", Integer, "70", "the benchmark readrandommergerandom is not here"),
     refused("mix_accesses", Integer, "-1", MIXGRAPH),
     refused("mix_get_ratio", Number, "1", MIXGRAPH),
@@ -117,7 +112,6 @@ pub(super) const REFUSED: &[Row] = &[
     refused("universal_min_merge_width", Integer, "0", UNIVERSAL),
     refused("universal_size_ratio", Integer, "0", UNIVERSAL),
     refused("use_cuckoo_table", Bool, "false", TABLE_FORMAT),
-    refused("use_plain_table", Bool, "false", TABLE_FORMAT),
     refused("use_existing_keys", Bool, "false", "keys follow from num"),
     refused("use_stderr_info_logger", Bool, "false", "messages go to the file LOG"),
     refused("use_tailing_iterator", Bool, "false", "there are no tailing iterators"),
@@ -209,7 +203,7 @@ pub(super) const REFUSED: &[Row] = &[
     refused("restore_rate_limit", Integer, "0", "there are no backups yet"),
     refused("simulate_hybrid_fs_file", Text, "", SIMULATION),
     refused("simulate_hybrid_hdd_multipliers", Integer, "1", SIMULATION),
-    refused("skip_list_lookahead", Integer, "0", MEMTABLE),
+    refused("skip_list_lookahead", Integer, "0", "a seek in a skip list begins at its top"),
     refused("statistics_string", Text, "", "statistics has one level"),
     refused("stats_level", Integer, "3", "statistics has one level"),
     refused("transaction_lock_timeout", Integer, "100", TRANSACTIONS),
