@@ -54,7 +54,8 @@ pub(crate) enum Effect {
     Run,
     /// Sets the engine's option of that name.
     Option(Scope, &'static str),
-    /// Belongs to an option of the engine that has no effect yet: the default is accepted, other values are refused.
+    /// Belongs to an option of the engine that has no effect yet: the default is accepted, other values are refused, or
+    /// ignored if they only ask for a way of working.
     Inert(Scope, &'static str),
     /// Unsupported: the default is accepted, other values are refused for this reason.
     Refused(&'static str),

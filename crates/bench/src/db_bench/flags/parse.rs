@@ -3,7 +3,8 @@
 //! gflags' spelling, with one or two dashes: `--flag=v`, `--flag v`, `--flag` and `--noflag` for a Boolean. A Boolean
 //! takes the next word only when that is a truth value. The last occurrence of a flag takes effect.
 
-use super::{Effect, Flag, Kind, find, nearest};
+use super::{Effect, Flag, Kind, Scope, find, nearest};
+use ferrock::options::{COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS_WITHOUT_EFFECT, Passthrough};
 use ferrock_base::option_table::{OptionValue, parse_integer};
 #[cfg(test)]
 use std::cell::RefCell;
@@ -112,7 +113,19 @@ fn normal(flag: &Flag, text: &str) -> Result<String, String> {
 
 /// True when a value is the default, however it is written.
 fn is_default(flag: &Flag, text: &str) -> bool {
-    normal(flag, &flag.default).is_ok_and(|default| default == text)
+    normal(flag, &flag.default).is_ok_and(|default| default == text) || SAME_AS_DEFAULT.contains(&(flag.name, text))
+}
+
+/// Values that mean what the default means: a perf context that is not initialised measures nothing either.
+const SAME_AS_DEFAULT: &[(&str, &str)] = &[("perf_level", "0")];
+
+/// True for a value that the engine accepts of an option without effect: it only asks for a way of working.
+fn is_hint(scope: Scope, option: &str, text: &str) -> bool {
+    let table = match scope {
+        Scope::Db => DB_OPTIONS_WITHOUT_EFFECT,
+        _ => COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT,
+    };
+    Passthrough::default().set(table, option, text).is_ok()
 }
 
 impl Values {
@@ -123,7 +136,7 @@ impl Values {
                 Effect::Refused(reason) if !is_default(flag, text) => {
                     return Err(format!("Not implemented: --{}={text}: {reason}", flag.name));
                 }
-                Effect::Inert(_, option) if !is_default(flag, text) => {
+                Effect::Inert(scope, option) if !is_default(flag, text) && !is_hint(scope, option, text) => {
                     return Err(format!(
                         "Not implemented: --{}={text}: of the option {option} only the default {} works",
                         flag.name, flag.default
@@ -142,8 +155,11 @@ impl Values {
 
     /// The messages about ignored flags.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let notes = self.given().filter_map(|(flag, _)| match flag.effect {
+        let notes = self.given().filter_map(|(flag, text)| match flag.effect {
             Effect::Gone(reason) => Some(format!("--{} is ignored: {reason}", flag.name)),
+            Effect::Inert(_, option) if !is_default(flag, text) => {
+                Some(format!("--{} is ignored: the option {option} has no effect", flag.name))
+            }
             _ => None,
         });
         notes.collect()
