@@ -65,6 +65,51 @@ fn the_command_line_of_the_wiki_runs_as_it_stands() {
     assert!((1000..=2600).contains(&partition_size), "{partition_size}: {properties:?}");
 }
 
+/// The command line of the commit that published the file indexer over plain tables, but for the directory and the
+/// number of keys, which was 52,428,800.
+const FLASH_AND_RAM: &str = "--num_levels=6 --key_size=20 --prefix_size=20 --keys_per_prefix=0 --value_size=100 \
+    --block_size=4096 --cache_size=17179869184 --cache_numshardbits=6 --compression_type=none --compression_ratio=1 \
+    --min_level_to_compress=-1 --disable_seek_compaction=1 --hard_rate_limit=2 --write_buffer_size=134217728 \
+    --max_write_buffer_number=2 --level0_file_num_compaction_trigger=8 --target_file_size_base=2097152 \
+    --max_bytes_for_level_base=1073741824 --disable_wal=0 --sync=0 --disable_data_sync=1 --verify_checksum=1 \
+    --delete_obsolete_files_period_micros=314572800 --max_grandparent_overlap_factor=10 \
+    --max_background_compactions=4 --max_background_flushes=0 --level0_slowdown_writes_trigger=16 \
+    --level0_stop_writes_trigger=24 --statistics=0 --stats_per_interval=0 --stats_interval=1048576 --histogram=0 \
+    --use_plain_table=1 --open_files=-1 --mmap_read=1 --mmap_write=0 --memtablerep=prefix_hash --bloom_bits=10 \
+    --bloom_locality=1 --perf_level=0 --benchmarks=fillseq,readrandom,readrandom,readrandom --use_existing_db=0 \
+    --threads=1";
+
+/// `FERROCK_FLASH_AND_RAM_KEYS=52428800` runs it with as many keys as then.
+#[test]
+fn the_command_line_of_the_file_indexer_runs_as_it_stands() {
+    let directory = tempfile::tempdir().unwrap();
+    let keys = std::env::var("FERROCK_FLASH_AND_RAM_KEYS").map_or(5_000_000, |keys| keys.parse().unwrap());
+    let num = format!("--num={keys}");
+    let arguments: Vec<&str> = FLASH_AND_RAM.split_whitespace().chain([&num[..]]).collect();
+    let text = printed(&bench(directory.path(), &arguments));
+    for wanted in [
+        "memtable_factory={id=HashSkipListRepFactory;",
+        "prefix_extractor=rocksdb.FixedPrefix.20",
+        "allow_mmap_reads=true",
+        "allow_concurrent_memtable_write is off, as it has to be",
+        "--disable_seek_compaction is ignored: ",
+        "--delete_obsolete_files_period_micros is ignored: ",
+        &format!("({keys} of {keys} found)"),
+    ] {
+        assert!(text.contains(wanted), "{wanted} is not in {text}");
+    }
+    assert_eq!(text.lines().filter(|line| line.starts_with("readrandom   : ")).count(), 3, "{text}");
+    let mut options = DbOptions::default();
+    options.create_if_missing = false;
+    let db = Db::open_with_latest_options(directory.path(), options).unwrap().0;
+    let files = db.live_files();
+    assert!(!files.is_empty());
+    for file in &files {
+        let properties = db.table_properties(file).unwrap();
+        assert!(properties.num_entries > 0 && properties.format_version <= 1, "a plain table: {properties:?}");
+    }
+}
+
 /// Runs an experiment and looks at what it leaves.
 fn experiment(name: &str, scale: &str, arguments: &[&str]) -> (Value, String) {
     let directory = tempfile::tempdir().unwrap();
