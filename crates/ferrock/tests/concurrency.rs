@@ -333,23 +333,13 @@ fn members_of_a_group_insert_in_parallel() {
 
 #[test]
 fn writers_and_readers_under_flushes_and_compactions() {
-    write_and_read(small(), 1500);
-}
-
-#[test]
-fn writers_and_readers_of_vectors() {
-    let mut family = small();
-    family.memtable_factory = MemTableFactory::Vector { count: 0 };
-    write_and_read(family, 500);
-}
-
-#[test]
-fn writers_and_readers_of_hash_tables() {
-    for factory in [MemTableFactory::hash_skip_list(3), MemTableFactory::hash_link_list(2)] {
+    let (skip_lists, lists) = (MemTableFactory::hash_skip_list(3), MemTableFactory::hash_link_list(2));
+    let (skip_list, vector) = (MemTableFactory::default(), MemTableFactory::Vector { count: 0 });
+    for (factory, rounds) in [(skip_list, 1500), (vector, 500), (skip_lists, 300), (lists, 300)] {
         let mut family = small();
         family.prefix_extractor = Some(PrefixExtractor::Fixed(3));
         family.memtable_factory = factory;
-        write_and_read(family, 300);
+        write_and_read(family, rounds);
     }
 }
 
