@@ -6,7 +6,7 @@ use crate::dump::{Direction, Entries, scan, sha256_of_entries, total_order};
 use crate::expect::{list, text};
 use crate::findings::Findings;
 use crate::read::mode;
-use ferrock::options::BottommostLevelCompaction;
+use ferrock::options::{BottommostLevelCompaction, TableFactory};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, WriteBatch, WriteOptions, options,
 };
@@ -205,8 +205,17 @@ fn write_round(db: &Db, family: &ColumnFamily, model: &mut Model, round: usize) 
     let keys = model.keys();
     if keys.len() > 40 {
         let (begin, end) = (&keys[keys.len() / 2], &keys[keys.len() / 2 + 9]);
-        db.delete_range_cf(family, begin, end, &WriteOptions::default())?;
-        model.delete_range(begin, end);
+        let deleted = db.delete_range_cf(family, begin, end, &WriteOptions::default());
+        match family.options().table_factory {
+            TableFactory::BlockBased => {
+                deleted?;
+                model.delete_range(begin, end);
+            }
+            TableFactory::Plain(_) => {
+                let error = deleted.expect_err("plain tables have no deletions of ranges").to_string();
+                assert!(error.contains("CFD::DeleteRange not supported for table type PlainTable"), "{error}");
+            }
+        }
         let back = &keys[keys.len() / 2 + 3];
         db.put_cf(family, back, b"over the tombstone", &WriteOptions::default())?;
         model.map.insert(back.clone(), b"over the tombstone".to_vec());
