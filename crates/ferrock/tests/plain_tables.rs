@@ -254,3 +254,21 @@ fn mapped_and_whole_files_read_the_same() {
         check(&open().unwrap().0, &contents);
     }
 }
+
+/// The bits of a key are in one line of the cache, or anywhere in the filter; either is read as it was written.
+#[test]
+fn bloom_locality_lays_out_a_stored_filter() {
+    let sizes = ["0", "1"].map(|locality| {
+        let files = MemoryFileSystem::new();
+        let form = "prefix_extractor=fixed:3;plain_table_factory={store_index_in_file=true}";
+        let db = open(&files, &format!("{form};bloom_locality={locality}")).unwrap();
+        let contents = fill(&db);
+        check(&db, &contents);
+        let lines = db.live_files().into_iter().map(|file| {
+            let properties = db.table_properties(&file).unwrap();
+            properties.user_collected.get(&b"rocksdb.plain.table.bloom.numblocks"[..]).cloned()
+        });
+        lines.collect::<Vec<_>>()
+    });
+    assert_ne!(sizes[0], sizes[1]);
+}

@@ -34,6 +34,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("CacheOptions.low_pri_pool_ratio", Elsewhere("../cache/src/tests.rs", "pools_bound_what_a_priority_is_worth")),
     ("CacheOptions.charge_metadata", Elsewhere("../cache/src/tests.rs", "metadata_is_charged_on_demand")),
     ("DbOptions.db_paths", Elsewhere("tests/places/paths.rs", "each_level_lies_in_its_directory")),
+    (
+        "ColumnFamilyOptions.table_factory",
+        Elsewhere("tests/plain_tables.rs", "every_form_is_written_compacted_and_read_again"),
+    ),
     ("ColumnFamilyOptions.cf_paths", Elsewhere("tests/places/paths.rs", "families_have_directories_of_their_own")),
     ("ColumnFamilyOptions.comparator", Shown(comparator)),
     ("ColumnFamilyOptions.merge_operator", Shown(merge_operator)),

@@ -1,6 +1,6 @@
 //! Options of column families.
 
-use crate::Effect::{self, Shown};
+use crate::Effect::{self, Elsewhere, Shown};
 use crate::level_picks;
 use crate::memtables;
 use crate::setup::{
@@ -40,6 +40,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
             });
         }),
     ),
+    ("bloom_locality", Elsewhere("tests/plain_tables.rs", "bloom_locality_lays_out_a_stored_filter")),
     ("memtable_factory", Shown(memtables::memtable_factory)),
     ("memtable_insert_with_hint_prefix_extractor", Shown(memtables::insert_hints)),
     ("memtable_huge_page_size", Shown(memtables::huge_pages)),
