@@ -120,7 +120,7 @@ impl MemTableIter {
         self.settle();
     }
 
-    #[inline]
+    #[inline(never)]
     fn find(&mut self, place: Place<'_>) {
         match self.path {
             Path::Sorted(..) => return self.find_in_array(place),
@@ -134,6 +134,19 @@ impl MemTableIter {
             Place::AtOrAfter(target) => nodes.seek(list, target),
             Place::AtOrBefore(target) => nodes.seek_for_prev(list, target),
         });
+    }
+
+    /// The next entry on a path that is not the usual one.
+    #[inline(never)]
+    fn next_otherwise(&mut self) {
+        match &mut self.path {
+            Path::Sorted(Some(entries), index) if self.position.is_some() => {
+                *index += 1;
+                self.position = entries.get(*index);
+            }
+            _ => self.position = self.table.nodes.next(self.position),
+        }
+        self.settle();
     }
 
     fn find_in_array(&mut self, place: Place<'_>) {
@@ -181,7 +194,13 @@ impl InternalIterator for MemTableIter {
     }
 
     fn seek(&mut self, target: &[u8]) {
-        self.go(Place::AtOrAfter(target));
+        match &self.table.rep {
+            MemTableRep::SkipList(list) if self.copy.is_none() && matches!(self.path, Path::List) => {
+                let nodes = &self.table.nodes;
+                self.position = nodes.seek(list.list(nodes), target);
+            }
+            _ => self.go(Place::AtOrAfter(target)),
+        }
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
@@ -190,14 +209,10 @@ impl InternalIterator for MemTableIter {
 
     #[inline]
     fn next(&mut self) {
-        match &mut self.path {
-            Path::Sorted(Some(entries), index) if self.position.is_some() => {
-                *index += 1;
-                self.position = entries.get(*index);
-            }
-            _ => self.position = self.table.nodes.next(self.position),
+        match self.path {
+            Path::List if self.copy.is_none() => self.position = self.table.nodes.next(self.position),
+            _ => self.next_otherwise(),
         }
-        self.settle();
     }
 
     fn prev(&mut self) {

@@ -9,7 +9,7 @@ use crate::bloom::ConcurrentBloom;
 use crate::hash::{BucketShape, HashLists};
 use crate::in_place::ValueLocks;
 use crate::range_tombstones::RangeTombstones;
-use crate::skiplist::{MAX_HEIGHT, Nodes, Position, SkipList};
+use crate::skiplist::{List, MAX_HEIGHT, Nodes, Position, SkipList};
 use crate::sorted::SortedEntries;
 use crate::sync::{AtomicU64, Ordering};
 use crate::tracker::{MemoryTracker, TrackedMemory};
@@ -440,23 +440,20 @@ impl MemTable {
     /// [`max_covering_tombstone`](Self::max_covering_tombstone).
     #[inline]
     pub fn get(&self, key: &LookupKey, visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
-        if self.is_bare {
-            return self.visit_versions(key, visit);
+        match &self.rep {
+            MemTableRep::SkipList(list) if self.is_bare => self.visit_list(list.list(&self.nodes), key, visit),
+            _ => self.get_guarded(key, visit),
         }
-        self.get_guarded(key, visit);
     }
 
+    /// Out of the way of the usual memtable: a skip list without filter and locks.
     #[inline(never)]
-    fn get_guarded(&self, key: &LookupKey, visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
-        if self.may_contain(key.user_key()) {
-            let _reading = self.value_locks.as_ref().map(|locks| locks.of(key.user_key()).read());
-            self.visit_versions(key, visit);
-        }
-    }
-
-    #[inline(always)]
-    fn visit_versions(&self, key: &LookupKey, mut visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
+    fn get_guarded(&self, key: &LookupKey, mut visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool) {
         let user_key = key.user_key();
+        if !self.may_contain(user_key) {
+            return;
+        }
+        let _reading = self.value_locks.as_ref().map(|locks| locks.of(user_key).read());
         let list = match &self.rep {
             MemTableRep::SkipList(list) => Some(list.list(&self.nodes)),
             MemTableRep::Hash(lists) => lists.list(&self.nodes, lists.bucket_of(user_key)),
@@ -466,12 +463,23 @@ impl MemTable {
                 while self.visit_version(entries.get(index), user_key, &mut visit) {
                     index += 1;
                 }
-                return;
+                None
             }
         };
-        let Some(list) = list else { return };
+        if let Some(list) = list {
+            self.visit_list(list, key, visit);
+        }
+    }
+
+    #[inline(always)]
+    fn visit_list(
+        &self,
+        list: List<'_>,
+        key: &LookupKey,
+        mut visit: impl FnMut(SequenceNumber, ValueType, &[u8]) -> bool,
+    ) {
         let mut position = self.nodes.seek(list, key.internal_key());
-        while self.visit_version(position, user_key, &mut visit) {
+        while self.visit_version(position, key.user_key(), &mut visit) {
             position = self.nodes.next(position);
         }
     }
