@@ -381,9 +381,10 @@ mod tests {
 
     #[test]
     fn hints_are_accepted_and_kept() {
-        let (db, family) = apply("use_fsync=true; max_background_flushes=3; bloom_locality=1").unwrap();
+        let (db, family) =
+            apply("use_fsync=true; max_background_flushes=3; bottommost_file_compaction_delay=1").unwrap();
         assert_eq!(db.passthrough.iter().collect::<Vec<_>>(), [("max_background_flushes", "3"), ("use_fsync", "true")]);
-        assert_eq!(family.passthrough.iter().collect::<Vec<_>>(), [("bloom_locality", "1")]);
+        assert_eq!(family.passthrough.iter().collect::<Vec<_>>(), [("bottommost_file_compaction_delay", "1")]);
     }
 
     #[test]
@@ -400,9 +401,11 @@ mod tests {
             ("memtable_factory={id=hash_linkedlist;log_when_flash=maybe}", InvalidArgument, "maybe"),
             ("atomic_flush=true", NotSupported, "atomic_flush"),
             ("enable_blob_files=true", NotSupported, "enable_blob_files"),
-            ("table_factory=PlainTable", NotSupported, "PlainTable"),
+            ("table_factory=CuckooTable", NotSupported, "CuckooTable"),
             ("compaction_filter=Mine", NotSupported, "Mine"),
-            ("table_factory={id=PlainTable;}", NotSupported, "PlainTable"),
+            ("table_factory={id=CuckooTable;}", NotSupported, "CuckooTable"),
+            ("plain_table_factory={no_such_option=1}", InvalidArgument, "no_such_option"),
+            ("plain_table_factory={encoding_type=kNone}", InvalidArgument, "kNone"),
             ("two_write_queues=true", NotSupported, "two_write_queues"),
             ("allow_mmap_writes=true", NotSupported, "allow_mmap_writes"),
             ("persist_user_defined_timestamps=false", NotSupported, "persist_user_defined_timestamps"),
