@@ -114,7 +114,7 @@ fn set_table_factory(family: &mut ColumnFamilyOptions, text: &str) -> Result<()>
             apply_plain_table_text(family, options)
         }
         name => Err(Error::not_supported(format!(
-            "table_factory = {name} is not built; use {BLOCK_BASED_TABLE} or {PLAIN_TABLE}"
+            "table_factory = {name} is not built yet; use {BLOCK_BASED_TABLE} or {PLAIN_TABLE}"
         ))),
     }
 }
