@@ -223,6 +223,12 @@ impl IndexMaker {
         self.prefixes
     }
 
+    /// Hash of the prefix and offset of each record that the index names, in the order of the file.
+    #[must_use]
+    pub fn records(&self) -> &[(u32, u32)] {
+        &self.records
+    }
+
     /// The bytes of the index block.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {

@@ -20,9 +20,11 @@ option_table! {
     pub struct PlainTableOptions {
         /// Length of every user key; 0 for keys of any length.
         fixed user_key_len: u32 = 0;
-        /// Bits of the filter for a prefix, or for a key without a prefix extractor; 0 for no filter.
+        /// Bits of the filter for a prefix, or for a key without a prefix extractor; 0 for no filter. The hash index of
+        /// a table that stores none filters by itself.
         fixed bloom_bits_per_key: i32 = 10, 0..=i32::MAX => 0;
-        /// Prefixes for each bucket of the hash index; 0 for one bucket in all.
+        /// Prefixes for each bucket of a hash index that is stored; one that is made when a table is opened has the
+        /// density that is best. 0 for one bucket in all: no hash index.
         fixed hash_table_ratio: f64 = 0.75, 0.0..=1_000_000_000.0;
         /// Of the keys of a prefix, every one so far from the last is in the index, and stored in full.
         fixed index_sparseness: usize = 16;

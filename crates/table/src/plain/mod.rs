@@ -3,7 +3,7 @@
 //! ```text
 //! FileBytes        owns the file's bytes; values point into them
 //! PlainTable       index and filter, from the file or made when it is opened; get
-//!   get            prefix -> filter -> bucket of the hash index -> records from there on
+//!   get            prefix -> PrefixMap, or filter and bucket of the index in the file -> records from there on
 //!   iter           PlainTableIter: both directions, in the order of all keys
 //! PlainTableBuilder  writes one
 //! ```
@@ -20,6 +20,7 @@ mod builder;
 mod bytes;
 mod iter;
 mod open;
+mod prefix_map;
 mod table;
 
 pub use builder::PlainTableBuilder;

@@ -1,7 +1,8 @@
 //! Opening a plain table: properties, then the index and the filter, read from the file or made from its records.
 
 use super::bytes::FileBytes;
-use super::table::{Filter, Lookup, Place, PlainTable};
+use super::prefix_map::PrefixMap;
+use super::table::{Filter, Index, Lookup, Place, PlainTable};
 use crate::options::PlainTableOptions;
 use crate::reader::{TableReaderParams, open, properties_block};
 use ferrock_base::internal_key::user_key;
@@ -61,8 +62,7 @@ impl PlainTable {
             data_end,
             form: plain.form,
             lookup: Lookup::Ordered,
-            index: Place::InFile(0..0),
-            layout: None,
+            index: Index::Map(PrefixMap::new(&[])),
             filter: None,
             ordered: OnceLock::new(),
             properties: Arc::new(properties),
@@ -87,8 +87,8 @@ impl PlainTable {
         skip_filters: bool,
     ) -> Result<()> {
         let layout = PlainIndex::parse(&self.bytes[index.clone()]);
-        self.layout = Some(layout.map_err(|error| error.offset_by(index.start as u64))?);
-        self.index = Place::InFile(index);
+        let layout = layout.map_err(|error| error.offset_by(index.start as u64))?;
+        self.index = Index::Block(layout, Place::InFile(index));
         let is_keyed = plain.prefix_extractor.is_none() && self.can_hash_keys();
         let can_filter = !skip_filters && (extractor.is_some() || is_keyed);
         self.filter = bloom.filter(|_| can_filter).and_then(|place| {
@@ -105,14 +105,18 @@ impl PlainTable {
     fn make_index(&mut self, extractor: Option<PrefixExtractor>, making: &Making) -> Result<()> {
         let bits = making.bits_per_key;
         if let Some(extractor) = extractor
-            && let Some((index, hashes)) = self.index_of_prefixes(&extractor, &making.options)?
+            && let Some(maker) = self.index_of_prefixes(&extractor, &making.options)?
         {
-            if let Some(mut bloom) = BloomBits::new(hashes.len() as u64, bits, making.has_lines) {
-                hashes.iter().for_each(|&hash| bloom.add(hash));
+            self.lookup = Lookup::Hashed(extractor);
+            if making.options.hash_table_ratio > 0.0 {
+                self.index = Index::Map(PrefixMap::new(maker.records()));
+                return Ok(());
+            }
+            if let Some(mut bloom) = BloomBits::new(maker.prefixes().into(), bits, making.has_lines) {
+                maker.records().iter().for_each(|&(hash, _)| bloom.add(hash));
                 self.set_filter(bloom);
             }
-            self.lookup = Lookup::Hashed(extractor);
-            return self.set_index(index);
+            return self.set_index(maker.finish());
         }
         let mut bloom = if self.can_hash_keys() {
             // A record takes two bytes at least, whatever the properties say.
@@ -135,31 +139,27 @@ impl PlainTable {
         self.set_index(maker.finish())
     }
 
-    /// The index of prefixes and a hash of each; `None` if a key has no prefix, or reading cannot begin at the first
-    /// one of a prefix.
+    /// The records of prefixes for an index; `None` if a key has no prefix, or reading cannot begin at the first one
+    /// of a prefix.
     fn index_of_prefixes(
         &self,
         extractor: &PrefixExtractor,
         options: &PlainTableOptions,
-    ) -> Result<Option<(Vec<u8>, Vec<u32>)>> {
+    ) -> Result<Option<IndexMaker>> {
         let mut maker = IndexMaker::new(options.hash_table_ratio, options.index_sparseness);
-        let (mut cursor, mut hashes) = (RecordCursor::new(self.form), Vec::new());
+        let mut cursor = RecordCursor::new(self.form);
         let data = &self.bytes[..self.data_end];
         while cursor.read(data)? {
             let Some(prefix) = extractor.prefix(user_key(cursor.key())) else { return Ok(None) };
-            if maker.add(prefix, cursor.start() as u32, cursor.is_full()) {
-                if !cursor.is_full() {
-                    return Ok(None);
-                }
-                hashes.push(prefix_hash(prefix));
+            if maker.add(prefix, cursor.start() as u32, cursor.is_full()) && !cursor.is_full() {
+                return Ok(None);
             }
         }
-        Ok(Some((maker.finish(), hashes)))
+        Ok(Some(maker))
     }
 
     fn set_index(&mut self, block: Vec<u8>) -> Result<()> {
-        self.layout = Some(PlainIndex::parse(&block)?);
-        self.index = Place::Made(block);
+        self.index = Index::Block(PlainIndex::parse(&block)?, Place::Made(block));
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! An open plain table and its lookups.
 
 use super::bytes::{FileBytes, PlainValue};
+use super::prefix_map::PrefixMap;
 use crate::value::ValueSource;
 use ferrock_base::internal_key::{trailer, user_key};
 use ferrock_base::prefix::PrefixExtractor;
@@ -26,9 +27,7 @@ pub struct PlainTable {
     pub(super) data_end: usize,
     pub(super) form: RecordForm,
     pub(super) lookup: Lookup,
-    pub(super) index: Place,
-    /// `None` only while the table is being opened.
-    pub(super) layout: Option<PlainIndex>,
+    pub(super) index: Index,
     pub(super) filter: Option<Filter>,
     /// Offsets of all buckets together, once they were needed.
     pub(super) ordered: OnceLock<Box<[u32]>>,
@@ -44,6 +43,15 @@ pub(super) enum Lookup {
     Ordered,
     /// By the hash of its prefix. The filter, if there is one, has prefixes.
     Hashed(PrefixExtractor),
+}
+
+/// Which records reading can begin at.
+#[derive(Debug)]
+pub(super) enum Index {
+    /// As the format has it, with a filter before it or none: stored in the file, or made for a table without prefixes.
+    Block(PlainIndex, Place),
+    /// Made for a table with prefixes. It filters, too.
+    Map(PrefixMap),
 }
 
 /// Where the bytes of a block are.
@@ -74,14 +82,14 @@ impl Place {
 }
 
 /// Places to begin reading at, in the order of the keys there.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Starts<'a> {
     OfBucket(Offsets<'a>),
     OfTable(&'a [u32]),
 }
 
 impl Starts<'_> {
-    fn len(self) -> usize {
+    pub(super) fn len(self) -> usize {
         match self {
             Self::OfBucket(offsets) => offsets.len(),
             Self::OfTable(offsets) => offsets.len(),
@@ -89,7 +97,7 @@ impl Starts<'_> {
     }
 
     #[inline]
-    fn get(self, position: usize) -> Option<usize> {
+    pub(super) fn get(self, position: usize) -> Option<usize> {
         let offset = match self {
             Self::OfBucket(offsets) => offsets.get(position),
             Self::OfTable(offsets) => offsets.get(position).copied(),
@@ -127,23 +135,21 @@ impl PlainTable {
         self.bytes.get(..self.data_end).unwrap_or(&[])
     }
 
-    #[inline]
-    fn index_block(&self) -> &[u8] {
-        self.index.bytes(&self.bytes)
-    }
-
     /// Every place that the index names.
     pub(super) fn starts(&self) -> Result<Starts<'_>> {
-        let Some(layout) = &self.layout else { return Ok(Starts::OfTable(&[])) };
-        if layout.buckets() == 1
-            && let Bucket::Many(offsets) = layout.bucket(self.index_block(), 0)?
+        if let Index::Block(layout, place) = &self.index
+            && layout.buckets() == 1
+            && let Bucket::Many(offsets) = layout.bucket(place.bytes(&self.bytes), 0)?
         {
             return Ok(Starts::OfBucket(offsets));
         }
         if let Some(all) = self.ordered.get() {
             return Ok(Starts::OfTable(all));
         }
-        let all = layout.all_offsets(self.index_block())?;
+        let all = match &self.index {
+            Index::Block(layout, place) => layout.all_offsets(place.bytes(&self.bytes))?,
+            Index::Map(map) => map.all_offsets(),
+        };
         Ok(Starts::OfTable(self.ordered.get_or_init(|| all.into_boxed_slice())))
     }
 
@@ -178,8 +184,7 @@ impl PlainTable {
         })
     }
 
-    /// Where to begin reading for the first entry at or after a target.
-    pub(super) fn start_for(&self, target: &[u8]) -> Result<usize> {
+    fn start_among_all(&self, target: &[u8]) -> Result<usize> {
         let starts = self.starts()?;
         let count = self.count_before(starts, target)?;
         Ok(count.checked_sub(1).and_then(|last| starts.get(last)).unwrap_or(0))
@@ -199,29 +204,37 @@ impl PlainTable {
         key: &LookupKey,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
     ) -> Result<()> {
-        match self.place_of(key)? {
-            Some(start) if self.form.encoding == PlainEncoding::Plain => self.visit_plain(start, key, visit),
-            Some(start) => self.visit_prefixed(start, key, visit),
+        match self.first_record(key)? {
+            Some(record) if self.form.encoding == PlainEncoding::Plain => self.visit_plain(record, key, visit),
+            Some(record) => self.visit_prefixed(record.start, key, visit),
             None => Ok(()),
         }
     }
 
-    /// Where to begin to look for a key; `None` if it is not there.
+    /// The record to begin to look for a key at; `None` if it is not there.
     #[inline]
-    fn place_of(&self, key: &LookupKey) -> Result<Option<usize>> {
+    fn first_record(&self, key: &LookupKey) -> Result<Option<Record>> {
         if let Lookup::Hashed(extractor) = &self.lookup {
-            if let (Some(prefix), Some(layout)) = (extractor.prefix(key.user_key()), &self.layout) {
-                let hash = prefix_hash(prefix);
-                return if self.may_match(hash) {
-                    self.place_by_hash(extractor, layout, prefix, hash, key)
-                } else {
-                    Ok(None)
-                };
+            if let Some(prefix) = extractor.prefix(key.user_key()) {
+                return self.first_by_hash(extractor, prefix, key.internal_key());
             }
         } else if self.filter.is_some() && !self.may_match(prefix_hash(key.user_key())) {
             return Ok(None);
         }
-        self.start_for(key.internal_key()).map(Some)
+        let start = self.start_among_all(key.internal_key())?;
+        if start < self.data_end { self.record_at(start).map(Some) } else { Ok(None) }
+    }
+
+    /// Where to begin reading for the first entry at or after a target.
+    pub(super) fn start_for(&self, target: &[u8]) -> Result<usize> {
+        // The keys of a prefix are together: if there are any, none of another prefix lies between them and the target.
+        if let Lookup::Hashed(extractor) = &self.lookup
+            && let Some(prefix) = extractor.prefix(user_key(target))
+            && let Some(first) = self.first_by_hash(extractor, prefix, target)?
+        {
+            return Ok(first.start);
+        }
+        self.start_among_all(target)
     }
 
     #[inline]
@@ -229,32 +242,32 @@ impl PlainTable {
         self.filter.as_ref().is_none_or(|filter| filter.shape.may_match(filter.place.bytes(&self.bytes), hash))
     }
 
-    fn place_by_hash(
-        &self,
-        extractor: &PrefixExtractor,
-        layout: &PlainIndex,
-        prefix: &[u8],
-        hash: u32,
-        key: &LookupKey,
-    ) -> Result<Option<usize>> {
-        // A bucket has several prefixes.
-        let if_of_prefix = |start: usize| {
+    /// The record to begin at for the first entry at or after a target that has the prefix; `None` without any of it.
+    #[inline]
+    fn first_by_hash(&self, extractor: &PrefixExtractor, prefix: &[u8], target: &[u8]) -> Result<Option<Record>> {
+        let hash = prefix_hash(prefix);
+        // A bucket has several prefixes, and some look alike in a map.
+        let of_prefix = |start: usize| {
             let record = self.record_at(start)?;
-            Ok((extractor.prefix(self.key_of(&record)) == Some(prefix)).then_some(start))
+            Ok((extractor.prefix(self.key_of(&record)) == Some(prefix)).then_some(record))
         };
-        match layout.lookup(self.index_block(), hash)? {
-            Bucket::Empty => Ok(None),
-            Bucket::One(start) => if_of_prefix(start as usize),
-            Bucket::Many(offsets) => {
-                let starts = Starts::OfBucket(offsets);
-                let count = self.count_before(starts, key.internal_key())?;
-                if let Some(last) = count.checked_sub(1).and_then(|last| starts.get(last))
-                    && let Some(found) = if_of_prefix(last)?
-                {
-                    return Ok(Some(found));
-                }
-                starts.get(count).map_or(Ok(None), if_of_prefix)
+        let first_of = |starts: Starts<'_>| {
+            let count = if starts.len() > 1 { self.count_before(starts, target)? } else { 0 };
+            if let Some(last) = count.checked_sub(1).and_then(|last| starts.get(last))
+                && let Some(found) = of_prefix(last)?
+            {
+                return Ok(Some(found));
             }
+            starts.get(count).map_or(Ok(None), of_prefix)
+        };
+        match &self.index {
+            Index::Map(map) => map.find(hash).find_map(|starts| first_of(starts).transpose()).transpose(),
+            Index::Block(..) if !self.may_match(hash) => Ok(None),
+            Index::Block(layout, place) => match layout.lookup(place.bytes(&self.bytes), hash)? {
+                Bucket::Empty => Ok(None),
+                Bucket::One(start) => of_prefix(start as usize),
+                Bucket::Many(offsets) => first_of(Starts::OfBucket(offsets)),
+            },
         }
     }
 
@@ -262,27 +275,24 @@ impl PlainTable {
     #[inline]
     fn visit_plain(
         &self,
-        start: usize,
+        mut record: Record,
         key: &LookupKey,
         visit: &mut impl FnMut(ParsedInternalKey<'_>, &[u8], ValueSource<'_>) -> bool,
     ) -> Result<()> {
-        let data = self.data();
-        let (mut at, wanted) = (start, trailer(key.internal_key()));
-        while at < data.len() {
-            let record = self.form.decode(data, at, &mut None)?;
-            at = record.value.end;
-            let found = self.key_of(&record);
+        let (data, wanted) = (self.data(), trailer(key.internal_key()));
+        loop {
+            let (found, end) = (self.key_of(&record), record.value.end);
             let goes_on = match self.comparator.user().compare(found, key.user_key()) {
                 Ordering::Less => true,
                 Ordering::Equal if record.trailer > wanted => true,
                 Ordering::Equal => self.show(found, record.trailer, record.value, visit)?,
                 Ordering::Greater => false,
             };
-            if !goes_on {
-                break;
+            if !goes_on || end >= data.len() {
+                return Ok(());
             }
+            record = self.form.decode(data, end, &mut None)?;
         }
-        Ok(())
     }
 
     #[inline(never)]
@@ -347,7 +357,11 @@ impl PlainTable {
     pub(crate) fn memory_bytes(&self) -> usize {
         let filter = self.filter.as_ref().map_or(0, |filter| filter.place.memory_bytes());
         let ordered = self.ordered.get().map_or(0, |offsets| 4 * offsets.len());
-        self.bytes.memory_bytes() + self.index.memory_bytes() + filter + ordered
+        let index = match &self.index {
+            Index::Block(_, place) => place.memory_bytes(),
+            Index::Map(map) => map.memory_bytes(),
+        };
+        self.bytes.memory_bytes() + index + filter + ordered
     }
 
     /// The format has no checksums: what can be checked is that there are as many records as the properties say, in
