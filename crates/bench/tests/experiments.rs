@@ -201,6 +201,22 @@ fn a_missing_key_takes_no_data_block() {
 }
 
 #[test]
+fn flash_and_ram() {
+    let (document, page) = experiment("flash-and-ram", "0.001", &[]);
+    let arms =
+        ["block-based tables, skip list", "block-based tables, skip list, mapped", "plain tables, prefix_hash, mapped"];
+    for (point, keys) in [("3.3 M keys", 3276.0), ("13.1 M keys", 13_107.0), ("52.4 M keys", 52_428.0)] {
+        for arm in arms {
+            let tables = &row(&document, point, "readrandom", 1, arm)["tables"];
+            assert_eq!(tables["entries"], keys, "{tables}");
+            assert_eq!(tables["data_blocks"] == 0.0, arm.starts_with("plain"), "{tables}");
+            assert!(tables["reader_bytes"].as_f64().unwrap() > 0.0, "{tables}");
+        }
+    }
+    assert!(page.contains("52.4 M keys, readrandom, 1 thread: plain tables make "), "{page}");
+}
+
+#[test]
 fn hash_index() {
     let (document, page) = experiment("hash-index", "0.02", &[]);
     for values in ["values of 20", "values of 100"] {

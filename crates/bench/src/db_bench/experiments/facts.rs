@@ -4,7 +4,7 @@ use crate::failure::Result;
 use ferrock::Db;
 use ferrock_base::InternalComparator;
 use ferrock_format::file_name;
-use ferrock_table::{BlockTable, TableReaderParams, TableStatistics};
+use ferrock_table::{Table, TableReaderParams, TableStatistics};
 use ferrock_vfs::{RandomAccessOptions, default_file_system};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,15 @@ fn statistics(db: &Db) -> Result<TableStatistics> {
         let path = db.path().join(file_name::table(live.number));
         let file = file_system.open_random_access(&path, &RandomAccessOptions::default())?;
         let params = TableReaderParams::new(file, file_system.clone(), InternalComparator::default());
-        all.merge(&BlockTable::open(params)?.contents().statistics()?);
+        let table = Table::open(params)?;
+        if let Table::Block(table) = &table {
+            all.merge(&table.contents().statistics()?);
+        } else {
+            // No blocks: entries and bytes of the file.
+            all.tables += 1;
+            all.file_bytes += live.size_bytes;
+            all.data.entries += table.properties().num_entries;
+        }
     }
     Ok(all)
 }
@@ -26,10 +34,12 @@ pub(super) fn of(db: &Db) -> Result<BTreeMap<&'static str, f64>> {
     db.wait_for_background_work()?;
     let all = statistics(db)?;
     let count = |count: u64| count as f64;
+    let reader_bytes = db.property("rocksdb.estimate-table-readers-mem").and_then(|bytes| bytes.parse().ok());
     let partitions = |is_partitioned: bool, partitions: u64| if is_partitioned { count(partitions) } else { 0.0 };
     let mut facts = BTreeMap::from([
         ("files", count(all.tables)),
         ("table_bytes", count(all.file_bytes)),
+        ("reader_bytes", reader_bytes.unwrap_or(0.0)),
         ("entries", count(all.data.entries)),
         ("data_blocks", count(all.data.blocks.count)),
         ("data_bytes", count(all.data.blocks.stored_bytes)),

@@ -1,15 +1,16 @@
-//! The published experiments about partitioned index and filters and about the data block hash index, so that any user
-//! can repeat them: `db_bench --experiment=NAME`.
+//! The published experiments about partitioned index and filters, the data block hash index, and plain tables, so that
+//! any user can repeat them: `db_bench --experiment=NAME`.
 //!
 //! ```text
 //! plan.rs      points, arms, cells, rows     scarce_memory.rs   partitions, with little memory
 //! runner.rs    loads, opens, goes round      hash_index.rs      the hash index, all cached
 //! measure.rs   one measurement               sweep.rs           the hash index, from all to little cached
 //! facts.rs     contents of tables            linkbench.rs       partitions under LinkBench's operations
-//! report.rs    table, JSON, page
+//! report.rs    table, JSON, page             flash_and_ram.rs   plain tables, all in memory
 //! ```
 
 mod facts;
+mod flash_and_ram;
 mod hash_index;
 mod linkbench;
 mod measure;
@@ -26,8 +27,13 @@ use crate::settings::Settings;
 use plan::Definition;
 use runner::Runner;
 
-const DEFINITIONS: &[&Definition] =
-    &[&scarce_memory::DEFINITION, &hash_index::DEFINITION, &sweep::DEFINITION, &linkbench::DEFINITION];
+const DEFINITIONS: &[&Definition] = &[
+    &scarce_memory::DEFINITION,
+    &hash_index::DEFINITION,
+    &sweep::DEFINITION,
+    &linkbench::DEFINITION,
+    &flash_and_ram::DEFINITION,
+];
 
 /// Flags of this program that have an effect together with `--experiment`; so has every option of the engine.
 const ACCEPTED: &[&str] = &[
