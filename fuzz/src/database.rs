@@ -9,14 +9,19 @@
 use crate::{repair, split_selector};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, ReadOptions};
 use ferrock_base::comparator::{Comparator, InternalComparator};
+use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::prefix::PrefixExtractor;
-use ferrock_base::{InternalIterator, LookupKey, MAX_SEQUENCE_NUMBER};
+use ferrock_base::{InternalIterator, LookupKey, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_cache::CacheOptions;
 use ferrock_format::file_name;
 use ferrock_format::log::{LogEvent, LogReader, SliceSource, WalRecoveryMode};
 use ferrock_format::write_batch::{Record, WriteBatchRef};
-use ferrock_table::{TableBlockCache, TableReadOptions, BlockTable, TableReaderParams};
-use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadLabel, WritableOptions};
+use ferrock_table::options::PlainEncodingType;
+use ferrock_table::{
+    BlockTable, PlainTableBuilder, PlainTableOptions, Table, TableBlockCache, TableBuilderParams, TableReadOptions,
+    TableReaderParams,
+};
+use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, ReadClass, ReadLabel, WritableOptions};
 use std::collections::HashSet;
 use std::future::Future;
 use std::path::Path;
@@ -295,6 +300,87 @@ pub fn table(data: &[u8]) {
     let _ = reader.multi_get(&options, &lookups.iter().collect::<Vec<_>>(), &mut |_, _, _, _| true);
     let _ = (reader.anchors(10), reader.verify_checksums(0), reader.has_filter());
     let _ = reader.range_tombstones().map(|tombstones| tombstones.is_empty());
+}
+
+/// A plain table, with any prefix extractor and options.
+pub fn plain_table(data: &[u8]) {
+    let (selector, bytes) = split_selector(data);
+    let name = "000009.sst".to_owned();
+    let file_system = file_system_with(&[(name.clone(), bytes.to_vec())]);
+    let path = Path::new(DIRECTORY).join(name);
+    let file = file_system.open_random_access(&path, &RandomAccessOptions::default()).expect("memory does not fail");
+    let comparator = if selector & 1 == 0 { Comparator::Bytewise } else { Comparator::ReverseBytewise };
+    let mut params = TableReaderParams::new(file, file_system, InternalComparator::new(comparator));
+    let mut options = PlainTableOptions::default();
+    if selector & 2 != 0 {
+        (options.index_sparseness, options.hash_table_ratio) = (1, 0.1);
+    }
+    if selector & 4 != 0 {
+        params.prefix_extractor = PrefixExtractor::built_in("rocksdb.FixedPrefix.4").expect("built in");
+    }
+    params.bloom_locality = u32::from(selector & 8 != 0);
+    params.plain_options = Arc::new(options);
+    let Ok(table @ Table::Plain(_)) = Table::open(params) else { return };
+    let options = TableReadOptions::default();
+    let mut keys = vec![b"key".to_vec()];
+    let mut iter = table.iter(options);
+    // A record takes two bytes at least.
+    let (mut forward, mut backward) = (0, 0);
+    iter.seek_to_first();
+    while iter.valid() {
+        forward += 1;
+        if keys.len() < 10 {
+            keys.push(iter.key().to_vec());
+        }
+        assert_eq!(iter.value_pin().expect("valid").value(), iter.value());
+        iter.next();
+    }
+    assert!(forward <= bytes.len() / 2);
+    let is_whole = iter.status().is_ok();
+    iter.seek_to_last();
+    while iter.valid() {
+        backward += 1;
+        iter.prev();
+    }
+    assert!(!is_whole || iter.status().is_err() || forward == backward);
+    for key in &keys {
+        iter.seek(key);
+        iter.prev();
+        iter.seek_for_prev(key);
+        iter.next();
+        let _ = table.approximate_offset_of(key);
+        let lookup = LookupKey::new(&key[..key.len().saturating_sub(8)], MAX_SEQUENCE_NUMBER);
+        let _ = table.get(&options, &lookup, &mut |_, value, source| {
+            assert_eq!(source.pin().value(), value);
+            true
+        });
+    }
+    let _ = table.verify_checksums(0);
+}
+
+/// A small plain table: what the seeds are made of.
+pub fn small_plain_table(is_prefixed: bool, is_stored: bool) -> Vec<u8> {
+    let file_system = file_system_with(&[]);
+    let path = Path::new(DIRECTORY).join("000009.sst");
+    let file = file_system.create_writable(&path, &WritableOptions::default()).expect("memory does not fail");
+    let mut params = TableBuilderParams::new(InternalComparator::default());
+    let mut options = PlainTableOptions { store_index_in_file: is_stored, index_sparseness: 3, ..Default::default() };
+    if is_prefixed {
+        params.prefix_extractor = PrefixExtractor::built_in("rocksdb.FixedPrefix.4").expect("built in");
+        options.encoding_type = PlainEncodingType::Prefix;
+    }
+    params.bloom_locality = is_stored.into();
+    let mut builder = PlainTableBuilder::new(params, Arc::new(options), file).expect("good options");
+    for number in 0..20_u64 {
+        let key = format!("key{}{number:02}", number / 8);
+        let key = make_internal_key(key.as_bytes(), SequenceNumber(number % 4), ValueType::Value);
+        builder.add(&key, b"value").expect("in order");
+    }
+    let size = builder.finish().expect("a table").file_size;
+    let file = file_system.open_random_access(&path, &RandomAccessOptions::default()).expect("there");
+    let mut bytes = vec![0; size as usize];
+    file.read_at(0, &mut bytes, ReadLabel::whole(ReadClass::Other, size as usize)).expect("memory does not fail");
+    bytes
 }
 
 /// A small database of every kind of entry, packed: what the seeds are made of.

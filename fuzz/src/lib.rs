@@ -15,7 +15,7 @@ pub mod repair;
 mod wide;
 
 pub use blocks::{block_data, block_index, decompress, filter, footer, properties, row_bounds};
-pub use database::{db_open, manifest, table, wal};
+pub use database::{db_open, manifest, plain_table, table, wal};
 pub use records::{file_name, log_reader, options_file, values, version_edit, write_batch};
 pub use wide::wide;
 

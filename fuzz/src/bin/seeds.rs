@@ -1,6 +1,6 @@
 //! Writes the seeds that are made of a database of our own: `cargo +nightly run --release --bin seeds` in this folder.
 
-use ferrock_fuzz::database::{small_database, unpack};
+use ferrock_fuzz::database::{small_database, small_plain_table, unpack};
 use std::fs;
 
 fn put(target: &str, name: &str, selector: Option<u8>, bytes: &[u8]) {
@@ -12,6 +12,14 @@ fn put(target: &str, name: &str, selector: Option<u8>, bytes: &[u8]) {
 }
 
 fn main() {
+    for (name, selector, is_prefixed, is_stored) in [
+        ("total-order", 0, false, false),
+        ("prefix", 4, true, false),
+        ("stored", 0, false, true),
+        ("stored-prefix", 4, true, true),
+    ] {
+        put("plain_table", name, Some(selector), &small_plain_table(is_prefixed, is_stored));
+    }
     for (format_version, name) in [(4, "small"), (7, "small-v7")] {
         let database = small_database(format_version);
         put("db_open", name, None, &database);
