@@ -10,12 +10,14 @@
 
 mod blocks;
 pub mod database;
+mod memtable;
 mod records;
 pub mod repair;
 mod wide;
 
 pub use blocks::{block_data, block_index, decompress, filter, footer, properties, row_bounds};
 pub use database::{db_open, manifest, plain_table, table, wal};
+pub use memtable::memtable;
 pub use records::{file_name, log_reader, options_file, values, version_edit, write_batch};
 pub use wide::wide;
 
