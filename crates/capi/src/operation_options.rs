@@ -347,6 +347,8 @@ c_setters! {
     fn rocksdb_readoptions_set_prefix_same_as_start(c_uchar) => options.prefix_same_as_start;
     /// Whether seeks go without prefix filters.
     fn rocksdb_readoptions_set_total_order_seek(c_uchar) => options.total_order_seek;
+    /// Whether seeks ask prefix filters where the bounds leave the keys of one prefix, in total order, too.
+    fn rocksdb_readoptions_set_auto_prefix_mode(c_uchar) => options.auto_prefix_mode;
     /// Hidden entries that an iterator may pass over in one step before it gives up; 0: any number.
     fn rocksdb_readoptions_set_max_skippable_internal_keys(u64) => options.max_skippable_internal_keys;
     /// Bytes that an iterator reads ahead; 0: as it is used.
@@ -373,6 +375,8 @@ c_getters! {
     fn rocksdb_readoptions_get_prefix_same_as_start() -> c_uchar => options.prefix_same_as_start;
     /// What was set.
     fn rocksdb_readoptions_get_total_order_seek() -> c_uchar => options.total_order_seek;
+    /// What was set.
+    fn rocksdb_readoptions_get_auto_prefix_mode() -> c_uchar => options.auto_prefix_mode;
     /// What was set.
     fn rocksdb_readoptions_get_max_skippable_internal_keys() -> u64 => options.max_skippable_internal_keys;
     /// What was set.
@@ -488,8 +492,6 @@ kept_options! {
     hint optimize_multiget_for_io: c_uchar = 1,
         rocksdb_readoptions_set_optimize_multiget_for_io / rocksdb_readoptions_get_optimize_multiget_for_io;
     hint tailing: c_uchar = 0, rocksdb_readoptions_set_tailing / rocksdb_readoptions_get_tailing;
-    hint auto_prefix_mode: c_uchar = 0,
-        rocksdb_readoptions_set_auto_prefix_mode / rocksdb_readoptions_get_auto_prefix_mode;
     hint pin_data: c_uchar = 0, rocksdb_readoptions_set_pin_data / rocksdb_readoptions_get_pin_data;
     hint background_purge_on_iterator_cleanup: c_uchar = 0,
         rocksdb_readoptions_set_background_purge_on_iterator_cleanup

@@ -40,9 +40,25 @@ pub struct ReadOptions {
     pub lower_bound: Option<Vec<u8>>,
     /// First key an iterator may not return.
     pub upper_bound: Option<Vec<u8>>,
-    /// Do not ask prefix filters. They are asked only with `prefix_same_as_start`, where they spare blocks: a seek
-    /// without it is right for every key either way.
+    /// Do not ask prefix filters. They are asked only where they spare blocks and never rows: with
+    /// `prefix_same_as_start`, and where the bounds leave an iterator the keys of one prefix. A seek is right for every
+    /// key either way.
     pub total_order_seek: bool,
+    /// Ask prefix filters where the bounds leave an iterator the keys of one prefix, even with `total_order_seek`.
+    /// (Without that they are asked anyway.) RocksDB can omit keys that are shorter than the prefix of the bound; here
+    /// none is omitted.
+    ///
+    /// ```
+    /// let options = ferrock_engine::ReadOptions {
+    ///     total_order_seek: true,
+    ///     auto_prefix_mode: true,
+    ///     upper_bound: Some(b"user2".to_vec()),
+    ///     ..Default::default()
+    /// };
+    /// // A seek to `user1/7` skips tables without keys of `user1`, if `fixed:5` is the prefix extractor.
+    /// # let _ = options;
+    /// ```
+    pub auto_prefix_mode: bool,
     /// An iterator ends where the prefix of its seek key ends.
     pub prefix_same_as_start: bool,
     /// Bytes an iterator reads ahead; 0 adapts to how it is used.
@@ -83,6 +99,7 @@ impl Default for ReadOptions {
             lower_bound: None,
             upper_bound: None,
             total_order_seek: false,
+            auto_prefix_mode: false,
             prefix_same_as_start: false,
             readahead_size: 0,
             limit_hint: 0,

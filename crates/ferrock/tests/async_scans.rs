@@ -247,6 +247,7 @@ fn random_options(db: &Db, layout: &Layout, random: &mut Random) -> (ReadOptions
     }
     options.prefix_same_as_start = layout.has_prefixes && random.below(2) == 0;
     options.total_order_seek = random.below(2) == 0;
+    options.auto_prefix_mode = random.below(2) == 0;
     options.fill_cache = random.below(3) > 0;
     options.async_io = random.below(3) == 0;
     options.readahead_size = [0, 0, 3000][random.below(3) as usize];

@@ -1,6 +1,6 @@
 //! Every kind of memtable answers like a skip list: the same writes and reads on a database of each kind, in memtables
 //! that are written, full, recovered and flushed. One iterator goes on through the reads of a round, with and without a
-//! prefix, in every combination of `prefix_same_as_start` and `total_order_seek`.
+//! prefix, in every combination of `prefix_same_as_start`, `total_order_seek` and `auto_prefix_mode`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod common;
@@ -111,10 +111,12 @@ fn show(iter: &Iter) -> Option<(Vec<u8>, Vec<u8>)> {
 /// Reads with one iterator for each database.
 fn walk(databases: &[Database], random: &mut Random, seed: u64) {
     let (same, total, bounds) = (random.below(2) == 0, random.below(2) == 0, random.below(4));
+    let auto = random.below(2) == 0;
     let (lower, upper) = (key(random), key(random));
     let options = ReadOptions {
         prefix_same_as_start: same,
         total_order_seek: total,
+        auto_prefix_mode: auto,
         lower_bound: (bounds == 1).then_some(lower),
         upper_bound: (bounds == 2).then_some(upper),
         ..ReadOptions::default()

@@ -100,6 +100,7 @@ fn run_texts(settings: &Settings, cache_size: usize) -> Vec<(String, String)> {
         pair("max_scan_distance", &settings.max_scan_distance),
         pair("reverse_iterator", &settings.reverse_iterator),
         pair("total_order_seek", &settings.total_order_seek),
+        pair("auto_prefix_mode", &settings.auto_prefix_mode),
         pair("prefix_same_as_start", &settings.prefix_same_as_start),
         pair("readahead_size", &settings.readahead_size),
         pair("async_io", &settings.async_io),

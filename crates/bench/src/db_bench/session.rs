@@ -245,6 +245,7 @@ impl Session {
             read_options: ReadOptions {
                 verify_checksums: settings.verify_checksum,
                 total_order_seek: settings.total_order_seek,
+                auto_prefix_mode: settings.auto_prefix_mode,
                 prefix_same_as_start: settings.prefix_same_as_start,
                 readahead_size: settings.readahead_size,
                 async_io: settings.async_io,

@@ -32,7 +32,7 @@ impl ReadOptions {
             fill_cache: self.fill_cache,
             cache_data_blocks: self.cache_data_blocks,
             read_tier: self.read_tier,
-            total_order_seek: self.total_order_seek,
+            total_order_seek: self.total_order_seek && !self.auto_prefix_mode,
             readahead_bytes: self.readahead_size,
             io_gap_bytes: self.io_gap_bytes,
             deadline_us: u64::try_from(self.deadline.as_micros()).unwrap_or(u64::MAX),

@@ -125,6 +125,7 @@ impl Tuning {
         options.limit_hint = [0, 0, 1, 2, 3, 10, 40, 1000][usize::from(self.0 >> 9 & 7)];
         options.limit_reads = if self.has(12) { LimitReads::FewestBytes } else { LimitReads::FewestRequests };
         options.verify_checksums = !self.has(13);
+        options.auto_prefix_mode = self.has(14);
     }
 }
 

@@ -23,6 +23,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ReadOptions.lower_bound", Shown(bounds)),
     ("ReadOptions.upper_bound", Shown(bounds)),
     ("ReadOptions.total_order_seek", Shown(total_order_seek)),
+    ("ReadOptions.auto_prefix_mode", Shown(auto_prefix_mode)),
     ("ReadOptions.prefix_same_as_start", Elsewhere(API, "prefix_seeks_and_total_order")),
     ("ReadOptions.readahead_size", Shown(readahead_size)),
     ("ReadOptions.limit_hint", Shown(limit_hint)),
@@ -156,6 +157,27 @@ fn total_order_seek() {
         setup.memory_counters() - before
     });
     assert_eq!(reads, [0, 1]);
+}
+
+/// A seek in total order to a prefix that no table has, with bounds that leave no other prefix, and with wider ones.
+fn auto_prefix_mode() {
+    let reads = [(false, b"bbc"), (true, b"bbc"), (true, b"bbd")].map(|(auto_prefix_mode, upper)| {
+        let mut setup = Setup::new().set("no_block_cache", "true");
+        setup.family.prefix_extractor = Some(PrefixExtractor::Fixed(3));
+        setup.family.filter_policy = FilterPolicy::bloom(20.0);
+        let db = setup.open();
+        db.put(b"aaa1", b"v").unwrap();
+        db.put(b"ccc1", b"v").unwrap();
+        db.flush().unwrap();
+        let upper_bound = Some(upper.to_vec());
+        let options = ReadOptions { auto_prefix_mode, total_order_seek: true, upper_bound, ..ReadOptions::default() };
+        let mut iter = db.iter(&options);
+        let before = setup.memory_counters();
+        iter.seek(b"bbb1");
+        assert!(!iter.valid());
+        setup.memory_counters() - before
+    });
+    assert_eq!(reads, [1, 0, 1]);
 }
 
 fn readahead_size() {

@@ -6,8 +6,7 @@ use crate::flags::Setting;
 use ferrock_bench::plot::{Kind, Plot};
 
 const BLOCKS: &str = "block-based tables, skip list";
-const MAPPED_BLOCKS: &str = "block-based tables, skip list, mapped";
-const PLAIN: &str = "plain tables, prefix_hash, mapped";
+const PLAIN: &str = "plain tables, prefix_hash";
 /// Keys of the points; the last one is the published number.
 const KEYS: [u64; 3] = [3_276_800, 13_107_200, 52_428_800];
 const FOUND: Cell = Cell { benchmark: "readrandom", threads: 1 };
@@ -23,7 +22,8 @@ Published (the commit of RocksDB that put the file indexer into the arena): 52,4
 sequentially written, then `readrandom` three times; the selection of levels and files was 7.42 % of a lookup, its next-level index 0.68 %. \
 Its command line runs as it stands (`flash-and-ram.txt`).\n\n\
 At scale 1: its options and its number of keys, and a sixteenth and a quarter of them. `readrandom` looks up keys that are there, \
-`readmissing` keys that lie between them. `readers MB` is the memory of the open tables: of plain ones indexes of all keys.",
+`readmissing` keys that lie between them: they have a byte more, so their prefixes are there, and a plain table, which filters by \
+prefixes, reads a record, where the filters of the others have whole keys. `readers MB` is the memory of the open tables: of plain ones indexes of all keys.",
     defaults,
     points,
     figures: &[Figure::OpsPerSecond, Figure::CpuUsPerOp],
@@ -45,7 +45,7 @@ fn defaults(scale: Scale) -> Vec<Setting> {
         set("prefix_size", 20),
         set("compression_type", "none"),
         set("bloom_bits", 10),
-        set("cache_size", scale.of(12 << 30, 64 << 20)),
+        set("mmap_read", true),
         set("write_buffer_size", scale.of(128 << 20, 64 << 10)),
         set("max_write_buffer_number", 2),
         set("level0_file_num_compaction_trigger", 8),
@@ -71,20 +71,11 @@ fn points(scale: Scale) -> Vec<Point> {
             is_rewritten: false,
             cache_percent: None,
         };
-        let plain = [
-            set("use_plain_table", true),
-            set("memtablerep", "prefix_hash"),
-            set("bloom_locality", 1),
-            set("mmap_read", true),
-        ];
+        let hashed = [set("use_plain_table", true), set("memtablerep", "prefix_hash"), set("bloom_locality", 1)];
         Point {
             name: point_name(full),
             x: full as f64 * 1e-6,
-            arms: vec![
-                arm(BLOCKS, "blocks", &[set("mmap_read", false)]),
-                arm(MAPPED_BLOCKS, "mapped", &[set("mmap_read", true)]),
-                arm(PLAIN, "plain", &plain),
-            ],
+            arms: vec![arm(BLOCKS, "blocks", &[]), arm(PLAIN, "plain", &hashed)],
             cells: vec![FOUND, ABSENT],
             // Every page is touched, and with a cache most of the blocks are in it.
             warm_up: vec![WarmUp { benchmark: "readseq", share: 1.0 }, WarmUp { benchmark: "readrandom", share: 5.0 }],
@@ -117,7 +108,7 @@ fn plots(outcome: &Outcome) -> Vec<Plot> {
             title: format!("operations a second, {}", cell.name()),
             x_label: "million keys".to_owned(),
             y_label: "op/s".to_owned(),
-            kind: Kind::Lines { series: [BLOCKS, MAPPED_BLOCKS, PLAIN].map(line).to_vec() },
+            kind: Kind::Lines { series: [BLOCKS, PLAIN].map(line).to_vec() },
             is_logarithmic: true,
         }
     };

@@ -27,12 +27,6 @@ const UNIVERSAL: &str = "universal compaction has no settings yet";
 const TABLE_FORMAT: &str = "there are no cuckoo tables; --use_plain_table has plain ones";
 
 pub(super) const REFUSED: &[Row] = &[
-    refused(
-        "auto_prefix_mode",
-        Bool,
-        "false",
-        "there is no auto prefix mode; total_order_seek reads without prefix filters",
-    ),
     refused("backup_dir", Text, "", "there are no backups yet"),
     refused("backup_rate_limit", Integer, "0", "there are no backups yet"),
     refused("blob_db_enable_gc", Bool, "false", BLOB_DB),

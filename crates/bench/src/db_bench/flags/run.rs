@@ -74,6 +74,7 @@ pub(super) const ROWS: &[Row] = &[
     row("seek_nexts", Kind::Integer, "0", "steps after each seek of seekrandom"),
     row("max_scan_distance", Kind::Integer, "0", "keys from a seek of seekrandom to its bound; 0: no bound"),
     row("reverse_iterator", Kind::Bool, "false", "seekrandom steps backward"),
+    row("auto_prefix_mode", Kind::Bool, "false", "iterators ask prefix filters where bounds share a prefix"),
     row("total_order_seek", Kind::Bool, "false", "iterators ignore prefix filters"),
     row("prefix_same_as_start", Kind::Bool, "false", "iterators end where the prefix of the seek key ends"),
     row("readahead_size", Kind::Integer, "0", "bytes that iterators read ahead; 0: as they are used"),
