@@ -21,6 +21,7 @@ mod bytes;
 mod iter;
 mod open;
 mod prefix_map;
+mod starts;
 mod table;
 
 pub use builder::PlainTableBuilder;

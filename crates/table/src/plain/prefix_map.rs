@@ -17,7 +17,7 @@
 //! of them do, one of the sub-index and a record of the other prefix. Of 3,000,000 keys in random order a lookup took
 //! half as long again with it.
 
-use super::table::Starts;
+use super::starts::Starts;
 
 const SLOTS: usize = 10;
 /// Prefixes for each line, on average. One line in six is then passed.
@@ -57,7 +57,7 @@ pub(super) struct PrefixMap {
 #[inline]
 fn spread(hash: u32, lines: usize) -> (usize, u16) {
     let spread = u64::from(hash).wrapping_mul(SPREAD);
-    (((spread >> 32) * lines as u64 >> 32) as usize, (spread >> 16) as u16)
+    ((((spread >> 32) * lines as u64) >> 32) as usize, (spread >> 16) as u16)
 }
 
 impl PrefixMap {

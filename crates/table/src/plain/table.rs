@@ -2,6 +2,7 @@
 
 use super::bytes::{FileBytes, PlainValue};
 use super::prefix_map::PrefixMap;
+use super::starts::Starts;
 use crate::value::ValueSource;
 use ferrock_base::internal_key::{trailer, user_key};
 use ferrock_base::prefix::PrefixExtractor;
@@ -9,7 +10,7 @@ use ferrock_base::range_tombstone::FragmentedRangeTombstones;
 use ferrock_base::types::SequenceNumber;
 use ferrock_base::{Error, FileNumber, InternalComparator, LookupKey, ParsedInternalKey, Result, ValueType};
 use ferrock_format::plain_table::{
-    Bucket, Offsets, PlainBloom, PlainEncoding, PlainIndex, Record, RecordCursor, RecordForm, prefix_hash,
+    Bucket, PlainBloom, PlainEncoding, PlainIndex, Record, RecordCursor, RecordForm, prefix_hash,
 };
 use ferrock_format::properties::TableProperties;
 use ferrock_vfs::RandomAccessFile;
@@ -78,53 +79,6 @@ impl Place {
 
     fn memory_bytes(&self) -> usize {
         if let Self::Made(bytes) = self { bytes.len() } else { 0 }
-    }
-}
-
-/// Places to begin reading at, in the order of the keys there.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Starts<'a> {
-    OfBucket(Offsets<'a>),
-    OfTable(&'a [u32]),
-}
-
-impl Starts<'_> {
-    pub(super) fn len(self) -> usize {
-        match self {
-            Self::OfBucket(offsets) => offsets.len(),
-            Self::OfTable(offsets) => offsets.len(),
-        }
-    }
-
-    #[inline]
-    pub(super) fn get(self, position: usize) -> Option<usize> {
-        let offset = match self {
-            Self::OfBucket(offsets) => offsets.get(position),
-            Self::OfTable(offsets) => offsets.get(position).copied(),
-        };
-        offset.map(|offset| offset as usize)
-    }
-
-    /// The number of starts that `is_before` holds for, which are the first ones.
-    #[inline]
-    fn partition_point(self, mut is_before: impl FnMut(usize) -> Result<bool>) -> Result<usize> {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let Some(start) = self.get(middle) else { break };
-            if is_before(start)? {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
-    }
-
-    /// The last start before an offset; 0 if there is none, which every table begins with.
-    pub(super) fn before(self, offset: usize) -> Result<usize> {
-        let count = self.partition_point(|start| Ok(start < offset))?;
-        Ok(count.checked_sub(1).and_then(|last| self.get(last)).unwrap_or(0))
     }
 }
 
