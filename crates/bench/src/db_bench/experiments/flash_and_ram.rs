@@ -78,7 +78,10 @@ fn points(scale: Scale) -> Vec<Point> {
             arms: vec![arm(BLOCKS, "blocks", &[]), arm(PLAIN, "plain", &hashed)],
             cells: vec![FOUND, ABSENT],
             // Every page is touched, and with a cache most of the blocks are in it.
-            warm_up: vec![WarmUp { benchmark: "readseq", share: 1.0 }, WarmUp { benchmark: "readrandom", share: 5.0 }],
+            warm_up: vec![
+                WarmUp { benchmark: "verifychecksum", share: 1.0 },
+                WarmUp { benchmark: "readrandom", share: 5.0 },
+            ],
         }
     };
     KEYS.map(point).to_vec()
