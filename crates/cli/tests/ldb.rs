@@ -232,3 +232,49 @@ fn damage_is_named_by_file() {
     assert_ne!(output.status.code(), Some(0), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains(&table), "{output:?}");
 }
+
+/// A table of the usual kind below, plain ones above it.
+#[test]
+fn plain_tables_are_read_and_written_beside_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let open = |text: &str| {
+        let (mut options, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
+        options.create_if_missing = true;
+        ferrock::options::apply_text(&mut options, &mut family, text).unwrap();
+        Db::open_cf(path, options, vec![("default".to_owned(), family)]).unwrap().0
+    };
+    let db = open("disable_auto_compactions=true");
+    db.put(b"abc1", b"old").unwrap();
+    db.put(b"abd1", b"block").unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+    let plain = "disable_auto_compactions=true;prefix_extractor=fixed:3;table_factory=PlainTable;\
+        plain_table_factory={encoding_type=kPrefix;store_index_in_file=true};allow_mmap_reads=true";
+    let db = open(plain);
+    db.put(b"abc1", b"new").unwrap();
+    db.put(b"abc2", b"plain").unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+
+    let text = |arguments: &[&str]| printed(&on(path, arguments));
+    let kinds = || -> Vec<bool> {
+        let tables = state_of(path).into_iter().filter(|(name, _)| name.ends_with(".sst"));
+        tables.map(|(_, bytes)| bytes.ends_with(&0x4f34_18eb_7a8f_13b8_u64.to_le_bytes())).collect()
+    };
+    assert_eq!(kinds(), [false, true]);
+    assert_eq!(text(&["scan"]), "abc1 : new\nabc2 : plain\nabd1 : block\n");
+    assert_eq!(text(&["get", "abc2"]), "plain\n");
+    assert_eq!(text(&["get", "abd1"]), "block\n");
+    assert!(text(&["idump"]).contains("Internal keys in range: 4"));
+    text(&["checkconsistency"]);
+    for (name, _) in state_of(path).iter().filter(|(name, _)| name.ends_with(".sst")) {
+        let file = format!("--file={}", path.join(name).display());
+        let dump = Command::new(env!("CARGO_BIN_EXE_sst_dump")).args([&file, "--command=scan"]).output().unwrap();
+        assert!(printed(&dump).contains("'abc1' seq:"), "{dump:?}");
+    }
+    text(&["put", "abe1", "more"]);
+    text(&["compact"]);
+    assert!(kinds().into_iter().all(|is_plain| is_plain));
+    assert_eq!(text(&["scan"]), "abc1 : new\nabc2 : plain\nabd1 : block\nabe1 : more\n");
+}
