@@ -8,7 +8,7 @@
 //! An error is sticky: every later call returns the same error, and the file is to be deleted.
 
 use crate::builder::{TableBuilderParams, TableSummary};
-use crate::options::PlainTableOptions;
+use crate::options::{PlainEncodingType, PlainTableOptions};
 use ferrock_base::checksum::crc32c_extend;
 use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
 use ferrock_base::{Error, Result, ValueType};
@@ -235,6 +235,10 @@ impl PlainTableBuilder {
         let extractor = params.prefix_extractor.as_ref();
         properties.data_size = data_end;
         properties.num_data_blocks = 1;
+        // RocksDB writes these into tables of every kind.
+        let always = Some(0);
+        (properties.num_uniform_blocks, properties.newest_key_time) = (always, always);
+        properties.tail_start_offset = always;
         properties.original_file_number = params.file_number;
         properties.column_family_id = params.column_family_id;
         properties.column_family_name.clone_from(&params.column_family_name);
@@ -244,6 +248,8 @@ impl PlainTableBuilder {
         properties.prefix_extractor_name = extractor.map_or_else(|| "nullptr".to_owned(), |extractor| extractor.name());
         properties.user_collected.clone_from(&params.user_collected);
         PlainProperties::add_to(properties, self.writer.form(), stored_index);
+        // Says which encoding was asked for, whether or not there is an extractor for it.
+        properties.format_version = u64::from(self.options.encoding_type == PlainEncodingType::Prefix);
     }
 
     /// Entries so far.

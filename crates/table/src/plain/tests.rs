@@ -5,6 +5,7 @@ use ferrock_base::internal_key::{make_internal_key, user_key};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber};
 use ferrock_base::{Comparator, InternalComparator, InternalIterator, LookupKey, Result, ValueType};
+use ferrock_format::plain_table::PlainProperties;
 use ferrock_vfs::{FileSystem, MemoryFileSystem, RandomAccessOptions, WritableOptions};
 use proptest::prelude::*;
 use std::path::Path;
@@ -249,6 +250,24 @@ fn limits_are_named() {
     lengths.options.user_key_len = 4;
     assert!(refused(&lengths, &entry(b"abc", ValueType::Value)).contains("user_key_len is 4"));
     assert!(lengths.write(&entry(b"abcd", ValueType::Value)).is_ok());
+}
+
+#[test]
+fn properties_are_those_that_rocksdb_writes() {
+    let entries = vec![(make_internal_key(b"key", SequenceNumber(1), ValueType::Value), b"value".to_vec())];
+    let mut shape = default_shape();
+    shape.options.encoding_type = PlainEncodingType::Prefix;
+    for (extractor, encoding) in [(None, 0), (Some(PrefixExtractor::Fixed(2)), 1)] {
+        shape.extractor = extractor;
+        let table = shape.open(&shape.write(&entries).unwrap(), |_| {}).unwrap();
+        let properties = table.properties();
+        let always = [properties.num_uniform_blocks, properties.newest_key_time, properties.tail_start_offset];
+        assert_eq!(always, [Some(0); 3]);
+        // The version follows the option, the encoding also the extractor.
+        assert_eq!(properties.format_version, 1);
+        let number = PlainProperties::from_table(properties).unwrap().form.encoding as u32;
+        assert_eq!(number, encoding);
+    }
 }
 
 #[test]
