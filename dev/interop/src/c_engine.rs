@@ -4,7 +4,7 @@ use crate::engine::{
     Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, table_directories,
 };
 use crate::library::{Functions, Object, c_text};
-use crate::settings::{FamilySettings, Settings};
+use crate::settings::{FamilySettings, Settings, TableKind};
 use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::{null, null_mut};
@@ -141,8 +141,13 @@ fn joined(settings: &[(String, String)]) -> String {
 
 fn family_text(settings: &FamilySettings) -> String {
     let mut text = joined(&settings.family);
-    if !settings.table.is_empty() {
-        text.push_str(&format!("block_based_table_factory={{{}}};", joined(&settings.table)));
+    let table = joined(&settings.table);
+    match settings.kind {
+        TableKind::Block if settings.table.is_empty() => {}
+        TableKind::Block if !settings.is_new_kind => {
+            text.push_str(&format!("block_based_table_factory={{{table}}};"));
+        }
+        kind => text.push_str(&format!("table_factory={{id={};{table}}};", kind.factory())),
     }
     text
 }

@@ -3,14 +3,17 @@
 use crate::engine::{
     Cursor, Database, Engine, FAMILIES, IterHow, OpenMode, Outcome, Record, WriteHow, table_directories,
 };
-use crate::settings::{FamilySettings, Settings};
-use ferrock::options::{BottommostLevelCompaction, DbPath, FilterPolicy, LoadedOptions, PrefixExtractor};
+use crate::settings::{FamilySettings, Settings, TableKind};
+use ferrock::options::{
+    BottommostLevelCompaction, DbPath, FilterPolicy, LoadedOptions, PlainTableOptions, PrefixExtractor, TableFactory,
+};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Comparator, Db, DbOptions, FlushOptions, ReadOptions,
     Snapshot, WriteBatch, WriteOptions, options,
 };
 use ferrock_base::merge;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Ferrock, in this process.
 pub struct FerrockEngine;
@@ -75,7 +78,20 @@ fn apply_family(options: &mut ColumnFamilyOptions, settings: &FamilySettings) ->
             _ => return Err(format!("there is no column family option {name}")),
         }
     }
-    for (name, value) in &settings.table {
+    options.table_factory = match settings.kind {
+        TableKind::Block => TableFactory::BlockBased,
+        TableKind::Plain => {
+            let mut plain = PlainTableOptions::clone(&options.table_factory.plain_options());
+            for (name, value) in &settings.table {
+                if !plain.set(name, value).map_err(text)? {
+                    return Err(format!("there is no option {name} of plain tables"));
+                }
+            }
+            TableFactory::Plain(Arc::new(plain))
+        }
+    };
+    let of_blocks = if settings.kind == TableKind::Block { &settings.table[..] } else { &[] };
+    for (name, value) in of_blocks {
         if name == "filter_policy" {
             options.filter_policy = FilterPolicy::parse(value).map_err(text)?;
         } else if !options.table.set(name, value).map_err(text)? {

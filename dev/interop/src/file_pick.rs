@@ -80,7 +80,9 @@ fn fill(rocksdb: &dyn Engine, arguments: &Arguments) -> Outcome<()> {
         ("max_background_jobs", "2"),
     ]);
     let table = texts(&[("filter_policy", "bloomfilter:10:false"), ("block_cache", "2G")]);
-    let families = FAMILIES.map(|_| FamilySettings { family: texts(&FILLING), table: table.clone() }).to_vec();
+    let families = FAMILIES
+        .map(|_| FamilySettings { family: texts(&FILLING), table: table.clone(), ..FamilySettings::default() })
+        .to_vec();
     let mut database = rocksdb.open(&arguments.db, OpenMode::Create, &Settings { db, families })?;
     let mut random = Random::new(7);
     let put = |database: &mut dyn Database, random: &mut Random, number: u64| {
@@ -132,7 +134,7 @@ fn read(engine: &dyn Engine, arguments: &Arguments) -> Outcome<bool> {
         true => Vec::new(),
         false => texts(&[("filter_policy", "bloomfilter:10:false"), ("block_cache", "2G")]),
     };
-    let families = vec![FamilySettings { family: Vec::new(), table }];
+    let families = vec![FamilySettings { table, ..FamilySettings::default() }];
     let database = engine.open(&arguments.db, OpenMode::ReadOnly, &Settings { db: Vec::new(), families })?;
     let mut rows = 0_u64;
     let mut cursor = database.iterate(0, &IterHow::default())?;

@@ -6,7 +6,7 @@
 
 use crate::engine::{FAMILIES, Record, WriteHow};
 use crate::random::Random;
-use crate::settings::{self, Fixed, Merge, Order, Release, Settings};
+use crate::settings::{self, Fixed, Lengths, Merge, Order, Release, Settings};
 
 /// The library that has a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,10 +183,11 @@ impl<'a> Writer<'a> {
             let family = if both { random.below(FAMILIES.len()) } else { family };
             let merge = self.fixed.merges[family];
             batch.push(match random.below(100) {
-                0..58 => Record::Put(family, self.key(random), value(merge, random)),
-                58..72 => Record::Delete(family, self.key(random)),
-                72..86 => Record::Merge(family, self.key(random), operand(merge, random)),
-                86..89 => self.delete_range(family, random),
+                0..58 => Record::Put(family, self.key(family, random), value(merge, random)),
+                58..72 => Record::Delete(family, self.key(family, random)),
+                72..86 => Record::Merge(family, self.key(family, random), operand(merge, random)),
+                86..89 if self.fixed.has_range_deletions => self.delete_range(family, random),
+                86..89 => Record::Delete(family, self.key(family, random)),
                 _ => self.single(family, random),
             });
         }
@@ -217,12 +218,18 @@ impl<'a> Writer<'a> {
         steps
     }
 
-    fn key(&self, random: &mut Random) -> Vec<u8> {
-        key(random, self.fixed.shortest_key)
+    fn key(&self, family: usize, random: &mut Random) -> Vec<u8> {
+        let mut key = key(random, self.fixed.shortest_key);
+        match self.fixed.lengths[family] {
+            Lengths::Any => {}
+            Lengths::Short => key.truncate(SHORT_KEY),
+            Lengths::Equal => key.resize(KEY_LENGTH, b'_'),
+        }
+        key
     }
 
     fn delete_range(&self, family: usize, random: &mut Random) -> Record {
-        let (mut begin, mut end) = (self.key(random), self.key(random));
+        let (mut begin, mut end) = (self.key(family, random), self.key(family, random));
         if random.percent(70) {
             // A short one: two keys with the same prefix.
             let prefix = *random.choose(&PREFIXES);
@@ -256,7 +263,7 @@ impl<'a> Writer<'a> {
         if random.percent(50) {
             return Step::Compact { family, begin: None, end: None, force };
         }
-        let (mut begin, mut end) = (self.key(random), self.key(random));
+        let (mut begin, mut end) = (self.key(family, random), self.key(family, random));
         let is_ordered = match self.fixed.orders[family] {
             Order::Bytewise => begin <= end,
             Order::Reverse => begin >= end,
@@ -270,6 +277,11 @@ impl<'a> Writer<'a> {
 
 const PREFIXES: [&str; 12] =
     ["aaa_", "aab_", "abc_", "b___", "cat:", "dog:", "e\u{1}x_", "five", "gggg", "hhh_", "iiii", "lll_"];
+
+/// Bytes of most keys: of a prefix, and three digits. Those that are single-deleted have as many.
+pub const KEY_LENGTH: usize = 7;
+/// What RocksDB keeps of a key without an allocation.
+pub const SHORT_KEY: usize = 30;
 
 fn numbered(prefix: &str, number: usize) -> Vec<u8> {
     format!("{prefix}{number:03}").into_bytes()

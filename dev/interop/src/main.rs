@@ -98,6 +98,8 @@ enum Task {
     TablesCase {
         #[arg(long)]
         release: String,
+        #[arg(long, value_parser = settings::TableKind::parse)]
+        kind: settings::TableKind,
         #[arg(long)]
         library: PathBuf,
         #[arg(long)]
@@ -186,8 +188,11 @@ struct TablesArguments {
     /// Only with this release of RocksDB: 11.8.1 or 7.8.3.
     #[arg(long, value_parser = settings::Release::parse)]
     release: Option<settings::Release>,
+    /// Only tables of this kind: block or plain.
+    #[arg(long, value_parser = settings::TableKind::parse)]
+    kind: Option<settings::TableKind>,
     /// Only the database of this number, as a failure names it.
-    #[arg(long, conflicts_with = "seeds", requires = "release")]
+    #[arg(long, conflicts_with = "seeds", requires_all = ["release", "kind"])]
     only: Option<usize>,
 }
 
@@ -250,10 +255,10 @@ fn run(arguments: Arguments) -> Result<bool, String> {
             Ok(report::said(rewritings::rewrite_by_rocksdb(&directory, &library)))
         }
         Task::Tables(arguments) => all_tables(&directory, library, &arguments, json),
-        Task::TablesCase { release, library, rows, seed, directory } => {
+        Task::TablesCase { release, kind, library, rows, seed, directory } => {
             let release = settings::Release::parse(&release)?;
-            let rows = tables::rows_from_text(release, &rows)?;
-            Ok(report::said(tables::case::play(tables::case::Job { release, library, rows, seed, directory })))
+            let rows = tables::rows_from_text(kind, release, &rows)?;
+            Ok(report::said(tables::case::play(tables::case::Job { release, kind, library, rows, seed, directory })))
         }
         Task::Answers(arguments) => answers_of_both(&directory, library, &arguments, json),
         Task::AnswersCase { seed, directory, library } => {
@@ -354,10 +359,14 @@ fn all_tables(
         if arguments.release.is_some_and(|only| only != release) {
             continue;
         }
-        jobs.extend(match &arguments.seeds {
-            Some(seeds) => tables::random(release, seeds.clone()),
-            None => tables::pairwise(release),
-        });
+        for kind in [settings::TableKind::Block, settings::TableKind::Plain] {
+            if arguments.kind.is_none_or(|only| only == kind) {
+                jobs.extend(match &arguments.seeds {
+                    Some(seeds) => tables::random(kind, release, seeds.clone()),
+                    None => tables::pairwise(kind, release),
+                });
+            }
+        }
     }
     // With all rows every pair must be there, else they are only counted.
     let is_whole = arguments.seeds.is_none() && arguments.only.is_none();

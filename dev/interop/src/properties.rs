@@ -87,6 +87,11 @@ pub fn compared(properties: &TableProperties) -> Vec<Property> {
             p.user_collected.keys().map(|name| name.escape_ascii().to_string()).collect::<Vec<_>>().join(" "),
         ),
     ];
+    let plain = [
+        ("fixed_key_length", p.fixed_key_length.to_string()),
+        ("plain table's own", of_plain_table(p)),
+        ("plain table's names", names_of_plain_table(p)),
+    ];
     let sizes = [
         ("data_size", p.data_size.to_string()),
         ("num_data_blocks_compression_rejected", p.num_data_blocks_compression_rejected.to_string()),
@@ -96,8 +101,24 @@ pub fn compared(properties: &TableProperties) -> Vec<Property> {
         ("top_level_index_size", p.top_level_index_size.to_string()),
         ("tail_start_offset", optional(p.tail_start_offset)),
     ];
-    let exact = exact.into_iter().map(|(name, value)| Property { name, value, is_size: false });
+    let exact = exact.into_iter().chain(plain).map(|(name, value)| Property { name, value, is_size: false });
     exact.chain(sizes.into_iter().map(|(name, value)| Property { name, value, is_size: true })).collect()
+}
+
+/// What only plain tables have: the encoding and the stored filter.
+fn of_plain_table(properties: &TableProperties) -> String {
+    let own = properties.user_collected.iter().filter(|(name, _)| name.starts_with(b"rocksdb.plain."));
+    own.map(|(name, value)| format!("{}={}", name.escape_ascii(), value.escape_ascii())).collect::<Vec<_>>().join(" ")
+}
+
+/// The names of all properties of a plain table, but for that of the host, which Ferrock leaves out.
+fn names_of_plain_table(properties: &TableProperties) -> String {
+    if of_plain_table(properties).is_empty() {
+        return String::new();
+    }
+    let entries = properties.entries();
+    let names = entries.iter().map(|(name, _)| name.escape_ascii().to_string());
+    names.filter(|name| name != "rocksdb.creating.host.identity").collect::<Vec<_>>().join(" ")
 }
 
 /// The number of pairs; their times are those of writing.

@@ -6,7 +6,7 @@ use crate::fetch::Fetched;
 use crate::golden::{self, GoldenResult};
 use crate::rewritings::Rewriting;
 use crate::runner::HistoryResult;
-use crate::settings::Release;
+use crate::settings::{Release, TableKind};
 use crate::tables::{self, CaseJob, CaseResult, factors};
 use crate::wide::WideResult;
 use comfy_table::{Table, presets};
@@ -99,6 +99,7 @@ pub fn tables(jobs: &[CaseJob], results: &[CaseResult], is_whole: bool, took: Du
     let mut releases = Vec::new();
     let mut rows = table([
         "RocksDB",
+        "kind",
         "databases",
         "tables",
         "comparisons",
@@ -108,23 +109,26 @@ pub fn tables(jobs: &[CaseJob], results: &[CaseResult], is_whole: bool, took: Du
         "failed",
     ]);
     let mut is_good = true;
-    for release in [Release::Current, Release::Old] {
-        let of: Vec<_> = jobs.iter().zip(results).filter(|(job, _)| job.release == release).map(|(_, r)| r).collect();
+    let kinds = [TableKind::Block, TableKind::Plain];
+    for (kind, release) in kinds.into_iter().flat_map(|kind| [(kind, Release::Current), (kind, Release::Old)]) {
+        let is_of = |job: &CaseJob| job.release == release && job.kind == kind;
+        let of: Vec<_> = jobs.iter().zip(results).filter(|(job, _)| is_of(job)).map(|(_, r)| r).collect();
         if of.is_empty() {
             continue;
         }
         let sum = |count: fn(&CaseResult) -> u64| of.iter().map(|result| count(result)).sum::<u64>();
         let failed = of.iter().filter(|result| result.failure.is_some()).count();
-        let (covered, all) = tables::covered(jobs, release);
+        let (covered, all) = tables::covered(jobs, kind, release);
         let most = of.iter().map(|result| result.most_partitions).max().unwrap_or(0);
         // Hundreds of partitions are part of the promise.
-        is_good &= failed == 0 && (!is_whole || covered == all && most >= 200);
+        is_good &= failed == 0 && (!is_whole || covered == all && (kind == TableKind::Plain || most >= 200));
         let (verified, compared) = (sum(|result| result.verified_by_old), sum(|result| result.comparisons));
-        releases.push(json!({"release": release.name(), "databases": of.len(), "tables": sum(|result| result.tables),
+        releases.push(json!({"release": release.name(), "kind": kind.name(), "databases": of.len(), "tables": sum(|result| result.tables),
             "comparisons": compared, "verified_by_sst_dump": verified, "most_partitions": most,
             "pairs": covered, "all_pairs": all, "failed": failed}));
         rows.add_row([
             release.name().to_owned(),
+            kind.name().to_owned(),
             of.len().to_string(),
             sum(|result| result.tables).to_string(),
             compared.to_string(),
@@ -144,7 +148,7 @@ pub fn tables(jobs: &[CaseJob], results: &[CaseResult], is_whole: bool, took: Du
         let failures: Vec<Value> = failures
             .iter()
             .map(
-                |(number, job, failure)| json!({"release": job.release.name(), "database": number, "failure": failure}),
+                |(number, job, failure)| json!({"release": job.release.name(), "kind": job.kind.name(), "database": number, "failure": failure}),
             )
             .collect();
         println!("{}", json!({"releases": releases, "failures": failures, "seconds": took.as_secs_f64()}));
@@ -154,9 +158,9 @@ pub fn tables(jobs: &[CaseJob], results: &[CaseResult], is_whole: bool, took: Du
     for (_, job, failure) in &failures {
         println!("FAILED: RocksDB {}: {failure}", job.release.name());
         for row in &job.rows {
-            println!("  family: {}", factors::describe(job.release, row));
+            println!("  family: {}", factors::describe(job.kind, job.release, row));
         }
-        let same = jobs.iter().filter(|other| other.release == job.release);
+        let same = jobs.iter().filter(|other| other.release == job.release && other.kind == job.kind);
         let number = same.take_while(|other| !std::ptr::eq(*other, *job)).count();
         println!("  again: interop tables --release {} {}", job.release.name(), job.again(number));
     }

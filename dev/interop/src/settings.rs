@@ -9,10 +9,49 @@ use crate::random::Random;
 /// Names and values.
 pub type Texts = Vec<(String, String)>;
 
+/// A kind of tables, by RocksDB's name of its factory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TableKind {
+    #[default]
+    Block,
+    Plain,
+}
+
+impl TableKind {
+    /// The name that OPTIONS files have.
+    pub fn factory(self) -> &'static str {
+        match self {
+            Self::Block => "BlockBasedTable",
+            Self::Plain => "PlainTable",
+        }
+    }
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Block => "block",
+            Self::Plain => "plain",
+        }
+    }
+
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "block" => Ok(Self::Block),
+            "plain" => Ok(Self::Plain),
+            _ => Err(format!("{text} is none of block, plain")),
+        }
+    }
+}
+
 /// Settings of a column family.
 #[derive(Clone, Debug, Default)]
 pub struct FamilySettings {
     pub family: Texts,
+    /// Which tables it writes.
+    pub kind: TableKind,
+    /// It wrote tables of the other kind before.
+    pub is_new_kind: bool,
+    /// Options of tables of the kind.
     pub table: Texts,
 }
 
@@ -95,6 +134,17 @@ pub enum Merge {
     Uint64Add,
 }
 
+/// How long the keys of a family are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lengths {
+    #[default]
+    Any,
+    /// No more than [`SHORT_KEY`](crate::history::SHORT_KEY) bytes.
+    Short,
+    /// [`KEY_LENGTH`](crate::history::KEY_LENGTH) bytes.
+    Equal,
+}
+
 /// What a history keeps.
 #[derive(Clone, Debug)]
 pub struct Fixed {
@@ -104,6 +154,10 @@ pub struct Fixed {
     pub merges: Vec<Merge>,
     /// No key is shorter; 4 suffices for every prefix extractor.
     pub shortest_key: usize,
+    /// How long the keys of each family are.
+    pub lengths: Vec<Lengths>,
+    /// Plain tables cannot hold them.
+    pub has_range_deletions: bool,
     num_levels: usize,
     is_universal: bool,
     has_blobs: bool,
@@ -116,6 +170,8 @@ impl Fixed {
         Self {
             release,
             seed: 0,
+            lengths: vec![Lengths::Any; orders.len()],
+            has_range_deletions: true,
             orders,
             merges,
             shortest_key,
@@ -144,6 +200,8 @@ impl Fixed {
                 vec![Merge::StringAppend, Merge::Uint64Add]
             },
             shortest_key: if random.percent(50) { 4 } else { 0 },
+            lengths: vec![Lengths::Any; 2],
+            has_range_deletions: true,
             num_levels: random.between(3, 7),
             // Ferrock does not create such a database, but goes on with one.
             is_universal: random.percent(50) && !seed.is_multiple_of(2),
@@ -199,7 +257,7 @@ pub fn draw(fixed: &Fixed, random: &mut Random, turn: usize, is_ferrock: bool, i
             round,
             prefix.contains("Capped") || fixed.shortest_key == 4 && prefix != "nullptr",
         );
-        FamilySettings { family, table: drawn.texts }
+        FamilySettings { family, kind: TableKind::Block, is_new_kind: false, table: drawn.texts }
     });
     let families = families.collect();
     Settings { db, families }

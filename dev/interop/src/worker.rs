@@ -5,7 +5,7 @@
 //! it kills itself, `{"failure":...}`, and `{"done":true}` at the end.
 
 use crate::c_engine::CEngine;
-use crate::check::Checker;
+use crate::check::{Checker, Reads};
 use crate::engine::{Database, Engine, FAMILIES, FIRST_TABLES, OpenMode, Outcome};
 use crate::ferrock_engine::FerrockEngine;
 use crate::history::{End, History, Player, Step, Turn};
@@ -261,7 +261,8 @@ impl Worker {
                 let random = Random::new(self.job.seed ^ ((turn as u64) << 32) ^ ((at as u64) << 16));
                 let shortest_key = self.history.fixed.shortest_key;
                 let prefixes = self.prefixes.clone();
-                let mut checker = Checker { db, random, comparisons: 0, shortest_key, prefixes };
+                let reads = vec![Reads::All; FAMILIES.len()];
+                let mut checker = Checker { db, random, comparisons: 0, shortest_key, prefixes, reads };
                 match step {
                     Step::CheckSnapshot(number) => checker.snapshot(*number, &snapshots[*number])?,
                     Step::Probe => checker.probe(&self.model)?,

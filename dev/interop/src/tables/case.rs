@@ -3,14 +3,14 @@
 
 use super::factors::{self, Row, RowFamily};
 use crate::c_engine::CEngine;
-use crate::check::Checker;
+use crate::check::{Checker, Reads};
 use crate::engine::{Database, Engine, FAMILIES, OpenMode, Outcome, WriteHow};
 use crate::ferrock_engine::FerrockEngine;
 use crate::history::Writer;
 use crate::model::Model;
 use crate::properties::{self, Table};
 use crate::random::Random;
-use crate::settings::{Fixed, Release, Settings};
+use crate::settings::{Fixed, Release, Settings, TableKind};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 /// What a process is asked to do.
 pub struct Job {
     pub release: Release,
+    pub kind: TableKind,
     pub library: PathBuf,
     pub rows: Vec<Row>,
     pub seed: u64,
@@ -42,37 +43,54 @@ pub const THEIRS: &str = "rocksdb";
 /// Writes, reads, compares.
 pub fn play(job: Job) -> Outcome<Value> {
     let mut random = Random::new(job.seed);
-    let families: Vec<_> = job.rows.iter().map(|row| factors::family(job.release, row, &mut random)).collect();
+    let families: Vec<_> =
+        job.rows.iter().map(|row| factors::family(job.kind, job.release, row, &mut random)).collect();
     if families.len() != FAMILIES.len() {
         return Err(format!("{} rows, wanted {}", families.len(), FAMILIES.len()));
     }
     let rocksdb = CEngine::load(&job.library)?;
-    let fixed = Fixed::plain(
+    let mut fixed = Fixed::plain(
         job.release,
         families.iter().map(|family| family.order).collect(),
         families.iter().map(|family| family.merge).collect(),
         families.iter().map(|family| family.shortest_key).max().unwrap_or(0),
     );
+    let lengths = |family: &RowFamily| if is_mapped(job.seed) { family.mapped_lengths } else { family.lengths };
+    fixed.lengths = families.iter().map(lengths).collect();
+    fixed.has_range_deletions = job.kind != TableKind::Plain;
     let mut case = Case { model: Model::new(&fixed), job, families, comparisons: 0 };
     let (ours, theirs) = (case.job.directory.join(OURS), case.job.directory.join(THEIRS));
     let release = format!("RocksDB {}", case.job.release.name());
     let said = case.write(&FerrockEngine, &ours, &fixed, true).map_err(|error| format!("Ferrock writes: {error}"))?;
-    case.read(&rocksdb, &ours, &fixed, &said)
+    case.read(&rocksdb, &ours, &fixed, false, &said)
         .map_err(|error| format!("{release} reads what Ferrock wrote: {error}"))?;
     let said = case.write(&rocksdb, &theirs, &fixed, false).map_err(|error| format!("{release} writes: {error}"))?;
-    case.read(&FerrockEngine, &theirs, &fixed, &said)
+    case.read(&FerrockEngine, &theirs, &fixed, true, &said)
         .map_err(|error| format!("Ferrock reads what {release} wrote: {error}"))?;
-    let (ours, theirs) = (properties::tables(&ours)?, properties::tables(&theirs)?);
-    let differences = case.compare(&ours, &theirs);
+    let directories = (ours, theirs);
+    let (ours, theirs) = (properties::tables(&directories.0)?, properties::tables(&directories.1)?);
+    let mut differences = case.compare(&ours, &theirs);
+    if case.job.kind == TableKind::Plain && differences.is_empty() {
+        differences = different_bytes((&directories.0, &ours), (&directories.1, &theirs))?;
+    }
     if !differences.is_empty() {
         return Err(format!("properties of tables:\n    {}", differences.join("\n    ")));
     }
-    let for_old = ours.iter().filter(|table| is_for_old(table)).map(|table| table.number).collect::<Vec<_>>();
+    let for_old = ours
+        .iter()
+        .filter(|table| case.job.kind == TableKind::Block && is_for_old(table))
+        .map(|table| table.number)
+        .collect::<Vec<_>>();
     let most_partitions = ours.iter().map(|table| table.properties.index_partitions).max();
     let rewritten = ours.len() + theirs.len();
     Ok(
         json!({"tables": rewritten, "comparisons": case.comparisons, "most_partitions": most_partitions, "for_old": for_old}),
     )
+}
+
+/// Whether plain tables are mapped.
+fn is_mapped(seed: u64) -> bool {
+    seed.is_multiple_of(2)
 }
 
 /// Whether 7.8.3 reads the table.
@@ -99,7 +117,11 @@ impl Case {
             ],
             families: self.families.iter().map(|family| family.settings.clone()).collect(),
         };
-        if is_ferrock {
+        if self.job.kind == TableKind::Plain {
+            // Vectors and hashes want one writer at a time.
+            settings.db.push(("allow_concurrent_memtable_write".to_owned(), "false".to_owned()));
+            settings.db.push(("allow_mmap_reads".to_owned(), is_mapped(self.job.seed).to_string()));
+        } else if is_ferrock {
             for (settings, family) in settings.families.iter_mut().zip(&self.families) {
                 let as_rocksdb = AS_ROCKSDB.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
                 settings.table.extend(as_rocksdb.chain(family.own.iter().cloned()));
@@ -130,7 +152,7 @@ impl Case {
                 }
             }
         }
-        let mut checker = self.checker(&*db, fixed);
+        let mut checker = self.checker(&*db, fixed, is_ferrock);
         for (number, model) in snapshots.iter().enumerate() {
             checker.snapshot(number, model)?;
         }
@@ -142,19 +164,31 @@ impl Case {
         Ok(said)
     }
 
-    fn checker<'a>(&self, db: &'a dyn Database, fixed: &Fixed) -> Checker<'a> {
+    fn checker<'a>(&self, db: &'a dyn Database, fixed: &Fixed, is_ferrock: bool) -> Checker<'a> {
+        let reads = |family: &RowFamily| if is_ferrock { Reads::All } else { family.rocksdb_reads };
+        let reads = self.families.iter().map(reads).collect();
         let prefixes = self.families.iter().map(|family| family.prefix).collect();
         let random = Random::new(self.job.seed ^ 0xc4ec);
-        Checker { db, random, comparisons: 0, shortest_key: fixed.shortest_key, prefixes }
+        Checker { db, random, comparisons: 0, shortest_key: fixed.shortest_key, prefixes, reads }
     }
 
     /// Compares all; the writer `said` what it thinks of its tables.
-    fn read(&mut self, engine: &dyn Engine, directory: &Path, fixed: &Fixed, said: &[String]) -> Outcome<()> {
+    fn read(
+        &mut self,
+        engine: &dyn Engine,
+        directory: &Path,
+        fixed: &Fixed,
+        is_ferrock: bool,
+        said: &[String],
+    ) -> Outcome<()> {
         let db = engine.open(directory, OpenMode::ReadOnly, &Settings::default())?;
-        let mut checker = self.checker(&*db, fixed);
+        let mut checker = self.checker(&*db, fixed, is_ferrock);
         checker.everything(&self.model)?;
         self.comparisons += checker.comparisons;
-        db.verify_checksum().map_err(|error| format!("verify_checksum: {error}"))?;
+        // Plain tables have none, and RocksDB says so.
+        if is_ferrock || self.job.kind != TableKind::Plain {
+            db.verify_checksum().map_err(|error| format!("verify_checksum: {error}"))?;
+        }
         let own = aggregated(&*db)?;
         db.close()?;
         for (own, said) in own.iter().zip(said) {
@@ -205,6 +239,28 @@ impl Case {
     }
 }
 
+/// Records, filter and index of plain tables are the same, byte by byte. What lies behind them says when and where a
+/// table was written.
+fn different_bytes(ours: (&Path, &[Table]), theirs: (&Path, &[Table])) -> Outcome<Vec<String>> {
+    let bytes = |directory: &Path, table: &Table| -> Outcome<Vec<u8>> {
+        let path = directory.join(format!("{:06}.sst", table.number));
+        let mut bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let properties = &table.properties;
+        bytes.truncate((properties.data_size + properties.filter_size + properties.index_size) as usize);
+        Ok(bytes)
+    };
+    let mut different = Vec::new();
+    for (our, their) in ours.1.iter().zip(theirs.1) {
+        let (ours, theirs) = (bytes(ours.0, our)?, bytes(theirs.0, their)?);
+        if ours != theirs {
+            let at = ours.iter().zip(&theirs).take_while(|(our, their)| our == their).count();
+            let place = format!("{} level {} table {}", our.family, our.level, our.number);
+            different.push(format!("{place}: other bytes from {at} of {} on", ours.len()));
+        }
+    }
+    Ok(different)
+}
+
 /// What an engine says about the tables of each family together.
 fn aggregated(db: &dyn Database) -> Outcome<Vec<String>> {
     (0..FAMILIES.len()).map(|family| db.property(family, "rocksdb.aggregated-table-properties")).collect()
@@ -236,6 +292,7 @@ fn is_newer(name: &str) -> bool {
             | "compression_options"
             | "decoupled_partitioned_filters"
             | "tail_start_offset"
+            | "plain table's names"
             | "num_data_blocks_compression_rejected"
             | "num_data_blocks_compression_bypassed"
     )

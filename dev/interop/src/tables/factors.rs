@@ -1,16 +1,19 @@
 //! The options that decide what a table is like, and the values that are combined.
 //!
 //! A *factor* is one of them, or a few that mean something together only. A *row* chooses a value of every factor. Some
-//! values do not go together ([`conflict`]): RocksDB refuses or changes such options itself.
+//! values do not go together ([`conflict`]): RocksDB refuses or changes such options itself. Those of plain tables are a
+//! list of their own (`plain.rs`).
 
+use super::plain;
+use crate::check::Reads;
 use crate::random::Random;
-use crate::settings::{FamilySettings, Merge, Order, Release};
+use crate::settings::{FamilySettings, Lengths, Merge, Order, Release, TableKind};
 
 /// A factor; the names of its values are those of the OPTIONS file where it is one option.
 pub struct Factor {
     pub name: &'static str,
     values: &'static [&'static str],
-    /// What 7.8.3 knows; the first is a value that goes with everything.
+    /// What 7.8.3 knows; of block-based tables, the first is a value that goes with everything.
     old_values: &'static [&'static str],
 }
 
@@ -24,7 +27,7 @@ impl Factor {
 }
 
 /// All releases know all values.
-const fn factor(name: &'static str, values: &'static [&'static str]) -> Factor {
+pub(super) const fn factor(name: &'static str, values: &'static [&'static str]) -> Factor {
     Factor { name, values, old_values: values }
 }
 
@@ -35,7 +38,7 @@ const NEWER: &[&str] =
 /// Options of Ferrock's own.
 const OWN: &[&str] = &["row_bounds", "partition_cut", "dense_blocks", "sectors"];
 
-const FLAG: &[&str] = &["false", "true"];
+pub(super) const FLAG: &[&str] = &["false", "true"];
 
 /// Where the factors of [`conflict`] stand.
 const INDEX: usize = 0;
@@ -44,7 +47,7 @@ const INDEX_RESTART_INTERVAL: usize = 2;
 const COMPRESSION: usize = 3;
 const ALIGNMENT: usize = 4;
 
-pub const FACTORS: &[Factor] = &[
+const FACTORS: &[Factor] = &[
     Factor {
         name: "index",
         values: &[
@@ -112,8 +115,29 @@ pub const FACTORS: &[Factor] = &[
 /// The number of a value for each factor.
 pub type Row = Vec<usize>;
 
-/// Why two values, each a factor and its value, do not go together.
-pub fn conflict(release: Release, first: (usize, usize), second: (usize, usize)) -> bool {
+/// The factors of a kind of tables.
+pub fn of_kind(kind: TableKind) -> &'static [Factor] {
+    match kind {
+        TableKind::Block => FACTORS,
+        TableKind::Plain => plain::FACTORS,
+    }
+}
+
+/// The value of a factor in a row.
+pub(super) fn chosen(factors: &[Factor], release: Release, row: &Row, name: &str) -> &'static str {
+    let known = factors.iter().zip(row).find(|(factor, _)| factor.name == name);
+    known.map_or("", |(factor, value)| factor.values(release)[*value])
+}
+
+/// Whether two values, each a factor and its value, do not go together.
+pub fn conflict(kind: TableKind, release: Release, first: (usize, usize), second: (usize, usize)) -> bool {
+    match kind {
+        TableKind::Block => conflict_of_blocks(release, first, second),
+        TableKind::Plain => plain::conflict(release, first, second),
+    }
+}
+
+fn conflict_of_blocks(release: Release, first: (usize, usize), second: (usize, usize)) -> bool {
     let is = |choice: (usize, usize), factor: usize, value: &str| {
         choice.0 == factor && FACTORS[factor].values(release)[choice.1] == value
     };
@@ -129,8 +153,8 @@ pub fn conflict(release: Release, first: (usize, usize), second: (usize, usize))
 }
 
 /// A row as a person reads it: what is not the first value.
-pub fn describe(release: Release, row: &Row) -> String {
-    let chosen = FACTORS.iter().zip(row).filter(|(_, value)| **value != 0);
+pub fn describe(kind: TableKind, release: Release, row: &Row) -> String {
+    let chosen = of_kind(kind).iter().zip(row).filter(|(_, value)| **value != 0);
     chosen
         .map(|(factor, value)| format!("{}={}", factor.name, factor.values(release)[*value]))
         .collect::<Vec<_>>()
@@ -155,16 +179,49 @@ pub struct RowFamily {
     pub is_coupled: bool,
     /// Options of Ferrock's own, which RocksDB is not told.
     pub own: Vec<(String, String)>,
+    pub lengths: Lengths,
+    /// How long the keys may be that RocksDB reads from mapped tables.
+    pub mapped_lengths: Lengths,
+    /// What RocksDB reads of it.
+    pub rocksdb_reads: Reads,
+}
+
+impl RowFamily {
+    /// Nothing special.
+    pub(super) fn new(settings: FamilySettings, merge: Merge) -> Self {
+        Self {
+            settings,
+            order: Order::Bytewise,
+            merge,
+            prefix: None,
+            shortest_key: 0,
+            is_compressed: false,
+            has_dictionary: false,
+            has_filter_keys: false,
+            has_filter_partitions: false,
+            is_coupled: false,
+            own: Vec::new(),
+            lengths: Lengths::Any,
+            mapped_lengths: Lengths::Any,
+            rocksdb_reads: Reads::All,
+        }
+    }
 }
 
 /// The settings that a row stands for.
-pub fn family(release: Release, row: &Row, random: &mut Random) -> RowFamily {
-    let value_of = |name: &str| {
-        let known = FACTORS.iter().zip(row).find(|(factor, _)| factor.name == name);
-        known.map_or("", |(factor, value)| factor.values(release)[*value])
-    };
+pub fn family(kind: TableKind, release: Release, row: &Row, random: &mut Random) -> RowFamily {
+    match kind {
+        TableKind::Block => family_of_blocks(release, row, random),
+        TableKind::Plain => plain::family(release, row, random),
+    }
+}
+
+fn family_of_blocks(release: Release, row: &Row, random: &mut Random) -> RowFamily {
+    let value_of = |name: &str| chosen(FACTORS, release, row, name);
     let merge = if random.percent(50) { Merge::StringAppend } else { Merge::Uint64Add };
     let mut settings = base_settings(merge);
+    // Else RocksDB's filters are as large as `malloc` happened to make them.
+    settings.table.push(("optimize_filters_for_memory".to_owned(), "false".to_owned()));
     let mut own = Vec::new();
     for (factor, value) in FACTORS.iter().zip(row) {
         let value = factor.values(release)[*value];
@@ -194,9 +251,7 @@ pub fn family(release: Release, row: &Row, random: &mut Random) -> RowFamily {
         || value_of("index").contains("filters") && value_of("whole_key_filtering") == "false";
     let has_short_keys = !(extractor.contains("Fixed") && is_wrong);
     RowFamily {
-        settings,
         order: if value_of("comparator").contains("Reverse") { Order::Reverse } else { Order::Bytewise },
-        merge,
         prefix: extractor.rsplit_once('.').and_then(|(_, digits)| digits.parse().ok()),
         shortest_key: if has_short_keys { 0 } else { 4 },
         is_compressed: value_of("compression") != "kNoCompression",
@@ -205,6 +260,7 @@ pub fn family(release: Release, row: &Row, random: &mut Random) -> RowFamily {
         has_filter_partitions: value_of("index").contains("filters"),
         is_coupled: value_of("index").ends_with("filters coupled"),
         own,
+        ..RowFamily::new(settings, merge)
     }
 }
 
@@ -216,7 +272,7 @@ fn declared() -> String {
 }
 
 /// Nothing happens by itself.
-fn base_settings(merge: Merge) -> FamilySettings {
+pub(super) fn base_settings(merge: Merge) -> FamilySettings {
     let operator = match merge {
         Merge::StringAppend => "{id=StringAppendOperator;delimiter=,;}",
         Merge::Uint64Add => "UInt64AddOperator",
@@ -230,9 +286,7 @@ fn base_settings(merge: Merge) -> FamilySettings {
         ("target_file_size_base", "67108864"),
     ];
     let family = family.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    // Else RocksDB's filters are as large as `malloc` happened to make them.
-    let table = vec![("optimize_filters_for_memory".to_owned(), "false".to_owned())];
-    FamilySettings { family, table }
+    FamilySettings { family, ..FamilySettings::default() }
 }
 
 fn set(settings: &mut FamilySettings, release: Release, name: &str, value: &str) {
@@ -286,21 +340,23 @@ mod tests {
 
     #[test]
     fn conflicts_go_both_ways_and_spare_first_values() {
-        for release in [Release::Current, Release::Old] {
+        let kinds = [TableKind::Block, TableKind::Plain];
+        for (kind, release) in kinds.into_iter().flat_map(|kind| [(kind, Release::Current), (kind, Release::Old)]) {
             let choices = |(number, factor): (usize, &Factor)| {
                 (0..factor.values(release).len()).map(move |value| (number, value))
             };
-            let choices: Vec<(usize, usize)> = FACTORS.iter().enumerate().flat_map(choices).collect();
+            let choices: Vec<(usize, usize)> = of_kind(kind).iter().enumerate().flat_map(choices).collect();
             for first in &choices {
                 for second in choices.iter().filter(|second| second.0 != first.0) {
-                    assert_eq!(conflict(release, *first, *second), conflict(release, *second, *first));
-                    assert!(second.1 != 0 || !conflict(release, *first, *second));
+                    assert_eq!(conflict(kind, release, *first, *second), conflict(kind, release, *second, *first));
+                    let is_spared = kind == TableKind::Block && second.1 == 0;
+                    assert!(!is_spared || !conflict(kind, release, *first, *second));
                 }
             }
         }
         assert_eq!(FACTORS[ALIGNMENT].name, "alignment");
         assert_eq!(FACTORS[INDEX_RESTART_INTERVAL].name, "index_block_restart_interval");
-        assert!(conflict(Release::Old, (INDEX, 4), (PREFIX_EXTRACTOR, 3)));
-        assert!(conflict(Release::Old, (ALIGNMENT, 1), (COMPRESSION, 1)));
+        assert!(conflict(TableKind::Block, Release::Old, (INDEX, 4), (PREFIX_EXTRACTOR, 3)));
+        assert!(conflict(TableKind::Block, Release::Old, (ALIGNMENT, 1), (COMPRESSION, 1)));
     }
 }

@@ -8,12 +8,13 @@
 pub mod case;
 pub mod factors;
 pub mod pairs;
+mod plain;
 
 use crate::engine::FAMILIES;
 use crate::fetch::Fetched;
 use crate::random::Random;
 use crate::runner::{Ended, in_parallel, run_self};
-use crate::settings::Release;
+use crate::settings::{Release, TableKind};
 use factors::Row;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -23,15 +24,21 @@ use std::process::Command;
 /// Two rows, to be a database.
 pub struct CaseJob {
     pub release: Release,
+    pub kind: TableKind,
     pub seed: u64,
     pub rows: Vec<Row>,
     is_random: bool,
 }
 
 impl CaseJob {
-    /// The arguments that play it again, when it is the `number`th with its release.
+    /// The arguments that play it again, when it is the `number`th with its release and kind.
     pub fn again(&self, number: usize) -> String {
-        if self.is_random { format!("--seeds {}", self.seed) } else { format!("--only {number}") }
+        let kind = self.kind.name();
+        if self.is_random {
+            format!("--kind {kind} --seeds {}", self.seed)
+        } else {
+            format!("--kind {kind} --only {number}")
+        }
     }
 }
 
@@ -46,32 +53,34 @@ pub struct CaseResult {
 }
 
 /// Databases with all pairs of values, in two families each.
-pub fn pairwise(release: Release) -> Vec<CaseJob> {
-    let mut rows = pairs::rows(release);
-    rows.extend([pairs::of_many_partitions(release), pairs::of_many_partitions(release)]);
+pub fn pairwise(kind: TableKind, release: Release) -> Vec<CaseJob> {
+    let mut rows = pairs::rows(kind, release);
+    if kind == TableKind::Block {
+        rows.extend([pairs::of_many_partitions(release), pairs::of_many_partitions(release)]);
+    }
     if !rows.len().is_multiple_of(FAMILIES.len()) {
         rows.extend(rows.first().cloned());
     }
     let databases = rows.chunks_exact(FAMILIES.len()).enumerate();
     databases
-        .map(|(number, rows)| CaseJob { release, seed: number as u64, rows: rows.to_vec(), is_random: false })
+        .map(|(number, rows)| CaseJob { release, kind, seed: number as u64, rows: rows.to_vec(), is_random: false })
         .collect()
 }
 
 /// Databases of random values.
-pub fn random(release: Release, seeds: RangeInclusive<u64>) -> Vec<CaseJob> {
+pub fn random(kind: TableKind, release: Release, seeds: RangeInclusive<u64>) -> Vec<CaseJob> {
     let case = |seed| {
         let mut random = Random::new(seed ^ 0x7ab1e);
-        let rows = FAMILIES.iter().map(|_| pairs::random_row(release, &mut random)).collect();
-        CaseJob { release, seed, rows, is_random: true }
+        let rows = FAMILIES.iter().map(|_| pairs::random_row(kind, release, &mut random)).collect();
+        CaseJob { release, kind, seed, rows, is_random: true }
     };
     seeds.map(case).collect()
 }
 
 /// The pairs of values that were tried, and all that there are.
-pub fn covered(jobs: &[CaseJob], release: Release) -> (usize, usize) {
-    let rows = jobs.iter().filter(|job| job.release == release).flat_map(|job| &job.rows);
-    (rows.flat_map(pairs::of_row).collect::<BTreeSet<_>>().len(), pairs::all(release).len())
+pub fn covered(jobs: &[CaseJob], kind: TableKind, release: Release) -> (usize, usize) {
+    let rows = jobs.iter().filter(|job| job.release == release && job.kind == kind).flat_map(|job| &job.rows);
+    (rows.flat_map(pairs::of_row).collect::<BTreeSet<_>>().len(), pairs::all(kind, release).len())
 }
 
 /// Plays all.
@@ -93,6 +102,7 @@ fn play(fetched: &Fetched, directory: &Path, job: &CaseJob, result: &mut CaseRes
     let mut arguments = vec!["tables-case".to_owned()];
     let mut add = |name: &str, value: String| arguments.extend([format!("--{name}"), value]);
     add("release", job.release.name().to_owned());
+    add("kind", job.kind.name().to_owned());
     add("library", fetched.library(job.release).display().to_string());
     add("rows", rows_to_text(&job.rows));
     add("seed", job.seed.to_string());
@@ -141,13 +151,13 @@ fn rows_to_text(rows: &[Row]) -> String {
 }
 
 /// The inverse of what the arguments of a process say.
-pub fn rows_from_text(release: Release, text: &str) -> Result<Vec<Row>, String> {
+pub fn rows_from_text(kind: TableKind, release: Release, text: &str) -> Result<Vec<Row>, String> {
     let row = |text: &str| -> Result<Row, String> {
         let numbers =
             text.split(',').map(|number| number.parse::<usize>().map_err(|error| format!("{number}: {error}")));
         let row = numbers.collect::<Result<Row, String>>()?;
-        let fits = row.len() == factors::FACTORS.len()
-            && row.iter().zip(factors::FACTORS).all(|(value, factor)| *value < factor.values(release).len());
+        let fits = row.len() == factors::of_kind(kind).len()
+            && row.iter().zip(factors::of_kind(kind)).all(|(value, factor)| *value < factor.values(release).len());
         if fits { Ok(row) } else { Err(format!("{text} is no row")) }
     };
     text.split(';').map(row).collect()
