@@ -12,10 +12,14 @@
 //! ```
 //!
 //! A 0 that stands for what follows from the other options is replaced in silence, and only when a family is opened; so
-//! are memtables by the hash of a prefix in a family without prefixes.
+//! are memtables by the hash of a prefix in a family without prefixes, and the default `ttl` of plain tables,
+//! which have none.
 
 use super::passthrough::DB_OPTIONS;
-use super::{ColumnFamilyOptions, CompactionStyle, DbOptions, MemTableFactory, WalRecoveryMode};
+use super::{
+    ColumnFamilyOptions, ColumnFamilySettings, CompactionStyle, DbOptions, MemTableFactory, TableFactory,
+    WalRecoveryMode,
+};
 use ferrock_base::option_table::Adjustment;
 use std::fmt::Display;
 
@@ -53,6 +57,12 @@ impl DbOptions {
     }
 }
 
+/// The `ttl` of families that say nothing of it: 30 days, or RocksDB's number for what follows from the tables. Tables
+/// that are not block-based have none.
+pub(crate) fn is_default_ttl(ttl: u64) -> bool {
+    ttl == ColumnFamilySettings::default().ttl || ttl == u64::MAX - 1
+}
+
 impl ColumnFamilyOptions {
     /// Brings options to what a family is opened with: [adjusted](Self::adjust), and without a 0 that stands for what
     /// follows from the others, or a memtable that needs what is not there.
@@ -62,6 +72,9 @@ impl ColumnFamilyOptions {
         let s = &mut self.settings;
         if self.prefix_extractor.is_none() && s.memtable_factory.needs_prefix_extractor() {
             s.memtable_factory = MemTableFactory::default();
+        }
+        if self.table_factory != TableFactory::BlockBased && is_default_ttl(s.ttl) {
+            s.ttl = 0;
         }
         if s.compaction_style != CompactionStyle::Level {
             s.level_compaction_dynamic_level_bytes = false;
@@ -215,6 +228,21 @@ mod tests {
         db.max_open_files = -9;
         let names: Vec<String> = db.violations().into_iter().map(|violation| violation.name).collect();
         assert_eq!(names, ["keep_log_file_num"]);
+    }
+
+    #[test]
+    fn only_block_based_tables_have_a_default_ttl() {
+        let settled = |ttl, table_factory| {
+            let mut options = ColumnFamilyOptions { table_factory, ..ColumnFamilyOptions::default() };
+            options.ttl = ttl;
+            assert!(options.settle().is_empty());
+            options.ttl
+        };
+        let days = ColumnFamilyOptions::default().ttl;
+        assert_eq!(settled(days, TableFactory::BlockBased), days);
+        for default in [0, days, u64::MAX - 1] {
+            assert_eq!(settled(default, TableFactory::Plain(Default::default())), 0);
+        }
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! have no effect here ([`passthrough`](super::passthrough)); a program that asks for them together is wrong all the
 //! same, and would be refused as soon as it runs with RocksDB.
 
+use super::adjust::is_default_ttl;
 use super::passthrough::{COLUMN_FAMILY_OPTIONS, DB_OPTIONS, minute_of};
-use super::{ColumnFamilyOptions, DbOptions};
+use super::{ColumnFamilyOptions, DbOptions, TableFactory};
 use ferrock_base::{Error, Result};
 use ferrock_format::options_file::value::parse_struct;
 use ferrock_table::options::{DataBlockIndexType, IndexType};
@@ -103,6 +104,7 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
     let is_share = |name: &str| number(name).is_none_or(|number| (0.0..=1.0).contains(&number));
     let collects_blobs = kept("enable_blob_garbage_collection") == "true";
     let dictionary = &family.compression_opts.0;
+    let is_plain = family.table_factory != TableFactory::BlockBased;
     first([
         (
             dictionary.zstd_max_train_bytes > 0 && dictionary.max_dict_bytes == 0,
@@ -150,6 +152,16 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
             !is_protection(&kept("block_protection_bytes_per_key")),
             UNSUPPORTED,
             "Block per key-value checksum protection only supports 0, 1, 2, 4 or 8 bytes per key.",
+        ),
+        (
+            is_plain && family.ttl > 0 && !is_default_ttl(family.ttl),
+            UNSUPPORTED,
+            "TTL is only supported in Block-Based Table format. ",
+        ),
+        (
+            is_plain && ![0, u64::MAX - 1].contains(&family.periodic_compaction_seconds),
+            UNSUPPORTED,
+            "Periodic Compaction is only supported in Block-Based Table format. ",
         ),
     ])?;
     check_universal(&kept("compaction_options_universal"))?;
@@ -272,6 +284,8 @@ mod tests {
             ("inplace_update_support=true", "inplace_update_support"),
             ("memtable_factory=prefix_hash:1000", "Memtable doesn't allow concurrent writes"),
             ("memtable_factory={id=HashLinkListRepFactory;bucket_count=9}", "Memtable doesn't allow concurrent writes"),
+            ("table_factory=PlainTable;ttl=7", "TTL is only supported"),
+            ("table_factory=PlainTable;periodic_compaction_seconds=7", "Periodic Compaction is only supported"),
             ("block_based_table_factory={no_block_cache=true;cache_index_and_filter_blocks=true}", "is disabled"),
             ("block_based_table_factory={index_type=kHashSearch}", "prefix_extractor is not given"),
             ("block_based_table_factory={block_align=true}", "but compression enabled"),
@@ -301,6 +315,8 @@ mod tests {
             "",
             "unordered_write=true",
             "memtable_factory=vector",
+            "table_factory=PlainTable;ttl=0",
+            "table_factory=PlainTable",
             "memtable_factory={id=HashSkipListRepFactory;bucket_count=9};allow_concurrent_memtable_write=false",
             "allow_mmap_reads=true",
             "write_dbid_to_manifest=true;write_identity_file=false",
