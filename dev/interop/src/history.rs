@@ -6,7 +6,7 @@
 
 use crate::engine::{FAMILIES, Record, WriteHow};
 use crate::random::Random;
-use crate::settings::{self, Fixed, Lengths, Merge, Order, Release, Settings};
+use crate::settings::{self, Fixed, Lengths, Merge, Order, Release, Settings, TableKind};
 
 /// The library that has a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,10 +99,11 @@ impl History {
         let fixed = Fixed::draw(release, seed, &mut random);
         let mut writer = Writer::new(&fixed);
         let mut turns = Vec::new();
+        let mut kinds = vec![TableKind::Block; FAMILIES.len()];
         for number in 0..TURNS {
             let is_ferrock = (number as u64 + seed).is_multiple_of(2);
             let player = if is_ferrock { Player::Ferrock } else { Player::RocksDb };
-            let settings = settings::draw(&fixed, &mut random, number, is_ferrock, number == 0);
+            let settings = settings::draw(&fixed, &mut random, number, is_ferrock, number == 0, &mut kinds);
             turns.push(writer.turn(player, settings, &mut random));
             if random.percent(25) {
                 // Both see the directory as it is, and leave it as it is.
@@ -141,7 +142,7 @@ impl<'a> Writer<'a> {
                 }
                 50..60 => Step::Flush(random.below(FAMILIES.len())),
                 60..70 => self.compact(random),
-                70..78 => {
+                70..78 if !self.fixed.updates_in_place => {
                     taken += 1;
                     snapshots.push(taken - 1);
                     Step::Snapshot
@@ -161,6 +162,9 @@ impl<'a> Writer<'a> {
             steps.push(step);
         }
         steps.extend(snapshots.into_iter().map(Step::CheckSnapshot));
+        // RocksDB reads no other tables than those that a family writes.
+        let new_kinds = settings.families.iter().enumerate().filter(|(_, settings)| settings.is_new_kind);
+        steps.extend(new_kinds.map(|(family, _)| Step::Compact { family, begin: None, end: None, force: true }));
         steps.push(Step::Check);
         // Half of the time the last writes are certain to be in the log alone.
         if random.percent(50) {

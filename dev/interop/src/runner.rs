@@ -1,7 +1,7 @@
 //! Runs histories: starts workers, two at a time where there are two processors, and gathers what they say.
 
 use crate::history::{History, Player};
-use crate::settings::{CHECKSUMS, COMPRESSIONS, Release};
+use crate::settings::{CHECKSUMS, COMPRESSIONS, MEMTABLES, Release, TableKind};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -204,8 +204,9 @@ impl Coverage {
             for turn in History::new(job.release, job.seed).turns {
                 let player = turn.player.name();
                 for family in &turn.settings.families {
+                    written.insert((player, "table_factory", family.kind.factory().to_owned()));
                     for (name, value) in family.family.iter().chain(&family.table) {
-                        for known in ["format_version", "checksum", "compression"] {
+                        for known in ["format_version", "checksum", "compression", "memtable_factory"] {
                             if name == known {
                                 written.insert((player, known, value.clone()));
                             }
@@ -219,16 +220,19 @@ impl Coverage {
 
     pub fn missing(&self, release: Release) -> Vec<String> {
         let mut missing = Vec::new();
+        let tables = [TableKind::Block.factory(), TableKind::Plain.factory()];
         for player in [Player::Ferrock.name(), Player::RocksDb.name()] {
             let wanted = [
                 ("format_version", release.format_versions()),
                 ("checksum", &CHECKSUMS[..]),
                 ("compression", &COMPRESSIONS[..]),
+                ("memtable_factory", &MEMTABLES[..]),
+                ("table_factory", &tables),
             ];
             for (name, values) in wanted {
                 for value in values {
                     if !self.written.contains(&(player, name, (*value).to_owned())) {
-                        missing.push(format!("{player} never writes {name} = {value}"));
+                        missing.push(format!("{player} never has {name} = {value}"));
                     }
                 }
             }

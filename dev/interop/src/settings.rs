@@ -117,6 +117,13 @@ const FILTERS: [&str; 5] =
     ["nullptr", "bloomfilter:10:false", "bloomfilter:3.5:false", "ribbonfilter:10:-1", "ribbonfilter:9.9:1"];
 const PREFIX_EXTRACTORS: [&str; 5] =
     ["nullptr", "rocksdb.CappedPrefix.2", "rocksdb.CappedPrefix.5", "rocksdb.FixedPrefix.4", "rocksdb.FixedPrefix.2"];
+/// Kinds of memtables; the last two are of prefixes.
+pub const MEMTABLES: [&str; 4] = [
+    "SkipListFactory",
+    "VectorRepFactory",
+    "{id=HashSkipListRepFactory;bucket_count=50;}",
+    "{id=HashLinkListRepFactory;bucket_count=50;}",
+];
 const RECOVERY_MODES: [&str; 4] =
     ["kPointInTimeRecovery", "kAbsoluteConsistency", "kTolerateCorruptedTailRecords", "kSkipAnyCorruptedRecords"];
 
@@ -162,6 +169,10 @@ pub struct Fixed {
     is_universal: bool,
     has_blobs: bool,
     recycles_logs: bool,
+    /// The prefix extractor of each family, in histories with plain tables: RocksDB opens those with no other.
+    plain_extractors: Option<Vec<&'static str>>,
+    /// Snapshots cannot be taken then.
+    pub updates_in_place: bool,
 }
 
 impl Fixed {
@@ -179,6 +190,8 @@ impl Fixed {
             is_universal: false,
             has_blobs: false,
             recycles_logs: false,
+            plain_extractors: None,
+            updates_in_place: false,
         }
     }
 
@@ -201,19 +214,39 @@ impl Fixed {
             },
             shortest_key: if random.percent(50) { 4 } else { 0 },
             lengths: vec![Lengths::Any; 2],
-            has_range_deletions: true,
+            // A value that RocksDB updates in its place is as old as before, and what was deleted since covers it.
+            has_range_deletions: !has_updates_in_place(seed),
             num_levels: random.between(3, 7),
             // Ferrock does not create such a database, but goes on with one.
             is_universal: random.percent(50) && !seed.is_multiple_of(2),
             has_blobs: random.percent(15),
             // 7.8.3 recycles in one mode only, and crashes in it as soon as it flushes.
             recycles_logs: random.percent(20) && release == Release::Current,
+            plain_extractors: None,
+            updates_in_place: has_updates_in_place(seed),
         };
+        if seed % 3 == 2 {
+            drawn.have_plain_tables(random);
+        }
         if drawn.is_universal && random.percent(30) {
             drawn.num_levels = 1;
         }
         drawn
     }
+
+    fn have_plain_tables(&mut self, random: &mut Random) {
+        let extractors: Vec<_> = self.orders.iter().map(|_| *random.choose(&PREFIX_EXTRACTORS)).collect();
+        self.has_range_deletions = false;
+        self.has_blobs = false;
+        self.is_universal = false;
+        self.lengths.fill(Lengths::Short);
+        self.shortest_key = 4;
+        self.plain_extractors = Some(extractors);
+    }
+}
+
+fn has_updates_in_place(seed: u64) -> bool {
+    seed % 8 == 5
 }
 
 /// Collects texts.
@@ -239,10 +272,19 @@ impl Drawn<'_> {
 }
 
 /// Settings for a turn of Ferrock, or of RocksDB.
-pub fn draw(fixed: &Fixed, random: &mut Random, turn: usize, is_ferrock: bool, is_first: bool) -> Settings {
+///
+/// `kinds` says which tables the families have, and then which they will have.
+pub fn draw(
+    fixed: &Fixed,
+    random: &mut Random,
+    turn: usize,
+    is_ferrock: bool,
+    is_first: bool,
+    kinds: &mut [TableKind],
+) -> Settings {
     let mut db = Drawn { random, texts: Vec::new() };
     draw_db(&mut db, fixed, is_ferrock, is_first);
-    let db = db.texts;
+    let mut db = db.texts;
     let families = (0..fixed.orders.len()).map(|family| {
         let mut drawn = Drawn { random: &mut *random, texts: Vec::new() };
         let prefix = draw_family(&mut drawn, fixed, family, is_ferrock, is_first);
@@ -250,16 +292,29 @@ pub fn draw(fixed: &Fixed, random: &mut Random, turn: usize, is_ferrock: bool, i
         let round = fixed.seed as usize + turn / 2 + family;
         let compression = COMPRESSIONS[(round + fixed.seed as usize) % COMPRESSIONS.len()];
         drawn.set("compression", compression);
-        let family = std::mem::take(&mut drawn.texts);
-        draw_table(
-            &mut drawn,
-            fixed,
-            round,
-            prefix.contains("Capped") || fixed.shortest_key == 4 && prefix != "nullptr",
-        );
-        FamilySettings { family, kind: TableKind::Block, is_new_kind: false, table: drawn.texts }
+        let has_prefixes = prefix.contains("Capped") || fixed.shortest_key == 4 && prefix != "nullptr";
+        let memtable = MEMTABLES[(round + turn) % if has_prefixes { MEMTABLES.len() } else { 2 }];
+        drawn.set("memtable_factory", memtable);
+        let texts = std::mem::take(&mut drawn.texts);
+        // RocksDB reads tables of one kind only; Ferrock turns one into the other.
+        let old_kind = kinds[family];
+        if fixed.plain_extractors.is_some() && (is_ferrock || is_first) {
+            kinds[family] = if drawn.random.percent(60) { TableKind::Plain } else { TableKind::Block };
+        }
+        match kinds[family] {
+            TableKind::Block => draw_table(&mut drawn, fixed, round, has_prefixes),
+            TableKind::Plain => draw_plain_table(&mut drawn, fixed, prefix != "nullptr"),
+        }
+        let is_new_kind = !is_first && kinds[family] != old_kind;
+        FamilySettings { family: texts, kind: kinds[family], is_new_kind, table: drawn.texts }
     });
-    let families = families.collect();
+    let families: Vec<FamilySettings> = families.collect();
+    let takes_many_writers = |family: &FamilySettings| {
+        let is_other = |name: &str, usual: &str| family.family.iter().any(|text| text.0 == name && text.1 != usual);
+        !is_other("memtable_factory", MEMTABLES[0]) && !is_other("inplace_update_support", "false")
+    };
+    let are_concurrent = families.iter().all(takes_many_writers);
+    db.push(("allow_concurrent_memtable_write".to_owned(), are_concurrent.to_string()));
     Settings { db, families }
 }
 
@@ -277,7 +332,7 @@ fn draw_db(drawn: &mut Drawn, fixed: &Fixed, is_ferrock: bool, is_first: bool) {
     drawn.flag("avoid_flush_during_shutdown", 30);
     drawn.flag("manual_wal_flush", 20);
     drawn.flag("write_dbid_to_manifest", 50);
-    drawn.flag("allow_mmap_reads", 15);
+    drawn.flag("allow_mmap_reads", if fixed.plain_extractors.is_some() { 50 } else { 15 });
     drawn.flag("allow_fallocate", 70);
     drawn.one_of("bytes_per_sync", &["0", "65536"]);
     if is_ferrock {
@@ -314,7 +369,10 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
     // 7.8.3 as Debian builds it dies of keys that are shorter than a fixed prefix.
     let is_fixed_fatal = fixed.release == Release::Old && fixed.shortest_key == 0;
     let extractors = if is_fixed_fatal { &PREFIX_EXTRACTORS[..3] } else { &PREFIX_EXTRACTORS[..] };
-    let prefix = (*drawn.random.choose(extractors)).to_owned();
+    let mut prefix = (*drawn.random.choose(extractors)).to_owned();
+    if let Some(extractors) = &fixed.plain_extractors {
+        extractors[family].clone_into(&mut prefix);
+    }
     drawn.set("prefix_extractor", &prefix);
     drawn.set("force_consistency_checks", true);
     drawn.one_of("write_buffer_size", &["65536", "131072", "1048576"]);
@@ -330,7 +388,11 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
     drawn.flag("optimize_filters_for_hits", 20);
     drawn.one_of("memtable_prefix_bloom_size_ratio", &["0.000000", "0.100000"]);
     drawn.flag("memtable_whole_key_filtering", 30);
-    drawn.one_of("max_sequential_skip_in_iterations", &["8", "1"]);
+    // RocksDB seeks after so many, which it does not do in a plain table with prefixes.
+    let skips = if fixed.plain_extractors.is_some() { &["1000000"][..] } else { &["8", "1"] };
+    drawn.one_of("max_sequential_skip_in_iterations", skips);
+    drawn.one_of("bloom_locality", &["0", "1"]);
+    drawn.flag("inplace_update_support", if fixed.updates_in_place { 60 } else { 0 });
     let mut bottommost = vec!["kDisableCompressionOption"; 3];
     bottommost.extend(COMPRESSIONS);
     drawn.one_of("bottommost_compression", &bottommost);
@@ -353,6 +415,16 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
         }
     }
     prefix
+}
+
+fn draw_plain_table(drawn: &mut Drawn, fixed: &Fixed, has_prefixes: bool) {
+    drawn.one_of("encoding_type", &["kPlain", "kPrefix"]);
+    drawn.one_of("bloom_bits_per_key", &["10", "0", "3"]);
+    // RocksDB's index of a table with prefix encoding has to have the distances of the one it was written with.
+    drawn.set("index_sparseness", ["16", "2", "1"][(fixed.seed / 3 % 3) as usize]);
+    // RocksDB stores an index of all keys, or a hash of prefixes.
+    drawn.one_of("hash_table_ratio", if has_prefixes { &["0.750000", "0.050000"] } else { &["0.000000"] });
+    drawn.flag("store_index_in_file", 50);
 }
 
 fn draw_table(drawn: &mut Drawn, fixed: &Fixed, round: usize, takes_all_keys: bool) {

@@ -1,8 +1,8 @@
 //! The options that decide what a table is like, and the values that are combined.
 //!
 //! A *factor* is one of them, or a few that mean something together only. A *row* chooses a value of every factor. Some
-//! values do not go together ([`conflict`]): RocksDB refuses or changes such options itself. Those of plain tables are a
-//! list of their own (`plain.rs`).
+//! values do not go together ([`conflict`]): RocksDB refuses or changes such options itself. Those of plain tables are
+//! a list of their own (`plain.rs`).
 
 use super::plain;
 use crate::check::Reads;
