@@ -63,8 +63,8 @@ fn not_recognized(name: &str) -> Error {
     Error::invalid_argument(format!("Extra option not recognized: {name}"))
 }
 
-/// Changes the options of a family's tables.
-fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
+/// Changes the options of a family's tables. `unknown` is the error of a name that is none of theirs.
+fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str, unknown: fn(&str) -> Error) -> Result<()> {
     for (name, value) in parse_struct(text)? {
         match name {
             "filter_policy" => family.filter_policy = FilterPolicy::parse(value)?,
@@ -78,7 +78,7 @@ fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> 
                     || Passthrough::default().set(passthrough::NEVER_WRITTEN, name, value)?
                     || is_deprecated(OptionScope::BlockBasedTable, name);
                 if !is_known {
-                    return Err(not_recognized(name));
+                    return Err(unknown(name));
                 }
             }
         }
@@ -87,11 +87,11 @@ fn apply_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> 
 }
 
 /// Makes a family write plain tables, with some of their options changed.
-fn apply_plain_table_text(family: &mut ColumnFamilyOptions, text: &str) -> Result<()> {
+fn apply_plain_table_text(family: &mut ColumnFamilyOptions, text: &str, unknown: fn(&str) -> Error) -> Result<()> {
     let mut options = PlainTableOptions::clone(&family.table_factory.plain_options());
     for (name, value) in parse_struct(text)? {
         if !options.set(name, value)? {
-            return Err(not_recognized(name));
+            return Err(unknown(name));
         }
     }
     family.table_factory = TableFactory::Plain(Arc::new(options));
@@ -104,14 +104,16 @@ fn set_table_factory(family: &mut ColumnFamilyOptions, text: &str) -> Result<()>
         Some(rest) => rest.trim_end_matches('}').split_once(';').unwrap_or((rest.trim_end_matches('}'), "")),
         None => (text, ""),
     };
+    // RocksDB names the object.
+    let unknown = |_: &str| not_recognized("table_factory");
     match id.trim() {
         BLOCK_BASED_TABLE => {
             family.table_factory = TableFactory::BlockBased;
-            apply_table_text(family, options)
+            apply_table_text(family, options, unknown)
         }
         PLAIN_TABLE => {
             family.table_factory = TableFactory::default();
-            apply_plain_table_text(family, options)
+            apply_plain_table_text(family, options, unknown)
         }
         name => Err(Error::not_supported(format!(
             "table_factory = {name} is not built yet; use {BLOCK_BASED_TABLE} or {PLAIN_TABLE}"
@@ -240,9 +242,9 @@ fn set_component(family: &mut ColumnFamilyOptions, name: &str, value: &str) -> R
         "table_factory" => set_table_factory(family, value)?,
         "block_based_table_factory" => {
             family.table_factory = TableFactory::BlockBased;
-            apply_table_text(family, value)?;
+            apply_table_text(family, value, not_recognized)?;
         }
-        "plain_table_factory" => apply_plain_table_text(family, value)?,
+        "plain_table_factory" => apply_plain_table_text(family, value, not_recognized)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -405,6 +407,7 @@ mod tests {
             ("compaction_filter=Mine", NotSupported, "Mine"),
             ("table_factory={id=CuckooTable;}", NotSupported, "CuckooTable"),
             ("plain_table_factory={no_such_option=1}", InvalidArgument, "no_such_option"),
+            ("table_factory={id=PlainTable;no_such_option=1}", InvalidArgument, "not recognized: table_factory"),
             ("plain_table_factory={encoding_type=kNone}", InvalidArgument, "kNone"),
             ("two_write_queues=true", NotSupported, "two_write_queues"),
             ("allow_mmap_writes=true", NotSupported, "allow_mmap_writes"),
