@@ -118,6 +118,8 @@ const COMBINATIONS: &[&str] = &[
     "create_if_missing=false",
     "error_if_exists=true",
     "comparator=rocksdb.ReverseBytewiseComparator",
+    "table_factory=PlainTable;ttl=5",
+    "table_factory={id=PlainTable;user_key_len=7};periodic_compaction_seconds=5",
     "atomic_flush=true;min_write_buffer_number_to_merge=3",
 ];
 
@@ -163,6 +165,12 @@ const TEXTS: &[&str] = &[
     "max_successive_merges=4;strict_max_successive_merges=true",
     "inplace_update_num_locks=7;memtable_huge_page_size=2097152",
     "memtable=skip_list",
+    "table_factory=PlainTable",
+    "table_factory={id=PlainTable;user_key_len=7;encoding_type=kPrefix;hash_table_ratio=0.5}",
+    "table_factory={id=PlainTable;store_index_in_file=true;index_sparseness=3;bloom_bits_per_key=4;full_scan_mode=true}",
+    "table_factory={id=PlainTable;nonsense=1}",
+    "table_factory={id=PlainTable;encoding_type=kNonsense}",
+    "bloom_locality=1",
     "statistics=nullptr",
     "compaction_filter=nullptr",
     "merge_operator=nullptr",
