@@ -38,6 +38,11 @@ use std::ops::RangeInclusive;
 pub trait OptionValue: Sized + Clone + PartialEq {
     /// Reads the text form.
     fn parse_option(text: &str) -> Option<Self>;
+    /// Reads a text that may name a part of the value only: the rest stays as it is.
+    fn changed_by(&self, text: &str) -> Option<Self> {
+        let _ = self;
+        Self::parse_option(text)
+    }
     /// Writes the text form.
     fn format_option(&self) -> String;
 }
@@ -257,7 +262,7 @@ macro_rules! option_table {
             pub fn set(&mut self, name: &str, text: &str) -> $crate::Result<bool> {
                 match name {
                     $( $crate::option_table!(@name $field $($file_name)?) => {
-                        let value = <$ty as $crate::option_table::OptionValue>::parse_option(text);
+                        let value = <$ty as $crate::option_table::OptionValue>::changed_by(&self.$field, text);
                         self.$field = value.ok_or_else(|| $crate::Error::invalid_argument(format!(
                             "option {name}: {text:?} is not a {}", stringify!($ty)
                         )))?;

@@ -1,7 +1,7 @@
 //! A column family: its options, the memtable being written, and what readers pin.
 
 use crate::metrics::stalls::StallCounts;
-use crate::options::{ColumnFamilyOptions, CompactionStyle};
+use crate::options::ColumnFamilyOptions;
 use crate::super_version::SuperVersionCell;
 use arc_swap::ArcSwap;
 use ferrock_base::byte_text::to_bytes;
@@ -94,11 +94,6 @@ impl ColumnFamilyData {
         self.table_cache.paths().directory(0)
     }
 
-    /// A FIFO family takes no writes: what would drop its old tables is not built, and they would grow without bound.
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.options.load().compaction_style == CompactionStyle::Fifo
-    }
-
     pub(crate) fn is_dropped(&self) -> bool {
         self.is_dropped.load(Ordering::Acquire)
     }
@@ -129,8 +124,6 @@ pub(crate) struct FamilyMap {
     default: Option<Arc<ColumnFamilyData>>,
     /// Families whose end is being made durable.
     leaving: BTreeSet<u32>,
-    /// Some family takes no writes.
-    has_read_only: bool,
     /// Some family writes over values in its memtable.
     has_in_place: bool,
     /// Grows with every change: what was checked against another generation must be checked again.
@@ -143,7 +136,6 @@ impl FamilyMap {
         if data.id == 0 {
             self.default = Some(Arc::clone(&data));
         }
-        self.has_read_only |= data.is_read_only();
         self.has_in_place |= data.options.load().inplace_update_support;
         self.by_id.insert(data.id, data);
     }
@@ -178,10 +170,6 @@ impl FamilyMap {
     #[inline]
     pub(crate) fn default_family(&self) -> Result<&Arc<ColumnFamilyData>> {
         self.default.as_ref().ok_or_else(|| Error::corruption("the database has no default column family"))
-    }
-
-    pub(crate) fn has_read_only(&self) -> bool {
-        self.has_read_only
     }
 
     pub(crate) fn has_in_place(&self) -> bool {

@@ -4,14 +4,14 @@ use crate::snapshot::Snapshot;
 pub use ferrock_options::{
     BlockBasedTableOptions, BottommostCompression, BottommostLevelCompaction, COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT,
     CacheOptions, CacheUsageOptions, ChargeDecision, ChecksumType, ColumnFamilyOptions, ColumnFamilySettings,
-    CompactRangeOptions, CompactionFilter, CompactionPriority, CompactionStyle, Components, CompressionSettings,
-    CompressionType, DB_OPTIONS_WITHOUT_EFFECT, DataBlockIndexType, DbOptions, DbPath, DbSettings, DefaultText,
-    FilterContext, FilterDecision, FilterPolicy, FlushBlockPolicy, FlushOptions, IndexBlockSearchType,
-    IndexShorteningMode, IndexType, InfoLogLevel, InsertHintPrefixes, LargePartitions, LoadedOptions, MemTableFactory,
-    MergeOperator, MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel, Passthrough,
-    PinningTier, PlainEncodingType, PlainTableOptions, PrefixExtractor, PrepopulateBlockCache, TableBlockCache,
-    TableFactory, TableFileCreationReason, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text, from_file,
-    load_latest, to_file,
+    CompactRangeOptions, CompactionFilter, CompactionOptionsFifo, CompactionPriority, CompactionStyle, Components,
+    CompressionSettings, CompressionType, DB_OPTIONS_WITHOUT_EFFECT, DataBlockIndexType, DbOptions, DbPath, DbSettings,
+    DefaultText, FileTemperatureAge, FilterContext, FilterDecision, FilterPolicy, FlushBlockPolicy, FlushOptions,
+    IndexBlockSearchType, IndexShorteningMode, IndexType, InfoLogLevel, InsertHintPrefixes, LargePartitions,
+    LoadedOptions, MemTableFactory, MergeOperator, MetadataCacheOptions, MmapReads, OptionInfo, OptionValue,
+    PartitionFromLevel, Passthrough, PinningTier, PlainEncodingType, PlainTableOptions, PrefixExtractor,
+    PrepopulateBlockCache, TableBlockCache, TableFactory, TableFileCreationReason, Temperature, WalRecoveryMode,
+    WriteBufferManager, WriteOptions, apply_text, from_file, load_latest, to_file,
 };
 pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;

@@ -720,7 +720,6 @@ fn compaction_styles_and_tables_that_are_not_built_are_refused() {
     let db = Db::open("/db", in_memory()).unwrap();
     for (name, style, has_bitmap) in [
         ("compaction_style", CompactionStyle::Universal, false),
-        ("compaction_style", CompactionStyle::Fifo, false),
         ("read_amp_bytes_per_bit", CompactionStyle::Level, true),
     ] {
         let mut family = ColumnFamilyOptions::default();

@@ -3,8 +3,7 @@
 
 use ferrock::options::CompactionStyle;
 use ferrock::{
-    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, FlushOptions, ReadOptions,
-    WriteOptions,
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteOptions,
 };
 use ferrock_vfs::{FileSystem, MemoryFileSystem, read_file, write_file_synced};
 use std::path::Path;
@@ -96,25 +95,6 @@ fn a_universal_family_of_one_level_keeps_it() {
         let bytes: u64 = db.live_files().iter().map(|file| file.size_bytes).sum();
         assert!(bytes < 2 * 40_000, "{bytes} bytes of tables for 5000 of values");
     }
-}
-
-#[test]
-fn a_fifo_family_takes_no_writes() {
-    const STYLE: &str = "kCompactionStyleFIFO";
-    let file_system = with_style(STYLE, 7);
-    let (db, families) = Db::open_with_latest_options("/db", options_on(&file_system)).unwrap();
-    check_noted(&db, STYLE);
-    for family in &families {
-        let error = db.put_cf(family, b"k", b"v", &WriteOptions::default()).unwrap_err();
-        assert!(error.kind() == ErrorKind::NotSupported && error.message().contains(STYLE), "{error}");
-        assert_eq!(db.get_cf(family, &ReadOptions::default(), b"k").unwrap(), None);
-    }
-    assert_eq!(db.put(b"k", b"v").unwrap_err().kind(), ErrorKind::NotSupported);
-    // Families of other styles are as they were, and so is the database.
-    let family = db.create_column_family("levels", ColumnFamilyOptions::default()).unwrap();
-    db.put_cf(&family, b"k", b"v", &WriteOptions::default()).unwrap();
-    db.drop_column_family(&families[1]).unwrap();
-    assert!(db.background_error().is_none());
 }
 
 #[test]

@@ -82,7 +82,14 @@ impl ColumnFamilyOptions {
         if s.soft_pending_compaction_bytes_limit == 0 {
             s.soft_pending_compaction_bytes_limit = s.hard_pending_compaction_bytes_limit;
         }
-        if s.max_compaction_bytes == 0 {
+        if s.compaction_style == CompactionStyle::Fifo {
+            // Too many files in level 0 are dropped, so they stop no writer.
+            s.level0_slowdown_writes_trigger = i32::MAX;
+            s.level0_stop_writes_trigger = i32::MAX;
+        }
+        let follows_from_data =
+            s.compaction_style == CompactionStyle::Fifo && s.compaction_options_fifo.use_kv_ratio_compaction;
+        if s.max_compaction_bytes == 0 && !follows_from_data {
             s.max_compaction_bytes = s.target_file_size_base.saturating_mul(25);
         }
         if s.arena_block_size == 0 {
@@ -183,6 +190,21 @@ mod tests {
         assert_eq!(notes(&mut options), Vec::<String>::new(), "once is enough");
         options.level0_slowdown_writes_trigger = -1;
         assert_eq!(notes(&mut options), Vec::<String>::new(), "writers are not slowed down");
+    }
+
+    #[test]
+    fn a_queue_stops_no_writer_for_its_files() {
+        let mut options = ColumnFamilyOptions::default();
+        options.compaction_style = CompactionStyle::Fifo;
+        options.num_levels = 1;
+        options.compaction_options_fifo.use_kv_ratio_compaction = true;
+        assert_eq!(notes(&mut options), Vec::<String>::new());
+        let s = &options.settings;
+        assert_eq!((s.level0_slowdown_writes_trigger, s.level0_stop_writes_trigger), (i32::MAX, i32::MAX));
+        assert_eq!((s.num_levels, s.max_compaction_bytes, s.level_compaction_dynamic_level_bytes), (1, 0, false));
+        options.compaction_options_fifo.use_kv_ratio_compaction = false;
+        assert_eq!(notes(&mut options), Vec::<String>::new());
+        assert_eq!(options.max_compaction_bytes, 25 * options.target_file_size_base);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Options of one column family: RocksDB's names and defaults.
 
 use super::db_path::DbPath;
+use super::fifo::CompactionOptionsFifo;
 use super::memtable_factory::{InsertHintPrefixes, MemTableFactory};
 use super::passthrough::Passthrough;
 use ferrock_base::compaction_filter::CompactionFilter;
@@ -23,7 +24,8 @@ option_enum! {
         Level = "kCompactionStyleLevel",
         /// Sorted runs of growing size. Nothing is compacted by itself yet, only by `compact_range`.
         Universal = "kCompactionStyleUniversal",
-        /// A queue of files. Nothing is dropped or compacted by itself yet; `compact_range` compacts.
+        /// A queue of files, whose oldest are dropped when there is too much or they are too old: see
+        /// [`CompactionOptionsFifo`].
         Fifo = "kCompactionStyleFIFO",
         /// None but by hand.
         None = "kCompactionStyleNone",
@@ -154,6 +156,8 @@ pub enum CompactionShape {
     Levels,
     /// There is level 0 alone, whose newest tables are merged.
     Level0,
+    /// Level 0 is a queue: its oldest tables are dropped.
+    Queue,
     /// Nothing is compacted but by `compact_range`.
     ByHand,
 }
@@ -161,14 +165,15 @@ pub enum CompactionShape {
 impl ColumnFamilySettings {
     /// What stands for the style. A universal family is compacted by levels until its own rules are built: RocksDB
     /// reads every level as a sorted run and goes on from there. With one level it keeps that: RocksDB refuses more
-    /// than `num_levels`. A FIFO family is left as it is: tables merged into one would be dropped at once.
+    /// than `num_levels`.
     #[doc(hidden)]
     pub fn compaction_shape(&self) -> CompactionShape {
         match self.compaction_style {
             CompactionStyle::Level => CompactionShape::Levels,
             CompactionStyle::Universal if self.num_levels > 1 => CompactionShape::Levels,
             CompactionStyle::Universal => CompactionShape::Level0,
-            CompactionStyle::Fifo | CompactionStyle::None => CompactionShape::ByHand,
+            CompactionStyle::Fifo => CompactionShape::Queue,
+            CompactionStyle::None => CompactionShape::ByHand,
         }
     }
 }
@@ -237,6 +242,8 @@ option_table! {
         mutable disable_auto_compactions: bool = false;
         /// The shape that compaction keeps.
         fixed compaction_style: CompactionStyle = CompactionStyle::Level;
+        /// What a family of style FIFO drops.
+        mutable compaction_options_fifo: CompactionOptionsFifo = CompactionOptionsFifo::default();
         /// Which file of a level goes down first.
         fixed compaction_pri: CompactionPriority = CompactionPriority::MinOverlappingRatio;
         /// Bytes of waiting compaction from which on writers are slowed down; 0: never.
@@ -374,11 +381,10 @@ impl ColumnFamilyOptions {
     #[doc(hidden)]
     pub fn unsupported(&self) -> Vec<String> {
         let mut all: Vec<String> = self.table.unsupported_for_writing().iter().map(ToString::to_string).collect();
-        if matches!(self.settings.compaction_style, CompactionStyle::Universal | CompactionStyle::Fifo) {
+        if self.settings.compaction_style == CompactionStyle::Universal {
             let instead = match self.settings.compaction_shape() {
                 CompactionShape::Levels => "is compacted by levels",
-                CompactionShape::Level0 => "has its newest tables merged within level 0",
-                CompactionShape::ByHand => "takes no writes, as nothing would drop its old tables",
+                _ => "has its newest tables merged within level 0",
             };
             all.push(format!(
                 "compaction_style = {} is not built yet; a family that has it in its OPTIONS file {instead}",
@@ -410,6 +416,22 @@ impl ColumnFamilyOptions {
                     options.parallel_threads
                 ));
             }
+        }
+        all
+    }
+
+    /// Values that are kept for RocksDB and have no effect, beside those that have no row in a table.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn without_effect(&self) -> Vec<String> {
+        let fifo = &self.settings.compaction_options_fifo;
+        let mut all = Vec::new();
+        if !fifo.file_temperature_age_thresholds.is_empty() {
+            all.push(
+                "compaction_options_fifo: file_temperature_age_thresholds has no effect, tables have no temperatures yet; \
+                 it is kept in the OPTIONS file"
+                    .to_owned(),
+            );
         }
         all
     }

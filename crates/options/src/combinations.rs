@@ -7,7 +7,7 @@
 
 use super::adjust::is_default_ttl;
 use super::passthrough::{COLUMN_FAMILY_OPTIONS, DB_OPTIONS, minute_of};
-use super::{ColumnFamilyOptions, DbOptions, TableFactory};
+use super::{ColumnFamilyOptions, CompactionStyle, DbOptions, TableFactory};
 use ferrock_base::{Error, Result};
 use ferrock_format::options_file::value::parse_struct;
 use ferrock_table::options::{DataBlockIndexType, IndexType};
@@ -164,12 +164,43 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
             "Periodic Compaction is only supported in Block-Based Table format. ",
         ),
     ])?;
+    check_fifo(db, family)?;
     check_universal(&kept("compaction_options_universal"))?;
     check_table(family)
 }
 
 fn is_protection(text: &str) -> bool {
     ["", "0", "1", "2", "4", "8"].contains(&text)
+}
+
+fn check_fifo(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> {
+    let is_fifo = family.compaction_style == CompactionStyle::Fifo;
+    let opens_later = db.passthrough.get(DB_OPTIONS, "open_files_async").is_some_and(|value| value == "true");
+    let ages = &family.compaction_options_fifo.file_temperature_age_thresholds;
+    first([
+        (
+            is_fifo && db.max_open_files != -1 && family.ttl > 0,
+            UNSUPPORTED,
+            "FIFO compaction only supported with max_open_files = -1.",
+        ),
+        (is_fifo && opens_later, UNSUPPORTED, "FIFO compaction is not supported with open_files_async = true."),
+        (
+            !ages.is_empty() && !is_fifo,
+            UNSUPPORTED,
+            "Option file_temperature_age_thresholds only supports FIFO compaction.",
+        ),
+        (
+            !ages.is_empty() && family.num_levels > 1,
+            UNSUPPORTED,
+            "Option file_temperature_age_thresholds is only supported when num_levels = 1.",
+        ),
+        (
+            ages.windows(2).any(|pair| pair[0].age >= pair[1].age),
+            UNSUPPORTED,
+            "Option file_temperature_age_thresholds requires elements to be sorted in increasing order with respect to \
+             `age` field.",
+        ),
+    ])
 }
 
 fn check_universal(text: &str) -> Result<()> {
@@ -291,6 +322,21 @@ mod tests {
             ("block_based_table_factory={block_align=true}", "but compression enabled"),
             ("block_based_table_factory={super_block_alignment_size=1000}", "not a power of 2"),
             ("compression_opts={zstd_max_train_bytes=1000}", "max_dict_bytes"),
+            ("compaction_style=kCompactionStyleFIFO;max_open_files=100", "only supported with max_open_files = -1."),
+            (
+                "compaction_style=kCompactionStyleFIFO;open_files_async=true;skip_stats_update_on_db_open=true",
+                "not supported with open_files_async",
+            ),
+            ("compaction_options_fifo={file_temperature_age_thresholds={{age=1}}}", "only supports FIFO"),
+            (
+                "compaction_style=kCompactionStyleFIFO;compaction_options_fifo={file_temperature_age_thresholds={{age=1}}}",
+                "num_levels = 1",
+            ),
+            (
+                "compaction_style=kCompactionStyleFIFO;num_levels=1;compaction_options_fifo=\
+                 {file_temperature_age_thresholds={{age=2}:{age=2}}}",
+                "increasing order",
+            ),
         ] {
             let error = refusal(text).unwrap_or_else(|| panic!("{text} is taken"));
             assert!(error.message().contains(words), "{text}: {error}");
@@ -326,6 +372,10 @@ mod tests {
             "block_based_table_factory={index_type=kHashSearch};prefix_extractor=fixed:3",
             "block_based_table_factory={block_align=true};compression=kNoCompression",
             "compression_opts={zstd_max_train_bytes=1000;max_dict_bytes=100}",
+            "compaction_style=kCompactionStyleFIFO",
+            "compaction_style=kCompactionStyleFIFO;max_open_files=100;ttl=0",
+            "compaction_style=kCompactionStyleFIFO;num_levels=1;compaction_options_fifo=\
+             {file_temperature_age_thresholds={{age=1;temperature=kWarm}:{age=2;temperature=kCold}}}",
         ] {
             assert_eq!(refusal(text).map(|error| error.to_string()), None, "{text}");
         }

@@ -20,6 +20,7 @@ mod components;
 mod db;
 pub mod db_path;
 pub mod dump;
+mod fifo;
 mod listener;
 mod memtable_factory;
 mod operation;
@@ -52,6 +53,7 @@ pub use ferrock_table::{
     BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, PlainTableOptions, TableBlockCache,
 };
 pub use ferrock_vfs::MmapReads;
+pub use fifo::{CompactionOptionsFifo, FileTemperatureAge, Temperature};
 pub use listener::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
 pub use memtable_factory::{InsertHintPrefixes, MemTableFactory};
 pub use operation::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions};

@@ -103,7 +103,6 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("bottommost_file_compaction_delay", "0"),
     ("cf_allow_ingest_behind", "false"),
     ("compaction_filter_factory", "nullptr"),
-    ("compaction_options_fifo", "{allow_compaction=false;age_for_warm=0;max_table_files_size=1073741824;}"),
     (
         "compaction_options_universal",
         "{incremental=false;compression_size_percent=-1;allow_trivial_move=false;max_size_amplification_percent=200;max_merge_width=4294967295;stop_style=kCompactionStopStyleTotalSize;min_merge_width=2;size_ratio=1;}",
@@ -160,7 +159,6 @@ const HINTS: &[&str] = &[
     "blob_garbage_collection_age_cutoff",
     "blob_garbage_collection_force_threshold",
     "bottommost_file_compaction_delay",
-    "compaction_options_fifo",
     "compaction_options_universal",
     "compaction_verify_record_count",
     "daily_offpeak_time_utc",
@@ -236,7 +234,6 @@ const MUTABLE: &[&str] = &[
     "blob_garbage_collection_force_threshold",
     "block_protection_bytes_per_key",
     "bottommost_file_compaction_delay",
-    "compaction_options_fifo",
     "compaction_options_universal",
     "compression_manager",
     "daily_offpeak_time_utc",
@@ -297,16 +294,10 @@ pub(crate) const NEVER_WRITTEN: &[DefaultText] = &[
 const TEMPERATURES: &[&str] = &["kUnknown", "kHot", "kWarm", "kCool", "kCold", "kIce"];
 
 /// Defaults as later releases write them, with fields that 7.8 does not know.
-const LATER_DEFAULTS: &[DefaultText] = &[
-    (
-        "compaction_options_fifo",
-        "{use_kv_ratio_compaction=false;max_data_files_size=0;trivial_copy_buffer_size=4096;allow_trivial_copy_when_change_temperature=false;file_temperature_age_thresholds=;allow_compaction=false;age_for_warm=0;max_table_files_size=1073741824;}",
-    ),
-    (
-        "compaction_options_universal",
-        "{reduce_file_locking=true;incremental=false;compression_size_percent=-1;allow_trivial_move=false;max_size_amplification_percent=200;max_merge_width=4294967295;stop_style=kCompactionStopStyleTotalSize;min_merge_width=2;max_read_amp=-1;size_ratio=1;}",
-    ),
-];
+const LATER_DEFAULTS: &[DefaultText] = &[(
+    "compaction_options_universal",
+    "{reduce_file_locking=true;incremental=false;compression_size_percent=-1;allow_trivial_move=false;max_size_amplification_percent=200;max_merge_width=4294967295;stop_style=kCompactionStopStyleTotalSize;min_merge_width=2;max_read_amp=-1;size_ratio=1;}",
+)];
 
 /// Options that RocksDB 7.8 does not know, and paths, which it does not take empty. Its tools refuse an OPTIONS file
 /// with a name they do not know, so these are written only where they differ from their defaults: a database stays open
@@ -537,11 +528,8 @@ mod tests {
             assert!(kept.set(DB_OPTIONS, name, text).unwrap(), "{name}");
             assert_eq!(kept.get(DB_OPTIONS, name).as_deref(), Some(text));
         }
-        assert!(kept.set(COLUMN_FAMILY_OPTIONS, "compaction_options_fifo", "max_table_files_size=5;").unwrap());
-        assert_eq!(
-            kept.get(COLUMN_FAMILY_OPTIONS, "compaction_options_fifo").as_deref(),
-            Some("{max_table_files_size=5;}")
-        );
+        assert!(kept.set(COLUMN_FAMILY_OPTIONS, "compaction_options_universal", "size_ratio=5;").unwrap());
+        assert_eq!(kept.get(COLUMN_FAMILY_OPTIONS, "compaction_options_universal").as_deref(), Some("{size_ratio=5;}"));
         assert!(kept.set(DB_OPTIONS, "use_fsync", "0").unwrap());
         assert_eq!(kept.iter().count(), 8, "back at their defaults: {kept:?}");
         for (name, text) in [

@@ -5,7 +5,7 @@
 //! grammar is broken is an error.
 
 use super::passthrough::{self, DefaultText, Passthrough};
-use super::{ColumnFamilyOptions, DbOptions};
+use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions};
 use ferrock_base::compaction_filter;
 use ferrock_base::merge;
 use ferrock_base::option_table::{OptionInfo, OptionValue as _};
@@ -13,7 +13,7 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{Comparator, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::filter::FilterPolicy;
-use ferrock_format::options_file::value::{escape, unescape};
+use ferrock_format::options_file::value::{escape, format_struct, parse_struct, unescape};
 use ferrock_format::options_file::{
     ColumnFamilySection, OptionScope, OptionsFile, RocksDbVersion, Section, TableSection, Version, is_deprecated,
 };
@@ -117,7 +117,7 @@ fn unknown_names(file: &OptionsFile) -> Vec<String> {
     };
     add(&file.db, OptionScope::Db, super::DbSettings::TABLE, passthrough::DB_OPTIONS, &[]);
     for family in &file.column_families {
-        let table = super::ColumnFamilySettings::TABLE;
+        let table = ColumnFamilySettings::TABLE;
         add(&family.options, OptionScope::ColumnFamily, table, passthrough::COLUMN_FAMILY_OPTIONS, COMPONENTS);
         if let Some(section) = family.table.as_ref().filter(|table| table.factory == BLOCK_BASED_TABLE) {
             let (table, kept) = (BlockBasedTableOptions::TABLE, passthrough::TABLE_OPTIONS);
@@ -142,6 +142,19 @@ fn take(
     }
 }
 
+/// Sets a struct field by field, so that one that is not known does not take the others along: with the default of a
+/// limit, data would be dropped that was to be kept.
+fn take_fields(notes: &mut Vec<String>, place: &str, name: &str, value: &str, settings: &mut ColumnFamilySettings) {
+    let fields = match parse_struct(value) {
+        Ok(fields) => fields,
+        Err(error) => return notes.push(format!("{place}: {name}: {}; the default is used", error.message())),
+    };
+    for (field, value) in fields {
+        let text = format_struct([(field, value)]);
+        take(notes, place, name, &text, |name, text| settings.set(name, text), || {});
+    }
+}
+
 fn report(notes: &mut Vec<String>, place: &str, scope: OptionScope, kept: &Passthrough, table: &[DefaultText]) {
     let is_said = |name: &str| is_deprecated(scope, name) || COMPONENTS.contains(&name);
     for (name, value) in kept.iter().filter(|(name, _)| !is_said(name)) {
@@ -159,6 +172,7 @@ pub fn notes_of(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> V
         let place = format!("column family {name}");
         let table = passthrough::COLUMN_FAMILY_OPTIONS;
         report(&mut notes, &place, OptionScope::ColumnFamily, &options.passthrough, table);
+        notes.extend(options.without_effect().iter().map(|option| format!("{place}: {option}")));
         if options.is_from_file {
             notes.extend(options.unsupported().iter().map(|option| format!("{place}: {option}")));
         }
@@ -175,6 +189,10 @@ fn family_from(section: &ColumnFamilySection, notes: &mut Vec<String>) -> Column
             continue;
         }
         let (settings, kept) = (&mut options.settings, &mut options.passthrough);
+        if name == "compaction_options_fifo" && value.contains('=') {
+            take_fields(notes, &place, name, value, settings);
+            continue;
+        }
         take(
             notes,
             &place,
@@ -191,6 +209,7 @@ fn family_from(section: &ColumnFamilySection, notes: &mut Vec<String>) -> Column
     }
     notes.extend(options.adjust().iter().map(|adjustment| format!("{place}: {adjustment}")));
     report(notes, &place, OptionScope::ColumnFamily, &options.passthrough, passthrough::COLUMN_FAMILY_OPTIONS);
+    notes.extend(options.without_effect().iter().map(|option| format!("{place}: {option}")));
     notes.extend(options.unsupported().iter().map(|option| format!("{place}: {option}")));
     options
 }
@@ -285,7 +304,7 @@ pub fn to_file(db: &DbOptions, families: &[(String, ColumnFamilyOptions)]) -> Op
     }
     for (name, options) in families {
         let mut section = Section::new();
-        push_table(&mut section, super::ColumnFamilySettings::TABLE, |name| {
+        push_table(&mut section, ColumnFamilySettings::TABLE, |name| {
             // RocksDB leaves the list out when it is empty.
             options.settings.get(name).filter(|value| name != "compression_per_level" || !value.is_empty())
         });
@@ -416,6 +435,18 @@ mod tests {
         assert_eq!(back.prefix_extractor, families[0].1.prefix_extractor);
         assert_eq!(back.merge_operator.as_ref().unwrap().options_id(), "{id=StringAppendOperator;delimiter=|;}");
         assert_eq!(to_file(&loaded.db, &loaded.column_families).format().unwrap(), text);
+    }
+
+    #[test]
+    fn a_field_that_is_not_known_leaves_the_limit_as_it_is() {
+        let text = "[DBOptions]\n[CFOptions \"default\"]\n compaction_style=kCompactionStyleFIFO\n num_levels=1\n \
+                    compaction_options_fifo={tomorrow=1;max_table_files_size=77;\
+                    file_temperature_age_thresholds={{temperature=kWarm;age=1;}:{age=2;}};allow_compaction=maybe;}\n";
+        let loaded = from_file(&OptionsFile::parse(text.as_bytes()).unwrap());
+        assert_eq!(loaded.notes.len(), 3, "{:#?}", loaded.notes);
+        let family = loaded.column_family("default").unwrap();
+        assert_eq!(family.compaction_options_fifo.max_table_files_size, 77);
+        assert_eq!(family.compaction_options_fifo.file_temperature_age_thresholds.len(), 2);
     }
 
     #[test]

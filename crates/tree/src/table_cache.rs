@@ -439,6 +439,9 @@ impl TableCache {
         })
         .map_err(|error| error.in_file(path))?;
         let properties = table.properties();
+        // Tables without the property: the time of their oldest entry is all that they say, and RocksDB goes by it.
+        let newest = properties.newest_key_time.filter(|time| *time > 0).unwrap_or(properties.creation_time);
+        file.set_newest_key_time_secs(newest);
         file.set_statistics(FileStatistics {
             num_entries: properties.num_entries,
             num_deletions: properties.num_deletions,

@@ -12,7 +12,7 @@ use crate::metrics::Statistics;
 use crate::options::ColumnFamilyOptions;
 use ferrock_base::Result;
 use ferrock_options::CompactionEvent;
-use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, RunningCompactions};
+use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, RunningCompactions};
 use ferrock_tree::compaction::picker::{self, PickerInput};
 use ferrock_tree::job::CompactionJob;
 use ferrock_tree::version::Version;
@@ -112,13 +112,16 @@ pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction) -> Result<
 
 fn note_compaction(core: &DbCore, job: &ScheduledCompaction, event: &CompactionEvent, written: u64, us: u64) {
     let statistics = core.metrics.statistics();
-    if job.choice.kind != CompactionKind::Merge {
-        Statistics::add(&statistics.trivial_moves, 1);
-    } else {
-        Statistics::add(&statistics.compactions, 1);
-        Statistics::add(&statistics.compaction_read_bytes, job.choice.input_size_bytes());
-        Statistics::add(&statistics.compaction_write_bytes, written);
-        Statistics::add(&statistics.compaction_us, us);
+    match (job.choice.kind, job.choice.reason) {
+        (CompactionKind::Merge, _) => {
+            Statistics::add(&statistics.compactions, 1);
+            Statistics::add(&statistics.compaction_read_bytes, job.choice.input_size_bytes());
+            Statistics::add(&statistics.compaction_write_bytes, written);
+            Statistics::add(&statistics.compaction_us, us);
+        }
+        (CompactionKind::Move, _) => Statistics::add(&statistics.trivial_moves, 1),
+        (CompactionKind::Drop, CompactionReason::FifoTtl) => Statistics::add(&statistics.fifo_ttl_compactions, 1),
+        (CompactionKind::Drop, _) => Statistics::add(&statistics.fifo_max_size_compactions, 1),
     }
     core.events.log().info(|| {
         format!(
@@ -131,7 +134,11 @@ fn note_compaction(core: &DbCore, job: &ScheduledCompaction, event: &CompactionE
             job.choice.output_level,
             event.input_files.len(),
             event.output_files.len(),
-            if job.choice.kind == CompactionKind::Merge { "" } else { ", moved" },
+            match job.choice.kind {
+                CompactionKind::Merge => "",
+                CompactionKind::Move => ", moved",
+                CompactionKind::Drop => ", dropped",
+            },
         )
     });
 }

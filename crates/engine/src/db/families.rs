@@ -135,6 +135,9 @@ pub(crate) fn set_db_options(core: &Arc<DbCore>, changes: &[(&str, &str)]) -> Re
         return Err(Error::new(kind, problems.join("; ")));
     }
     combinations::check_db(&options)?;
+    for data in core.families.load().iter() {
+        combinations::check_family(&options, &data.options.load())?;
+    }
     let mut notes: Vec<String> = options.adjust().iter().map(|adjustment| format!("database: {adjustment}")).collect();
     notes.extend(notes_of(&options, &[]));
     replace_option_notes(core, "database", &changed_names(changes), notes);

@@ -4,7 +4,7 @@ use super::{DbCore, cleanup, compact, flush};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
 use crate::jobs::ManualPiece;
 use crate::jobs::background_error::Reason;
-use crate::options::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions};
+use crate::options::{BottommostLevelCompaction, CompactRangeOptions, CompactionStyle, FlushOptions};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
 use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
@@ -62,6 +62,9 @@ pub(super) fn compact_range(
     if !data.table_cache.paths().has(options.target_path_id) {
         let (id, count) = (options.target_path_id, data.table_cache.paths().count());
         return Err(Error::invalid_argument(format!("target_path_id = {id}: the family has {count} directories")));
+    }
+    if options.change_level && data.options.load().compaction_style == CompactionStyle::Fifo {
+        return Err(Error::not_supported("FIFO compaction does not support change_level."));
     }
     flush::flush_families(core, &[data.id], true)?;
     let exclusive = options.exclusive_manual_compaction;

@@ -10,7 +10,6 @@ use crate::options::CompactionStyle;
 use ferrock_base::Result;
 use ferrock_base::option_table::OptionValue as _;
 use ferrock_format::properties::TableProperties;
-use ferrock_options::passthrough;
 use ferrock_table::options::DataBlockIndexType;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -333,10 +332,7 @@ fn blob_stats(pinned: &SuperVersion) -> String {
 /// compaction does not keep it.
 fn oldest_key_time(data: &ColumnFamilyData, pinned: &SuperVersion) -> Option<u64> {
     let options = &pinned.options;
-    let fifo = options.passthrough.get(passthrough::COLUMN_FAMILY_OPTIONS, "compaction_options_fifo");
-    if options.compaction_style != CompactionStyle::Fifo
-        || fifo.is_some_and(|text| text.replace(' ', "").contains("allow_compaction=true"))
-    {
+    if options.compaction_style != CompactionStyle::Fifo || options.compaction_options_fifo.allow_compaction {
         return None;
     }
     let times =

@@ -98,7 +98,7 @@ pub(crate) fn exclusively<R>(core: &DbCore, work: impl FnOnce() -> R) -> Result<
 /// Returns the generation of the families that were looked at.
 fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Result<u64> {
     let families = core.families.load();
-    if batch.is_simple() && !families.has_read_only() {
+    if batch.is_simple() {
         return Ok(families.generation());
     }
     let mut last = None;
@@ -119,13 +119,6 @@ fn check_batch(core: &DbCore, batch: &WriteBatch, options: &WriteOptions) -> Res
                 )));
             }
         };
-        if families.has_read_only() && data.is_read_only() {
-            return Err(Error::not_supported(format!(
-                "column family {} takes no writes: compaction_style = kCompactionStyleFIFO is not built yet, and nothing \
-                 would drop its old tables",
-                data.name
-            )));
-        }
         if matches!(record, Record::Merge { .. }) && last != Some(id) {
             if data.options.load().merge_operator.is_none() {
                 return Err(Error::not_supported(format!(

@@ -56,6 +56,10 @@ counters! {
     compactions,
     /// Compactions that only moved tables.
     trivial_moves,
+    /// Compactions that dropped tables for the size of a queue.
+    fifo_max_size_compactions,
+    /// Compactions that dropped tables for their age.
+    fifo_ttl_compactions,
     /// Bytes of the input tables.
     compaction_read_bytes,
     /// Bytes of the output tables.

@@ -63,13 +63,9 @@ fn course(
     models: &mut [Model],
     findings: &mut Findings,
 ) {
-    if database.name.contains("fifo") {
-        // What would drop its old tables is not built, so nothing is added to them.
-        for (family, model) in families.iter().zip(models.iter_mut()) {
-            let error = write_round(&db, family, model, 0).unwrap_err();
-            assert!(error.to_string().contains("kCompactionStyleFIFO"), "{error}");
-        }
-        return;
+    for family in families.iter().filter(|_| database.name.contains("fifo")) {
+        // With the limit that it came with, the queue would lose what the model keeps.
+        db.set_options_cf(family, &[("compaction_options_fifo", "{max_table_files_size=1g}")]).unwrap();
     }
     let mut step = |what: &str, db: &Db, families: &[ColumnFamily], models: &[Model]| {
         families.iter().zip(models).for_each(|(family, model)| compare(what, db, family, model, findings));

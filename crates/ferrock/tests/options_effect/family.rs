@@ -71,6 +71,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("max_compaction_bytes", Shown(max_compaction_bytes)),
     ("disable_auto_compactions", Shown(|| automatic("disable_auto_compactions", ["false", "true"]))),
     ("compaction_style", Shown(|| automatic("compaction_style", ["kCompactionStyleLevel", "kCompactionStyleNone"]))),
+    ("compaction_options_fifo", Shown(compaction_options_fifo)),
     ("compaction_pri", Shown(level_picks::compaction_pri)),
     ("ttl", Shown(|| age("ttl"))),
     ("periodic_compaction_seconds", Shown(|| age("periodic_compaction_seconds"))),
@@ -254,6 +255,21 @@ fn automatic(name: &str, values: [&str; 2]) {
         },
     );
     assert_eq!(files, [true, false]);
+}
+
+fn compaction_options_fifo() {
+    let kept = differs_with(
+        "compaction_options_fifo",
+        ["{max_table_files_size=1;}", "{max_table_files_size=1g;}"],
+        |setup| setup.set("compaction_style", "kCompactionStyleFIFO").set("disable_auto_compactions", "false"),
+        |setup| {
+            let db = setup.open();
+            (0..3).for_each(|_| flush_range(&db, 0..50));
+            db.wait_for_background_work().unwrap();
+            level0(&db)
+        },
+    );
+    assert_eq!(kept, [0, 3]);
 }
 
 /// Compactions that run because data is old.

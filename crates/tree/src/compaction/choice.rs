@@ -22,6 +22,12 @@ pub enum CompactionReason {
     PeriodicCompaction,
     /// A caller requested it.
     ManualCompaction,
+    /// A queue is longer than it may be.
+    FifoMaxSize,
+    /// A queue has many small files.
+    FifoReduceNumFiles,
+    /// The end of a queue is older than `ttl`.
+    FifoTtl,
 }
 
 impl CompactionReason {
@@ -36,6 +42,9 @@ impl CompactionReason {
             Self::Ttl => "Ttl",
             Self::PeriodicCompaction => "PeriodicCompaction",
             Self::ManualCompaction => "ManualCompaction",
+            Self::FifoMaxSize => "FIFOMaxSize",
+            Self::FifoReduceNumFiles => "FIFOReduceNumFiles",
+            Self::FifoTtl => "FIFOTtl",
         }
     }
 }

@@ -72,6 +72,7 @@ impl CompactionJob<'_> {
 
     fn merge(&self, env: &dyn JobEnv, factory: &TableFactory, is_out_of_limits: &mut bool) -> Result<JobOutput> {
         let (family, choice) = (&self.context.family, self.choice);
+        let Inputs { children, tombstones, entries } = self.open_inputs()?;
         let plan = OutputPlan {
             context: self.context,
             level: choice.output_level,
@@ -80,9 +81,10 @@ impl CompactionJob<'_> {
             base_level: choice.version.base_level(),
             is_bottommost: choice.is_bottommost,
             oldest_ancestor_time: oldest_ancestor_time(choice),
+            // Of open tables more is known.
+            newest_key_time: choice.input_files().map(|(_, file)| file.newest_key_time_secs()).max().unwrap_or(0),
             priority: IoPriority::Low,
         };
-        let Inputs { children, tombstones, entries } = self.open_inputs()?;
         let merged = MergingIterator::new(family.comparator.clone(), children);
         let tombstones = CompactionRangeTombstones::new(family.comparator.clone(), tombstones);
         let deeper = DeeperInVersion {

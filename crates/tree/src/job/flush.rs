@@ -39,6 +39,7 @@ impl FlushJob<'_> {
 
     fn write(&self, env: &dyn JobEnv, factory: &TableFactory, is_out_of_limits: &mut bool) -> Result<JobOutput> {
         let family = &self.context.family;
+        let now = self.context.clock.unix_seconds();
         let plan = OutputPlan {
             context: self.context,
             level: 0,
@@ -46,7 +47,8 @@ impl FlushJob<'_> {
             is_flush: true,
             base_level: 1,
             is_bottommost: false,
-            oldest_ancestor_time: self.context.clock.unix_seconds(),
+            oldest_ancestor_time: now,
+            newest_key_time: now,
             priority: IoPriority::High,
         };
         let mut input = self.input();

@@ -31,6 +31,8 @@ pub(super) struct OutputPlan<'a> {
     pub(super) is_bottommost: bool,
     /// Unix seconds of the oldest data; 0 = unknown.
     pub(super) oldest_ancestor_time: u64,
+    /// Unix seconds when the newest data was there; 0 = unknown.
+    pub(super) newest_key_time: u64,
     pub(super) priority: IoPriority,
 }
 
@@ -211,6 +213,7 @@ impl<'a> TableOutput<'a> {
         params.column_family_name = to_bytes(&family.name).into_owned();
         params.filter_level = if plan.is_flush { -1 } else { i32::try_from(plan.level).unwrap_or(i32::MAX) };
         params.creation_time = plan.oldest_ancestor_time;
+        params.newest_key_time = plan.newest_key_time;
         params.file_creation_time = context.clock.unix_seconds();
         params.db_id = context.db_id.clone();
         params.db_session_id = context.session_id.clone();

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! recorded            number path size bounds sequences epoch times checksum unique id ...   immutable
-//! learned at open     entries, deletions, raw sizes                                          set once
+//! learned at open     entries, deletions, raw sizes, time of the newest key                  set once
 //! running state       being compacted                                                        atomic
 //! open table          of tables that stay open: with max_open_files = -1                      set once
 //! ```
@@ -19,7 +19,7 @@ use ferrock_base::internal_key::user_key;
 use ferrock_format::version_edit::NewFile;
 use std::ops::Deref;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counts that a table's properties block holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct FileStatistics {
 pub struct FileMetadata {
     recorded: NewFile,
     statistics: OnceLock<FileStatistics>,
+    /// 0 = not known yet, or the properties do not say.
+    newest_key_time_secs: AtomicU64,
     open_table: OnceLock<KeptTable>,
     is_being_compacted: AtomicBool,
 }
@@ -66,6 +68,7 @@ impl FileMetadata {
         Self {
             recorded,
             statistics: self.statistics.clone(),
+            newest_key_time_secs: AtomicU64::new(self.newest_key_time_secs.load(Ordering::Relaxed)),
             open_table: self.open_table.clone(),
             is_being_compacted: AtomicBool::new(false),
         }
@@ -112,6 +115,21 @@ impl FileMetadata {
     /// Records the counts of its properties block. Only the first call has an effect.
     pub fn set_statistics(&self, statistics: FileStatistics) {
         let _ = self.statistics.set(statistics);
+    }
+
+    /// A moment at which the newest entry was there, in Unix seconds: what the table says once it was opened, before
+    /// that and else when the file was written; 0 = unknown.
+    #[must_use]
+    pub fn newest_key_time_secs(&self) -> u64 {
+        match self.newest_key_time_secs.load(Ordering::Relaxed) {
+            0 => self.recorded.file_creation_time_secs,
+            time => time,
+        }
+    }
+
+    /// Records what the table says of its newest entry.
+    pub fn set_newest_key_time_secs(&self, time: u64) {
+        self.newest_key_time_secs.store(time, Ordering::Relaxed);
     }
 
     /// The place of the open table, for a table cache that keeps every table open.

@@ -64,31 +64,34 @@ pub(super) fn intra_level_0_for_size(input: &PickerInput<'_>) -> Option<Files> {
     (idle.len() >= trigger).then_some(idle)
 }
 
-/// A run of the newest files, when level 0 cannot be compacted into the base level now and files pile up. It is
-/// extended as long as the bytes rewritten per file saved do not grow.
+/// A run of the newest files, when level 0 cannot be compacted into the base level now and files pile up.
 pub(super) fn intra_level_0_when_blocked(input: &PickerInput<'_>) -> Option<Files> {
     let files = input.version.level(0);
     let trigger = usize::try_from(input.options.level0_file_num_compaction_trigger).unwrap_or(0);
-    let newest = files.first()?;
-    if files.len() < trigger + 2 || newest.is_being_compacted() {
+    if files.len() < trigger + 2 {
         return None;
     }
+    let (count, _) = newest_while_cheaper(files, input.options.max_compaction_bytes)?;
+    (count >= MIN_FILES_FOR_INTRA_LEVEL_0).then(|| files[..count].to_vec())
+}
+
+/// How many of the newest files to merge, and the bytes rewritten per file saved: a run that is extended as long as
+/// those do not grow. With one file they are `u64::MAX`.
+pub(super) fn newest_while_cheaper(files: &[Arc<FileMetadata>], max_compaction_bytes: u64) -> Option<(usize, u64)> {
+    let newest = files.first().filter(|file| !file.is_being_compacted())?;
     let mut bytes = newest.size_bytes;
     let mut bytes_per_saved_file = u64::MAX;
     let mut count = 1;
     for file in &files[1..] {
         bytes = bytes.saturating_add(file.size_bytes);
         let per_saved_file = bytes / count as u64;
-        if file.is_being_compacted()
-            || per_saved_file > bytes_per_saved_file
-            || bytes > input.options.max_compaction_bytes
-        {
+        if file.is_being_compacted() || per_saved_file > bytes_per_saved_file || bytes > max_compaction_bytes {
             break;
         }
         bytes_per_saved_file = per_saved_file;
         count += 1;
     }
-    (count >= MIN_FILES_FOR_INTRA_LEVEL_0).then(|| files[..count].to_vec())
+    Some((count, bytes_per_saved_file))
 }
 
 /// Files to merge where level 0 is all there is: from the newest on, as long as the next is no larger than those before

@@ -2,15 +2,15 @@
 //!
 //! A manual compaction walks down the levels that hold data of the range, each into the next, and may end by rewriting
 //! the deepest one in place. Each step is cut into pieces of about `max_compaction_bytes`; a piece says where the next
-//! one begins.
+//! one begins. Of a queue no range is compacted: a step is the compaction that its options ask for.
 
-use super::PickerInput;
 use super::inputs::{Seed, complete_into};
+use super::{PickerInput, fifo};
 use crate::compaction::choice::{CompactionChoice, CompactionReason};
 use crate::version::boundary::BoundaryRange;
 use crate::version::{FileMetadata, Version, total_size_bytes};
 use ferrock_base::FileNumber;
-use ferrock_options::{BottommostLevelCompaction, ColumnFamilyOptions, CompactionStyle};
+use ferrock_options::{BottommostLevelCompaction, ColumnFamilyOptions, CompactionShape, CompactionStyle};
 use std::sync::Arc;
 
 /// One level's part of a manual compaction.
@@ -62,6 +62,9 @@ pub fn manual_steps(
     end: Option<&[u8]>,
     bottommost: BottommostLevelCompaction,
 ) -> Vec<ManualStep> {
+    if options.compaction_shape() == CompactionShape::Queue {
+        return vec![ManualStep { input_level: 0, output_level: 0 }];
+    }
     let range = BoundaryRange::of_user_keys(begin, end);
     let comparator = version.comparator().user();
     let holds_data = |level: usize| version.level(level).iter().any(|file| range.overlaps(comparator, file));
@@ -96,6 +99,14 @@ pub fn manual_steps(
 /// The next piece of a step.
 #[must_use]
 pub fn pick_manual(input: &PickerInput<'_>, request: &ManualRequest<'_>) -> ManualChoice {
+    if input.options.compaction_shape() == CompactionShape::Queue {
+        return match fifo::pick_any(input) {
+            Some(choice) => ManualChoice::Compact { choice: Box::new(choice), next_begin: None },
+            // It may be what the caller asks for.
+            None if input.running.uses_level_0() => ManualChoice::Conflict,
+            None => ManualChoice::Done,
+        };
+    }
     let version = input.version;
     let ManualStep { input_level, output_level } = request.step;
     let range = BoundaryRange::of_user_keys(request.begin, request.end);

@@ -6,16 +6,17 @@
 //! file_order     which file of a level goes first
 //! inputs         from a first file to a whole compaction: clean cuts, the next level, grandparents, trivial move
 //! leveled        puts them together
+//! fifo           what falls off the end of a queue
 //! triggers       compactions for other reasons than size: marks, snapshots released, age
 //! manual         `compact_range`
 //! output_path    which directory the output goes to
 //! stall          when writers must slow down or stop
 //! ```
 //!
-//! Only leveled compaction has its rules here. A column family whose OPTIONS file says universal is compacted by levels
-//! too, or, with level 0 alone, has its newest files merged there; one of style FIFO takes no writes, and one of style
-//! none is compacted by hand.
+//! Leveled and FIFO compaction have their rules here. A column family whose OPTIONS file says universal is compacted by
+//! levels too, or, with level 0 alone, has its newest files merged there; one of style none is compacted by hand.
 
+mod fifo;
 mod file_order;
 mod input;
 mod inputs;
@@ -44,6 +45,7 @@ pub fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
     match shape(input) {
         CompactionShape::Levels => leveled::pick(input),
         CompactionShape::Level0 => leveled::pick_within_level_0(input),
+        CompactionShape::Queue => fifo::pick(input),
         CompactionShape::ByHand => None,
     }
 }
@@ -57,6 +59,7 @@ pub fn needs_compaction(input: &PickerInput<'_>) -> bool {
                 || triggers::has_candidates(input)
         }
         CompactionShape::Level0 => level0::newest_run(input).is_some(),
+        CompactionShape::Queue => fifo::pick(input).is_some(),
         CompactionShape::ByHand => false,
     }
 }

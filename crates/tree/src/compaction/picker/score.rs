@@ -3,8 +3,9 @@
 //! A score of 1 or more asks for one. With dynamic level targets, scores above 1 are scaled by 10, so that a level that
 //! will soon receive much (its denominator grows by what is coming down) ranks below one that will not, and still asks.
 
+use super::fifo;
 use crate::version::{FileMetadata, Version};
-use ferrock_options::ColumnFamilySettings;
+use ferrock_options::{ColumnFamilySettings, CompactionShape};
 use std::sync::Arc;
 
 /// The score of a level.
@@ -22,6 +23,10 @@ const SCALE: f64 = 10.0;
 /// being compacted do not count: their level is being relieved.
 #[must_use]
 pub fn compaction_scores(version: &Version, settings: &ColumnFamilySettings) -> Vec<LevelScore> {
+    if settings.compaction_shape() == CompactionShape::Queue {
+        // Without the time: what a version alone asks for.
+        return vec![LevelScore { level: 0, score: fifo::score(version, settings, 0) }];
+    }
     let statistics = version.accumulated_statistics();
     let compensated = |files: &[Arc<FileMetadata>]| {
         let idle = files.iter().filter(|file| !file.is_being_compacted());

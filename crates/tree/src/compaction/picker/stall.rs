@@ -43,7 +43,7 @@ pub fn stall_condition(settings: &ColumnFamilySettings, input: &StallInput) -> S
     let count = |value: i32| usize::try_from(value).unwrap_or(usize::MAX);
     let max_memtables = count(settings.max_write_buffer_number);
     let is_compacted = !settings.disable_auto_compactions;
-    let counts_level_0 = is_compacted && settings.compaction_shape() != CompactionShape::ByHand;
+    let counts_level_0 = is_compacted && counts_level_0(settings);
     let reaches = |limit: u64| is_compacted && limit > 0 && input.compaction_needed_bytes >= limit;
 
     if input.num_unflushed_memtables >= max_memtables {
@@ -69,6 +69,11 @@ pub fn stall_condition(settings: &ColumnFamilySettings, input: &StallInput) -> S
         return StallCondition::Delayed(PendingCompactionBytes);
     }
     StallCondition::Normal
+}
+
+/// False where nothing takes files out of level 0, and where they are dropped when there are too many.
+fn counts_level_0(settings: &ColumnFamilySettings) -> bool {
+    matches!(settings.compaction_shape(), CompactionShape::Levels | CompactionShape::Level0)
 }
 
 /// How the delayed rate changes each time the condition is evaluated while writers are delayed.
@@ -99,7 +104,6 @@ pub fn is_near_stop(settings: &ColumnFamilySettings, input: &StallInput) -> bool
     let files = i64::try_from(input.num_level_0_files).unwrap_or(i64::MAX);
     let (soft, hard) = (settings.soft_pending_compaction_bytes_limit, settings.hard_pending_compaction_bytes_limit);
     let near_bytes = soft.saturating_add(hard.saturating_sub(soft) / 4 * 3);
-    (settings.compaction_shape() != CompactionShape::ByHand
-        && files >= i64::from(settings.level0_stop_writes_trigger).saturating_sub(2))
+    (counts_level_0(settings) && files >= i64::from(settings.level0_stop_writes_trigger).saturating_sub(2))
         || (soft > 0 && hard > 0 && input.compaction_needed_bytes > near_bytes)
 }

@@ -19,7 +19,7 @@ use crate::version::{Version, VersionBuilder};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 use ferrock_format::version_edit::{NewFile, VersionEdit};
-use ferrock_options::{BottommostLevelCompaction, ColumnFamilyOptions, ColumnFamilySettings};
+use ferrock_options::{BottommostLevelCompaction, ColumnFamilyOptions, ColumnFamilySettings, CompactionStyle};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -236,6 +236,9 @@ fn show(out: &mut String, choice: Option<&CompactionChoice>) {
     if choice.kind == CompactionKind::Move {
         out.push_str(", trivial move");
     }
+    if choice.kind == CompactionKind::Drop {
+        out.push_str(", dropped");
+    }
     if choice.is_bottommost {
         out.push_str(", bottommost");
     }
@@ -256,6 +259,11 @@ fn check(name: &str) {
 #[test]
 fn leveled() {
     check("leveled.txt");
+}
+
+#[test]
+fn fifo() {
+    check("fifo.txt");
 }
 
 #[test]
@@ -295,6 +303,10 @@ fn stall_conditions() {
     let by_hand = ColumnFamilySettings { disable_auto_compactions: true, ..settings.clone() };
     let full = StallInput { num_unflushed_memtables: 1, num_level_0_files: 99, compaction_needed_bytes: u64::MAX };
     assert_eq!(stall_condition(&by_hand, &full), StallCondition::Normal);
+
+    let queue = ColumnFamilySettings { compaction_style: CompactionStyle::Fifo, ..settings.clone() };
+    let long = StallInput { num_unflushed_memtables: 1, num_level_0_files: 999, compaction_needed_bytes: 0 };
+    assert_eq!((stall_condition(&queue, &long), is_near_stop(&queue, &long)), (StallCondition::Normal, false));
 
     let trend = |is_near_stop, is_debt_growing| DelayTrend { is_near_stop, is_debt_growing };
     assert_eq!(next_delayed_rate(1 << 20, 16 << 20, trend(true, true)), 629_145);
