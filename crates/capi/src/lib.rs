@@ -47,6 +47,7 @@ mod db;
 mod env;
 mod error;
 mod family_handle;
+mod fifo_options;
 mod filter_policy;
 mod filters_of_reads;
 mod handle;

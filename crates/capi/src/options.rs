@@ -247,7 +247,7 @@ c_functions! {
         let style = match number {
             0 => Ok(CompactionStyle::Level),
             1 => Err(not_built(OPTION, "kCompactionStyleUniversal")),
-            2 => Err(not_built(OPTION, "kCompactionStyleFIFO")),
+            2 => Ok(CompactionStyle::Fifo),
             3 => Ok(CompactionStyle::None),
             _ => Err(out_of_range(OPTION, number, "0..=3")),
         };

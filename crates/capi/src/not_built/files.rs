@@ -13,7 +13,7 @@ use std::ffi::{c_char, c_int, c_uchar, c_void};
 
 unbuilt_types! {
     rocksdb_column_family_metadata_options_t, rocksdb_compaction_options_t,
-    rocksdb_envoptions_t, rocksdb_fifo_compaction_options_t, rocksdb_file_checksum_gen_factory_t,
+    rocksdb_envoptions_t, rocksdb_file_checksum_gen_factory_t,
     rocksdb_livefiles_storage_info_options_t, rocksdb_livefiles_storage_info_t, rocksdb_logger_t,
     rocksdb_sst_file_manager_t, rocksdb_sst_partitioner_factory_t, rocksdb_universal_compaction_options_t,
 }
@@ -73,31 +73,6 @@ kept_options! {
     asks writable_file_max_buffer_size: usize = 1048576,
         rocksdb_envoptions_set_writable_file_max_buffer_size
         / rocksdb_envoptions_get_writable_file_max_buffer_size;
-}
-
-kept_options! {
-    for rocksdb_fifo_compaction_options_t:
-    asks allow_compaction: c_uchar = 0,
-        rocksdb_fifo_compaction_options_set_allow_compaction
-        / rocksdb_fifo_compaction_options_get_allow_compaction;
-    asks max_table_files_size: u64 = 1073741824,
-        rocksdb_fifo_compaction_options_set_max_table_files_size
-        / rocksdb_fifo_compaction_options_get_max_table_files_size;
-    asks max_data_files_size: u64 = 0,
-        rocksdb_fifo_compaction_options_set_max_data_files_size
-        / rocksdb_fifo_compaction_options_get_max_data_files_size;
-    asks use_kv_ratio_compaction: c_uchar = 0,
-        rocksdb_fifo_compaction_options_set_use_kv_ratio_compaction
-        / rocksdb_fifo_compaction_options_get_use_kv_ratio_compaction;
-    asks age_for_warm: u64 = 0,
-        rocksdb_fifo_compaction_options_set_age_for_warm
-        / rocksdb_fifo_compaction_options_get_age_for_warm;
-    asks allow_trivial_copy_when_change_temperature: c_uchar = 0,
-        rocksdb_fifo_compaction_options_set_allow_trivial_copy_when_change_temperature
-        / rocksdb_fifo_compaction_options_get_allow_trivial_copy_when_change_temperature;
-    asks trivial_copy_buffer_size: u64 = 4096,
-        rocksdb_fifo_compaction_options_set_trivial_copy_buffer_size
-        / rocksdb_fifo_compaction_options_get_trivial_copy_buffer_size;
 }
 
 kept_options! {
@@ -216,8 +191,6 @@ not_built! {
     fn rocksdb_universal_compaction_options_destroy(
         universal_compaction_options: *mut rocksdb_universal_compaction_options_t,
     ) = destroy;
-    fn rocksdb_fifo_compaction_options_create() -> *mut rocksdb_fifo_compaction_options_t = handle;
-    fn rocksdb_fifo_compaction_options_destroy(fifo_opts: *mut rocksdb_fifo_compaction_options_t) = destroy;
     fn rocksdb_livefiles_storage_info_options_create() -> *mut rocksdb_livefiles_storage_info_options_t = handle;
     fn rocksdb_livefiles_storage_info_options_destroy(
         options: *mut rocksdb_livefiles_storage_info_options_t,
