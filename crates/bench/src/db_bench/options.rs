@@ -356,6 +356,27 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// Options of FIFO compaction. As in RocksDB's db_bench the `ttl` is that of every style.
+    fn queue(&mut self) -> Result<(), String> {
+        for (flag, field, unit) in [
+            ("fifo_compaction_max_table_files_size_mb", "max_table_files_size", "m"),
+            ("fifo_compaction_max_data_files_size_mb", "max_data_files_size", "m"),
+            ("fifo_compaction_allow_compaction", "allow_compaction", ""),
+            ("fifo_compaction_use_kv_ratio_compaction", "use_kv_ratio_compaction", ""),
+            ("fifo_age_for_warm", "age_for_warm", ""),
+        ] {
+            if self.counts(&[flag]) {
+                let text = format!("{{{field}={}{unit}}}", self.values.text(flag));
+                set(&mut self.out, Scope::Family, "compaction_options_fifo", &text)?;
+            }
+        }
+        if self.counts(&["fifo_compaction_ttl"]) && !self.values.is_given("ttl_seconds") && !self.values.is_given("ttl")
+        {
+            set(&mut self.out, Scope::Family, "ttl", self.values.text("fifo_compaction_ttl"))?;
+        }
+        Ok(())
+    }
+
     fn compaction(&mut self) -> Result<(), String> {
         const STYLES: [&str; 4] =
             ["kCompactionStyleLevel", "kCompactionStyleUniversal", "kCompactionStyleFIFO", "kCompactionStyleNone"];
@@ -374,6 +395,7 @@ impl Builder<'_> {
                 set(&mut self.out, Scope::Family, name, text)?;
             }
         }
+        self.queue()?;
         let additional = self.values.text("max_bytes_for_level_multiplier_additional");
         if !additional.is_empty() {
             let text = additional.replace(',', ":");

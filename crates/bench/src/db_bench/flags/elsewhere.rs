@@ -14,7 +14,6 @@ const fn gone(name: &'static str, kind: Kind, reason: &'static str) -> Row {
 const BLOB_FILES: &str = "values are not written to blob files yet";
 const BLOB_DB: &str = "the stacked BlobDB is not here";
 const COMPARATOR: &str = "keys are ordered bytewise";
-const FIFO: &str = "FIFO compaction has no settings yet";
 const MIXGRAPH: &str = "the benchmark mixgraph is not here";
 const MULTIPLE: &str = "one database with one column family is measured";
 const POOLS: &str = "there are no thread pools; max_background_jobs bounds what runs at once";
@@ -48,10 +47,6 @@ pub(super) const REFUSED: &[Row] = &[
     refused("fs_uri", Text, "", "files are the machine's"),
     refused("expand_range_tombstones", Bool, "false", "no benchmark deletes ranges"),
     refused("expire_style", Text, "none", "the benchmark timeseries is not here"),
-    refused("fifo_age_for_warm", Integer, "0", FIFO),
-    refused("fifo_compaction_allow_compaction", Bool, "true", FIFO),
-    refused("fifo_compaction_max_table_files_size_mb", Integer, "0", FIFO),
-    refused("fifo_compaction_ttl", Integer, "0", FIFO),
     refused("file_checksum", Bool, "false", "checksums of whole files are not made yet"),
     refused("finish_after_writes", Bool, "false", "readwhilewriting ends with its readers"),
     refused("key_id_range", Integer, "100000", "the benchmark timeseries is not here"),

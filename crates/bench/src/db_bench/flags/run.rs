@@ -158,6 +158,32 @@ pub(super) const ROWS: &[Row] = &[
     row("checksum_type", Kind::Text, "4", "0 none, 1 CRC32c, 2 xxHash, 3 xxHash64, 4 XXH3"),
     row("compaction_style", Kind::Integer, "0", "0 leveled, 1 universal, 2 FIFO, 3 none"),
     row(
+        "fifo_compaction_max_table_files_size_mb",
+        Kind::Integer,
+        "0",
+        "with --compaction_style=2: MiB of tables above which the oldest are dropped",
+    ),
+    row("fifo_compaction_allow_compaction", Kind::Bool, "true", "with --compaction_style=2: small tables are merged"),
+    row(
+        "fifo_compaction_ttl",
+        Kind::Integer,
+        "0",
+        "seconds after which data is compacted, or with --compaction_style=2 dropped; 0: never",
+    ),
+    row(
+        "fifo_compaction_max_data_files_size_mb",
+        Kind::Integer,
+        "0",
+        "with --compaction_style=2: the limit with blob files; 0: they do not count",
+    ),
+    row(
+        "fifo_compaction_use_kv_ratio_compaction",
+        Kind::Bool,
+        "false",
+        "with --compaction_style=2: small tables are merged in tiers",
+    ),
+    row("fifo_age_for_warm", Kind::Integer, "0", "kept in the OPTIONS file; no table is rewritten for it"),
+    row(
         "compaction_pri",
         Kind::Integer,
         "3",
