@@ -1,6 +1,30 @@
 /* Flush, compaction, pauses, properties, lists of tables, sizes, checksums. */
 #include "check.h"
 
+/* A queue that holds nothing: what is flushed falls off its end. */
+static void test_queue(const char* path) {
+  rocksdb_options_t* options = new_options();
+  rocksdb_fifo_compaction_options_t* queue = rocksdb_fifo_compaction_options_create();
+  rocksdb_fifo_compaction_options_set_max_table_files_size(queue, 1);
+  rocksdb_options_set_compaction_style(options, rocksdb_fifo_compaction);
+  rocksdb_options_set_fifo_compaction_options(options, queue);
+  rocksdb_options_set_fifo_compaction_options(options, NULL);
+  rocksdb_options_set_fifo_compaction_options(NULL, queue);
+  rocksdb_fifo_compaction_options_destroy(queue);
+  rocksdb_t* db = rocksdb_open(options, path, &err);
+  OK();
+  rocksdb_writeoptions_t* wo = rocksdb_writeoptions_create();
+  rocksdb_readoptions_t* ro = rocksdb_readoptions_create();
+  put(db, wo, "key", "value");
+  GET(db, ro, "key", "value");
+  rocksdb_compact_range(db, NULL, 0, NULL, 0);
+  GET(db, ro, "key", NULL);
+  rocksdb_close(db);
+  rocksdb_readoptions_destroy(ro);
+  rocksdb_writeoptions_destroy(wo);
+  rocksdb_options_destroy(options);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   const char* path = path_in(argv[1], "maintenance");
@@ -88,5 +112,6 @@ int main(int argc, char** argv) {
   rocksdb_flushoptions_destroy(fo);
   rocksdb_writeoptions_destroy(wo);
   rocksdb_options_destroy(options);
+  test_queue(path_in(argv[1], "queue"));
   return 0;
 }
