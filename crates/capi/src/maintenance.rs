@@ -90,6 +90,70 @@ c_fallible! {
         db.db.flush_wal(options.to_flush_wal()?)
     }
 
+    /// Deletes the tables, but for those of level 0, that lie in a range as a whole; null: from the first, to the last key.
+    fn rocksdb_delete_file_in_range(
+        db: *mut rocksdb_t,
+        start: *const c_char,
+        start_length: usize,
+        limit: *const c_char,
+        limit_length: usize,
+    ) {
+        // SAFETY: the contract.
+        let (db, range) = unsafe {
+            (borrow(db, "database")?, (optional_bytes(start, start_length), optional_bytes(limit, limit_length)))
+        };
+        db.db.delete_files_in_ranges_cf(&db.default, &[range], true)
+    }
+
+    /// Deletes such tables of a column family.
+    fn rocksdb_delete_file_in_range_cf(
+        db: *mut rocksdb_t,
+        column_family: *mut rocksdb_column_family_handle_t,
+        start: *const c_char,
+        start_length: usize,
+        limit: *const c_char,
+        limit_length: usize,
+    ) {
+        // SAFETY: the contract.
+        let (db, family, range) = unsafe {
+            let range = (optional_bytes(start, start_length), optional_bytes(limit, limit_length));
+            (borrow(db, "database")?, family(column_family)?, range)
+        };
+        db.db.delete_files_in_ranges_cf(family, &[range], true)
+    }
+
+    /// Marks the tables that overlap a range for compaction; null: from the first, to the last key.
+    fn rocksdb_suggest_compact_range(
+        db: *mut rocksdb_t,
+        start: *const c_char,
+        start_length: usize,
+        limit: *const c_char,
+        limit_length: usize,
+    ) {
+        // SAFETY: the contract.
+        let (db, range) = unsafe {
+            (borrow(db, "database")?, (optional_bytes(start, start_length), optional_bytes(limit, limit_length)))
+        };
+        db.db.suggest_compact_range_cf(&db.default, range.0, range.1)
+    }
+
+    /// Marks such tables of a column family.
+    fn rocksdb_suggest_compact_range_cf(
+        db: *mut rocksdb_t,
+        column_family: *mut rocksdb_column_family_handle_t,
+        start: *const c_char,
+        start_length: usize,
+        limit: *const c_char,
+        limit_length: usize,
+    ) {
+        // SAFETY: the contract.
+        let (db, family, range) = unsafe {
+            let range = (optional_bytes(start, start_length), optional_bytes(limit, limit_length));
+            (borrow(db, "database")?, family(column_family)?, range)
+        };
+        db.db.suggest_compact_range_cf(family, range.0, range.1)
+    }
+
     /// Verifies the checksum of every block of every table. The read options change nothing.
     fn rocksdb_verify_checksum_with_options(db: *mut rocksdb_t, options: *const rocksdb_readoptions_t) {
         // SAFETY: the contract.

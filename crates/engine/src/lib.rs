@@ -22,6 +22,7 @@ pub use column_family::ColumnFamily;
 pub use db::{
     AsyncScan, ColumnFamilyDescriptor, Db, GetAsync, INTEGER_PROPERTIES, Iter, KeyVersion, KeyVersions, LiveFile,
     MAP_PROPERTIES, MultiGetAsync, MultiScan, NextBatch, PinnedSlice, ScanBatch, ScanRange, ScanRow, TEXT_PROPERTIES,
+    UserKeyRange,
 };
 pub use ferrock_base::byte_text;
 pub use ferrock_base::{Comparator, Error, ErrorKind, FileNumber, Result, SequenceNumber, ValueType};

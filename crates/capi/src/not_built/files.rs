@@ -230,14 +230,6 @@ not_built! {
         info: *const rocksdb_livefiles_storage_info_t, index: usize,
     ) -> c_uchar = neutral;
     fn rocksdb_livefiles_storage_info_destroy(info: *mut rocksdb_livefiles_storage_info_t) = destroy;
-    fn rocksdb_delete_file_in_range(
-        db: *mut rocksdb_t, start_key: *const c_char, start_key_len: usize, limit_key: *const c_char,
-        limit_key_len: usize,
-    ) = error;
-    fn rocksdb_delete_file_in_range_cf(
-        db: *mut rocksdb_t, column_family: *mut rocksdb_column_family_handle_t, start_key: *const c_char,
-        start_key_len: usize, limit_key: *const c_char, limit_key_len: usize,
-    ) = error;
     fn rocksdb_get_column_family_metadata_with_options(
         db: *mut rocksdb_t, options: *const rocksdb_column_family_metadata_options_t,
     ) -> *mut rocksdb_column_family_metadata_t = neutral;

@@ -34,14 +34,6 @@ kept_options! {
 }
 
 not_built! {
-    fn rocksdb_suggest_compact_range(
-        db: *mut rocksdb_t, start_key: *const c_char, start_key_len: usize, limit_key: *const c_char,
-        limit_key_len: usize,
-    ) = error;
-    fn rocksdb_suggest_compact_range_cf(
-        db: *mut rocksdb_t, column_family: *mut rocksdb_column_family_handle_t, start_key: *const c_char,
-        start_key_len: usize, limit_key: *const c_char, limit_key_len: usize,
-    ) = error;
     fn rocksdb_cuckoo_options_create() -> *mut rocksdb_cuckoo_table_options_t = handle;
     fn rocksdb_cuckoo_options_destroy(options: *mut rocksdb_cuckoo_table_options_t) = destroy;
     fn rocksdb_compactionfiltercontext_is_full_compaction(

@@ -1,15 +1,13 @@
 //! What callers ask for by hand: flush, compact_range.
 
+use super::manual_files::move_level;
 use super::{DbCore, cleanup, compact, flush};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
 use crate::jobs::ManualPiece;
 use crate::jobs::background_error::Reason;
 use crate::options::{BottommostLevelCompaction, CompactRangeOptions, CompactionStyle, FlushOptions};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
-use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
-use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
 use ferrock_tree::compaction::picker::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
-use ferrock_tree::version::Version;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -165,43 +163,5 @@ fn move_up(core: &DbCore, data: &ColumnFamilyData, target: Option<usize>) -> Res
     if target == deepest {
         return Ok(());
     }
-    // The files are marked, so that no compaction that begins while the MANIFEST is written takes them.
-    let Some(job) = core.jobs.begin_alone(data.id, move_of_level(&version, deepest, target)) else { return Ok(()) };
-    let files = version.level(deepest);
-    let edit = VersionEdit {
-        deleted_files: files.iter().map(|file| DeletedFile { level: deepest as u32, number: file.number }).collect(),
-        new_files: files.iter().map(|file| NewFile { level: target as u32, ..file.recorded().clone() }).collect(),
-        ..VersionEdit::for_column_family(data.id)
-    };
-    let result = core.versions.log_and_apply(vec![edit]);
-    match &result {
-        Ok(()) => {
-            core.jobs.install(data.id, core.versions.current(data.id));
-        }
-        Err(error) => {
-            core.jobs.note_error(Reason::Manifest, error);
-        }
-    }
-    core.jobs.finish_manual_piece(data.id, job.running);
-    result
-}
-
-/// All files of a level, recorded on another one.
-fn move_of_level(version: &Arc<Version>, from: usize, to: usize) -> CompactionChoice {
-    CompactionChoice {
-        reason: CompactionReason::ManualCompaction,
-        version: Arc::clone(version),
-        start_level: from,
-        output_level: to,
-        output_path_id: 0,
-        inputs: vec![LevelInputs { level: from, files: version.level(from).to_vec() }],
-        grandparents: Vec::new(),
-        kind: CompactionKind::Move,
-        is_bottommost: false,
-        max_output_file_size_bytes: u64::MAX,
-        max_compaction_bytes: u64::MAX,
-        epoch_number: None,
-        next_compact_cursor: None,
-        score: 0.0,
-    }
+    move_level(core, data, &version, deepest, target)
 }

@@ -145,7 +145,7 @@ enum Write {
     DeleteRange(Vec<u8>, Vec<u8>),
 }
 
-fn explain<T>(result: ferrock::Result<T>, what: &str) -> Result<T, String> {
+pub fn explain<T>(result: ferrock::Result<T>, what: &str) -> Result<T, String> {
     result.map_err(|error| format!("{what}: {error}"))
 }
 
@@ -303,6 +303,8 @@ impl<'a> Database<'a> {
             Operation::Compact { family, from, to, force, change_level } => {
                 self.compact(*family, *from, *to, *force, *change_level)
             }
+            Operation::DropFiles { family, key, length } => self.drop_files(*family, *key, *length),
+            Operation::SuggestCompaction { family, from, to } => self.suggest(*family, *from, *to),
             Operation::Wait => explain(self.db().wait_for_background_work(), "waiting"),
             Operation::SyncWal => explain(self.db().sync_wal(), "sync_wal"),
             Operation::SetOptions { family, choices } => self.set_options(*family, choices),
@@ -375,7 +377,7 @@ impl<'a> Database<'a> {
         (index, Some(write))
     }
 
-    fn write_one(&mut self, mutation: &Mutation, sync: bool, disable_wal: bool) -> Check {
+    pub fn write_one(&mut self, mutation: &Mutation, sync: bool, disable_wal: bool) -> Check {
         self.stats.mutations += 1;
         let (index, Some(write)) = self.plan(mutation) else { return Ok(()) };
         let options = WriteOptions { sync: sync && !disable_wal, disable_wal, ..WriteOptions::default() };

@@ -35,6 +35,7 @@ mod reduce;
 mod starved;
 mod watchdog;
 mod ways;
+mod whole_files;
 
 use database::{Database, ModelStats, Pace};
 use operations::Case;

@@ -254,6 +254,17 @@ pub enum Operation {
         force: u8,
         change_level: bool,
     },
+    /// Drops the files of a range, and deletes the rest of it.
+    DropFiles {
+        family: u8,
+        key: u16,
+        length: u16,
+    },
+    SuggestCompaction {
+        family: u8,
+        from: u16,
+        to: u16,
+    },
     Wait,
     SyncWal,
     SetOptions {
@@ -468,6 +479,10 @@ fn operation() -> impl Strategy<Value = Operation> {
         14 => (any::<u8>(), from_to(), from_to(), 0u8..4, proptest::bool::weighted(0.2)).prop_map(
             |(family, from, to, force, change_level)| Operation::Compact { family, from, to, force, change_level }
         ),
+        4 => (any::<u8>(), any::<u16>(), prop_oneof![0u16..40, 0u16..2000])
+            .prop_map(|(family, key, length)| Operation::DropFiles { family, key, length }),
+        4 => (any::<u8>(), any::<u16>(), any::<u16>())
+            .prop_map(|(family, from, to)| Operation::SuggestCompaction { family, from, to }),
         8 => Just(Operation::Wait),
         6 => Just(Operation::SyncWal),
         6 => (any::<u8>(), vec(select(choices::MUTABLE), 1..4))

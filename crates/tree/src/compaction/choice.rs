@@ -90,7 +90,8 @@ pub struct CompactionChoice {
     pub output_level: usize,
     /// The directory that its output goes to, as an entry of `cf_paths`.
     pub output_path_id: u32,
-    /// Input files: those of the start level first, then those of the output level they overlap. None is empty.
+    /// Input files: those of the start level first, then those of the output level they overlap; of files that are
+    /// dropped those of any levels. None is empty.
     pub inputs: Vec<LevelInputs>,
     /// Files of the first level below the output level that overlap the inputs. Outputs are cut so that none of them
     /// overlaps too many of these.

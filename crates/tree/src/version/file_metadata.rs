@@ -45,6 +45,7 @@ pub struct FileMetadata {
     newest_key_time_secs: AtomicU64,
     open_table: OnceLock<KeptTable>,
     is_being_compacted: AtomicBool,
+    is_marked: AtomicBool,
 }
 
 impl Deref for FileMetadata {
@@ -71,6 +72,7 @@ impl FileMetadata {
             newest_key_time_secs: AtomicU64::new(self.newest_key_time_secs.load(Ordering::Relaxed)),
             open_table: self.open_table.clone(),
             is_being_compacted: AtomicBool::new(false),
+            is_marked: AtomicBool::new(false),
         }
     }
 
@@ -104,6 +106,18 @@ impl FileMetadata {
     /// Sets whether a compaction has the file as input. Called under the lock that compactions are chosen under.
     pub fn set_being_compacted(&self, is_being_compacted: bool) {
         self.is_being_compacted.store(is_being_compacted, Ordering::Release);
+    }
+
+    /// True once a caller suggested to compact the file. Forgotten when the database is closed.
+    #[inline]
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        self.is_marked.load(Ordering::Acquire)
+    }
+
+    /// Suggests to compact the file.
+    pub fn mark_for_compaction(&self) {
+        self.is_marked.store(true, Ordering::Release);
     }
 
     /// The counts of its properties block; `None` before the table was opened for the first time.

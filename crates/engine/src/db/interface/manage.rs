@@ -2,7 +2,9 @@
 
 use super::Db;
 use crate::column_family::ColumnFamily;
-use crate::db::{LiveFile, background, families, flush, in_memory, manual, properties, resume};
+use crate::db::{
+    LiveFile, UserKeyRange, background, families, flush, in_memory, manual, manual_files, properties, resume,
+};
 use crate::options::{ColumnFamilyOptions, CompactRangeOptions, FlushOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
@@ -218,6 +220,60 @@ impl Db {
         let core = self.core();
         core.jobs.check_open()?;
         manual::compact_range(core, &family.data, begin, end, options)
+    }
+
+    /// Deletes the tables of a family, but for those of level 0, that lie as a whole in one of the ranges, without
+    /// reading them: the quick way to give the space of keys back that nobody needs any more. What of the ranges lies in
+    /// other files stays, also in memory; older versions of a key may come to light there, and snapshots lose what the
+    /// files held. Bounds that are `None` are open; with `includes_end` a file may end with the end of its range.
+    ///
+    /// # Errors
+    /// `ColumnFamilyDropped`; those of a change of the MANIFEST.
+    ///
+    /// ```
+    /// # extern crate ferrock_engine as ferrock;
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let mut options = ferrock::DbOptions::default();
+    /// # options.create_if_missing = true;
+    /// # let db = ferrock::Db::open(directory.path(), options)?;
+    /// db.put(b"2024-01", b"old")?;
+    /// db.compact_range(None, None)?;
+    /// let family = db.default_column_family()?;
+    /// db.delete_files_in_ranges_cf(&family, &[(None, Some(b"2025"))], true)?;
+    /// assert!(db.live_files().is_empty());
+    /// # Ok::<(), ferrock::Error>(())
+    /// ```
+    pub fn delete_files_in_ranges_cf(
+        &self,
+        family: &ColumnFamily,
+        ranges: &[UserKeyRange<'_>],
+        includes_end: bool,
+    ) -> Result<()> {
+        manual_files::delete_files_in_ranges(self.core(), family, ranges, includes_end)
+    }
+
+    /// Marks the tables that overlap the user keys `[begin, end]`: each is compacted into the next level when a thread
+    /// is free, but for those of the deepest level. Does not wait. The marks are forgotten when the database closes.
+    ///
+    /// # Errors
+    /// `ColumnFamilyDropped`.
+    pub fn suggest_compact_range_cf(
+        &self,
+        family: &ColumnFamily,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+    ) -> Result<()> {
+        manual_files::suggest_compact_range(self.core(), family, (begin, end))
+    }
+
+    /// Moves all tables of level 0 to another level without reading them. Waits until nothing else compacts the
+    /// family.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when they overlap, or a level from 1 to `target` is not empty; `ColumnFamilyDropped`; those of a
+    /// change of the MANIFEST.
+    pub fn promote_l0_cf(&self, family: &ColumnFamily, target: usize) -> Result<()> {
+        manual_files::promote_l0(self.core(), family, target)
     }
 
     /// Leaves the background-error state: begins a new log, flushes what is in memory, makes all old logs needless in

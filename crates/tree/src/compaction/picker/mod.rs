@@ -9,6 +9,7 @@
 //! fifo           what falls off the end of a queue
 //! triggers       compactions for other reasons than size: marks, snapshots released, age
 //! manual         `compact_range`
+//! within         files that lie in ranges, to be dropped or marked
 //! output_path    which directory the output goes to
 //! stall          when writers must slow down or stop
 //! ```
@@ -29,12 +30,14 @@ pub mod stall;
 #[cfg(test)]
 mod tests;
 mod triggers;
+mod within;
 
 pub use input::PickerInput;
 pub use manual::{ManualChoice, ManualRequest, ManualStep, manual_steps, pick_manual};
 #[cfg(test)]
 pub use score::LevelScore;
 pub use score::compaction_scores;
+pub use within::{UserKeyRange, mark_overlapping, pick_within};
 
 use super::choice::CompactionChoice;
 use ferrock_options::CompactionShape;

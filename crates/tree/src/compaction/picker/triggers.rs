@@ -2,7 +2,7 @@
 //!
 //! | trigger | files | output |
 //! |---|---|---|
-//! | marked | `needs_compaction`, not in the deepest level | next level |
+//! | marked | `needs_compaction` or by a caller, not in the deepest level | next level |
 //! | bottommost | nothing below, newest write older than the threshold | same level |
 //! | ttl | data older than `ttl`, not in the deepest level | next level |
 //! | periodic | written more than `periodic_compaction_seconds` ago | same level |
@@ -51,7 +51,7 @@ fn is_due(input: &PickerInput<'_>, reason: CompactionReason, level: usize, file:
         age_secs > 0 && time_secs > 0 && time_secs < input.now_secs.saturating_sub(age_secs)
     };
     match reason {
-        CompactionReason::FilesMarkedForCompaction => file.needs_compaction,
+        CompactionReason::FilesMarkedForCompaction => file.needs_compaction || file.is_marked(),
         CompactionReason::BottommostFiles => {
             file.largest_seqno > SequenceNumber(0)
                 && file.largest_seqno < input.bottommost_threshold

@@ -1,0 +1,142 @@
+//! What callers do with whole files, without reading them: drop those of a range, move a level, suggest a compaction.
+
+use super::{DbCore, cleanup, compact};
+use crate::column_family::{ColumnFamily, ColumnFamilyData};
+use crate::jobs::background_error::Reason;
+use ferrock_base::{Error, ErrorKind, Result};
+use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
+use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
+use ferrock_tree::compaction::picker::{ManualChoice, UserKeyRange, mark_overlapping, pick_within};
+use ferrock_tree::version::Version;
+use std::sync::Arc;
+
+/// See [`Db::delete_files_in_ranges_cf`](super::Db::delete_files_in_ranges_cf).
+pub(super) fn delete_files_in_ranges(
+    core: &DbCore,
+    family: &ColumnFamily,
+    ranges: &[UserKeyRange<'_>],
+    includes_end: bool,
+) -> Result<()> {
+    let data = &family.data;
+    core.jobs.check_open()?;
+    core.jobs.begin_manual(data, false)?;
+    let piece = core.jobs.begin_manual_piece(data.id, |running| {
+        let Some(version) = core.versions.current(data.id) else { return ManualChoice::Done };
+        let options = data.options.load_full();
+        match pick_within(&compact::picker_input(core, &version, &options, running), ranges, includes_end) {
+            Some(choice) => ManualChoice::Compact { choice: Box::new(choice), next_begin: None },
+            None => ManualChoice::Done,
+        }
+    });
+    let result = piece.and_then(|piece| {
+        let Some((job, _)) = piece else { return Ok(()) };
+        let result = compact::compact(core, &job);
+        core.jobs.finish_manual_piece(data.id, job.running);
+        result
+    });
+    // Closing waits for the job, and then for its clean-up.
+    let cleanup = core.files.begin_cleanup();
+    core.jobs.finish_manual(data.id, false);
+    if let Some(turn) = cleanup {
+        cleanup::clean_up(core, turn);
+    }
+    result
+}
+
+/// See [`Db::suggest_compact_range_cf`](super::Db::suggest_compact_range_cf).
+pub(super) fn suggest_compact_range(core: &DbCore, family: &ColumnFamily, range: UserKeyRange<'_>) -> Result<()> {
+    core.jobs.check_open()?;
+    let Some(version) = core.versions.current(family.data.id) else {
+        return Err(Error::new(ErrorKind::ColumnFamilyDropped, &family.data.name[..]));
+    };
+    mark_overlapping(&version, range);
+    core.jobs.schedule();
+    Ok(())
+}
+
+/// See [`Db::promote_l0_cf`](super::Db::promote_l0_cf).
+pub(super) fn promote_l0(core: &DbCore, family: &ColumnFamily, target: usize) -> Result<()> {
+    let data = &family.data;
+    core.jobs.check_open()?;
+    core.jobs.begin_manual(data, true)?;
+    let result = promote_alone(core, data, target);
+    core.jobs.finish_manual(data.id, true);
+    result
+}
+
+fn promote_alone(core: &DbCore, data: &ColumnFamilyData, target: usize) -> Result<()> {
+    let _installs = core.installs.lock();
+    let Some(version) = core.versions.current(data.id) else {
+        return Err(Error::new(ErrorKind::ColumnFamilyDropped, &data.name[..]));
+    };
+    let refuse = |why: String| Err(Error::invalid_argument(format!("promote_l0 to level {target}: {why}")));
+    if target == 0 || target >= version.num_levels() {
+        return refuse(format!("levels are 1 to {}", version.num_levels() - 1));
+    }
+    if let Some(level) = (1..=target).find(|&level| !version.level(level).is_empty()) {
+        return refuse(format!("level {level} is not empty"));
+    }
+    let order = version.comparator().user();
+    let mut files = version.level(0).to_vec();
+    files.sort_by(|a, b| order.compare(a.smallest_user_key(), b.smallest_user_key()));
+    let overlap = files
+        .windows(2)
+        .find(|pair| order.compare(pair[0].largest_user_key(), pair[1].smallest_user_key()).is_ge())
+        .map(|pair| (pair[0].number, pair[1].number));
+    if let Some((one, other)) = overlap {
+        return refuse(format!("files {one} and {other} of level 0 overlap"));
+    }
+    if files.is_empty() {
+        return Ok(());
+    }
+    move_level(core, data, &version, 0, target)
+}
+
+/// Records all files of a level on another one, which has none. The caller holds `installs`.
+pub(super) fn move_level(
+    core: &DbCore,
+    data: &ColumnFamilyData,
+    version: &Arc<Version>,
+    from: usize,
+    to: usize,
+) -> Result<()> {
+    // The files are marked, so that no compaction that begins while the MANIFEST is written takes them.
+    let Some(job) = core.jobs.begin_alone(data.id, move_of_level(version, from, to)) else { return Ok(()) };
+    let files = version.level(from);
+    let edit = VersionEdit {
+        deleted_files: files.iter().map(|file| DeletedFile { level: from as u32, number: file.number }).collect(),
+        new_files: files.iter().map(|file| NewFile { level: to as u32, ..file.recorded().clone() }).collect(),
+        ..VersionEdit::for_column_family(data.id)
+    };
+    let result = core.versions.log_and_apply(vec![edit]);
+    match &result {
+        Ok(()) => {
+            core.jobs.install(data.id, core.versions.current(data.id));
+        }
+        Err(error) => {
+            core.jobs.note_error(Reason::Manifest, error);
+        }
+    }
+    core.jobs.finish_manual_piece(data.id, job.running);
+    result
+}
+
+/// All files of a level, recorded on another one.
+fn move_of_level(version: &Arc<Version>, from: usize, to: usize) -> CompactionChoice {
+    CompactionChoice {
+        reason: CompactionReason::ManualCompaction,
+        version: Arc::clone(version),
+        start_level: from,
+        output_level: to,
+        output_path_id: 0,
+        inputs: vec![LevelInputs { level: from, files: version.level(from).to_vec() }],
+        grandparents: Vec::new(),
+        kind: CompactionKind::Move,
+        is_bottommost: false,
+        max_output_file_size_bytes: u64::MAX,
+        max_compaction_bytes: u64::MAX,
+        epoch_number: None,
+        next_compact_cursor: None,
+        score: 0.0,
+    }
+}
