@@ -90,7 +90,8 @@ c_fallible! {
         db.db.flush_wal(options.to_flush_wal()?)
     }
 
-    /// Deletes the tables, but for those of level 0, that lie in a range as a whole; null: from the first, to the last key.
+    /// Deletes the tables, but for those of level 0, that lie in a range as a whole; null: from the first, to the last
+    /// key.
     fn rocksdb_delete_file_in_range(
         db: *mut rocksdb_t,
         start: *const c_char,

@@ -4,9 +4,8 @@ use super::{not_built, unbuilt_types};
 use crate::cache::{rocksdb_hyper_clock_cache_options_t, rocksdb_lru_cache_options_t};
 use crate::callback::Destructor;
 use crate::db::rocksdb_t;
-use crate::family_handle::rocksdb_column_family_handle_t;
 use crate::kept::kept_options;
-use std::ffi::{c_char, c_uchar, c_void};
+use std::ffi::{c_uchar, c_void};
 
 unbuilt_types! {
     rocksdb_compactionfiltercontext_t, rocksdb_compactionfilterfactory_t, rocksdb_cuckoo_table_options_t,

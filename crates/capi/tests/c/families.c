@@ -138,6 +138,10 @@ int main(int argc, char** argv) {
   rocksdb_flush_cf(db, fo, handles[2], &err);
   OK();
   rocksdb_compact_range_cf(db, handles[2], NULL, 0, NULL, 0);
+  rocksdb_suggest_compact_range_cf(db, handles[2], "a", 1, NULL, 0, &err);
+  OK();
+  rocksdb_delete_file_in_range_cf(db, handles[2], "a", 1, "b", 1, &err);
+  OK();
   char* property = rocksdb_property_value_cf(db, handles[2], "rocksdb.num-entries-active-mem-table");
   CHECK(property && !strcmp(property, "0"));
   rocksdb_free(property);

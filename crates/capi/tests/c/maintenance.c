@@ -107,6 +107,24 @@ int main(int argc, char** argv) {
 
   rocksdb_verify_checksum(db, &err);
   OK();
+
+  // A file that begins before the range or ends behind it stays.
+  rocksdb_suggest_compact_range(db, NULL, 0, NULL, 0, &err);
+  OK();
+  rocksdb_wait_for_compact_options_t* settled = rocksdb_wait_for_compact_options_create();
+  rocksdb_wait_for_compact(db, settled, &err);
+  OK();
+  rocksdb_wait_for_compact_options_destroy(settled);
+  rocksdb_delete_file_in_range(db, "key00001", 8, NULL, 0, &err);
+  OK();
+  files = rocksdb_livefiles(db);
+  CHECK(rocksdb_livefiles_count(files) == 1);
+  rocksdb_livefiles_destroy(files);
+  rocksdb_delete_file_in_range(db, "key00000", 8, NULL, 0, &err);
+  OK();
+  files = rocksdb_livefiles(db);
+  CHECK(rocksdb_livefiles_count(files) == 0);
+  rocksdb_livefiles_destroy(files);
   rocksdb_close(db);
   rocksdb_compactoptions_destroy(co);
   rocksdb_flushoptions_destroy(fo);

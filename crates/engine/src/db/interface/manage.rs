@@ -223,9 +223,10 @@ impl Db {
     }
 
     /// Deletes the tables of a family, but for those of level 0, that lie as a whole in one of the ranges, without
-    /// reading them: the quick way to give the space of keys back that nobody needs any more. What of the ranges lies in
-    /// other files stays, also in memory; older versions of a key may come to light there, and snapshots lose what the
-    /// files held. Bounds that are `None` are open; with `includes_end` a file may end with the end of its range.
+    /// reading them: the quick way to give back the space of keys that are not needed any more. What of the ranges
+    /// lies in other files stays, also in memory; older versions of a key may come to light there, and snapshots lose
+    /// what the files held. Bounds that are `None` are open; with `includes_end` a file may end with the end of its
+    /// range.
     ///
     /// # Errors
     /// `ColumnFamilyDropped`; those of a change of the MANIFEST.
@@ -270,8 +271,8 @@ impl Db {
     /// family.
     ///
     /// # Errors
-    /// `InvalidArgument` when they overlap, or a level from 1 to `target` is not empty; `ColumnFamilyDropped`; those of a
-    /// change of the MANIFEST.
+    /// `InvalidArgument` when they overlap, or a level from 1 to `target` is not empty; `ColumnFamilyDropped`; those of
+    /// a change of the MANIFEST.
     pub fn promote_l0_cf(&self, family: &ColumnFamily, target: usize) -> Result<()> {
         manual_files::promote_l0(self.core(), family, target)
     }
