@@ -121,7 +121,10 @@ fn note_compaction(core: &DbCore, job: &ScheduledCompaction, event: &CompactionE
         }
         (CompactionKind::Move, _) => Statistics::add(&statistics.trivial_moves, 1),
         (CompactionKind::Drop, CompactionReason::FifoTtl) => Statistics::add(&statistics.fifo_ttl_compactions, 1),
-        (CompactionKind::Drop, _) => Statistics::add(&statistics.fifo_max_size_compactions, 1),
+        (CompactionKind::Drop, CompactionReason::FifoMaxSize) => {
+            Statistics::add(&statistics.fifo_max_size_compactions, 1);
+        }
+        (CompactionKind::Drop, _) => {}
     }
     core.events.log().info(|| {
         format!(
