@@ -3,7 +3,9 @@
 //! works.
 
 use crate::orders::Order;
-use ferrock::options::{BottommostCompression, CompressionType, FilterPolicy, PrefixExtractor, apply_text};
+use ferrock::options::{
+    BottommostCompression, CompactionStyle, CompressionType, FilterPolicy, PrefixExtractor, apply_text,
+};
 use ferrock::{ColumnFamilyOptions, DbOptions};
 use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
@@ -117,6 +119,11 @@ pub const FAMILY: &[&str] = &[
     "max_compaction_bytes=10000",
     "disable_auto_compactions=true",
     "compaction_style=kCompactionStyleNone",
+    "compaction_style=kCompactionStyleFIFO",
+    "compaction_style=kCompactionStyleFIFO",
+    "compaction_style=kCompactionStyleFIFO",
+    "compaction_options_fifo={allow_compaction=true}",
+    "compaction_options_fifo={allow_compaction=true;use_kv_ratio_compaction=true;max_table_files_size=1;max_data_files_size=1g}",
     "compaction_pri=kByCompensatedSize",
     "compaction_pri=kOldestLargestSeqFirst",
     "compaction_pri=kOldestSmallestSeqFirst",
@@ -360,6 +367,8 @@ pub const MUTABLE: &[&str] = &[
     "max_successive_merges=2",
     "strict_max_successive_merges=true",
     "memtable_huge_page_size=32768",
+    "compaction_options_fifo={allow_compaction=true}",
+    "compaction_options_fifo={allow_compaction=false}",
 ];
 
 fn split(choice: &str) -> (&str, &str) {
@@ -431,6 +440,10 @@ pub fn family_options(choices: &[&'static str], order: Order) -> ColumnFamilyOpt
     }
     if options.table.index_type == IndexType::HashSearch && options.prefix_extractor.is_none() {
         options.table.index_type = IndexType::BinarySearch;
+    }
+    // A queue within its limit loses nothing; with an age it needs all of its tables open.
+    if options.compaction_style == CompactionStyle::Fifo {
+        options.ttl = 0;
     }
     // Refused together.
     options.table.cache_index_and_filter_blocks &= !options.table.no_block_cache;

@@ -433,8 +433,9 @@ impl<'a> Database<'a> {
         {
             (from, to) = (to, from);
         }
+        let is_queue = self.families[index].handle.options().compaction_style == CompactionStyle::Fifo;
         let options = CompactRangeOptions {
-            change_level,
+            change_level: change_level && !is_queue,
             target_level: None,
             bottommost_level_compaction: match force {
                 0 => BottommostLevelCompaction::Skip,
@@ -588,6 +589,10 @@ impl<'a> Database<'a> {
     /// Nothing of what the filters remove outlives a compaction of everything.
     fn check_filters(&self) -> Check {
         for family in self.families.iter().filter(|family| family.model.filter != Filter::None) {
+            if family.handle.options().compaction_style == CompactionStyle::Fifo {
+                // Nothing compacts all of a queue.
+                continue;
+            }
             let options = CompactRangeOptions {
                 bottommost_level_compaction: BottommostLevelCompaction::Force,
                 exclusive_manual_compaction: true,
