@@ -1,7 +1,7 @@
 //! Families of style FIFO: what falls off the end of the queue, when, and what stays.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
-use ferrock::options::CompactionStyle;
+use ferrock::options::{CompactionStyle, DbPath};
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, ReadOptions, WriteOptions};
 use ferrock_base::clock::ManualClock;
 use ferrock_vfs::{FileSystem, MemoryFileSystem, read_file};
@@ -238,6 +238,12 @@ fn what_a_queue_cannot_have_is_refused() {
     let error = Db::open_cf("/db", options.clone(), families(&place.family)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotSupported);
     assert!(error.message().contains("FIFO compaction only supported with max_open_files = -1."), "{error}");
+    let mut options = place.db_options();
+    options.db_paths = vec![DbPath::new("/a", 9), DbPath::new("/b", 9)];
+    let error = Db::open_cf("/db", options.clone(), families(&place.family)).unwrap_err();
+    assert!(error.message().contains("More than one DB paths are only supported"), "{error}");
+    options.db_paths.clear();
+    options.max_open_files = 100;
     let mut without_age = place.family.clone();
     without_age.ttl = 0;
     Db::open_cf("/db", options, families(&without_age)).unwrap().0.close().unwrap();

@@ -207,7 +207,12 @@ impl History {
         let contents = self.contents();
         let first = (self.kept_from..self.flushes.len()).find(|&index| self.replay(self.flushes[index]) == contents);
         self.kept_from = first.unwrap_or_else(|| {
-            panic!("of {} flushes, from {} on, none leads to {contents:?}", self.flushes.len(), self.kept_from)
+            panic!(
+                "of {} flushes, from {} on, none leads to the keys {:?}",
+                self.flushes.len(),
+                self.kept_from,
+                contents.keys()
+            )
         });
         let now_secs = self.clock.unix_seconds();
         let mut live = self.db().live_files();

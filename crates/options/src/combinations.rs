@@ -183,6 +183,16 @@ fn check_fifo(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> {
             UNSUPPORTED,
             "FIFO compaction only supported with max_open_files = -1.",
         ),
+        (
+            is_fifo && family.cf_paths.len() > 1,
+            UNSUPPORTED,
+            "More than one CF paths are only supported in universal and level compaction styles. ",
+        ),
+        (
+            is_fifo && family.cf_paths.is_empty() && db.db_paths.len() > 1,
+            UNSUPPORTED,
+            "More than one DB paths are only supported in universal and level compaction styles. ",
+        ),
         (is_fifo && opens_later, UNSUPPORTED, "FIFO compaction is not supported with open_files_async = true."),
         (
             !ages.is_empty() && !is_fifo,

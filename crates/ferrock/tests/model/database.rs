@@ -216,6 +216,10 @@ impl<'a> Database<'a> {
             options.memtable_factory = MemTableFactory::default();
         }
         options.inplace_update_support &= !self.writes_concurrently;
+        // A queue is in one directory.
+        if self.layout.has_db_paths && options.compaction_style == CompactionStyle::Fifo {
+            options.compaction_style = CompactionStyle::None;
+        }
         options
     }
 
