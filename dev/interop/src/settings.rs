@@ -167,6 +167,8 @@ pub struct Fixed {
     pub has_range_deletions: bool,
     num_levels: usize,
     is_universal: bool,
+    /// Turns change between levels and a queue that is never longer than it may be.
+    is_queue: bool,
     has_blobs: bool,
     recycles_logs: bool,
     /// The prefix extractor of each family, in histories with plain tables: RocksDB opens those with no other.
@@ -188,6 +190,7 @@ impl Fixed {
             shortest_key,
             num_levels: 7,
             is_universal: false,
+            is_queue: false,
             has_blobs: false,
             recycles_logs: false,
             plain_extractors: None,
@@ -219,12 +222,14 @@ impl Fixed {
             num_levels: random.between(3, 7),
             // Ferrock does not create such a database, but goes on with one.
             is_universal: random.percent(50) && !seed.is_multiple_of(2),
+            is_queue: is_queue(seed),
             has_blobs: random.percent(15),
             // 7.8.3 recycles in one mode only, and crashes in it as soon as it flushes.
             recycles_logs: random.percent(20) && release == Release::Current,
             plain_extractors: None,
             updates_in_place: has_updates_in_place(seed),
         };
+        drawn.is_universal &= !drawn.is_queue;
         if seed % 3 == 2 {
             drawn.have_plain_tables(random);
         }
@@ -239,10 +244,17 @@ impl Fixed {
         self.has_range_deletions = false;
         self.has_blobs = false;
         self.is_universal = false;
+        // Nothing turns all tables of a queue into one kind.
+        self.is_queue = false;
         self.lengths.fill(Lengths::Short);
         self.shortest_key = 4;
         self.plain_extractors = Some(extractors);
     }
+}
+
+/// RocksDB takes no queue in several directories.
+fn is_queue(seed: u64) -> bool {
+    seed % 4 == 0
 }
 
 fn has_updates_in_place(seed: u64) -> bool {
@@ -364,7 +376,18 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
         drawn.set("merge_operator", if adds { "UInt64AddOperator" } else { "{id=StringAppendOperator;delimiter=,;}" });
         drawn.set("num_levels", fixed.num_levels);
         let style = if fixed.is_universal { "kCompactionStyleUniversal" } else { "kCompactionStyleLevel" };
-        drawn.set("compaction_style", style);
+        if !fixed.is_queue {
+            drawn.set("compaction_style", style);
+        }
+    }
+    if fixed.is_queue {
+        drawn.one_of(
+            "compaction_style",
+            &["kCompactionStyleFIFO", "kCompactionStyleFIFO", "kCompactionStyleFIFO", "kCompactionStyleLevel"],
+        );
+        drawn.one_of("compaction_options_fifo", &["{allow_compaction=true}", "{allow_compaction=false}"]);
+        // With an age a queue needs all of its tables open.
+        drawn.set("ttl", 0);
     }
     // 7.8.3 as Debian builds it dies of keys that are shorter than a fixed prefix.
     let is_fixed_fatal = fixed.release == Release::Old && fixed.shortest_key == 0;
@@ -383,7 +406,7 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
     drawn.one_of("target_file_size_base", &["16384", "65536", "1048576"]);
     drawn.one_of("max_bytes_for_level_base", &["32768", "131072", "1048576"]);
     drawn.one_of("max_bytes_for_level_multiplier", &["2.000000", "4.000000", "10.000000"]);
-    drawn.flag("level_compaction_dynamic_level_bytes", if fixed.is_universal { 0 } else { 50 });
+    drawn.flag("level_compaction_dynamic_level_bytes", if fixed.is_universal || fixed.is_queue { 0 } else { 50 });
     drawn.flag("disable_auto_compactions", 20);
     drawn.flag("optimize_filters_for_hits", 20);
     drawn.one_of("memtable_prefix_bloom_size_ratio", &["0.000000", "0.100000"]);

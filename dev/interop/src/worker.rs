@@ -373,7 +373,8 @@ fn same_value(option: &str, value: &str, wanted: &str) -> bool {
     };
     value == wanted
         || matches!(option, "filter_policy" | "memtable_factory") && plain(value) == plain(wanted)
-        || option == "compression_opts" && wanted.trim_matches(['{', '}']).split(';').all(|part| value.contains(part))
+        || ["compression_opts", "compaction_options_fifo"].contains(&option)
+            && wanted.trim_matches(['{', '}']).split(';').all(|part| value.contains(part))
 }
 
 /// The path of the OPTIONS file with the largest number.
