@@ -254,7 +254,7 @@ impl Fixed {
 
 /// RocksDB takes no queue in several directories.
 fn is_queue(seed: u64) -> bool {
-    seed % 4 == 0
+    seed.is_multiple_of(4)
 }
 
 fn has_updates_in_place(seed: u64) -> bool {
