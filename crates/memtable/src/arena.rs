@@ -11,7 +11,8 @@
 //! to 1 GiB), except for the first, which is always 4 KiB: an idle column family costs no more. RocksDB's arena
 //! likewise begins in a small block (of 2 KiB) before it allocates the first of the configured size.
 //!
-//! With `memtable_huge_page_size` chunks of a page and more begin where a page does and are whole pages.
+//! With `memtable_huge_page_size` chunks of a page and more begin where a page does and are whole pages, and on Linux
+//! the system is asked to back them with huge pages.
 //!
 //! Invariants: a piece belongs to one caller; chunks live until the arena is dropped; `allocated_bytes` is the exact
 //! sum of the chunk sizes.
@@ -49,6 +50,17 @@ impl Chunk {
         let Some(base) = NonNull::new(base) else { handle_alloc_error(layout) };
         Box::new(Self { base, layout, used: AtomicUsize::new(0) })
     }
+
+    /// Asks for huge pages. A system that gives none is no error: the memory is there.
+    #[cfg(target_os = "linux")]
+    fn advise_huge_pages(&self) {
+        let (base, bytes) = (self.base.as_ptr().cast(), self.layout.size());
+        // SAFETY: the range is this allocation, as a whole; the advice changes what backs it and not what it holds.
+        let _ = unsafe { rustix::mm::madvise(base, bytes, rustix::mm::Advice::LinuxHugepage) };
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn advise_huge_pages(&self) {}
 
     /// Allocates a piece of `bytes` (a multiple of the alignment); `None` if the chunk is full.
     #[inline]
@@ -165,7 +177,11 @@ impl Arena {
         let is_of_pages = self.page_bytes > 0 && bytes >= self.page_bytes;
         let alignment = if is_of_pages { self.page_bytes.max(ALIGNMENT) } else { ALIGNMENT };
         let bytes = bytes.checked_next_multiple_of(alignment).unwrap_or(bytes);
-        let chunk = NonNull::from(Box::leak(Chunk::new(bytes, alignment)));
+        let chunk = Chunk::new(bytes, alignment);
+        if is_of_pages {
+            chunk.advise_huge_pages();
+        }
+        let chunk = NonNull::from(Box::leak(chunk));
         chunks.push(chunk);
         self.allocated_bytes.fetch_add(bytes, Ordering::Relaxed);
         chunk
@@ -231,6 +247,40 @@ mod tests {
         // Sizes that no page has are no wish.
         for page in [0, 3, usize::MAX] {
             assert_eq!((Arena::new(8192, page).page_bytes, Arena::new(8192, page).chunk_bytes), (0, 8192));
+        }
+    }
+
+    /// The flags of the mapping that an address lies in, as the system tells them; `None` where it has no huge pages.
+    #[cfg(target_os = "linux")]
+    #[expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+    fn flags_of_mapping(address: usize) -> Option<String> {
+        if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
+            return None;
+        }
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mut is_there = false;
+        for line in maps.lines() {
+            let range = line.split_whitespace().next().and_then(|range| range.split_once('-'));
+            if let Some((Ok(start), Ok(end))) =
+                range.map(|(start, end)| (usize::from_str_radix(start, 16), usize::from_str_radix(end, 16)))
+            {
+                is_there = (start..end).contains(&address);
+            } else if let Some(flags) = line.strip_prefix("VmFlags:").filter(|_| is_there) {
+                return Some(flags.to_owned());
+            }
+        }
+        panic!("no mapping holds {address:#x}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn huge_pages_are_asked_for() {
+        const PAGE: usize = 2 << 20;
+        for (page_bytes, is_wanted) in [(PAGE, true), (0, false)] {
+            let arena = Arena::new(2 * PAGE, page_bytes);
+            let piece = arena.allocate(2 * PAGE);
+            let Some(flags) = flags_of_mapping(piece.as_ptr() as usize) else { return };
+            assert_eq!(flags.split_whitespace().any(|flag| flag == "hg"), is_wanted, "{flags}");
         }
     }
 
