@@ -139,16 +139,22 @@ fn cache_data_blocks() {
     assert_eq!(cached, [(true, true), (false, true)]);
 }
 
+/// A table with keys of two prefixes and a filter of these, and no block in a cache.
+fn table_with_prefixes() -> (Setup, Db) {
+    let mut setup = Setup::new().set("no_block_cache", "true");
+    setup.family.prefix_extractor = Some(PrefixExtractor::Fixed(3));
+    setup.family.filter_policy = FilterPolicy::bloom(20.0);
+    let db = setup.open();
+    db.put(b"aaa1", b"v").unwrap();
+    db.put(b"ccc1", b"v").unwrap();
+    db.flush().unwrap();
+    (setup, db)
+}
+
 /// A seek within a prefix that no table has: the filters spare the blocks, or are not asked.
 fn total_order_seek() {
     let reads = [false, true].map(|total_order_seek| {
-        let mut setup = Setup::new().set("no_block_cache", "true");
-        setup.family.prefix_extractor = Some(PrefixExtractor::Fixed(3));
-        setup.family.filter_policy = FilterPolicy::bloom(20.0);
-        let db = setup.open();
-        db.put(b"aaa1", b"v").unwrap();
-        db.put(b"ccc1", b"v").unwrap();
-        db.flush().unwrap();
+        let (setup, db) = table_with_prefixes();
         let options = ReadOptions { total_order_seek, prefix_same_as_start: true, ..ReadOptions::default() };
         let mut iter = db.iter(&options);
         let before = setup.memory_counters();
@@ -162,13 +168,7 @@ fn total_order_seek() {
 /// A seek in total order to a prefix that no table has, with bounds that leave no other prefix, and with wider ones.
 fn auto_prefix_mode() {
     let reads = [(false, b"bbc"), (true, b"bbc"), (true, b"bbd")].map(|(auto_prefix_mode, upper)| {
-        let mut setup = Setup::new().set("no_block_cache", "true");
-        setup.family.prefix_extractor = Some(PrefixExtractor::Fixed(3));
-        setup.family.filter_policy = FilterPolicy::bloom(20.0);
-        let db = setup.open();
-        db.put(b"aaa1", b"v").unwrap();
-        db.put(b"ccc1", b"v").unwrap();
-        db.flush().unwrap();
+        let (setup, db) = table_with_prefixes();
         let upper_bound = Some(upper.to_vec());
         let options = ReadOptions { auto_prefix_mode, total_order_seek: true, upper_bound, ..ReadOptions::default() };
         let mut iter = db.iter(&options);
