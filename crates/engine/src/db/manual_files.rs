@@ -101,8 +101,11 @@ pub(super) fn move_level(
     to: usize,
 ) -> Result<()> {
     // The files are marked, so that no compaction that begins while the MANIFEST is written takes them.
-    let Some(job) = core.jobs.begin_alone(data.id, move_of_level(version, from, to)) else { return Ok(()) };
     let files = version.level(from);
+    let inputs = vec![LevelInputs { level: from, files: files.to_vec() }];
+    let reason = CompactionReason::ManualCompaction;
+    let choice = CompactionChoice::of_whole_files(CompactionKind::Move, reason, version, inputs, to);
+    let Some(job) = core.jobs.begin_alone(data.id, choice) else { return Ok(()) };
     let edit = VersionEdit {
         deleted_files: files.iter().map(|file| DeletedFile { level: from as u32, number: file.number }).collect(),
         new_files: files.iter().map(|file| NewFile { level: to as u32, ..file.recorded().clone() }).collect(),
@@ -119,24 +122,4 @@ pub(super) fn move_level(
     }
     core.jobs.finish_manual_piece(data.id, job.running);
     result
-}
-
-/// All files of a level, recorded on another one.
-fn move_of_level(version: &Arc<Version>, from: usize, to: usize) -> CompactionChoice {
-    CompactionChoice {
-        reason: CompactionReason::ManualCompaction,
-        version: Arc::clone(version),
-        start_level: from,
-        output_level: to,
-        output_path_id: 0,
-        inputs: vec![LevelInputs { level: from, files: version.level(from).to_vec() }],
-        grandparents: Vec::new(),
-        kind: CompactionKind::Move,
-        is_bottommost: false,
-        max_output_file_size_bytes: u64::MAX,
-        max_compaction_bytes: u64::MAX,
-        epoch_number: None,
-        next_compact_cursor: None,
-        score: 0.0,
-    }
 }

@@ -113,6 +113,34 @@ pub struct CompactionChoice {
 }
 
 impl CompactionChoice {
+    /// Of whole files, which are not read: moved to `output_level`, or dropped, where it is the first level of `inputs`.
+    #[must_use]
+    pub fn of_whole_files(
+        kind: CompactionKind,
+        reason: CompactionReason,
+        version: &Arc<Version>,
+        inputs: Vec<LevelInputs>,
+        output_level: usize,
+    ) -> Self {
+        let files = inputs.iter().flat_map(|inputs| &inputs.files);
+        Self {
+            reason,
+            version: Arc::clone(version),
+            start_level: inputs.first().map_or(output_level, |inputs| inputs.level),
+            output_level,
+            output_path_id: 0,
+            epoch_number: files.filter_map(|file| file.epoch_number).min(),
+            inputs,
+            grandparents: Vec::new(),
+            kind,
+            is_bottommost: false,
+            max_output_file_size_bytes: u64::MAX,
+            max_compaction_bytes: u64::MAX,
+            next_compact_cursor: None,
+            score: 0.0,
+        }
+    }
+
     /// Every input file with its level.
     pub fn input_files(&self) -> impl Iterator<Item = (usize, &Arc<FileMetadata>)> {
         self.inputs.iter().flat_map(|inputs| inputs.files.iter().map(move |file| (inputs.level, file)))

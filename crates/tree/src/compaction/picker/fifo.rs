@@ -124,22 +124,9 @@ fn oversize(input: &PickerInput<'_>) -> Option<(CompactionReason, usize, Files)>
 }
 
 fn drop_files(input: &PickerInput<'_>, reason: CompactionReason, level: usize, files: Files) -> CompactionChoice {
-    CompactionChoice {
-        reason,
-        version: Arc::clone(input.version),
-        start_level: level,
-        output_level: level,
-        output_path_id: 0,
-        epoch_number: files.iter().filter_map(|file| file.epoch_number).min(),
-        inputs: vec![LevelInputs { level, files }],
-        grandparents: Vec::new(),
-        kind: CompactionKind::Drop,
-        is_bottommost: false,
-        max_output_file_size_bytes: u64::MAX,
-        max_compaction_bytes: input.options.max_compaction_bytes,
-        next_compact_cursor: None,
-        score: score(input.version, input.options, input.now_secs),
-    }
+    let inputs = vec![LevelInputs { level, files }];
+    let choice = CompactionChoice::of_whole_files(CompactionKind::Drop, reason, input.version, inputs, level);
+    CompactionChoice { score: score(input.version, input.options, input.now_secs), ..choice }
 }
 
 /// Small files next to each other, to have fewer of them.

@@ -39,23 +39,9 @@ pub fn pick_within(
             inputs.push(LevelInputs { level, files });
         }
     }
-    let start_level = inputs.first()?.level;
-    Some(CompactionChoice {
-        reason: CompactionReason::ManualCompaction,
-        version: Arc::clone(version),
-        start_level,
-        output_level: start_level,
-        output_path_id: 0,
-        inputs,
-        grandparents: Vec::new(),
-        kind: CompactionKind::Drop,
-        is_bottommost: false,
-        max_output_file_size_bytes: u64::MAX,
-        max_compaction_bytes: u64::MAX,
-        epoch_number: None,
-        next_compact_cursor: None,
-        score: 0.0,
-    })
+    let level = inputs.first()?.level;
+    let reason = CompactionReason::ManualCompaction;
+    Some(CompactionChoice::of_whole_files(CompactionKind::Drop, reason, version, inputs, level))
 }
 
 /// Marks the files that overlap a range: each is compacted into the next level when a thread is free, but for those of
