@@ -14,8 +14,8 @@
 //!
 //! What the format stores ([`ferrock_format::plain_table::PlainIndex`], with a filter before it) takes as much memory
 //! and more lines of the cache: one of the filter, one of the bucket, and where two prefixes share a bucket, which half
-//! of them do, one of the sub-index and a record of the other prefix. With 3,000,000 keys a lookup took 1.2 to 1.4 times
-//! as long with it (three pairs, beside other work).
+//! of them do, one of the sub-index and a record of the other prefix. With 3,000,000 keys a lookup took 1.2 to 1.4
+//! times as long with it (`dev/interop/flash_and_ram.c`, three pairs, beside other work).
 
 use super::starts::Starts;
 

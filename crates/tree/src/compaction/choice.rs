@@ -113,7 +113,8 @@ pub struct CompactionChoice {
 }
 
 impl CompactionChoice {
-    /// Of whole files, which are not read: moved to `output_level`, or dropped, where it is the first level of `inputs`.
+    /// Of whole files, which are not read: moved to `output_level`, or dropped, where that is the first level of
+    /// `inputs`.
     #[must_use]
     pub fn of_whole_files(
         kind: CompactionKind,
