@@ -101,7 +101,7 @@ c_fallible! {
     ) {
         // SAFETY: the contract.
         let (db, range) = unsafe {
-            (borrow(db, "database")?, (optional_bytes(start, start_length), optional_bytes(limit, limit_length)))
+            (borrow(db, "database")?, key_range(start, start_length, limit, limit_length))
         };
         db.db.delete_files_in_ranges_cf(&db.default, &[range], true)
     }
@@ -117,7 +117,7 @@ c_fallible! {
     ) {
         // SAFETY: the contract.
         let (db, family, range) = unsafe {
-            let range = (optional_bytes(start, start_length), optional_bytes(limit, limit_length));
+            let range = key_range(start, start_length, limit, limit_length);
             (borrow(db, "database")?, family(column_family)?, range)
         };
         db.db.delete_files_in_ranges_cf(family, &[range], true)
@@ -133,7 +133,7 @@ c_fallible! {
     ) {
         // SAFETY: the contract.
         let (db, range) = unsafe {
-            (borrow(db, "database")?, (optional_bytes(start, start_length), optional_bytes(limit, limit_length)))
+            (borrow(db, "database")?, key_range(start, start_length, limit, limit_length))
         };
         db.db.suggest_compact_range_cf(&db.default, range.0, range.1)
     }
@@ -149,7 +149,7 @@ c_fallible! {
     ) {
         // SAFETY: the contract.
         let (db, family, range) = unsafe {
-            let range = (optional_bytes(start, start_length), optional_bytes(limit, limit_length));
+            let range = key_range(start, start_length, limit, limit_length);
             (borrow(db, "database")?, family(column_family)?, range)
         };
         db.db.suggest_compact_range_cf(family, range.0, range.1)
@@ -181,7 +181,7 @@ c_functions! {
     ) {
         // SAFETY: the contract.
         let (db, range) = unsafe {
-            (db.as_ref(), (optional_bytes(start, start_length), optional_bytes(limit, limit_length)))
+            (db.as_ref(), key_range(start, start_length, limit, limit_length))
         };
         if let Some(db) = db {
             compact(db, &db.default, None, range);
@@ -199,7 +199,7 @@ c_functions! {
     ) {
         // SAFETY: the contract.
         let (db, family, range) = unsafe {
-            let range = (optional_bytes(start, start_length), optional_bytes(limit, limit_length));
+            let range = key_range(start, start_length, limit, limit_length);
             (db.as_ref(), column_family.as_ref(), range)
         };
         if let (Some(db), Some(family)) = (db, family) {
@@ -219,7 +219,7 @@ c_functions! {
     ) {
         // SAFETY: the contract.
         let (db, family, options, range) = unsafe {
-            let range = (optional_bytes(start, start_length), optional_bytes(limit, limit_length));
+            let range = key_range(start, start_length, limit, limit_length);
             (db.as_ref(), column_family.as_ref(), options.as_ref(), range)
         };
         if let (Some(db), Some(family)) = (db, family) {
@@ -255,7 +255,7 @@ c_functions! {
     ) {
         // SAFETY: the contract.
         let (db, options, range) = unsafe {
-            let range = (optional_bytes(start, start_length), optional_bytes(limit, limit_length));
+            let range = key_range(start, start_length, limit, limit_length);
             (db.as_ref(), options.as_ref(), range)
         };
         if let Some(db) = db {
@@ -265,6 +265,20 @@ c_functions! {
 }
 
 type KeyRange<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
+/// The ends of a range; null: from the first, to the last key.
+///
+/// # Safety
+/// As for [`optional_bytes`], for each end.
+unsafe fn key_range<'a>(
+    start: *const c_char,
+    start_length: usize,
+    limit: *const c_char,
+    limit_length: usize,
+) -> KeyRange<'a> {
+    // SAFETY: as for this function.
+    unsafe { (optional_bytes(start, start_length), optional_bytes(limit, limit_length)) }
+}
 
 /// Compacts, unless that is switched off. The functions of C have no `errptr`: what goes wrong is in the LOG, and stops
 /// later writes if it must. Options that ask for what is not built compact nothing.

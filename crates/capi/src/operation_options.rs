@@ -7,7 +7,7 @@ use crate::handle::give;
 use crate::kept::{HasKept, Kept, kept_options};
 use crate::memory::{optional_bytes, put};
 use crate::snapshot::rocksdb_snapshot_t;
-use ferrock::options::{BottommostLevelCompaction, ReadTier};
+use ferrock::options::{BlobGarbageCollectionPolicy, BottommostLevelCompaction, ReadTier};
 use ferrock::{CompactRangeOptions, FlushOptions, ReadOptions, Result, WriteOptions};
 use std::ffi::{c_char, c_int, c_uchar};
 
@@ -232,6 +232,44 @@ c_functions! {
     fn rocksdb_compactoptions_get_bottommost_level_compaction(options: *mut rocksdb_compactoptions_t) -> c_uchar {
         // SAFETY: the contract.
         unsafe { options.as_ref() }.map_or(0, |options| options.options.bottommost_level_compaction as c_uchar)
+    }
+
+    /// Whether a manual compaction empties old blob files. A value that RocksDB does not have changes nothing.
+    fn rocksdb_compactoptions_set_blob_garbage_collection_policy(options: *mut rocksdb_compactoptions_t, value: c_int) {
+        let value = match value {
+            0 => BlobGarbageCollectionPolicy::Force,
+            1 => BlobGarbageCollectionPolicy::Disable,
+            2 => BlobGarbageCollectionPolicy::UseDefault,
+            _ => return,
+        };
+        // SAFETY: the contract.
+        if let Some(options) = unsafe { options.as_mut() } {
+            options.options.blob_garbage_collection_policy = value;
+        }
+    }
+
+    /// What was set.
+    fn rocksdb_compactoptions_get_blob_garbage_collection_policy(options: *mut rocksdb_compactoptions_t) -> c_int {
+        // SAFETY: the contract.
+        unsafe { options.as_ref() }.map_or(0, |options| options.options.blob_garbage_collection_policy as c_int)
+    }
+
+    /// The share of the blob files that it empties; what is no share: that of the family.
+    fn rocksdb_compactoptions_set_blob_garbage_collection_age_cutoff(
+        options: *mut rocksdb_compactoptions_t,
+        value: f64,
+    ) {
+        // SAFETY: the contract.
+        if let Some(options) = unsafe { options.as_mut() } {
+            options.options.blob_garbage_collection_age_cutoff = Some(value);
+        }
+    }
+
+    /// What was set; -1 for that of the family.
+    fn rocksdb_compactoptions_get_blob_garbage_collection_age_cutoff(options: *mut rocksdb_compactoptions_t) -> f64 {
+        // SAFETY: the contract.
+        let cutoff = unsafe { options.as_ref() }.and_then(|options| options.options.blob_garbage_collection_age_cutoff);
+        cutoff.unwrap_or(-1.0)
     }
 
     /// The level that the result moves to, with `change_level`; negative: the lowest that can hold it.
@@ -533,12 +571,6 @@ kept_options! {
         rocksdb_compactoptions_set_allow_write_stall / rocksdb_compactoptions_get_allow_write_stall;
     hint max_subcompactions: c_int = 0,
         rocksdb_compactoptions_set_max_subcompactions / rocksdb_compactoptions_get_max_subcompactions;
-    asks blob_garbage_collection_policy: c_int = 2,
-        rocksdb_compactoptions_set_blob_garbage_collection_policy
-        / rocksdb_compactoptions_get_blob_garbage_collection_policy;
-    asks blob_garbage_collection_age_cutoff: f64 = -1.0,
-        rocksdb_compactoptions_set_blob_garbage_collection_age_cutoff
-        / rocksdb_compactoptions_get_blob_garbage_collection_age_cutoff;
 }
 
 kept_options! {

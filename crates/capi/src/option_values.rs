@@ -90,6 +90,9 @@ settings_options! {
     db.settings.max_total_wal_size:
         rocksdb_options_set_max_total_wal_size(u64),
         rocksdb_options_get_max_total_wal_size(u64);
+    db.settings.max_subcompactions:
+        rocksdb_options_set_max_subcompactions(u32),
+        rocksdb_options_get_max_subcompactions(u32);
     db.settings.max_background_jobs:
         rocksdb_options_set_max_background_jobs(c_int),
         rocksdb_options_get_max_background_jobs(c_int);
@@ -102,6 +105,23 @@ settings_options! {
     db.settings.max_manifest_file_size:
         rocksdb_options_set_max_manifest_file_size(usize),
         rocksdb_options_get_max_manifest_file_size(usize);
+    family.settings.enable_blob_files:
+        rocksdb_options_set_enable_blob_files(c_uchar),
+        rocksdb_options_get_enable_blob_files(c_uchar);
+    family.settings.min_blob_size: rocksdb_options_set_min_blob_size(u64), rocksdb_options_get_min_blob_size(u64);
+    family.settings.blob_file_size: rocksdb_options_set_blob_file_size(u64), rocksdb_options_get_blob_file_size(u64);
+    family.settings.enable_blob_garbage_collection:
+        rocksdb_options_set_enable_blob_gc(c_uchar),
+        rocksdb_options_get_enable_blob_gc(c_uchar);
+    family.settings.blob_garbage_collection_age_cutoff:
+        rocksdb_options_set_blob_gc_age_cutoff(f64),
+        rocksdb_options_get_blob_gc_age_cutoff(f64);
+    family.settings.blob_garbage_collection_force_threshold:
+        rocksdb_options_set_blob_gc_force_threshold(f64),
+        rocksdb_options_get_blob_gc_force_threshold(f64);
+    family.settings.blob_file_starting_level:
+        rocksdb_options_set_blob_file_starting_level(c_int),
+        rocksdb_options_get_blob_file_starting_level(c_int);
     family.settings.bloom_locality: rocksdb_options_set_bloom_locality(u32), rocksdb_options_get_bloom_locality(u32);
     db.settings.allow_mmap_reads:
         rocksdb_options_set_allow_mmap_reads(c_uchar),
@@ -245,9 +265,6 @@ kept_texts! {
         rocksdb_options_set_enable_pipelined_write(c_uchar),
         rocksdb_options_get_enable_pipelined_write(c_uchar);
     flag unordered_write: rocksdb_options_set_unordered_write(c_uchar), rocksdb_options_get_unordered_write(c_uchar);
-    number max_subcompactions:
-        rocksdb_options_set_max_subcompactions(u32),
-        rocksdb_options_get_max_subcompactions(u32);
     number max_background_compactions:
         rocksdb_options_set_max_background_compactions(c_int),
         rocksdb_options_get_max_background_compactions(c_int);
@@ -402,32 +419,12 @@ kept_texts! {
     number min_tombstones_for_range_conversion:
         rocksdb_options_set_min_tombstones_for_range_conversion(u32),
         rocksdb_options_get_min_tombstones_for_range_conversion(u32);
-    flag enable_blob_files:
-        rocksdb_options_set_enable_blob_files(c_uchar),
-        rocksdb_options_get_enable_blob_files(c_uchar);
-    number min_blob_size: rocksdb_options_set_min_blob_size(u64), rocksdb_options_get_min_blob_size(u64);
-    number blob_file_size: rocksdb_options_set_blob_file_size(u64), rocksdb_options_get_blob_file_size(u64);
-    names(COMPRESSIONS) blob_compression_type:
-        rocksdb_options_set_blob_compression_type(c_int),
-        rocksdb_options_get_blob_compression_type(c_int);
-    flag enable_blob_garbage_collection:
-        rocksdb_options_set_enable_blob_gc(c_uchar),
-        rocksdb_options_get_enable_blob_gc(c_uchar);
-    real blob_garbage_collection_age_cutoff:
-        rocksdb_options_set_blob_gc_age_cutoff(f64),
-        rocksdb_options_get_blob_gc_age_cutoff(f64);
-    real blob_garbage_collection_force_threshold:
-        rocksdb_options_set_blob_gc_force_threshold(f64),
-        rocksdb_options_get_blob_gc_force_threshold(f64);
     real read_triggered_compaction_threshold:
         rocksdb_options_set_read_triggered_compaction_threshold(f64),
         rocksdb_options_get_read_triggered_compaction_threshold(f64);
     number blob_compaction_readahead_size:
         rocksdb_options_set_blob_compaction_readahead_size(u64),
         rocksdb_options_get_blob_compaction_readahead_size(u64);
-    number blob_file_starting_level:
-        rocksdb_options_set_blob_file_starting_level(c_int),
-        rocksdb_options_get_blob_file_starting_level(c_int);
     names(PREPOPULATE) prepopulate_blob_cache:
         rocksdb_options_set_prepopulate_blob_cache(c_int),
         rocksdb_options_get_prepopulate_blob_cache(c_int);

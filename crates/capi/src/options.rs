@@ -214,6 +214,14 @@ c_functions! {
         unsafe { set(options, "compression", |options| kind.map(|kind| options.family.compression = kind)) };
     }
 
+    /// Compression of values in blob files.
+    fn rocksdb_options_set_blob_compression_type(options: *mut rocksdb_options_t, kind: c_int) {
+        const OPTION: &str = "blob_compression_type";
+        let kind = compression_of(OPTION, kind);
+        // SAFETY: the contract.
+        unsafe { set(options, OPTION, |options| kind.map(|kind| options.family.blob_compression_type = kind)) };
+    }
+
     /// Compression level by level; the last entry holds for all deeper levels.
     fn rocksdb_options_set_compression_per_level(
         options: *mut rocksdb_options_t,
@@ -246,7 +254,7 @@ c_functions! {
         const OPTION: &str = "compaction_style";
         let style = match number {
             0 => Ok(CompactionStyle::Level),
-            1 => Err(not_built(OPTION, "kCompactionStyleUniversal")),
+            1 => Ok(CompactionStyle::Universal),
             2 => Ok(CompactionStyle::Fifo),
             3 => Ok(CompactionStyle::None),
             _ => Err(out_of_range(OPTION, number, "0..=3")),

@@ -3,7 +3,7 @@
 use crate::handle::give;
 use crate::memory::{array, put, text};
 use crate::options::{rocksdb_options_t, set};
-use crate::refused::{not_built, out_of_range};
+use crate::refused::out_of_range;
 use ferrock::Result;
 use ferrock::options::{
     CacheOptions, CompactionStyle, CompressionType, FilterPolicy, InfoLogLevel, MemTableFactory, PlainEncodingType,
@@ -122,15 +122,21 @@ c_functions! {
         }
     }
 
-    /// For sorted runs, which are not built: the open refuses the compaction style.
+    /// For sorted runs, with so many bytes of memtables.
     fn rocksdb_options_optimize_universal_style_compaction(
         options: *mut rocksdb_options_t,
         memtable_memory_budget: u64,
     ) {
         // SAFETY: the contract.
         unsafe {
-            change(options, |options| budget(options, memtable_memory_budget));
-            set(options, "compaction_style", |_| Err(not_built("compaction_style", "kCompactionStyleUniversal")));
+            change(options, |options| {
+                budget(options, memtable_memory_budget);
+                options.family.settings.compaction_options_universal.compression_size_percent = 80;
+            });
+            set(options, "compaction_style", |options| {
+                options.family.compaction_style = CompactionStyle::Universal;
+                Ok(())
+            });
         }
     }
 

@@ -13,7 +13,6 @@ use ferrock_tree::version::Version;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -89,11 +88,6 @@ impl ColumnFamilyData {
         new_memtable(&self.options.load(), self.memory_tracker.clone())
     }
 
-    /// Where a flush writes its tables.
-    pub(crate) fn flush_directory(&self) -> &Path {
-        self.table_cache.paths().directory(0)
-    }
-
     pub(crate) fn is_dropped(&self) -> bool {
         self.is_dropped.load(Ordering::Acquire)
     }
@@ -126,6 +120,8 @@ pub(crate) struct FamilyMap {
     leaving: BTreeSet<u32>,
     /// Some family writes over values in its memtable.
     has_in_place: bool,
+    /// Some family has puts that are changes.
+    has_callback: bool,
     /// Grows with every change: what was checked against another generation must be checked again.
     generation: u64,
 }
@@ -136,7 +132,10 @@ impl FamilyMap {
         if data.id == 0 {
             self.default = Some(Arc::clone(&data));
         }
-        self.has_in_place |= data.options.load().inplace_update_support;
+        let options = data.options.load();
+        self.has_in_place |= options.inplace_update_support;
+        self.has_callback |= options.inplace_update_support && options.inplace_callback.is_some();
+        drop(options);
         self.by_id.insert(data.id, data);
     }
 
@@ -174,6 +173,10 @@ impl FamilyMap {
 
     pub(crate) fn has_in_place(&self) -> bool {
         self.has_in_place
+    }
+
+    pub(crate) fn has_callback(&self) -> bool {
+        self.has_callback
     }
 
     pub(crate) fn generation(&self) -> u64 {

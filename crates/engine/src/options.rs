@@ -2,16 +2,18 @@
 
 use crate::snapshot::Snapshot;
 pub use ferrock_options::{
-    BlockBasedTableOptions, BottommostCompression, BottommostLevelCompaction, COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT,
-    CacheOptions, CacheUsageOptions, ChargeDecision, ChecksumType, ColumnFamilyOptions, ColumnFamilySettings,
-    CompactRangeOptions, CompactionFilter, CompactionOptionsFifo, CompactionPriority, CompactionStyle, Components,
-    CompressionSettings, CompressionType, DB_OPTIONS_WITHOUT_EFFECT, DataBlockIndexType, DbOptions, DbPath, DbSettings,
-    DefaultText, FileTemperatureAge, FilterContext, FilterDecision, FilterPolicy, FlushBlockPolicy, FlushOptions,
-    IndexBlockSearchType, IndexShorteningMode, IndexType, InfoLogLevel, InsertHintPrefixes, LargePartitions,
-    LoadedOptions, MemTableFactory, MergeOperator, MetadataCacheOptions, MmapReads, OptionInfo, OptionValue,
-    PartitionFromLevel, Passthrough, PinningTier, PlainEncodingType, PlainTableOptions, PrefixExtractor,
-    PrepopulateBlockCache, TableBlockCache, TableFactory, TableFileCreationReason, Temperature, WalRecoveryMode,
-    WriteBufferManager, WriteOptions, apply_text, from_file, load_latest, to_file,
+    BlobGarbageCollectionPolicy, BlockBasedTableOptions, BottommostCompression, BottommostLevelCompaction,
+    COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, CacheOptions, CacheUsageOptions, ChargeDecision, ChecksumType,
+    ColumnFamilyOptions, ColumnFamilySettings, CompactOnDeletion, CompactRangeOptions, CompactionFilter,
+    CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPriority, CompactionStopStyle, CompactionStyle,
+    Components, CompressionSettings, CompressionType, DB_OPTIONS_WITHOUT_EFFECT, DataBlockIndexType, DbOptions, DbPath,
+    DbSettings, DefaultText, DeletionRule, FileTemperatureAge, FilterContext, FilterDecision, FilterPolicy,
+    FlushBlockPolicy, FlushOptions, InPlaceCallback, IndexBlockSearchType, IndexShorteningMode, IndexType,
+    InfoLogLevel, InsertHintPrefixes, LargePartitions, LoadedOptions, MemTableFactory, MergeOperator,
+    MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel, Passthrough, PinningTier,
+    PlainEncodingType, PlainTableOptions, PrefixExtractor, PrepopulateBlockCache, TableBlockCache, TableFactory,
+    TableFileCreationReason, Temperature, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text, from_file,
+    load_latest, to_file,
 };
 pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;

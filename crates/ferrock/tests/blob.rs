@@ -7,20 +7,20 @@
 #[path = "golden/archive.rs"]
 #[allow(dead_code, reason = "the archive serves the golden tests too")]
 mod archive;
+#[path = "common/books.rs"]
+mod books;
 
 use archive::GoldenDatabase;
 use ferrock::options::BottommostLevelCompaction;
-use ferrock::{ColumnFamily, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch, WriteOptions};
-use ferrock_base::internal_key::ParsedInternalKey;
-use ferrock_base::iterator::InternalIterator;
-use ferrock_base::{Comparator, InternalComparator, ValueType};
-use ferrock_format::blob_file::{BLOB_FILE_HEADER_SIZE, BLOB_RECORD_HEADER_SIZE, BlobFileFooter, BlobRecordHeader};
-use ferrock_format::blob_index::BlobReference;
-use ferrock_format::log::{LogEvent, LogReader, SliceSource};
-use ferrock_format::version_edit::VersionEdit;
-use ferrock_format::wide_column::decode_entity;
-use ferrock_table::{BlockTable, TableReadOptions, TableReaderParams};
-use ferrock_vfs::{RandomAccessOptions, default_file_system};
+use ferrock::options::DbPath;
+use ferrock::{
+    ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch,
+    WriteOptions,
+};
+use ferrock_format::blob_file::{
+    BLOB_FILE_HEADER_SIZE, BLOB_RECORD_HEADER_SIZE, BlobFileFooter, BlobFileHeader, BlobRecordHeader,
+};
+use ferrock_vfs::{MemoryFileSystem, default_file_system, write_file_synced};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -97,98 +97,20 @@ fn compact(db: &Db, family: &ColumnFamily) {
 
 // --- the books -----------------------------------------------------------------------------------------------------
 
-/// What the MANIFEST says.
-#[derive(Debug, Default)]
-struct Books {
-    /// Blob file -> records and bytes that are not garbage.
-    blobs: BTreeMap<u64, (u64, u64)>,
-    /// Table -> the oldest blob file it refers to.
-    tables: BTreeMap<u64, Option<u64>>,
-}
-
-fn read_books(path: &Path) -> Books {
-    let current = fs::read_to_string(path.join("CURRENT")).unwrap();
-    let manifest = fs::read(path.join(current.trim())).unwrap();
-    let mut reader = LogReader::manifest(SliceSource(&manifest));
-    let (mut books, mut scratch) = (Books::default(), Vec::new());
-    while let LogEvent::Record { data, .. } = reader.read_record(&mut scratch).unwrap() {
-        let edit = VersionEdit::decode(data).unwrap();
-        for deleted in &edit.deleted_files {
-            books.tables.remove(&deleted.number.0);
-        }
-        for file in &edit.new_files {
-            books.tables.insert(file.number.0, file.oldest_blob_file_number.map(|number| number.0));
-        }
-        for blob in &edit.blob_file_additions {
-            books.blobs.insert(blob.number.0, (blob.total_blob_count, blob.total_blob_bytes));
-        }
-        for garbage in &edit.blob_file_garbages {
-            let (count, bytes) = books.blobs.get_mut(&garbage.number.0).unwrap();
-            *count = count.checked_sub(garbage.garbage_blob_count).unwrap();
-            *bytes = bytes.checked_sub(garbage.garbage_blob_bytes).unwrap();
-        }
-    }
-    books.blobs.retain(|_, (count, _)| *count > 0);
-    books
-}
-
-/// References in a table: file -> records and bytes.
-fn references(path: &Path, table: u64) -> BTreeMap<u64, (u64, u64)> {
-    let file_system = default_file_system();
-    let file = path.join(format!("{table:06}.sst"));
-    let file = file_system.open_random_access(&file, &RandomAccessOptions::default()).unwrap();
-    let order = InternalComparator::new(Comparator::Bytewise);
-    let reader = BlockTable::open(TableReaderParams::new(file, Arc::clone(&file_system), order)).unwrap();
-    let mut found: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    let mut iter = reader.iter(TableReadOptions::default());
-    iter.seek_to_first();
-    while iter.valid() {
-        let key = ParsedInternalKey::parse(iter.key()).unwrap();
-        let indexes: Vec<&[u8]> = match key.value_type {
-            ValueType::BlobIndex => vec![iter.value()],
-            ValueType::WideColumnEntity => {
-                let columns = decode_entity(iter.value()).unwrap();
-                columns.into_iter().filter(|column| column.is_blob_index).map(|column| column.value).collect()
-            }
-            _ => Vec::new(),
-        };
-        for index in indexes {
-            let reference = BlobReference::decode(index).unwrap();
-            let (count, bytes) = found.entry(reference.file_number.0).or_default();
-            *count += 1;
-            *bytes += 32 + key.user_key.len() as u64 + reference.size_bytes;
-        }
-        iter.next();
-    }
-    iter.status().unwrap();
-    found
-}
-
-/// Compares MANIFEST and tables. `unlisted` blob files are known to no MANIFEST.
 fn check_books(what: &str, path: &Path, unlisted: &BTreeSet<u64>) {
-    let books = read_books(path);
-    let mut found: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    for (table, oldest) in &books.tables {
-        let references = references(path, *table);
-        assert_eq!(*oldest, references.keys().next().copied(), "{what}: oldest blob file of table {table}");
-        for (file, (count, bytes)) in references {
-            let sum = found.entry(file).or_default();
-            *sum = (sum.0 + count, sum.1 + bytes);
-        }
-    }
-    found.retain(|number, _| !unlisted.contains(number));
-    assert_eq!(books.blobs, found, "{what}: live records by blob file, in the MANIFEST and in the tables");
+    books::check_books(what, &*default_file_system(), path, unlisted);
 }
 
-/// Compares MANIFEST and directory. Only true while no old reader is around.
 fn check_directory(what: &str, path: &Path, unlisted: &BTreeSet<u64>) {
-    let wanted: BTreeSet<u64> = read_books(path).blobs.keys().copied().chain(unlisted.iter().copied()).collect();
-    assert_eq!(blob_files(path), wanted, "{what}: blob files in the directory");
+    books::check_directory(what, &*default_file_system(), path, unlisted);
 }
 
 fn blob_files(path: &Path) -> BTreeSet<u64> {
-    let names = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter_map(|name| name.strip_suffix(".blob").map(|number| number.parse().unwrap())).collect()
+    books::blob_files(&*default_file_system(), path)
+}
+
+fn read_books(path: &Path) -> books::Books {
+    books::read_books(&*default_file_system(), path)
 }
 
 /// Blob files that a crashed writer has left without telling the MANIFEST.
@@ -504,4 +426,36 @@ fn a_closed_blob_file_that_only_the_log_names_is_kept() {
             check_directory(&what, &path, &BTreeSet::new());
         }
     }
+}
+
+/// What a flush that crashed leaves in a directory of tables keeps its number: a file of the same number would be taken
+/// for it.
+#[test]
+fn a_number_of_a_file_that_no_version_has_is_not_given_out_again() {
+    let files = MemoryFileSystem::new();
+    let open = || {
+        let mut options = DbOptions::default();
+        options.create_if_missing = true;
+        options.db_paths = vec![DbPath::new("/tables", 1 << 30)];
+        options.components.file_system = Some(Arc::new(files.clone()));
+        let mut family = ColumnFamilyOptions::default();
+        family.enable_blob_files = true;
+        Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap().0
+    };
+    let db = open();
+    db.put(b"key", b"value").unwrap();
+    db.close().unwrap();
+    // All numbers that the next open may want.
+    let header = BlobFileHeader { column_family_id: 0, has_ttl: false, compression: 0, expiration_range: (0, 0) };
+    let orphan = [header.encode(), BlobFileFooter { blob_count: 3, expiration_range: (0, 0) }.encode()].concat();
+    for number in 0..30 {
+        write_file_synced(&files, Path::new(&format!("/tables/{number:06}.blob")), &orphan).unwrap();
+    }
+    for _ in 0..2 {
+        let db = open();
+        assert_eq!(&*db.get(b"key").unwrap().unwrap(), b"value");
+        db.close().unwrap();
+    }
+    let left = books::blob_files(&files, Path::new("/tables"));
+    assert!(left.len() == 1 && left.iter().all(|number| *number >= 30), "{left:?}");
 }

@@ -38,12 +38,6 @@ fn with_style(style: &str, num_levels: i32) -> MemoryFileSystem {
     file_system
 }
 
-/// The notes name the style once for each of the two families.
-fn check_noted(db: &Db, style: &str) {
-    let notes = db.option_notes();
-    assert_eq!(notes.iter().filter(|note| note.contains(style)).count(), 2, "{notes:?}");
-}
-
 fn tables(db: &Db, family: &ColumnFamily, level: usize) -> usize {
     db.live_files().iter().filter(|file| file.column_family == family.name() && file.level == level).count()
 }
@@ -64,37 +58,6 @@ fn overwrite(db: &Db, family: &ColumnFamily) -> usize {
         assert_eq!(value.as_deref(), Some(&[39; 100][..]));
     }
     most
-}
-
-#[test]
-fn a_universal_family_is_compacted_by_levels() {
-    let file_system = with_style("kCompactionStyleUniversal", 7);
-    let (db, families) = Db::open_with_latest_options("/db", options_on(&file_system)).unwrap();
-    check_noted(&db, "kCompactionStyleUniversal");
-    for family in &families {
-        assert!(overwrite(&db, family) <= 4);
-        let bytes: u64 = db.live_files().iter().map(|file| file.size_bytes).sum();
-        assert!(bytes < 2 * 40_000, "{bytes} bytes of tables for 5000 of values");
-        assert!((1..7).any(|level| tables(&db, family, level) > 0));
-    }
-    drop((families, db));
-    // It stays what it is for RocksDB.
-    let names = file_system.children(Path::new("/db")).unwrap();
-    let newest = names.iter().filter(|name| name.starts_with("OPTIONS-")).max().unwrap();
-    let text = String::from_utf8(read_file(&file_system, &Path::new("/db").join(newest)).unwrap()).unwrap();
-    assert_eq!(text.matches("compaction_style=kCompactionStyleUniversal").count(), 2);
-}
-
-#[test]
-fn a_universal_family_of_one_level_keeps_it() {
-    let file_system = with_style("kCompactionStyleUniversal", 1);
-    let (db, families) = Db::open_with_latest_options("/db", options_on(&file_system)).unwrap();
-    check_noted(&db, "kCompactionStyleUniversal");
-    for family in &families {
-        assert!(overwrite(&db, family) <= 4);
-        let bytes: u64 = db.live_files().iter().map(|file| file.size_bytes).sum();
-        assert!(bytes < 2 * 40_000, "{bytes} bytes of tables for 5000 of values");
-    }
 }
 
 #[test]

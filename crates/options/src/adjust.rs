@@ -79,6 +79,11 @@ impl ColumnFamilyOptions {
         if s.compaction_style != CompactionStyle::Level {
             s.level_compaction_dynamic_level_bytes = false;
         }
+        if s.compaction_style == CompactionStyle::Universal && s.ttl != 0 {
+            // Runs are merged whole, so that age is dealt with in one way: the stricter of the two limits counts.
+            let periodic = s.periodic_compaction_seconds;
+            s.periodic_compaction_seconds = if periodic == 0 { s.ttl } else { periodic.min(s.ttl) };
+        }
         if s.soft_pending_compaction_bytes_limit == 0 {
             s.soft_pending_compaction_bytes_limit = s.hard_pending_compaction_bytes_limit;
         }

@@ -2,8 +2,10 @@
 
 use super::db_path::DbPath;
 use super::fifo::CompactionOptionsFifo;
+use super::in_place::InPlaceCallback;
 use super::memtable_factory::{InsertHintPrefixes, MemTableFactory};
 use super::passthrough::Passthrough;
+use super::universal::CompactionOptionsUniversal;
 use ferrock_base::compaction_filter::CompactionFilter;
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::option_table::{OptionValue, Violation};
@@ -11,8 +13,7 @@ use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::{Comparator, option_enum, option_table};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
-use ferrock_table::options::IndexType;
-use ferrock_table::options::TableFactory;
+use ferrock_table::options::{CompactOnDeletion, IndexType, TableFactory};
 use ferrock_table::{BlockBasedTableOptions, CacheUsageOptions, TableBlockCache};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ option_enum! {
     pub enum CompactionStyle {
         /// Levels, each a sorted run, each a multiple of the one above.
         Level = "kCompactionStyleLevel",
-        /// Sorted runs of growing size. Nothing is compacted by itself yet, only by `compact_range`.
+        /// Sorted runs, newest first, of which those of similar sizes are merged: see [`CompactionOptionsUniversal`].
         Universal = "kCompactionStyleUniversal",
         /// A queue of files, whose oldest are dropped when there is too much or they are too old: see
         /// [`CompactionOptionsFifo`].
@@ -154,8 +155,8 @@ impl OptionValue for CompressionSettings {
 pub enum CompactionShape {
     /// Levels, each several times as large as the one above.
     Levels,
-    /// There is level 0 alone, whose newest tables are merged.
-    Level0,
+    /// Sorted runs: each table of level 0, and each level.
+    Runs,
     /// Level 0 is a queue: its oldest tables are dropped.
     Queue,
     /// Nothing is compacted but by `compact_range`.
@@ -163,15 +164,19 @@ pub enum CompactionShape {
 }
 
 impl ColumnFamilySettings {
-    /// What stands for the style. A universal family is compacted by levels until its own rules are built: RocksDB
-    /// reads every level as a sorted run and goes on from there. With one level it keeps that: RocksDB refuses more
-    /// than `num_levels`.
+    /// False where flushes write what is soon merged: of universal families with a `compression_size_percent`.
+    #[doc(hidden)]
+    pub fn compresses_flushes(&self) -> bool {
+        self.compaction_style != CompactionStyle::Universal
+            || self.compaction_options_universal.compression_size_percent < 0
+    }
+
+    /// The shape of the style.
     #[doc(hidden)]
     pub fn compaction_shape(&self) -> CompactionShape {
         match self.compaction_style {
             CompactionStyle::Level => CompactionShape::Levels,
-            CompactionStyle::Universal if self.num_levels > 1 => CompactionShape::Levels,
-            CompactionStyle::Universal => CompactionShape::Level0,
+            CompactionStyle::Universal => CompactionShape::Runs,
             CompactionStyle::Fifo => CompactionShape::Queue,
             CompactionStyle::None => CompactionShape::ByHand,
         }
@@ -244,6 +249,19 @@ option_table! {
         fixed compaction_style: CompactionStyle = CompactionStyle::Level;
         /// What a family of style FIFO drops.
         mutable compaction_options_fifo: CompactionOptionsFifo = CompactionOptionsFifo::default();
+        /// Which sorted runs of a family of style universal are merged.
+        mutable compaction_options_universal: CompactionOptionsUniversal = CompactionOptionsUniversal::default();
+        /// Deletions for which a table is compacted although no level is full. In place of RocksDB's
+        /// `CompactOnDeletionCollector`, whose fields a rule has.
+        ///
+        /// ```
+        /// # extern crate ferrock_options as ferrock;
+        /// # use ferrock::{CompactOnDeletion, DeletionRule};
+        /// let mut options = ferrock::ColumnFamilyOptions::default();
+        /// let dense = DeletionRule { window_size: 1000, deletion_trigger: 300, ..DeletionRule::default() };
+        /// options.compact_on_deletion = CompactOnDeletion(vec![dense]);
+        /// ```
+        own_mutable compact_on_deletion: CompactOnDeletion = CompactOnDeletion::default();
         /// Which file of a level goes down first.
         fixed compaction_pri: CompactionPriority = CompactionPriority::MinOverlappingRatio;
         /// Bytes of waiting compaction from which on writers are slowed down; 0: never.
@@ -266,6 +284,26 @@ option_table! {
         mutable bottommost_compression: BottommostCompression = BottommostCompression(None);
         /// Levels and dictionaries of `bottommost_compression`, when `enabled`.
         mutable bottommost_compression_opts: CompressionSettings = CompressionSettings::default();
+        /// Values of at least `min_blob_size` bytes are written to blob files, and tables refer to them: compactions
+        /// then copy references instead of values.
+        mutable enable_blob_files: bool = false;
+        /// Bytes from which on a value goes into a blob file. An empty value never does.
+        mutable min_blob_size: u64 = 0;
+        /// Bytes after which a blob file is finished and another begun.
+        mutable blob_file_size: u64 = 256 << 20;
+        /// Compression of values in blob files, each by itself.
+        mutable blob_compression_type: CompressionType = CompressionType::NoCompression;
+        /// Level and such of `blob_compression_type`. Blob files have no dictionaries.
+        mutable blob_compression_opts: CompressionSettings = CompressionSettings::default();
+        /// The first level whose new tables get blob files. Values that come down to it in a compaction are moved.
+        mutable blob_file_starting_level: i32 = 0;
+        /// Compactions write the values anew that they find in the oldest blob files, so that these can be deleted.
+        mutable enable_blob_garbage_collection: bool = false;
+        /// The share of the blob files, from the oldest on, that is emptied that way.
+        mutable blob_garbage_collection_age_cutoff: f64 = 0.25;
+        /// The share of garbage in these files from which on tables that refer to the oldest of them are compacted for
+        /// that alone. 1: never.
+        mutable blob_garbage_collection_force_threshold: f64 = 1.0;
         /// Above 0, the filters of plain tables keep the bits of a key in one line of the processor's cache.
         fixed bloom_locality: u32 = 0;
         /// The bottommost level gets no filters: nearly every lookup that comes there finds its key.
@@ -293,6 +331,8 @@ pub struct ColumnFamilyOptions {
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
     /// The part of a key that filters and prefix seeks go by.
     pub prefix_extractor: Option<PrefixExtractor>,
+    /// With `inplace_update_support`: what a put makes of the value that is there.
+    pub inplace_callback: Option<Arc<dyn InPlaceCallback>>,
     /// Decides what compaction, and flush if it wants, keeps.
     pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
     /// Filters in tables.
@@ -357,6 +397,7 @@ impl ColumnFamilyOptions {
         for kind in std::iter::once(settings.compression)
             .chain(settings.compression_per_level.iter().copied())
             .chain(settings.bottommost_compression.0)
+            .chain(settings.enable_blob_files.then_some(settings.blob_compression_type))
         {
             if let Err(error) = kind.check_built() {
                 violations.push(Violation {
@@ -381,16 +422,6 @@ impl ColumnFamilyOptions {
     #[doc(hidden)]
     pub fn unsupported(&self) -> Vec<String> {
         let mut all: Vec<String> = self.table.unsupported_for_writing().iter().map(ToString::to_string).collect();
-        if self.settings.compaction_style == CompactionStyle::Universal {
-            let instead = match self.settings.compaction_shape() {
-                CompactionShape::Levels => "is compacted by levels",
-                _ => "has its newest tables merged within level 0",
-            };
-            all.push(format!(
-                "compaction_style = {} is not built yet; a family that has it in its OPTIONS file {instead}",
-                self.settings.compaction_style.format_option(),
-            ));
-        }
         // From a caller both are refused: `combinations`.
         if self.is_from_file && self.table.index_type == IndexType::HashSearch && self.prefix_extractor.is_none() {
             all.push("index_type = kHashSearch needs a prefix extractor; the nearest form is kBinarySearch".to_owned());
@@ -432,6 +463,16 @@ impl ColumnFamilyOptions {
                  it is kept in the OPTIONS file"
                     .to_owned(),
             );
+        }
+        if self.settings.compaction_options_universal.incremental {
+            all.push(
+                "compaction_options_universal: incremental has no effect yet, size amplification is reduced by merging \
+                 whole runs; it is kept in the OPTIONS file"
+                    .to_owned(),
+            );
+        }
+        if self.inplace_callback.is_some() && !self.settings.inplace_update_support {
+            all.push("inplace_callback has no effect without inplace_update_support".to_owned());
         }
         all
     }

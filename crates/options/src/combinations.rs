@@ -9,7 +9,6 @@ use super::adjust::is_default_ttl;
 use super::passthrough::{COLUMN_FAMILY_OPTIONS, DB_OPTIONS, minute_of};
 use super::{ColumnFamilyOptions, CompactionStyle, DbOptions, TableFactory};
 use ferrock_base::{Error, Result};
-use ferrock_format::options_file::value::parse_struct;
 use ferrock_table::options::{DataBlockIndexType, IndexType};
 
 /// The first of some errors whose condition holds.
@@ -101,8 +100,8 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
     let db_is_on = |name: &str| db.passthrough.get(DB_OPTIONS, name).is_some_and(|value| value == "true");
     let kept = |name: &str| family.passthrough.get(COLUMN_FAMILY_OPTIONS, name).unwrap_or_default();
     let number = |name: &str| kept(name).parse::<f64>().ok();
-    let is_share = |name: &str| number(name).is_none_or(|number| (0.0..=1.0).contains(&number));
-    let collects_blobs = kept("enable_blob_garbage_collection") == "true";
+    let is_share = |number: f64| (0.0..=1.0).contains(&number);
+    let collects_blobs = family.enable_blob_garbage_collection;
     let dictionary = &family.compression_opts.0;
     let is_plain = family.table_factory != TableFactory::BlockBased;
     first([
@@ -129,12 +128,12 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
             "max_successive_merges larger than 0 is currently inconsistent with unordered_write",
         ),
         (
-            collects_blobs && !is_share("blob_garbage_collection_age_cutoff"),
+            collects_blobs && !is_share(family.blob_garbage_collection_age_cutoff),
             INVALID,
             "The age cutoff for blob garbage collection should be in the range [0.0, 1.0].",
         ),
         (
-            collects_blobs && !is_share("blob_garbage_collection_force_threshold"),
+            collects_blobs && !is_share(family.blob_garbage_collection_force_threshold),
             INVALID,
             "The garbage ratio threshold for forcing blob garbage collection should be in the range [0.0, 1.0].",
         ),
@@ -165,7 +164,7 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
         ),
     ])?;
     check_fifo(db, family)?;
-    check_universal(&kept("compaction_options_universal"))?;
+    check_universal(family)?;
     check_table(family)
 }
 
@@ -213,15 +212,22 @@ fn check_fifo(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> {
     ])
 }
 
-fn check_universal(text: &str) -> Result<()> {
-    let fields = parse_struct(text).unwrap_or_default();
-    let read_amp =
-        fields.iter().find(|(name, _)| *name == "max_read_amp").and_then(|(_, value)| value.parse::<i64>().ok());
-    first([(
-        read_amp.is_some_and(|number| number < -1),
-        UNSUPPORTED,
-        "CompactionOptionsUniversal::max_read_amp should be at least -1.",
-    )])
+fn check_universal(family: &ColumnFamilyOptions) -> Result<()> {
+    let is_universal = family.compaction_style == CompactionStyle::Universal;
+    let most_runs = family.compaction_options_universal.max_read_amp;
+    first([
+        (
+            is_universal && most_runs < -1,
+            UNSUPPORTED,
+            "CompactionOptionsUniversal::max_read_amp should be at least -1.",
+        ),
+        (
+            is_universal && most_runs > 0 && most_runs < family.level0_file_num_compaction_trigger,
+            UNSUPPORTED,
+            "CompactionOptionsUniversal::max_read_amp limits the number of sorted runs but is smaller than the compaction \
+             trigger level0_file_num_compaction_trigger.",
+        ),
+    ])
 }
 
 /// Refuses options of tables. A family that was read from an OPTIONS file gets the nearest form of what cannot be
@@ -325,6 +331,14 @@ mod tests {
             ("inplace_update_support=true", "inplace_update_support"),
             ("memtable_factory=prefix_hash:1000", "Memtable doesn't allow concurrent writes"),
             ("memtable_factory={id=HashLinkListRepFactory;bucket_count=9}", "Memtable doesn't allow concurrent writes"),
+            (
+                "enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=1.5",
+                "The age cutoff for blob garbage collection",
+            ),
+            (
+                "enable_blob_garbage_collection=true;blob_garbage_collection_force_threshold=-0.5",
+                "The garbage ratio threshold for forcing",
+            ),
             ("table_factory=PlainTable;ttl=7", "TTL is only supported"),
             ("table_factory=PlainTable;periodic_compaction_seconds=7", "Periodic Compaction is only supported"),
             ("block_based_table_factory={no_block_cache=true;cache_index_and_filter_blocks=true}", "is disabled"),
@@ -372,6 +386,7 @@ mod tests {
             "unordered_write=true",
             "memtable_factory=vector",
             "table_factory=PlainTable;ttl=0",
+            "blob_garbage_collection_age_cutoff=1.5",
             "table_factory=PlainTable",
             "memtable_factory={id=HashSkipListRepFactory;bucket_count=9};allow_concurrent_memtable_write=false",
             "allow_mmap_reads=true",

@@ -49,6 +49,8 @@ option_table! {
         fixed max_file_opening_threads: i32 = 16, 1..=1024;
         /// Flushes and compactions at once; a quarter of them (at least one) flush.
         mutable max_background_jobs: i32 = 2, 1..=1024;
+        /// Threads that one compaction out of level 0, or one that a caller asked for, may use; 0 as 1.
+        mutable max_subcompactions: u32 = 1, 0..=1024;
         /// Bytes of log over all column families after which the families that hold back the oldest log are flushed.
         /// 0: four times what all write buffers may hold.
         mutable max_total_wal_size: u64 = 0;

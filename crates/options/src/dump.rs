@@ -83,9 +83,10 @@ pub fn family_lines(name: &str, options: &ColumnFamilyOptions) -> Vec<String> {
     for info in ColumnFamilySettings::TABLE {
         let value = options.settings.get(info.name).unwrap_or_default();
         match info.name {
-            "compression_opts" | "bottommost_compression_opts" | "compaction_options_fifo" => {
-                lines.extend(fields(info.name, &value))
-            }
+            "compression_opts"
+            | "bottommost_compression_opts"
+            | "compaction_options_fifo"
+            | "compaction_options_universal" => lines.extend(fields(info.name, &value)),
             "compression" | "bottommost_compression" => {
                 lines.push(format!("Options.{}: {}", info.name, compression(&value)));
             }

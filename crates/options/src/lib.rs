@@ -21,12 +21,14 @@ mod db;
 pub mod db_path;
 pub mod dump;
 mod fifo;
+mod in_place;
 mod listener;
 mod memtable_factory;
 mod operation;
 pub mod passthrough;
 mod persist;
 mod text;
+mod universal;
 mod write_buffer_manager;
 
 pub use column_family::{
@@ -46,21 +48,26 @@ pub use ferrock_format::compression::CompressionType;
 pub use ferrock_format::filter::FilterPolicy;
 pub use ferrock_format::log::WalRecoveryMode;
 pub use ferrock_table::options::{
-    DataBlockIndexType, FlushBlockPolicy, IndexBlockSearchType, IndexShorteningMode, IndexType, LargePartitions,
-    MetadataCacheOptions, PartitionFromLevel, PinningTier, PlainEncodingType, PrepopulateBlockCache, TableFactory,
+    CompactOnDeletion, DataBlockIndexType, DeletionRule, FlushBlockPolicy, IndexBlockSearchType, IndexShorteningMode,
+    IndexType, LargePartitions, MetadataCacheOptions, PartitionFromLevel, PinningTier, PlainEncodingType,
+    PrepopulateBlockCache, TableFactory,
 };
 pub use ferrock_table::{
     BlockBasedTableOptions, CacheUsageOptions, ChargeDecision, PlainTableOptions, TableBlockCache,
 };
 pub use ferrock_vfs::MmapReads;
 pub use fifo::{CompactionOptionsFifo, FileTemperatureAge, Temperature};
+pub use in_place::InPlaceCallback;
 pub use listener::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
 pub use memtable_factory::{InsertHintPrefixes, MemTableFactory};
-pub use operation::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions};
+pub use operation::{
+    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions,
+};
 pub use passthrough::{
     COLUMN_FAMILY_OPTIONS as COLUMN_FAMILY_OPTIONS_WITHOUT_EFFECT, DB_OPTIONS as DB_OPTIONS_WITHOUT_EFFECT,
     DefaultText, Passthrough,
 };
 pub use persist::{LoadedOptions, from_file, load_latest, notes_of, to_file};
 pub use text::apply_text;
+pub use universal::{CompactionOptionsUniversal, CompactionStopStyle};
 pub use write_buffer_manager::WriteBufferManager;

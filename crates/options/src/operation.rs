@@ -48,8 +48,20 @@ pub enum BottommostLevelCompaction {
     ForceOptimized,
 }
 
+/// Whether a compaction empties old blob files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlobGarbageCollectionPolicy {
+    /// It does.
+    Force,
+    /// It does not.
+    Disable,
+    /// As `enable_blob_garbage_collection` of the family says.
+    #[default]
+    UseDefault,
+}
+
 /// How to compact by hand.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct CompactRangeOptions {
     /// Move the result to the lowest level that can hold it.
     pub change_level: bool,
@@ -61,4 +73,9 @@ pub struct CompactRangeOptions {
     pub bottommost_level_compaction: BottommostLevelCompaction,
     /// No automatic compaction runs at the same time: those that run are waited for, and none begins meanwhile.
     pub exclusive_manual_compaction: bool,
+    /// Whether old blob files are emptied.
+    pub blob_garbage_collection_policy: BlobGarbageCollectionPolicy,
+    /// The share of them, from the oldest on; `None`, or what is no share: `blob_garbage_collection_age_cutoff` of the
+    /// family.
+    pub blob_garbage_collection_age_cutoff: Option<f64>,
 }

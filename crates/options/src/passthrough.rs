@@ -57,7 +57,6 @@ pub const DB_OPTIONS: &[DefaultText] = &[
     ("max_background_compactions", "-1"),
     ("max_background_flushes", "-1"),
     ("max_compaction_trigger_wakeup_seconds", "43200"),
-    ("max_subcompactions", "1"),
     ("metadata_write_temperature", "kUnknown"),
     ("open_files_async", "false"),
     ("optimize_manifest_for_recovery", "false"),
@@ -89,31 +88,16 @@ pub const DB_OPTIONS: &[DefaultText] = &[
 /// Options of a column family without effect.
 pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("blob_compaction_readahead_size", "0"),
-    (
-        "blob_compression_opts",
-        "{checksum=false;max_dict_buffer_bytes=0;enabled=false;max_dict_bytes=0;max_compressed_bytes_per_kb=896;parallel_threads=1;zstd_max_train_bytes=0;level=32767;use_zstd_dict_trainer=true;strategy=0;window_bits=-14;}",
-    ),
-    ("blob_compression_type", "kNoCompression"),
     ("blob_direct_write_partitions", "1"),
-    ("blob_file_size", "268435456"),
-    ("blob_file_starting_level", "0"),
-    ("blob_garbage_collection_age_cutoff", "0.250000"),
-    ("blob_garbage_collection_force_threshold", "1.000000"),
     ("block_protection_bytes_per_key", "0"),
     ("bottommost_file_compaction_delay", "0"),
     ("cf_allow_ingest_behind", "false"),
     ("compaction_filter_factory", "nullptr"),
-    (
-        "compaction_options_universal",
-        "{incremental=false;compression_size_percent=-1;allow_trivial_move=false;max_size_amplification_percent=200;max_merge_width=4294967295;stop_style=kCompactionStopStyleTotalSize;min_merge_width=2;size_ratio=1;}",
-    ),
     ("compression_manager", "nullptr"),
     ("default_temperature", "kUnknown"),
     ("default_write_temperature", "kUnknown"),
     ("disallow_memtable_writes", "false"),
     ("enable_blob_direct_write", "false"),
-    ("enable_blob_files", "false"),
-    ("enable_blob_garbage_collection", "false"),
     ("experimental_mempurge_threshold", "0.000000"),
     ("last_level_temperature", "kUnknown"),
     ("max_write_buffer_size_to_maintain", "0"),
@@ -123,7 +107,6 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("memtable_op_scan_flush_trigger", "0"),
     ("memtable_protection_bytes_per_key", "0"),
     ("memtable_verify_per_key_checksum_on_seek", "false"),
-    ("min_blob_size", "0"),
     ("min_tombstones_for_range_conversion", "0"),
     ("paranoid_file_checks", "false"),
     ("paranoid_memory_checks", "false"),
@@ -151,15 +134,8 @@ const HINTS: &[&str] = &[
     "avoid_unnecessary_blocking_io",
     "background_close_inactive_wals",
     "blob_compaction_readahead_size",
-    "blob_compression_opts",
-    "blob_compression_type",
     "blob_direct_write_partitions",
-    "blob_file_size",
-    "blob_file_starting_level",
-    "blob_garbage_collection_age_cutoff",
-    "blob_garbage_collection_force_threshold",
     "bottommost_file_compaction_delay",
-    "compaction_options_universal",
     "compaction_verify_record_count",
     "daily_offpeak_time_utc",
     "db_host_id",
@@ -188,14 +164,12 @@ const HINTS: &[&str] = &[
     "max_background_compactions",
     "max_background_flushes",
     "max_compaction_trigger_wakeup_seconds",
-    "max_subcompactions",
     "max_write_buffer_size_to_maintain",
     "memtable_avg_op_scan_flush_trigger",
     "memtable_batch_lookup_optimization",
     "memtable_max_range_deletions",
     "memtable_op_scan_flush_trigger",
     "metadata_write_temperature",
-    "min_blob_size",
     "min_tombstones_for_range_conversion",
     "open_files_async",
     "optimize_manifest_for_recovery",
@@ -226,21 +200,12 @@ const HINTS: &[&str] = &[
 /// Options of the tables above that RocksDB lets change while a database is open.
 const MUTABLE: &[&str] = &[
     "blob_compaction_readahead_size",
-    "blob_compression_opts",
-    "blob_compression_type",
-    "blob_file_size",
-    "blob_file_starting_level",
-    "blob_garbage_collection_age_cutoff",
-    "blob_garbage_collection_force_threshold",
     "block_protection_bytes_per_key",
     "bottommost_file_compaction_delay",
-    "compaction_options_universal",
     "compression_manager",
     "daily_offpeak_time_utc",
     "default_write_temperature",
     "delete_obsolete_files_period_micros",
-    "enable_blob_files",
-    "enable_blob_garbage_collection",
     "experimental_mempurge_threshold",
     "fast_sst_open",
     "last_level_temperature",
@@ -248,13 +213,11 @@ const MUTABLE: &[&str] = &[
     "max_background_compactions",
     "max_background_flushes",
     "max_compaction_trigger_wakeup_seconds",
-    "max_subcompactions",
     "memtable_avg_op_scan_flush_trigger",
     "memtable_max_range_deletions",
     "memtable_op_scan_flush_trigger",
     "memtable_protection_bytes_per_key",
     "memtable_verify_per_key_checksum_on_seek",
-    "min_blob_size",
     "min_tombstones_for_range_conversion",
     "optimize_manifest_for_recovery",
     "paranoid_file_checks",
@@ -292,12 +255,6 @@ pub(crate) const NEVER_WRITTEN: &[DefaultText] = &[
 ];
 
 const TEMPERATURES: &[&str] = &["kUnknown", "kHot", "kWarm", "kCool", "kCold", "kIce"];
-
-/// Defaults as later releases write them, with fields that 7.8 does not know.
-const LATER_DEFAULTS: &[DefaultText] = &[(
-    "compaction_options_universal",
-    "{reduce_file_locking=true;incremental=false;compression_size_percent=-1;allow_trivial_move=false;max_size_amplification_percent=200;max_merge_width=4294967295;stop_style=kCompactionStopStyleTotalSize;min_merge_width=2;max_read_amp=-1;size_ratio=1;}",
-)];
 
 /// Options that RocksDB 7.8 does not know, and paths, which it does not take empty. Its tools refuse an OPTIONS file
 /// with a name they do not know, so these are written only where they differ from their defaults: a database stays open
@@ -376,7 +333,7 @@ impl Passthrough {
     /// Keeps what an OPTIONS file says; also names that no table lists.
     pub fn keep(&mut self, table: &[DefaultText], name: &str, text: &str) {
         let default = table.iter().find(|(known, _)| *known == name).map(|(_, default)| *default);
-        if default.is_some_and(|default| is_default(name, text.trim(), default)) {
+        if default.is_some_and(|default| is_default(text.trim(), default)) {
             self.values.remove(name);
         } else {
             self.values.insert(name.to_owned(), text.trim().to_owned());
@@ -392,7 +349,7 @@ impl Passthrough {
         let name = canonical_name(name);
         let Some((_, default)) = table.iter().find(|(known, _)| *known == name) else { return Ok(false) };
         let text = text.trim();
-        if is_default(name, text, default) {
+        if is_default(text, default) {
             self.values.remove(name);
             return Ok(true);
         }
@@ -445,7 +402,7 @@ impl Passthrough {
 }
 
 /// True for a text that says the same as the default of an option.
-fn is_default(name: &str, text: &str, default: &str) -> bool {
+fn is_default(text: &str, default: &str) -> bool {
     let is_same = |text: &str, default: &str| {
         let is_null = default == NULL_OBJECT && text.is_empty();
         is_null || text == default || (default.starts_with('{') && is_part_of(text, default))
@@ -455,9 +412,7 @@ fn is_default(name: &str, text: &str, default: &str) -> bool {
         _ if default.parse::<i64>().is_ok() => parse_integer(text) == parse_integer(default),
         _ => default.parse::<f64>().is_ok_and(|value| f64::parse_option(text) == Some(value)),
     };
-    is_same(text, default)
-        || is_same_value()
-        || LATER_DEFAULTS.iter().any(|(known, later)| *known == name && is_same(text, later))
+    is_same(text, default) || is_same_value()
 }
 
 /// True when every field of a struct has the value that it has in another one.
@@ -485,7 +440,7 @@ fn is_value(name: &str, text: &str, default: &str) -> bool {
     match name {
         "lowest_used_cache_tier" => is_one_of(&["kVolatileTier", "kVolatileCompressedTier", "kNonVolatileBlockTier"]),
         "prepopulate_blob_cache" => is_one_of(&["kDisable", "kFlushOnly"]),
-        "blob_compression_type" | "wal_compression" => CompressionType::parse_option(text).is_some(),
+        "wal_compression" => CompressionType::parse_option(text).is_some(),
         "daily_offpeak_time_utc" => is_time_range(text),
         _ if name.ends_with("_temperature") => is_one_of(TEMPERATURES),
         _ if default.starts_with('{') => parse_struct(text).is_ok(),
@@ -528,10 +483,8 @@ mod tests {
             assert!(kept.set(DB_OPTIONS, name, text).unwrap(), "{name}");
             assert_eq!(kept.get(DB_OPTIONS, name).as_deref(), Some(text));
         }
-        assert!(kept.set(COLUMN_FAMILY_OPTIONS, "compaction_options_universal", "size_ratio=5;").unwrap());
-        assert_eq!(kept.get(COLUMN_FAMILY_OPTIONS, "compaction_options_universal").as_deref(), Some("{size_ratio=5;}"));
         assert!(kept.set(DB_OPTIONS, "use_fsync", "0").unwrap());
-        assert_eq!(kept.iter().count(), 8, "back at their defaults: {kept:?}");
+        assert_eq!(kept.iter().count(), 7, "back at their defaults: {kept:?}");
         for (name, text) in [
             ("use_fsync", "perhaps"),
             ("max_background_compactions", "many"),

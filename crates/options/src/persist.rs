@@ -189,7 +189,7 @@ fn family_from(section: &ColumnFamilySection, notes: &mut Vec<String>) -> Column
             continue;
         }
         let (settings, kept) = (&mut options.settings, &mut options.passthrough);
-        if name == "compaction_options_fifo" && value.contains('=') {
+        if matches!(name, "compaction_options_fifo" | "compaction_options_universal") && value.contains('=') {
             take_fields(notes, &place, name, value, settings);
             continue;
         }
@@ -452,7 +452,7 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_kept_and_said() {
         let text = "[DBOptions]\n recycle_log_file_num=3\n max_background_jobs=many\n tomorrow=1\n\
-                    [CFOptions \"default\"]\n merge_operator=MyOwn\n num_levels=0\n enable_blob_files=true\n";
+                    [CFOptions \"default\"]\n merge_operator=MyOwn\n num_levels=0\n enable_blob_direct_write=true\n";
         let loaded = from_file(&OptionsFile::parse(text.as_bytes()).unwrap());
         assert_eq!(loaded.notes.len(), 6, "{:#?}", loaded.notes);
         assert_eq!(loaded.unknown, ["tomorrow"]);
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(family.num_levels, 2, "the nearest for levels");
         let back = to_file(&loaded.db, &loaded.column_families).format().unwrap();
         for kept in
-            ["# ferrock: tomorrow=1", "recycle_log_file_num=3", "merge_operator=MyOwn", "enable_blob_files=true"]
+            ["# ferrock: tomorrow=1", "recycle_log_file_num=3", "merge_operator=MyOwn", "enable_blob_direct_write=true"]
         {
             assert!(back.contains(kept), "{kept}");
         }

@@ -402,7 +402,7 @@ mod tests {
             ("memtable_factory={id=vector;nonsense=1}", InvalidArgument, "not recognized: memtable_factory"),
             ("memtable_factory={id=hash_linkedlist;log_when_flash=maybe}", InvalidArgument, "maybe"),
             ("atomic_flush=true", NotSupported, "atomic_flush"),
-            ("enable_blob_files=true", NotSupported, "enable_blob_files"),
+            ("enable_blob_direct_write=true", NotSupported, "enable_blob_direct_write"),
             ("table_factory=CuckooTable", NotSupported, "CuckooTable"),
             ("compaction_filter=Mine", NotSupported, "Mine"),
             ("table_factory={id=CuckooTable;}", NotSupported, "CuckooTable"),

@@ -24,6 +24,7 @@ pub mod adaptive;
 pub mod blocks;
 pub mod builder;
 mod charging;
+mod deletion_window;
 #[cfg(any(test, feature = "test-kinds"))]
 pub mod entries_table;
 pub mod options;

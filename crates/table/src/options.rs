@@ -7,9 +7,11 @@
 //! [`unsupported_for_writing`](BlockBasedTableOptions::unsupported_for_writing); the builder then writes the nearest
 //! form, which every reader understands. Reading supports all of them.
 
+mod deletion_rule;
 mod large_partitions;
 mod plain;
 
+pub use deletion_rule::{CompactOnDeletion, DeletionRule};
 pub use large_partitions::LargePartitions;
 pub use plain::{BLOCK_BASED_TABLE, PLAIN_TABLE, PlainEncodingType, PlainTableOptions, TableFactory};
 

@@ -373,7 +373,7 @@ fn same_value(option: &str, value: &str, wanted: &str) -> bool {
     };
     value == wanted
         || matches!(option, "filter_policy" | "memtable_factory") && plain(value) == plain(wanted)
-        || ["compression_opts", "compaction_options_fifo"].contains(&option)
+        || ["compression_opts", "compaction_options_fifo", "compaction_options_universal"].contains(&option)
             && wanted.trim_matches(['{', '}']).split(';').all(|part| value.contains(part))
 }
 

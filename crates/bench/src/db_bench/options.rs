@@ -127,22 +127,11 @@ impl Builder<'_> {
     }
 
     fn compression(&mut self) -> Result<(), String> {
-        let kind = self.values.text("compression_type");
-        let kind = match &kind.to_ascii_lowercase()[..] {
-            "none" | "no" => CompressionType::NoCompression,
-            "snappy" => CompressionType::Snappy,
-            "zlib" => CompressionType::Zlib,
-            "bzip2" => CompressionType::BZip2,
-            "lz4" => CompressionType::Lz4,
-            "lz4hc" => CompressionType::Lz4Hc,
-            "zstd" => CompressionType::Zstd,
-            "xpress" => return Err("Not implemented: --compression_type=xpress: it is only on Windows".to_owned()),
-            _ => {
-                return Err(format!(
-                    "--compression_type={kind}: none, snappy, zlib, bzip2, lz4, lz4hc or zstd is expected"
-                ));
-            }
-        };
+        let kind = compression_of("compression_type", self.values.text("compression_type"))?;
+        if self.counts(&["blob_compression_type"]) {
+            let text = self.values.text("blob_compression_type");
+            self.out.family.settings.blob_compression_type = compression_of("blob_compression_type", text)?;
+        }
         if self.counts(&["compression_type"]) {
             self.out.family.settings.compression = kind;
         }
@@ -377,6 +366,39 @@ impl Builder<'_> {
         Ok(())
     }
 
+    fn sorted_runs(&mut self) -> Result<(), String> {
+        for field in [
+            "size_ratio",
+            "min_merge_width",
+            "max_merge_width",
+            "max_size_amplification_percent",
+            "compression_size_percent",
+            "max_read_amp",
+            "allow_trivial_move",
+            "incremental",
+            "reduce_file_locking",
+        ] {
+            let flag = format!("universal_{field}");
+            let value = self.values.text(&flag);
+            // 0 stands for RocksDB's default where that is not what it means.
+            let is_default = value == "0" && field != "max_read_amp";
+            if self.counts(&[&flag]) && !is_default {
+                let text = format!("{{{field}={value}}}");
+                set(&mut self.out, Scope::Family, "compaction_options_universal", &text)?;
+            }
+        }
+        if self.counts(&["universal_stop_style"]) {
+            let style = match self.values.text("universal_stop_style") {
+                "0" => "kCompactionStopStyleSimilarSize",
+                "1" => "kCompactionStopStyleTotalSize",
+                other => return Err(format!("--universal_stop_style={other} is none of 0, 1")),
+            };
+            let text = format!("{{stop_style={style}}}");
+            set(&mut self.out, Scope::Family, "compaction_options_universal", &text)?;
+        }
+        Ok(())
+    }
+
     fn compaction(&mut self) -> Result<(), String> {
         const STYLES: [&str; 4] =
             ["kCompactionStyleLevel", "kCompactionStyleUniversal", "kCompactionStyleFIFO", "kCompactionStyleNone"];
@@ -396,6 +418,7 @@ impl Builder<'_> {
             }
         }
         self.queue()?;
+        self.sorted_runs()?;
         let additional = self.values.text("max_bytes_for_level_multiplier_additional");
         if !additional.is_empty() {
             let text = additional.replace(',', ":");
@@ -421,6 +444,21 @@ impl Builder<'_> {
         }
         Ok(())
     }
+}
+
+/// The compression of a name.
+fn compression_of(flag: &str, kind: &str) -> Result<CompressionType, String> {
+    Ok(match &kind.to_ascii_lowercase()[..] {
+        "none" | "no" => CompressionType::NoCompression,
+        "snappy" => CompressionType::Snappy,
+        "zlib" => CompressionType::Zlib,
+        "bzip2" => CompressionType::BZip2,
+        "lz4" => CompressionType::Lz4,
+        "lz4hc" => CompressionType::Lz4Hc,
+        "zstd" => CompressionType::Zstd,
+        "xpress" => return Err(format!("Not implemented: --{flag}=xpress: it is only on Windows")),
+        _ => return Err(format!("--{flag}={kind}: none, snappy, zlib, bzip2, lz4, lz4hc or zstd is expected")),
+    })
 }
 
 /// Bytes of an index partition that holds `entries` entries on average.

@@ -340,14 +340,4 @@ not_built! {
         options: *mut rocksdb_options_t,
         table_properties_collector_factory: *mut rocksdb_table_properties_collector_factory_t,
     ) = refuse;
-    fn rocksdb_options_add_compact_on_deletion_collector_factory(
-        options: *mut rocksdb_options_t, window_size: usize, num_dels_trigger: usize,
-    ) = refuse;
-    fn rocksdb_options_add_compact_on_deletion_collector_factory_del_ratio(
-        options: *mut rocksdb_options_t, window_size: usize, num_dels_trigger: usize, deletion_ratio: f64,
-    ) = refuse;
-    fn rocksdb_options_add_compact_on_deletion_collector_factory_min_file_size(
-        options: *mut rocksdb_options_t, window_size: usize, num_dels_trigger: usize, deletion_ratio: f64,
-        min_file_size: u64,
-    ) = refuse;
 }

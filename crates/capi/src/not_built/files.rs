@@ -15,7 +15,7 @@ unbuilt_types! {
     rocksdb_column_family_metadata_options_t, rocksdb_compaction_options_t,
     rocksdb_envoptions_t, rocksdb_file_checksum_gen_factory_t,
     rocksdb_livefiles_storage_info_options_t, rocksdb_livefiles_storage_info_t, rocksdb_logger_t,
-    rocksdb_sst_file_manager_t, rocksdb_sst_partitioner_factory_t, rocksdb_universal_compaction_options_t,
+    rocksdb_sst_file_manager_t, rocksdb_sst_partitioner_factory_t,
 }
 
 kept_options! {
@@ -100,40 +100,6 @@ kept_options! {
         / rocksdb_sst_file_manager_get_max_trash_db_ratio;
 }
 
-kept_options! {
-    for rocksdb_universal_compaction_options_t:
-    asks size_ratio: c_int = 1,
-        rocksdb_universal_compaction_options_set_size_ratio
-        / rocksdb_universal_compaction_options_get_size_ratio;
-    asks min_merge_width: c_int = 2,
-        rocksdb_universal_compaction_options_set_min_merge_width
-        / rocksdb_universal_compaction_options_get_min_merge_width;
-    asks max_merge_width: c_int = -1,
-        rocksdb_universal_compaction_options_set_max_merge_width
-        / rocksdb_universal_compaction_options_get_max_merge_width;
-    asks max_size_amplification_percent: c_int = 200,
-        rocksdb_universal_compaction_options_set_max_size_amplification_percent
-        / rocksdb_universal_compaction_options_get_max_size_amplification_percent;
-    asks compression_size_percent: c_int = -1,
-        rocksdb_universal_compaction_options_set_compression_size_percent
-        / rocksdb_universal_compaction_options_get_compression_size_percent;
-    asks stop_style: c_int = 1,
-        rocksdb_universal_compaction_options_set_stop_style
-        / rocksdb_universal_compaction_options_get_stop_style;
-    asks max_read_amp: c_int = -1,
-        rocksdb_universal_compaction_options_set_max_read_amp
-        / rocksdb_universal_compaction_options_get_max_read_amp;
-    asks allow_trivial_move: c_uchar = 0,
-        rocksdb_universal_compaction_options_set_allow_trivial_move
-        / rocksdb_universal_compaction_options_get_allow_trivial_move;
-    asks incremental: c_uchar = 0,
-        rocksdb_universal_compaction_options_set_incremental
-        / rocksdb_universal_compaction_options_get_incremental;
-    asks reduce_file_locking: c_uchar = 1,
-        rocksdb_universal_compaction_options_set_reduce_file_locking
-        / rocksdb_universal_compaction_options_get_reduce_file_locking;
-}
-
 not_built! {
     fn rocksdb_disable_file_deletions(db: *mut rocksdb_t) = error;
     fn rocksdb_enable_file_deletions(db: *mut rocksdb_t) = error;
@@ -187,10 +153,6 @@ not_built! {
     fn rocksdb_envoptions_set_rate_limiter(
         opt: *mut rocksdb_envoptions_t, rate_limiter: *mut rocksdb_ratelimiter_t,
     ) = neutral;
-    fn rocksdb_universal_compaction_options_create() -> *mut rocksdb_universal_compaction_options_t = handle;
-    fn rocksdb_universal_compaction_options_destroy(
-        universal_compaction_options: *mut rocksdb_universal_compaction_options_t,
-    ) = destroy;
     fn rocksdb_livefiles_storage_info_options_create() -> *mut rocksdb_livefiles_storage_info_options_t = handle;
     fn rocksdb_livefiles_storage_info_options_destroy(
         options: *mut rocksdb_livefiles_storage_info_options_t,

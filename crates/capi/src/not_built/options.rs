@@ -2,7 +2,7 @@
 
 use super::files::{
     rocksdb_file_checksum_gen_factory_t, rocksdb_logger_t, rocksdb_sst_file_manager_t,
-    rocksdb_sst_partitioner_factory_t, rocksdb_universal_compaction_options_t,
+    rocksdb_sst_partitioner_factory_t,
 };
 use super::not_built;
 use super::other::{rocksdb_compactionfilterfactory_t, rocksdb_cuckoo_table_options_t};
@@ -27,8 +27,5 @@ not_built! {
     fn rocksdb_options_set_sst_partitioner_factory(
         options: *mut rocksdb_options_t, sst_partitioner_factory: *mut rocksdb_sst_partitioner_factory_t,
     ) = refuse;
-    fn rocksdb_options_set_universal_compaction_options(
-        options: *mut rocksdb_options_t, universal_compaction_options: *mut rocksdb_universal_compaction_options_t,
-    ) = refuse_values;
     fn rocksdb_options_set_row_cache(opt: *mut rocksdb_options_t, cache: *mut rocksdb_cache_t) = refuse;
 }

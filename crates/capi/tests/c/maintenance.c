@@ -25,6 +25,39 @@ static void test_queue(const char* path) {
   rocksdb_options_destroy(options);
 }
 
+/* Sorted runs that a caller makes one. */
+static void test_runs(const char* path) {
+  rocksdb_options_t* options = new_options();
+  rocksdb_universal_compaction_options_t* universal = rocksdb_universal_compaction_options_create();
+  rocksdb_universal_compaction_options_set_stop_style(universal, rocksdb_similar_size_compaction_stop_style);
+  rocksdb_universal_compaction_options_set_size_ratio(universal, 10);
+  rocksdb_options_set_compaction_style(options, rocksdb_universal_compaction);
+  rocksdb_options_set_universal_compaction_options(options, universal);
+  rocksdb_options_set_universal_compaction_options(options, NULL);
+  rocksdb_options_set_universal_compaction_options(NULL, universal);
+  rocksdb_universal_compaction_options_destroy(universal);
+  rocksdb_t* db = rocksdb_open(options, path, &err);
+  OK();
+  rocksdb_writeoptions_t* wo = rocksdb_writeoptions_create();
+  rocksdb_readoptions_t* ro = rocksdb_readoptions_create();
+  rocksdb_flushoptions_t* fo = rocksdb_flushoptions_create();
+  for (int run = 0; run < 3; run++) {
+    put(db, wo, "key", run == 2 ? "newest" : "value");
+    rocksdb_flush(db, fo, &err);
+    OK();
+  }
+  rocksdb_compact_range(db, NULL, 0, NULL, 0);
+  GET(db, ro, "key", "newest");
+  char* files = rocksdb_property_value(db, "rocksdb.num-files-at-level6");
+  CHECK(files != NULL && strcmp(files, "1") == 0);
+  rocksdb_free(files);
+  rocksdb_close(db);
+  rocksdb_flushoptions_destroy(fo);
+  rocksdb_readoptions_destroy(ro);
+  rocksdb_writeoptions_destroy(wo);
+  rocksdb_options_destroy(options);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   const char* path = path_in(argv[1], "maintenance");
@@ -131,5 +164,6 @@ int main(int argc, char** argv) {
   rocksdb_writeoptions_destroy(wo);
   rocksdb_options_destroy(options);
   test_queue(path_in(argv[1], "queue"));
+  test_runs(path_in(argv[1], "runs"));
   return 0;
 }

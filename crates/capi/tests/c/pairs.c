@@ -348,7 +348,7 @@ static void test_universal_compaction_options(void) {
   PAIR(rocksdb_universal_compaction_options_set_compression_size_percent,
        rocksdb_universal_compaction_options_get_compression_size_percent, int, -1, 2);
   PAIR(rocksdb_universal_compaction_options_set_stop_style,
-       rocksdb_universal_compaction_options_get_stop_style, int, 1, 2);
+       rocksdb_universal_compaction_options_get_stop_style, int, 1, 0);
   PAIR(rocksdb_universal_compaction_options_set_max_read_amp,
        rocksdb_universal_compaction_options_get_max_read_amp, int, -1, 2);
   PAIR(rocksdb_universal_compaction_options_set_allow_trivial_move,

@@ -264,6 +264,24 @@ static void test_prefixes(const char* path) {
   }
 }
 
+/* Rules by which tables with many deletions are compacted. */
+static void test_deletion_rules(const char* path) {
+  char* err = NULL;
+  rocksdb_options_t* options = new_options();
+  rocksdb_options_add_compact_on_deletion_collector_factory(options, 128, 2);
+  rocksdb_options_add_compact_on_deletion_collector_factory_del_ratio(options, 256, 3, 0.5);
+  rocksdb_options_add_compact_on_deletion_collector_factory_min_file_size(options, 0, 0, 0.25, 1000);
+  rocksdb_t* db = rocksdb_open(options, path, &err);
+  OK();
+  rocksdb_close(db);
+  if (HERE) {
+    options_say(path, "compact_on_deletion={{window_size=128;deletion_trigger=2;deletion_ratio=0.000000;min_file_size=0;}:"
+                      "{window_size=256;deletion_trigger=3;deletion_ratio=0.500000;min_file_size=0;}:"
+                      "{window_size=0;deletion_trigger=0;deletion_ratio=0.250000;min_file_size=1000;}}");
+  }
+  rocksdb_options_destroy(options);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   char path[4096];
@@ -273,5 +291,7 @@ int main(int argc, char** argv) {
   test_compression(path);
   snprintf(path, sizeof path, "%s", path_in(argv[1], "prefixes"));
   test_prefixes(path);
+  snprintf(path, sizeof path, "%s", path_in(argv[1], "deletions"));
+  test_deletion_rules(path);
   return 0;
 }

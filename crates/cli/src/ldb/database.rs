@@ -18,11 +18,16 @@ const SHAPING: &[&str] = &[
     "disable_consistency_checks",
     "bloom_bits",
     "fix_prefix_len",
+    "blob_compression_type",
+    "blob_file_size",
     "compression_type",
     "compression_max_dict_bytes",
     "block_size",
     "auto_compaction",
     "db_write_buffer_size",
+    "enable_blob_files",
+    "enable_blob_garbage_collection",
+    "min_blob_size",
     "write_buffer_size",
     "file_size",
 ];
@@ -142,8 +147,14 @@ fn shape(request: &Request, options: &mut DbOptions, family: &mut ColumnFamilyOp
         family.prefix_extractor = Some(PrefixExtractor::Fixed(usize::try_from(length).unwrap_or(usize::MAX)));
     }
     if let Some(kind) = request.get("compression_type") {
-        family.settings.compression = compression(kind)?;
+        family.settings.compression = compression("compression_type", kind)?;
     }
+    if let Some(kind) = request.get("blob_compression_type") {
+        family.settings.blob_compression_type = compression("blob_compression_type", kind)?;
+    }
+    // What an OPTIONS file has on stays on.
+    family.settings.enable_blob_files |= request.is_set("enable_blob_files");
+    family.settings.enable_blob_garbage_collection |= request.is_set("enable_blob_garbage_collection");
     if let Some(bytes) = is_size("compression_max_dict_bytes")? {
         family.settings.compression_opts.0.max_dict_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
     }
@@ -163,13 +174,18 @@ fn shape(request: &Request, options: &mut DbOptions, family: &mut ColumnFamilyOp
     if let Some(text) = request.get("write_buffer_size") {
         set("write_buffer_size", family.settings.set("write_buffer_size", text))?;
     }
+    for name in ["min_blob_size", "blob_file_size"] {
+        if let Some(text) = request.get(name) {
+            set(name, family.settings.set(name, text))?;
+        }
+    }
     if let Some(text) = request.get("file_size") {
         set("file_size", family.settings.set("target_file_size_base", text))?;
     }
     Ok(())
 }
 
-fn compression(text: &str) -> Result<CompressionType> {
+fn compression(option: &str, text: &str) -> Result<CompressionType> {
     Ok(match text {
         "no" => CompressionType::NoCompression,
         "snappy" => CompressionType::Snappy,
@@ -180,7 +196,7 @@ fn compression(text: &str) -> Result<CompressionType> {
         "zstd" => CompressionType::Zstd,
         _ => {
             return Err(Failure::Usage(format!(
-                "--compression_type={text}: no, snappy, zlib, bzip2, lz4, lz4hc or zstd is expected"
+                "--{option}={text}: no, snappy, zlib, bzip2, lz4, lz4hc or zstd is expected"
             )));
         }
     })

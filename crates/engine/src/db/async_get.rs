@@ -10,9 +10,9 @@
 use super::DbCore;
 use super::async_search::{PinnedState, Step, SuspendedLookup, Wait, step};
 use super::multi_get::Search;
-use super::read::PinnedSlice;
+use super::search::PinnedSlice;
 use crate::column_family::ColumnFamilyData;
-use crate::db::read;
+use crate::db::search;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, Result};
 use std::fmt;
@@ -28,7 +28,7 @@ pub(crate) fn get_async(
     options: &ReadOptions,
     key: &[u8],
 ) -> GetAsync {
-    read::look_up(core, data, options, key, |pinned, lookup, mut context| {
+    search::look_up(core, data, options, key, |pinned, lookup, mut context| {
         let stop = if !context.needs_tables() {
             None
         } else {

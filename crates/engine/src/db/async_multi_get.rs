@@ -13,10 +13,10 @@
 use super::DbCore;
 use super::async_search::{Completion, Identity, PinnedState, Step, SuspendedLookup, Wait, step};
 use super::multi_get::{Search, group_by_family};
-use super::read::{PinnedSlice, search_memtables};
+use super::search::{PinnedSlice, search_memtables};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
 use crate::db::multi_get;
-use crate::db::read;
+use crate::db::search;
 use crate::options::ReadOptions;
 use crate::super_version::thread_ordinal;
 use ferrock_base::Result;
@@ -69,7 +69,7 @@ pub(crate) fn multi_get_async(
 ) -> MultiGetAsync {
     let pinned = data.super_version.pin(thread_ordinal());
     let mut future = MultiGetAsync::default();
-    future.slots = future.search(core, (data, &pinned), options, &read::view_for(core, options), keys);
+    future.slots = future.search(core, (data, &pinned), options, &search::view_for(core, options), keys);
     future
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn multi_get_families_async(
     let thread = thread_ordinal();
     let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
     // Behind all pins: no family has dropped anything that is visible in this view.
-    let view = read::view_for(core, options);
+    let view = search::view_for(core, options);
     let mut future = MultiGetAsync { slots: vec![0; keys.len()], ..MultiGetAsync::default() };
     for (group, pinned) in groups.iter().zip(&pins) {
         let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();

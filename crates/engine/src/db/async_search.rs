@@ -13,9 +13,10 @@
 
 use super::DbCore;
 use super::multi_get::{AtBlock, Search, Stop, TableSearch};
-use super::read::{PinnedSlice, Release};
+use super::read::Release;
+use super::search::PinnedSlice;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
-use crate::db::read;
+use crate::db::search;
 use crate::files::openings::Opening;
 use crate::options::ReadOptions;
 use ferrock_base::{Error, ErrorKind, FileNumber, LookupKey, Result};
@@ -119,7 +120,7 @@ impl PinnedState {
     }
 
     fn blobs(&self) -> BlobView<'_> {
-        read::blob_view(&self.core, self.data.id, &self.pinned.version, &self.options)
+        search::blob_view(&self.core, self.data.id, &self.pinned.version, &self.options)
     }
 
     /// The read or open for the blob index that a search ended at; `None` if the value, or an error, was supplied.

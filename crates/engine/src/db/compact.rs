@@ -9,9 +9,10 @@ use crate::column_family::ColumnFamilyData;
 use crate::jobs::ScheduledCompaction;
 use crate::jobs::background_error::Reason;
 use crate::metrics::Statistics;
-use crate::options::ColumnFamilyOptions;
+use crate::options::{ColumnFamilyOptions, CompactRangeOptions};
 use ferrock_base::Result;
 use ferrock_options::CompactionEvent;
+use ferrock_tree::blob::BlobCollection;
 use ferrock_tree::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, RunningCompactions};
 use ferrock_tree::compaction::picker::{self, PickerInput};
 use ferrock_tree::job::CompactionJob;
@@ -57,7 +58,7 @@ pub(super) fn picker_input<'a>(
 
 /// The body of an automatic compaction.
 pub(super) fn run_compaction(core: &DbCore, job: ScheduledCompaction) {
-    let result = compact(core, &job);
+    let result = compact(core, &job, None);
     // The version that the job read goes first: while the job holds it, the clean-up below keeps its files.
     let ScheduledCompaction { data, running, choice, .. } = job;
     drop(choice);
@@ -81,20 +82,32 @@ pub(super) fn run_compaction(core: &DbCore, job: ScheduledCompaction) {
     }
 }
 
-/// Runs a compaction and installs its outputs. The inputs stay marked.
-pub(super) fn compact(core: &DbCore, scheduled: &ScheduledCompaction) -> Result<()> {
+/// Runs a compaction and installs its outputs. The inputs stay marked. `by_hand` is what a caller asked for.
+pub(super) fn compact(
+    core: &DbCore,
+    scheduled: &ScheduledCompaction,
+    by_hand: Option<&CompactRangeOptions>,
+) -> Result<()> {
     let before = core.env.clock.monotonic_us();
     let (data, choice) = (&scheduled.data, &scheduled.choice);
     let mut event = compaction_event(scheduled);
     core.events.tell(|listener| listener.on_compaction_begin(&event));
     let context = job_env::job_context(core, data, Some(Arc::clone(&choice.version)), choice.epoch_number)?;
-    let job = CompactionJob { context: &context, choice, is_manual: scheduled.is_manual };
+    let settings = &context.family.options.settings;
+    let collection = match by_hand {
+        None => BlobCollection::automatic(settings),
+        Some(options) => {
+            let (policy, cutoff) = (options.blob_garbage_collection_policy, options.blob_garbage_collection_age_cutoff);
+            BlobCollection::by_hand(settings, policy, cutoff)
+        }
+    };
+    let job = CompactionJob { context: &context, choice, is_manual: scheduled.is_manual, collection };
     let output = job.run(&JobPlace(core))?;
     event.output_files = output.files.iter().map(|file| file.number).collect();
     let written = if choice.kind == CompactionKind::Merge { output.size_bytes() } else { 0 };
     let installs = core.installs.lock();
     let applied = core.versions.log_and_apply(vec![job.edit(&output)]);
-    core.files.hand_over(data.table_cache.paths().directory(choice.output_path_id), &output.numbers);
+    core.files.hand_over(&output.written);
     if let Err(error) = applied {
         // The files stay: the edit may have reached the disk.
         if !data.is_dropped() {

@@ -46,25 +46,26 @@ fn flush_once(core: &DbCore, id: u32) -> Result<(Option<FlushEvent>, usize)> {
     };
     let before = core.env.clock.monotonic_us();
     let output = write_level_0(core, &data, &memtables, TableFileCreationReason::Flush)?;
-    let file = output.files.first().cloned();
+    let (file, blob_bytes) = (output.files.first().cloned(), output.blob_size_bytes());
     if core.families.load().len() > 1 {
         let synced = core.writes.logs().sync_closed();
         if let Err(error) = synced {
             core.jobs.set_error(Reason::Write, &error);
-            core.files.discard(data.flush_directory(), &output.numbers);
+            core.files.discard(&output.written);
             return Err(error);
         }
     }
     let mut edit = VersionEdit {
         log_number: Some(log_number_after),
         new_files: output.files,
+        blob_file_additions: output.blob_files,
         ..VersionEdit::for_column_family(id)
     };
     // Of two flushes at once, the second finds out which logs are needed after the first.
     let installs = core.installs.lock();
     log_release(core, Some(LogChange::Flush { id, memtables: memtables.len() })).add_to(&mut edit);
     let applied = core.versions.log_and_apply(vec![edit]);
-    core.files.hand_over(data.flush_directory(), &output.numbers);
+    core.files.hand_over(&output.written);
     if let Err(error) = applied {
         if !data.is_dropped() {
             core.jobs.note_error(Reason::Manifest, &error);
@@ -77,23 +78,28 @@ fn flush_once(core: &DbCore, id: u32) -> Result<(Option<FlushEvent>, usize)> {
     open_new_tables(core, &data, file.as_slice().iter().map(|file| file.number));
     delete_logs(core, &released);
     let elapsed = core.env.clock.monotonic_us().saturating_sub(before);
-    Ok((Some(note_flush(core, &data, file, memtables.len(), elapsed)), memtables.len()))
+    Ok((Some(note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed)), memtables.len()))
 }
 
 pub(super) fn note_flush(
     core: &DbCore,
     data: &ColumnFamilyData,
     file: Option<NewFile>,
+    blob_bytes: u64,
     memtables: usize,
     us: u64,
 ) -> FlushEvent {
     let size_bytes = file.as_ref().map_or(0, |file| file.size_bytes);
     Statistics::add(&core.metrics.statistics().flushes, 1);
-    Statistics::add(&core.metrics.statistics().flush_bytes, size_bytes);
+    Statistics::add(&core.metrics.statistics().flush_bytes, size_bytes + blob_bytes);
     Statistics::add(&core.metrics.statistics().flush_us, us);
     let file_number = file.map(|file| file.number);
     core.events.log().info(|| {
-        format!("[{}] flushed {memtables} memtables to {file_number:?}, {size_bytes} bytes in {us} us", data.name)
+        let in_blobs = if blob_bytes > 0 { format!(" and {blob_bytes} in blob files") } else { String::new() };
+        format!(
+            "[{}] flushed {memtables} memtables to {file_number:?}, {size_bytes} bytes{in_blobs} in {us} us",
+            data.name
+        )
     });
     FlushEvent { column_family: data.name.clone(), file_number, size_bytes }
 }

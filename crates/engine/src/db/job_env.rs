@@ -4,9 +4,8 @@ use super::DbCore;
 use crate::column_family::ColumnFamilyData;
 use crate::metrics::Statistics;
 use ferrock_base::{Error, FileNumber, Result};
-use ferrock_tree::job::{FamilyContext, JobContext, JobEnv};
+use ferrock_tree::job::{FamilyContext, JobContext, JobEnv, WrittenFiles};
 use ferrock_tree::version::Version;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What a job of the family works with, as of now. `version` has the blob files that its inputs refer to; `None`
@@ -56,8 +55,21 @@ impl JobEnv for JobPlace<'_> {
         self.0.jobs.check_not_closing()
     }
 
-    fn discard(&self, directory: &Path, numbers: &[FileNumber]) {
-        self.0.files.discard(directory, numbers);
+    fn discard(&self, files: &WrittenFiles) {
+        self.0.files.discard(files);
+    }
+
+    fn run_at_once(&self, count: usize, run: &(dyn Fn(usize) + Sync)) {
+        std::thread::scope(|scope| {
+            for index in 1..count {
+                let thread = std::thread::Builder::new().name(format!("ferrock-part-{index}"));
+                // A part that gets no thread of its own is done by this one.
+                if thread.spawn_scoped(scope, move || run(index)).is_err() {
+                    run(index);
+                }
+            }
+            run(0);
+        });
     }
 
     fn note_block_based(&self, family: &str, reason: &Error) {

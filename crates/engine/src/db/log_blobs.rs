@@ -45,14 +45,19 @@ impl LogBlobs {
     }
 }
 
-/// Looks for closed blob files that no version has.
+/// Looks for closed blob files that no version has, and takes note of the numbers of all files.
 pub(super) fn find_log_blobs(core: &DbCore) -> Result<LogBlobs> {
     let known = core.versions.live_files().blob_files;
     let mut found = LogBlobs::default();
     for directory in core.files.places().table_directories() {
         let names = core.env.file_system.children(&directory)?;
-        let names = names.iter().filter_map(|name| file_name::parse(name));
-        let blobs = names.filter(|name| name.kind == FileKind::Blob).map(|name| name.number);
+        let names: Vec<_> = names.iter().filter_map(|name| file_name::parse(name)).collect();
+        // Of these directories the version set knows but that of the database: the number of a file that no version
+        // has must not be given out again, or two files would be one.
+        for name in names.iter().filter(|name| name.kind.uses_file_number()) {
+            core.versions.mark_file_number_used(name.number);
+        }
+        let blobs = names.iter().filter(|name| name.kind == FileKind::Blob).map(|name| name.number);
         let closed = blobs
             .filter(|number| !known.contains(number))
             .filter_map(|number| closed_file(&*core.env.file_system, &directory, number));

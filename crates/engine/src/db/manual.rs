@@ -1,7 +1,8 @@
 //! What callers ask for by hand: flush, compact_range.
 
 use super::manual_files::move_level;
-use super::{DbCore, cleanup, compact, flush};
+use super::manual_turn::in_turn;
+use super::{DbCore, compact, flush};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
 use crate::jobs::ManualPiece;
 use crate::jobs::background_error::Reason;
@@ -65,18 +66,10 @@ pub(super) fn compact_range(
         return Err(Error::not_supported("FIFO compaction does not support change_level."));
     }
     flush::flush_families(core, &[data.id], true)?;
-    let exclusive = options.exclusive_manual_compaction;
-    core.jobs.begin_manual(data, exclusive)?;
-    let result = compact_steps(core, data, begin, end, options);
-    let result =
-        result.and_then(|()| if options.change_level { move_up(core, data, options.target_level) } else { Ok(()) });
-    // Closing waits for the job, and then for its clean-up.
-    let cleanup = core.files.begin_cleanup();
-    core.jobs.finish_manual(data.id, exclusive);
-    if let Some(turn) = cleanup {
-        cleanup::clean_up(core, turn);
-    }
-    result
+    in_turn(core, data, options.exclusive_manual_compaction, || {
+        compact_steps(core, data, begin, end, options)?;
+        if options.change_level { move_up(core, data, options.target_level) } else { Ok(()) }
+    })
 }
 
 fn compact_steps(
@@ -97,7 +90,7 @@ fn compact_steps(
     };
     let steps = manual_steps(&version, &data.options.load(), begin, end, mode);
     for step in steps {
-        compact_step(core, data, step, begin, end, ignore_files_from, options.target_path_id)?;
+        compact_step(core, data, step, begin, end, ignore_files_from, options)?;
     }
     Ok(())
 }
@@ -109,13 +102,14 @@ fn compact_step(
     begin: Option<&[u8]>,
     end: Option<&[u8]>,
     ignore_files_from: FileNumber,
-    target_path_id: u32,
+    options: &CompactRangeOptions,
 ) -> Result<()> {
+    let target_path_id = options.target_path_id;
     let mut begin = begin.map(<[u8]>::to_vec);
     loop {
         let request = ManualRequest { step, begin: begin.as_deref(), end, ignore_files_from, target_path_id };
         let Some((job, next_begin)) = begin_piece(core, data, &request)? else { return Ok(()) };
-        let result = compact::compact(core, &job);
+        let result = compact::compact(core, &job, Some(options));
         if let Err(error) = &result
             && !data.is_dropped()
         {

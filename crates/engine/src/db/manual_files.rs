@@ -1,6 +1,7 @@
 //! What callers do with whole files, without reading them: drop those of a range, move a level, suggest a compaction.
 
-use super::{DbCore, cleanup, compact};
+use super::manual_turn::in_turn;
+use super::{DbCore, compact};
 use crate::column_family::{ColumnFamily, ColumnFamilyData};
 use crate::jobs::background_error::Reason;
 use ferrock_base::{Error, ErrorKind, Result};
@@ -19,28 +20,20 @@ pub(super) fn delete_files_in_ranges(
 ) -> Result<()> {
     let data = &family.data;
     core.jobs.check_open()?;
-    core.jobs.begin_manual(data, false)?;
-    let piece = core.jobs.begin_manual_piece(data.id, |running| {
-        let Some(version) = core.versions.current(data.id) else { return ManualChoice::Done };
-        let options = data.options.load_full();
-        match pick_within(&compact::picker_input(core, &version, &options, running), ranges, includes_end) {
-            Some(choice) => ManualChoice::Compact { choice: Box::new(choice), next_begin: None },
-            None => ManualChoice::Done,
-        }
-    });
-    let result = piece.and_then(|piece| {
-        let Some((job, _)) = piece else { return Ok(()) };
-        let result = compact::compact(core, &job);
+    in_turn(core, data, false, || {
+        let piece = core.jobs.begin_manual_piece(data.id, |running| {
+            let Some(version) = core.versions.current(data.id) else { return ManualChoice::Done };
+            let options = data.options.load_full();
+            match pick_within(&compact::picker_input(core, &version, &options, running), ranges, includes_end) {
+                Some(choice) => ManualChoice::Compact { choice: Box::new(choice), next_begin: None },
+                None => ManualChoice::Done,
+            }
+        });
+        let Some((job, _)) = piece? else { return Ok(()) };
+        let result = compact::compact(core, &job, None);
         core.jobs.finish_manual_piece(data.id, job.running);
         result
-    });
-    // Closing waits for the job, and then for its clean-up.
-    let cleanup = core.files.begin_cleanup();
-    core.jobs.finish_manual(data.id, false);
-    if let Some(turn) = cleanup {
-        cleanup::clean_up(core, turn);
-    }
-    result
+    })
 }
 
 /// See [`Db::suggest_compact_range_cf`](super::Db::suggest_compact_range_cf).
@@ -58,10 +51,7 @@ pub(super) fn suggest_compact_range(core: &DbCore, family: &ColumnFamily, range:
 pub(super) fn promote_l0(core: &DbCore, family: &ColumnFamily, target: usize) -> Result<()> {
     let data = &family.data;
     core.jobs.check_open()?;
-    core.jobs.begin_manual(data, true)?;
-    let result = promote_alone(core, data, target);
-    core.jobs.finish_manual(data.id, true);
-    result
+    in_turn(core, data, true, || promote_alone(core, data, target))
 }
 
 fn promote_alone(core: &DbCore, data: &ColumnFamilyData, target: usize) -> Result<()> {

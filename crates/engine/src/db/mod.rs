@@ -4,7 +4,8 @@
 //! ```text
 //! open.rs       directory -> locks, MANIFEST, logs, OPTIONS -> DbCore     recovery.rs   logs -> memtables -> tables
 //! write.rs      batch -> queue -> log -> memtable                         switch_memtable.rs full memtables, new logs
-//! read.rs       key -> memtables -> tables; iterators                     flush.rs      immutable memtables -> level 0
+//! search.rs     key -> memtables -> tables                               read.rs       iterators
+//! in_place_updates.rs puts that are changes                               flush.rs      immutable memtables -> level 0
 //! compact.rs    choice -> job -> new tables                               manual.rs     flush, compact_range
 //! resume.rs     the way back to writing after a background error          auto_resume.rs the same without a call
 //! background.rs the database as the host of its jobs; closing             cleanup.rs    which files are needed
@@ -37,6 +38,7 @@ mod destroy;
 mod families;
 mod flush;
 mod in_memory;
+mod in_place_updates;
 mod interface;
 mod job_env;
 #[cfg(test)]
@@ -44,6 +46,7 @@ mod locks;
 mod log_blobs;
 mod manual;
 mod manual_files;
+mod manual_turn;
 mod multi_get;
 mod multi_scan;
 mod open;
@@ -87,7 +90,8 @@ pub use manual::LiveFile;
 pub use multi_scan::{MultiScan, ScanRange, ScanRow};
 pub use open::ColumnFamilyDescriptor;
 pub use properties::{INTEGER_PROPERTIES, MAP_PROPERTIES, TEXT_PROPERTIES};
-pub use read::{Iter, PinnedSlice};
+pub use read::Iter;
+pub use search::PinnedSlice;
 pub use versions::{KeyVersion, KeyVersions};
 
 /// Everything an open database is made of.

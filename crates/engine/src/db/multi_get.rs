@@ -13,9 +13,9 @@
 //! rounds.
 
 use super::DbCore;
-use super::read::{PinnedSlice, not_open, search_memtables};
+use super::search::{PinnedSlice, not_open, search_memtables};
 use crate::column_family::{ColumnFamily, ColumnFamilyData, SuperVersion};
-use crate::db::read;
+use crate::db::search;
 use crate::options::{ReadOptions, ReadTier};
 use crate::super_version::thread_ordinal;
 use ferrock_base::{LookupKey, Result};
@@ -34,13 +34,13 @@ type Batch<'a> = MultiGetBatch<'a, ValuePin>;
 pub(crate) fn multi_get(core: &DbCore, data: &ColumnFamilyData, options: &ReadOptions, keys: &[&[u8]]) -> Results {
     let thread = thread_ordinal();
     let pinned = data.super_version.pin(thread);
-    let view = read::view_for(core, options);
+    let view = search::view_for(core, options);
     let operator = pinned.options.merge_operator.as_deref();
     let mut batch = Batch::new(data.comparator.user(), keys, &view, operator);
     let search = Search { data, pinned: &pinned, options, table_options: options.for_table() };
     let (lookups, contexts) = batch.parts();
     search_in_rounds(core, thread, &mut [Family { search, lookups, contexts }]);
-    batch.finish(|key, index| read::blob_view(core, data.id, &pinned.version, options).fetch(key, index))
+    batch.finish(|key, index| search::blob_view(core, data.id, &pinned.version, options).fetch(key, index))
 }
 
 /// The values of many keys, each of its own family, in the order of `keys`; all families as of one moment.
@@ -56,7 +56,7 @@ pub(crate) fn multi_get_families(
     let data = |group: &[usize]| &*families[group[0]].data;
     let pins: Vec<_> = groups.iter().map(|group| data(group).super_version.pin(thread)).collect();
     // Behind all pins: no family has dropped anything that is visible in this view.
-    let view = read::view_for(core, options);
+    let view = search::view_for(core, options);
     let mut batches: Vec<Batch<'_>> = Vec::with_capacity(groups.len());
     for (group, pinned) in groups.iter().zip(&pins) {
         let own: Vec<&[u8]> = group.iter().map(|&index| keys[index]).collect();
@@ -79,7 +79,7 @@ pub(crate) fn multi_get_families(
     let mut results: Results = keys.iter().map(|_| Ok(None)).collect();
     for ((group, batch), pinned) in groups.iter().zip(batches).zip(&pins) {
         let fetch =
-            |key: &_, index: &_| read::blob_view(core, data(group).id, &pinned.version, options).fetch(key, index);
+            |key: &_, index: &_| search::blob_view(core, data(group).id, &pinned.version, options).fetch(key, index);
         for (&index, result) in group.iter().zip(batch.finish(fetch)) {
             results[index] = result;
         }

@@ -713,6 +713,7 @@ fn flush_recovered(
     data.memtable.store(data.new_memtable());
     let edit = edits.entry(data.id).or_insert_with(|| VersionEdit::for_column_family(data.id));
     edit.new_files.extend(output.files);
+    edit.blob_file_additions.extend(output.blob_files);
     blobs.add_written(data.id, &output.blobs);
     Ok(())
 }

@@ -39,7 +39,7 @@ enum Attempt {
 struct FamilyFlush {
     data: Arc<ColumnFamilyData>,
     memtables: Vec<Arc<MemTable>>,
-    written: JobOutput,
+    output: JobOutput,
     elapsed_us: u64,
 }
 
@@ -100,7 +100,7 @@ fn flush_all_for_resume(core: &DbCore) -> Result<Vec<FamilyFlush>> {
             Ok(flush) => flushes.push(flush),
             Err(error) => {
                 for flush in &flushes {
-                    core.files.discard(flush.data.flush_directory(), &flush.written.numbers);
+                    core.files.discard(&flush.output.written);
                 }
                 return Err(error);
             }
@@ -115,9 +115,9 @@ fn flush_family_for_resume(
     memtables: Vec<Arc<MemTable>>,
 ) -> Result<FamilyFlush> {
     let before = core.env.clock.monotonic_us();
-    let written = flush::write_level_0(core, &data, &memtables, TableFileCreationReason::Flush)?;
+    let output = flush::write_level_0(core, &data, &memtables, TableFileCreationReason::Flush)?;
     let elapsed_us = core.env.clock.monotonic_us().saturating_sub(before);
-    Ok(FamilyFlush { data, memtables, written, elapsed_us })
+    Ok(FamilyFlush { data, memtables, output, elapsed_us })
 }
 
 /// Makes the tables count and the logs before `log_number` needless, in one change.
@@ -129,7 +129,8 @@ fn commit_resume(core: &DbCore, log_number: FileNumber, flushes: Vec<FamilyFlush
         let flush = flushes.iter().find(|flush| flush.data.id == view.id);
         edits.push(VersionEdit {
             log_number: Some(log_number),
-            new_files: flush.map(|flush| flush.written.files.clone()).unwrap_or_default(),
+            new_files: flush.map(|flush| flush.output.files.clone()).unwrap_or_default(),
+            blob_file_additions: flush.map(|flush| flush.output.blob_files.clone()).unwrap_or_default(),
             min_log_number_to_keep: (view.id == 0).then_some(log_number),
             // What failed keeps its numbers: they are not given out again.
             last_sequence: Some(visible),
@@ -138,7 +139,7 @@ fn commit_resume(core: &DbCore, log_number: FileNumber, flushes: Vec<FamilyFlush
     }
     let applied = core.versions.log_and_apply_atomic(edits);
     for flush in &flushes {
-        core.files.hand_over(flush.data.flush_directory(), &flush.written.numbers);
+        core.files.hand_over(&flush.output.written);
     }
     if let Err(error) = applied {
         // The files stay: the change may have reached the disk.
@@ -154,9 +155,10 @@ fn commit_resume(core: &DbCore, log_number: FileNumber, flushes: Vec<FamilyFlush
     flush::delete_logs(core, &released);
     let flushed: Vec<(u32, usize)> = flushes.iter().map(|flush| (flush.data.id, flush.memtables.len())).collect();
     let mut events = Vec::with_capacity(flushes.len());
-    for FamilyFlush { data, memtables, written, elapsed_us } in flushes {
-        flush::open_new_tables(core, &data, written.files.iter().map(|file| file.number));
-        events.push(flush::note_flush(core, &data, written.files.first().cloned(), memtables.len(), elapsed_us));
+    for FamilyFlush { data, memtables, output, elapsed_us } in flushes {
+        flush::open_new_tables(core, &data, output.files.iter().map(|file| file.number));
+        let (file, blob_bytes) = (output.files.first().cloned(), output.blob_size_bytes());
+        events.push(flush::note_flush(core, &data, file, blob_bytes, memtables.len(), elapsed_us));
     }
     core.jobs.note_flushed(flushed);
     Ok(events)

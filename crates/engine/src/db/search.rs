@@ -1,12 +1,102 @@
-//! Looking a key up in what a SuperVersion has, source after source.
+//! Looking a key up in what a SuperVersion has, source after source, as of one sequence number.
 
+use super::DbCore;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
+use crate::snapshot::Snapshot;
+use crate::super_version::thread_ordinal;
 use ferrock_base::{Error, ErrorKind, LookupKey, Result};
-use ferrock_table::ValuePin;
+use ferrock_table::{TableReadOptions, ValuePin};
+use ferrock_tree::blob::{BlobView, FetchBlob};
 use ferrock_tree::iterator::range_tombstones::covering_sequence_in_file;
-use ferrock_tree::read::GetContext;
+use ferrock_tree::read::{GetContext, PinnedValue, ReadView};
 use ferrock_tree::table_cache::{TableCache, TableRef};
+use ferrock_tree::version::Version;
+use ferrock_vfs::ReadClass;
+use std::sync::Arc;
+
+/// A value read: copied out of a memtable, or left where it is in a cached block and kept alive. `'static` and `Send`.
+pub type PinnedSlice = PinnedValue<ValuePin>;
+
+impl ReadOptions {
+    pub(super) fn for_table(&self) -> TableReadOptions {
+        TableReadOptions {
+            verify_checksums: self.verify_checksums,
+            fill_cache: self.fill_cache,
+            cache_data_blocks: self.cache_data_blocks,
+            read_tier: self.read_tier,
+            total_order_seek: self.total_order_seek && !self.auto_prefix_mode,
+            readahead_bytes: self.readahead_size,
+            io_gap_bytes: self.io_gap_bytes,
+            deadline_us: u64::try_from(self.deadline.as_micros()).unwrap_or(u64::MAX),
+            io_timeout: self.io_timeout,
+            async_io: self.async_io,
+            adaptive_readahead: self.adaptive_readahead,
+            auto_readahead_size: self.auto_readahead_size,
+            pauses: false,
+        }
+    }
+}
+
+/// What a read with these options sees: its snapshot, or what is visible now.
+pub(super) fn view_for(core: &DbCore, options: &ReadOptions) -> ReadView {
+    ReadView::UpTo(options.snapshot.as_ref().map_or_else(|| core.visible(), Snapshot::sequence))
+}
+
+/// The value of a key.
+pub(crate) fn get(
+    core: &DbCore,
+    data: &ColumnFamilyData,
+    options: &ReadOptions,
+    key: &[u8],
+) -> Result<Option<PinnedSlice>> {
+    look_up(core, data, options, key, |pinned, lookup, mut context| {
+        if context.needs_tables()
+            && let Err(error) = search_tables(data, pinned, lookup, options, &mut context)
+        {
+            context.fail(error);
+        }
+        context.fetch_blob(|index| blob_view(core, data.id, &pinned.version, options).fetch(key, index));
+        context.finish()
+    })
+}
+
+/// Looks a key up in the memtables, as of now, and leaves the rest to `finish`.
+#[inline]
+pub(super) fn look_up<R>(
+    core: &DbCore,
+    data: &ColumnFamilyData,
+    options: &ReadOptions,
+    key: &[u8],
+    finish: impl FnOnce(&Arc<SuperVersion>, &LookupKey, GetContext<'_, ValuePin>) -> R,
+) -> R {
+    let thread = thread_ordinal();
+    let pinned = data.super_version.pin(thread);
+    let view = view_for(core, options);
+    let lookup = LookupKey::new(key, view.newest());
+    let mut context = GetContext::new(key, view, pinned.options.merge_operator.as_deref());
+    if search_memtables(&pinned, &lookup, &mut context) {
+        data.table_cache.read_stats().note_lookups(thread, 1);
+    }
+    finish(&pinned, &lookup, context)
+}
+
+#[inline]
+pub(super) fn blob_view<'a>(
+    core: &'a DbCore,
+    column_family_id: u32,
+    version: &'a Version,
+    options: &ReadOptions,
+) -> BlobView<'a> {
+    BlobView {
+        source: core.reads.blob_source(),
+        version,
+        column_family_id,
+        verify_checksums: options.verify_checksums,
+        read_tier: options.read_tier,
+        context: options.for_table().read_context(ReadClass::Other),
+    }
+}
 
 /// Looks a key up in the memtables. True when tables are to be asked: such a lookup, and no other, is one that the
 /// family counts, in whichever call it is ([`ReadStats`]), as the counts decide how tables are written.
@@ -67,4 +157,64 @@ pub(super) fn table_for_read<'a>(
 #[cold]
 pub(super) fn not_open() -> Error {
     Error::new(ErrorKind::Incomplete, "the table is not open and the read may not open it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::Db;
+    use crate::options::DbOptions;
+    use ferrock_vfs::MemoryFileSystem;
+    use std::time::Duration;
+
+    /// Hash indexes of tables are chosen by these counts.
+    #[test]
+    fn a_lookup_counts_when_it_comes_to_tables_whichever_call_it_is_in() {
+        let mut options = DbOptions::default();
+        options.create_if_missing = true;
+        options.components.file_system = Some(Arc::new(MemoryFileSystem::new()));
+        let db = Db::open("/db", options).unwrap();
+        for key in [b"a", b"b", b"c"] {
+            db.put(key, b"in a table").unwrap();
+        }
+        db.flush().unwrap();
+        db.put(b"a", b"in the memtable").unwrap();
+        db.delete_range(b"b", b"c").unwrap();
+        let (data, family) = (db.core().default_family().unwrap(), db.column_family("default").unwrap());
+        let lookups = || data.table_cache.read_stats().counts().lookups;
+        let options = ReadOptions::default();
+        for (keys, expected) in [([b"a", b"b"], 0), ([b"a", b"c"], 1), ([b"c", b"d"], 2)] {
+            let keys = keys.map(|key| &key[..]);
+            let count = |read: &mut dyn FnMut()| {
+                let before = lookups();
+                read();
+                lookups() - before
+            };
+            let counted = [
+                count(&mut || keys.iter().for_each(|key| drop(db.get(key).unwrap()))),
+                count(&mut || keys.iter().for_each(|key| drop(db.get_async(&options, key)))),
+                count(&mut || drop(db.multi_get(&keys))),
+                count(&mut || drop(db.multi_get_families(&options, &keys.map(|key| (&family, key))))),
+                count(&mut || drop(db.multi_get_async(&options, &keys))),
+            ];
+            assert_eq!(counted, [expected; 5], "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn what_tables_read_by() {
+        let table = ReadOptions::default().for_table();
+        assert_eq!(table, TableReadOptions::default());
+        let options = ReadOptions {
+            deadline: Duration::from_secs(2),
+            io_timeout: Duration::from_millis(3),
+            async_io: true,
+            adaptive_readahead: true,
+            auto_readahead_size: false,
+            ..ReadOptions::default()
+        };
+        let table = options.for_table();
+        assert_eq!((table.deadline_us, table.io_timeout), (2_000_000, Duration::from_millis(3)));
+        assert!(table.async_io && table.adaptive_readahead && !table.auto_readahead_size);
+    }
 }

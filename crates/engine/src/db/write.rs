@@ -9,7 +9,7 @@
 
 use super::DbCore;
 use crate::column_family::FamilyMap;
-use crate::db::{successive_merges, switch_memtable};
+use crate::db::{in_place_updates, successive_merges, switch_memtable};
 use crate::jobs::background_error::Reason;
 use crate::metrics::Statistics;
 use crate::options::TableFactory;
@@ -160,8 +160,19 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
     }
     request.check(core.visible())?;
     let mut members: Vec<Member<WriteRequest, WriteGroup>> = Vec::new();
-    let bound = usize::try_from(db_options.max_write_batch_group_size_bytes).unwrap_or(usize::MAX);
-    let group_bytes = collect_group(guard, batch.byte_size(), bound, &options, families.generation(), &mut members);
+    let mut own = None;
+    let group_bytes = if families.has_callback() {
+        own = in_place_updates::resolve(core, &families, &mut request)?;
+        request.byte_size()
+    } else {
+        let bound = usize::try_from(db_options.max_write_batch_group_size_bytes).unwrap_or(usize::MAX);
+        collect_group(guard, request.byte_size(), bound, &options, families.generation(), &mut members)
+    };
+    if let Some(own) = own.take_if(|_| request.is_empty()) {
+        // Every put of it changes nothing.
+        request.put_back(own);
+        return Ok(());
+    }
 
     let first = core.visible().plus(1);
     let count = number_batches(&mut request, &mut members, first);
@@ -206,6 +217,9 @@ fn lead(core: &DbCore, guard: &LeaderGuard<'_, WriteRequest, WriteGroup>, mut re
     note_group(core, members.len() as u64 + 1, count, group_bytes as u64, &options);
     for member in members {
         member.finish(verdict.clone());
+    }
+    if let Some(own) = own {
+        request.put_back(own);
     }
     verdict
 }

@@ -31,6 +31,7 @@ use crate::info_log::InfoLog;
 use ferrock_base::{FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_tree::blob::{BlobSource, closed_file};
+use ferrock_tree::job::WrittenFiles;
 use ferrock_tree::places::{FilePlaces, is_same};
 use ferrock_tree::table_cache::OpenTables;
 use ferrock_tree::version::obsolete::{NeededFiles, obsolete_files};
@@ -134,13 +135,15 @@ impl FileRegistry {
         number
     }
 
-    /// Ends that tables of a job are pending: a Version has them, or the MANIFEST may have them and keeps account
+    /// Ends that files of a job are pending: a Version has them, or the MANIFEST may have them and keeps account
     /// itself.
-    pub(crate) fn hand_over(&self, directory: &Path, tables: &[FileNumber]) {
+    pub(crate) fn hand_over(&self, files: &WrittenFiles) {
         let mut state = self.state.lock();
-        for number in tables {
-            state.note(directory, file_name::table(*number));
-            state.pending.remove(number);
+        for (directory, name) in files.names() {
+            state.note(directory, name);
+        }
+        for number in files.numbers() {
+            state.pending.remove(&number);
         }
     }
 
@@ -159,15 +162,15 @@ impl FileRegistry {
         self.state.lock().pending.clear();
     }
 
-    /// Removes tables of a job that failed.
-    pub(crate) fn discard(&self, directory: &Path, numbers: &[FileNumber]) {
-        for number in numbers {
-            self.remove_quietly(directory, file_name::table(*number), "removing an unfinished table");
+    /// Removes files of a job that failed.
+    pub(crate) fn discard(&self, files: &WrittenFiles) {
+        for (directory, name) in files.names() {
+            self.remove_quietly(directory, name, "removing an unfinished file");
         }
         let mut state = self.state.lock();
-        numbers.iter().for_each(|number| {
-            state.pending.remove(number);
-        });
+        for number in files.numbers() {
+            state.pending.remove(&number);
+        }
     }
 
     /// The smallest number that is pending.
@@ -284,7 +287,7 @@ impl FileRegistry {
             self.remove_unneeded_in(self.places.log_directory(), needed, may_remove_logs, is_log);
         }
         for directory in self.places.other_table_directories() {
-            let is_table = |kind| matches!(kind, FileKind::Table | FileKind::Blob);
+            let is_table = |kind| matches!(kind, FileKind::Table | FileKind::Blob | FileKind::Temp);
             self.remove_unneeded_in(&directory, needed, may_remove_logs, is_table);
         }
         self.remove_unneeded_in(&self.database, needed, may_remove_logs, |_| true);
@@ -398,6 +401,11 @@ mod tests {
         (file_system, FileRegistry::new(parts))
     }
 
+    fn tables_of_a_job(numbers: &[u64]) -> WrittenFiles {
+        let tables = numbers.iter().copied().map(FileNumber).collect();
+        WrittenFiles { table_directory: DIRECTORY.into(), tables, ..WrittenFiles::default() }
+    }
+
     fn tables(file_system: &dyn FileSystem) -> Vec<String> {
         let mut names = file_system.children(Path::new(DIRECTORY)).unwrap();
         names.retain(|name| name.contains('.'));
@@ -421,7 +429,7 @@ mod tests {
         assert_eq!(files.reserve(|| FileNumber(5)), FileNumber(5));
         files.remove_unneeded(&needed(&files, 10), &|| false);
         assert_eq!(tables(&*file_system), ["000004.log", "000005.sst", "000006.sst"]);
-        files.hand_over(Path::new(DIRECTORY), &[FileNumber(5)]);
+        files.hand_over(&tables_of_a_job(&[5]));
         files.remove_unneeded(&needed(&files, 10), &|| true);
         assert!(tables(&*file_system).is_empty());
     }
@@ -439,7 +447,7 @@ mod tests {
         files.remove_unneeded(&manifest, &|| true);
         assert_eq!(tables(&*file_system), ["000004.sst", "000005.log", "000006.sst"], "it was told of none of these");
         files.reserve(|| FileNumber(4));
-        files.hand_over(Path::new(DIRECTORY), &[FileNumber(4)]);
+        files.hand_over(&tables_of_a_job(&[4]));
         files.note_logs(&[FileNumber(5)]);
         files.note_file(Path::new(DIRECTORY), "MANIFEST-000001".to_owned());
         files.remove_unneeded(&manifest, &|| true);
@@ -449,10 +457,10 @@ mod tests {
 
     #[test]
     fn files_of_a_failed_job_go_at_once() {
-        let (file_system, files) = registry(&["000003.sst", "000004.sst"]);
-        files.reserve(|| FileNumber(4));
-        files.reserve(|| FileNumber(5));
-        files.discard(Path::new(DIRECTORY), &[FileNumber(4), FileNumber(5)]);
+        let (file_system, files) = registry(&["000003.sst", "000004.sst", "000006.dbtmp", "000007.blob"]);
+        (4..8).for_each(|number| _ = files.reserve(|| FileNumber(number)));
+        let blobs = vec![FileNumber(6), FileNumber(7)];
+        files.discard(&WrittenFiles { blob_directory: DIRECTORY.into(), blobs, ..tables_of_a_job(&[4, 5]) });
         assert_eq!((files.oldest_pending(), tables(&*file_system)), (None, vec!["000003.sst".to_owned()]));
         assert_eq!(files.table_bytes([FileNumber(3), FileNumber(4)]), 8);
     }

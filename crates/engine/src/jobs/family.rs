@@ -6,6 +6,7 @@ use crate::write::controller::{StallCondition, WriteController};
 use ferrock_base::FileNumber;
 use ferrock_memtable::MemTable;
 use ferrock_tree::compaction::choice::RunningCompactions;
+use ferrock_tree::compaction::picker;
 use ferrock_tree::compaction::picker::stall::{self, StallInput};
 use ferrock_tree::version::Version;
 use std::collections::VecDeque;
@@ -105,7 +106,7 @@ impl FamilyJobs {
         let version = Arc::clone(&self.data.super_version.load().version);
         let input = StallInput {
             num_unflushed_memtables: self.immutable.len(),
-            num_level_0_files: version.level(0).len(),
+            num_level_0_files: picker::num_counted_runs(&options, &version),
             compaction_needed_bytes: version.estimated_compaction_needed_bytes(&options),
         };
         let wanted = stall::stall_condition(&options, &input);

@@ -49,6 +49,23 @@ impl WriteExtra {
 }
 
 impl WriteRequest {
+    /// Bytes of the batch.
+    pub(crate) fn byte_size(&self) -> usize {
+        if let Self::Batch { batch, .. } = self { batch.byte_size() } else { 0 }
+    }
+
+    /// True for a batch without records.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Batch { batch, .. } if batch.records().is_empty())
+    }
+
+    /// Gives the caller's own batch back, in whose place another one was written.
+    pub(crate) fn put_back(&mut self, own: WriteBatch) {
+        if let Self::Batch { batch, .. } = self {
+            *batch = own;
+        }
+    }
+
     /// True for a request that must lead its group: it is checked while nothing is written.
     pub(crate) fn has_check(&self) -> bool {
         matches!(self, Self::Batch { extra: Some(extra), .. } if extra.check.lock().is_some())

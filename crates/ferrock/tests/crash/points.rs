@@ -354,7 +354,15 @@ fn check_writable(files: &MemoryFileSystem, opened: Opened, seed: u64) -> Result
     db.close().map_err(explain("close"))?;
     let left = files.crash_clone(CrashPolicy::KeepNothingUnsynced);
     let again = open(&left, seed, WalRecoveryMode::AbsoluteConsistency)?;
-    match families.iter().find(|(name, contents)| again.families.get(*name) != Some(contents)) {
+    let found = again.families;
+    again.db.close().map_err(explain("close again"))?;
+    for directory in [PATH, "/data/tables", "/data/more-tables"] {
+        let names = left.children(Path::new(directory)).unwrap_or_default();
+        if let Some(name) = names.iter().find(|name| name.ends_with(".dbtmp") && !name.starts_with("OPTIONS")) {
+            return Err(format!("{directory}/{name} is left, and no job writes it"));
+        }
+    }
+    match families.iter().find(|(name, contents)| found.get(*name) != Some(contents)) {
         None => Ok(()),
         Some((name, _)) => Err(format!("{name} is not what it was after a write and a reopening")),
     }

@@ -8,7 +8,7 @@
 //! keeps.
 
 use crate::model::{Changes, Op};
-use ferrock::options::{DbPath, PrefixExtractor, apply_text};
+use ferrock::options::{CompactionStyle, DbPath, PrefixExtractor, apply_text};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, WriteBatch, WriteOptions,
 };
@@ -78,6 +78,7 @@ pub struct Draw {
     memtable: u64,
     is_in_place: bool,
     tables: u64,
+    blobs: u64,
 }
 
 /// Keys of the workload that are too short for a prefix are in block-based tables in any case.
@@ -87,6 +88,14 @@ const TABLES: [&str; 3] =
 /// Keys of the workload that share a prefix are in one list; those too short for one are in another.
 const MEMTABLES: [&str; 4] =
     ["skip_list", "vector", "prefix_hash:10", "{id=hash_linkedlist;bucket_count=3;threshold=8;}"];
+
+/// Where values are.
+const BLOBS: [&str; 3] = [
+    "",
+    "enable_blob_files=true;min_blob_size=60;blob_file_size=3000;enable_blob_garbage_collection=true;\
+     blob_garbage_collection_age_cutoff=0.5;blob_garbage_collection_force_threshold=0.3",
+    "enable_blob_files=true;blob_file_starting_level=1;blob_compression_type=kLZ4Compression;blob_file_size=10000",
+];
 
 impl Draw {
     pub fn new(seed: u64) -> Self {
@@ -108,6 +117,7 @@ impl Draw {
             memtable: one_of(&[0, 1, 2, 3]),
             is_in_place: one_of(&[0, 0, 1]) == 1,
             tables: one_of(&[0, 0, 1, 2]),
+            blobs: one_of(&[0, 1, 2]),
         }
     }
 }
@@ -118,6 +128,7 @@ pub fn options(file_system: &MemoryFileSystem, seed: u64) -> DbOptions {
     options.create_if_missing = true;
     options.max_file_opening_threads = 1;
     options.max_background_jobs = 3;
+    options.max_subcompactions = 1 + (seed % 4) as u32;
     options.allow_concurrent_memtable_write = draw.memtable == 0 && !draw.is_in_place;
     // Every change of the tree is close to a new MANIFEST.
     options.max_manifest_file_size = draw.max_manifest_file_size;
@@ -147,12 +158,27 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
     options.target_file_size_base = 20_000;
     options.max_bytes_for_level_base = 40_000;
     options.level0_file_num_compaction_trigger = 2;
+    if seed % 5 == 3 {
+        options.compaction_style = CompactionStyle::Universal;
+        options.num_levels = if seed.is_multiple_of(2) { 1 } else { 4 };
+        options.settings.compaction_options_universal.allow_trivial_move = seed.is_multiple_of(3);
+    }
+    if seed.is_multiple_of(3) {
+        assert!(options.settings.set("compact_on_deletion", "{window_size=128;deletion_trigger=8;}").unwrap());
+    }
+    // A queue is in one directory; this one loses nothing.
+    if seed % 5 == 4 && !draw.has_paths {
+        options.compaction_style = CompactionStyle::Fifo;
+        options.settings.compaction_options_fifo.allow_compaction = true;
+        options.ttl = 0;
+    }
     options.merge_operator = Some(Arc::new(StringAppend::default()));
     options.prefix_extractor = Some(PrefixExtractor::Fixed(5));
     options.inplace_update_support = draw.is_in_place;
     assert!(options.settings.set("memtable_factory", MEMTABLES[draw.memtable as usize]).unwrap());
     let (mut of_database, tables) = (DbOptions::default(), TABLES[draw.tables as usize]);
     apply_text(&mut of_database, &mut options, &format!("table_factory={tables}")).unwrap();
+    apply_text(&mut of_database, &mut options, BLOBS[draw.blobs as usize]).unwrap();
     options
 }
 

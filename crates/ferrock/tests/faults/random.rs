@@ -7,7 +7,7 @@
 
 use crate::history::{Batch, Change, Fate, Found, History, Life, mark};
 use crate::rig::{DIRECTORY, family_options};
-use ferrock::options::{DbPath, MemTableFactory, PrefixExtractor, TableFactory};
+use ferrock::options::{CompactionStyle, DbPath, MemTableFactory, PrefixExtractor, TableFactory};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, WriteBatch,
     WriteOptions,
@@ -100,6 +100,7 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     options.create_if_missing = true;
     options.writable_file_max_buffer_size = 4096;
     options.max_file_opening_threads = 1;
+    options.max_subcompactions = 1 + (seed % 3) as u32;
     options.max_bgerror_resume_count = if seed % 4 < 2 { 0 } else { i32::MAX };
     options.bgerror_resume_retry_interval = 200;
     options.max_manifest_file_size = if seed.is_multiple_of(3) { 1 << 20 } else { 1500 };
@@ -111,7 +112,7 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     if seed % 11 < 4 {
         options.wal_dir = "/logs/db".to_owned();
     }
-    if seed % 13 < 4 {
+    if has_directories(seed) {
         options.db_paths = vec![DbPath::new("/data/tables", 60_000), DbPath::new("/data/more-tables", 0)];
     }
     options.allow_concurrent_memtable_write = column_family_options(seed).memtable_factory.allows_concurrent_writes();
@@ -120,6 +121,11 @@ fn options(seed: u64, file_system: Arc<dyn FileSystem>) -> DbOptions {
     }
     options.components.file_system = Some(file_system);
     options
+}
+
+/// Tables lie in several directories.
+fn has_directories(seed: u64) -> bool {
+    seed % 13 < 4
 }
 
 /// Ranges are not deleted then.
@@ -132,6 +138,20 @@ fn column_family_options(seed: u64) -> ColumnFamilyOptions {
     options.merge_operator = Some(Arc::new(StringAppend::default()));
     options.min_write_buffer_number_to_merge = 1 + (seed % 3) as i32;
     options.max_write_buffer_number = 4;
+    if seed % 5 == 2 {
+        options.compaction_style = CompactionStyle::Universal;
+        options.num_levels = if seed.is_multiple_of(2) { 1 } else { 4 };
+        options.settings.compaction_options_universal.allow_trivial_move = seed.is_multiple_of(3);
+    }
+    if seed % 3 == 1 {
+        assert!(options.settings.set("compact_on_deletion", "{window_size=128;deletion_trigger=8;}").unwrap());
+    }
+    // A queue is in one directory; this one loses nothing.
+    if seed % 5 == 1 && !has_directories(seed) {
+        options.compaction_style = CompactionStyle::Fifo;
+        options.settings.compaction_options_fifo.allow_compaction = true;
+        options.ttl = 0;
+    }
     options.prefix_extractor = Some(PrefixExtractor::Fixed(3));
     options.memtable_factory = match seed % 6 {
         0 => MemTableFactory::Vector { count: 0 },
@@ -142,6 +162,14 @@ fn column_family_options(seed: u64) -> ColumnFamilyOptions {
     options.inplace_update_support = seed % 6 < 3 && seed % 4 == 1;
     if has_plain_tables(seed) {
         options.table_factory = TableFactory::Plain(Arc::default());
+    }
+    if seed % 5 < 3 {
+        options.enable_blob_files = true;
+        options.min_blob_size = [0, 30, 100][(seed % 3) as usize];
+        options.blob_file_size = 2000;
+        options.enable_blob_garbage_collection = !seed.is_multiple_of(5);
+        options.blob_garbage_collection_age_cutoff = 0.5;
+        options.blob_garbage_collection_force_threshold = 0.3;
     }
     options
 }

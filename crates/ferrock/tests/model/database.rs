@@ -9,8 +9,8 @@ use crate::orders::{Order, take_stray};
 use crate::reads::{Held, compare_all, show};
 use crate::watchdog::Watchdog;
 use ferrock::options::{
-    BottommostLevelCompaction, CompactionFilter, CompactionStyle, DbPath, MemTableFactory, MergeOperator,
-    PrefixExtractor, TableFactory,
+    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactionFilter, CompactionStyle, DbPath, MemTableFactory,
+    MergeOperator, PrefixExtractor, TableFactory,
 };
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, Snapshot,
@@ -449,6 +449,12 @@ impl<'a> Database<'a> {
             },
             exclusive_manual_compaction: force.is_multiple_of(2),
             target_path_id: self.layout.target_path_id(key_number),
+            blob_garbage_collection_policy: match key_number % 3 {
+                0 => BlobGarbageCollectionPolicy::Force,
+                1 => BlobGarbageCollectionPolicy::Disable,
+                _ => BlobGarbageCollectionPolicy::UseDefault,
+            },
+            blob_garbage_collection_age_cutoff: key_number.is_multiple_of(2).then_some(1.0),
         };
         self.asked.lock().expect("not poisoned").clear();
         explain(self.db().compact_range_cf(&self.families[index].handle, from, to, &options), "compact_range")?;

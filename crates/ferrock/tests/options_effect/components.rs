@@ -42,6 +42,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("ColumnFamilyOptions.comparator", Shown(comparator)),
     ("ColumnFamilyOptions.merge_operator", Shown(merge_operator)),
     ("ColumnFamilyOptions.prefix_extractor", Elsewhere("tests/api.rs", "prefix_seeks_and_total_order")),
+    (
+        "ColumnFamilyOptions.inplace_callback",
+        Elsewhere("tests/in_place_callback.rs", "no_change_of_several_threads_is_lost"),
+    ),
     ("ColumnFamilyOptions.compaction_filter", Shown(compaction_filter)),
     (
         "CacheUsageOptions.compression_dictionary_building_buffer",

@@ -23,6 +23,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("max_open_files", Shown(max_open_files)),
     ("max_file_opening_threads", Shown(max_file_opening_threads)),
     ("max_background_jobs", Shown(max_background_jobs)),
+    ("max_subcompactions", Effect::Elsewhere("tests/subcompactions.rs", "parts_leave_what_one_thread_leaves")),
     ("max_total_wal_size", Shown(max_total_wal_size)),
     ("wal_dir", Effect::Elsewhere("tests/places/wal_dir.rs", "logs_lie_in_wal_dir_and_go_from_there")),
     ("wal_recovery_mode", Shown(wal_recovery_mode)),

@@ -72,6 +72,8 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("disable_auto_compactions", Shown(|| automatic("disable_auto_compactions", ["false", "true"]))),
     ("compaction_style", Shown(|| automatic("compaction_style", ["kCompactionStyleLevel", "kCompactionStyleNone"]))),
     ("compaction_options_fifo", Shown(compaction_options_fifo)),
+    ("compaction_options_universal", Shown(compaction_options_universal)),
+    ("compact_on_deletion", Shown(compact_on_deletion)),
     ("compaction_pri", Shown(level_picks::compaction_pri)),
     ("ttl", Shown(|| age("ttl"))),
     ("periodic_compaction_seconds", Shown(|| age("periodic_compaction_seconds"))),
@@ -270,6 +272,37 @@ fn compaction_options_fifo() {
         },
     );
     assert_eq!(kept, [0, 3]);
+}
+
+fn compaction_options_universal() {
+    let runs = differs_with(
+        "compaction_options_universal",
+        ["{max_size_amplification_percent=9000;min_merge_width=9;max_merge_width=9}", "{size_ratio=100}"],
+        |setup| setup.set("compaction_style", "kCompactionStyleUniversal").set("disable_auto_compactions", "false"),
+        |setup| {
+            let db = setup.open();
+            (0..4).for_each(|_| flush_range(&db, 0..50));
+            db.wait_for_background_work().unwrap();
+            db.live_files().len()
+        },
+    );
+    assert_eq!(runs, [4, 1]);
+}
+
+fn compact_on_deletion() {
+    let files = differs_with(
+        "compact_on_deletion",
+        ["{window_size=128;deletion_trigger=40;}", "{window_size=128;deletion_trigger=60;}"],
+        |setup| setup.set("disable_auto_compactions", "false"),
+        |setup| {
+            let db = setup.open();
+            (0..50).for_each(|number| db.delete(key(number).as_bytes()).unwrap());
+            db.flush().unwrap();
+            db.wait_for_background_work().unwrap();
+            level0(&db)
+        },
+    );
+    assert_eq!(files, [0, 1]);
 }
 
 /// Compactions that run because data is old.

@@ -9,6 +9,7 @@
     reason = "tests fail by panicking, and look at real files"
 )]
 
+mod blobs;
 #[path = "../common/mod.rs"]
 mod common;
 mod components;
@@ -44,7 +45,7 @@ pub enum Effect {
 
 fn registry() -> BTreeMap<&'static str, Effect> {
     let mut all = BTreeMap::new();
-    let tables = [database::EFFECTS, family::EFFECTS, table::EFFECTS];
+    let tables = [database::EFFECTS, family::EFFECTS, blobs::EFFECTS, table::EFFECTS];
     let structs = [operation::EFFECTS, components::EFFECTS, compression::EFFECTS];
     for (name, effect) in tables.into_iter().chain(structs).flatten() {
         assert!(all.insert(*name, *effect).is_none(), "{name} is registered twice");

@@ -1,6 +1,7 @@
 //! Options of single operations.
 
 use crate::Effect::{self, Elsewhere, Shown};
+use crate::blobs;
 use crate::common::threads::{Gate, Waiting};
 use crate::setup::{DIRECTORY, Setup, flush_range, force_compaction, key, number, put, wait_until};
 use crate::table::reads_of_a_scan_with;
@@ -51,6 +52,8 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("CompactRangeOptions.target_level", Shown(target_level)),
     ("CompactRangeOptions.bottommost_level_compaction", Shown(bottommost_level_compaction)),
     ("CompactRangeOptions.exclusive_manual_compaction", Shown(exclusive_manual_compaction)),
+    ("CompactRangeOptions.blob_garbage_collection_policy", Shown(blobs::policy)),
+    ("CompactRangeOptions.blob_garbage_collection_age_cutoff", Shown(blobs::cutoff_by_hand)),
 ];
 
 /// A read of before a write, and one of after it.

@@ -96,6 +96,15 @@ impl Compressor {
         kept
     }
 
+    /// As [`compress`](Self::compress), but what grows is kept, too: values in blob files have the type of their file,
+    /// whatever their size becomes. False only for a value that has no compressed form, as it is longer than 4 GiB.
+    pub fn compress_always(&mut self, raw: &[u8], out: &mut Vec<u8>) -> bool {
+        out.clear();
+        // No algorithm makes more of anything.
+        let limit = raw.len().saturating_add(raw.len() / 4).saturating_add(1024);
+        self.encode(raw, limit, out)
+    }
+
     fn encode(&mut self, raw: &[u8], limit: usize, out: &mut Vec<u8>) -> bool {
         let Ok(raw_size) = u32::try_from(raw.len()) else {
             return false;

@@ -240,6 +240,12 @@ impl TableProperties {
         }
     }
 
+    /// Entries that delete one key.
+    #[must_use]
+    pub fn num_point_deletions(&self) -> u64 {
+        self.num_deletions.saturating_sub(self.num_range_deletions)
+    }
+
     /// Where a table writer starts: the fields that every current writer stores are present.
     #[must_use]
     pub fn for_new_table() -> Self {

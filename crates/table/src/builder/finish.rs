@@ -1,5 +1,6 @@
 //! Everything behind the data blocks, and the summary of the table.
 
+use super::dictionary::BufferedBlocks;
 use super::{BlockTableBuilder, TableSummary};
 use crate::options::BlockBasedTableOptions;
 use crate::partition_boundary::PartitionBoundary;
@@ -34,6 +35,9 @@ impl BlockTableBuilder {
 }
 
 fn finish(mut builder: BlockTableBuilder) -> Result<TableSummary> {
+    // As many as before the last block, which is what RocksDB's collectors are told with the last entry.
+    let size_bytes = builder.writer.offset() + builder.buffered.as_ref().map_or(0, BufferedBlocks::total_bytes);
+    let needs_compaction = builder.totals.needs_compaction(size_bytes);
     builder.cut_block(None)?;
     builder.write_buffered()?;
     let data_end = builder.writer.offset();
@@ -64,10 +68,10 @@ fn finish(mut builder: BlockTableBuilder) -> Result<TableSummary> {
     let footer = footer.encode(builder.writer.offset())?;
     builder.writer.append_bytes(&footer)?;
     builder.writer.finish()?;
-    Ok(summary(builder, data_end))
+    Ok(summary(builder, data_end, needs_compaction))
 }
 
-fn summary(builder: BlockTableBuilder, data_end: u64) -> TableSummary {
+fn summary(builder: BlockTableBuilder, data_end: u64, needs_compaction: bool) -> TableSummary {
     let unique_id = UniqueId::from_properties(builder.totals.properties()).map_or([0; 16], |id| id.manifest_bytes());
     let file_size = builder.writer.offset();
     TableSummary {
@@ -76,6 +80,7 @@ fn summary(builder: BlockTableBuilder, data_end: u64) -> TableSummary {
         unique_id,
         num_verified_blocks: builder.writer.num_verified_blocks(),
         file_checksum: builder.writer.file_checksum(),
+        needs_compaction,
         last_key: builder.first_key.is_some().then_some(builder.last_key),
         first_key: builder.first_key,
         properties: Arc::new(builder.totals.into_properties()),

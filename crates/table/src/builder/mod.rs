@@ -93,7 +93,7 @@ impl BlockTableBuilder {
         let index = IndexBuilder::new(&options, params.prefix_extractor.as_ref());
         Ok(Self {
             cut: BlockCut::new(&params),
-            totals: TableTotals::new(),
+            totals: TableTotals::new(&params.deletion_rules),
             own_properties: BTreeMap::new(),
             writer,
             base_context,

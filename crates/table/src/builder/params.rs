@@ -1,7 +1,7 @@
 //! What a table is built from, and what is known about it afterwards.
 
 use crate::charging::Charging;
-use crate::options::BlockBasedTableOptions;
+use crate::options::{BlockBasedTableOptions, DeletionRule};
 use ferrock_base::InternalComparator;
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_format::compression::{CompressionOptions, CompressionType};
@@ -65,6 +65,8 @@ pub struct TableBuilderParams {
     pub compute_file_checksum: bool,
     /// The cache that memory of the builder is charged to.
     pub charging: Option<Charging>,
+    /// Deletions for which the table asks for a compaction; one of the rules is enough.
+    pub deletion_rules: Vec<DeletionRule>,
 }
 
 impl TableBuilderParams {
@@ -97,6 +99,7 @@ impl TableBuilderParams {
             is_external: false,
             compute_file_checksum: false,
             charging: None,
+            deletion_rules: Vec::new(),
         }
     }
 }
@@ -116,6 +119,8 @@ pub struct TableSummary {
     pub num_verified_blocks: u64,
     /// CRC32C of the whole file, if it was asked for.
     pub file_checksum: Option<u32>,
+    /// The table has as many deletions as one of the `deletion_rules` says.
+    pub needs_compaction: bool,
     /// First internal key among the point entries.
     pub first_key: Option<Vec<u8>>,
     /// Last internal key among the point entries.

@@ -1,6 +1,8 @@
 //! What is counted of a table while it is written, for its properties.
 
 use super::block_writer::Stored;
+use crate::deletion_window::DeletionWindow;
+use crate::options::DeletionRule;
 use ferrock_base::internal_key::trailer;
 use ferrock_base::types::ValueType;
 use ferrock_format::properties::TableProperties;
@@ -14,16 +16,18 @@ pub(super) struct TableTotals {
     /// Entries of the blocks that were ended, and the most of one of them.
     ended_entries: u64,
     max_block_entries: u64,
+    windows: Vec<DeletionWindow>,
 }
 
 impl TableTotals {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(rules: &[DeletionRule]) -> Self {
         Self {
             properties: TableProperties::for_new_table(),
             smallest_sequence: u64::MAX,
             largest_sequence: 0,
             ended_entries: 0,
             max_block_entries: 0,
+            windows: DeletionWindow::of_rules(rules),
         }
     }
 
@@ -47,6 +51,10 @@ impl TableTotals {
     /// Counts an entry.
     #[inline]
     pub(super) fn add(&mut self, internal_key: &[u8], value: &[u8], value_type: ValueType) {
+        if value_type.is_point_tombstone() {
+            let entries = self.properties.num_entries;
+            self.windows.iter_mut().for_each(|window| window.count_deletion(entries));
+        }
         self.properties.count_entry(internal_key, value, value_type);
         let sequence = trailer(internal_key) >> 8;
         self.smallest_sequence = self.smallest_sequence.min(sequence);
@@ -69,6 +77,12 @@ impl TableTotals {
             Stored::Rejected => self.properties.num_data_blocks_compression_rejected += 1,
             Stored::Raw => self.properties.num_data_blocks_compression_bypassed += 1,
         }
+    }
+
+    /// True when the deletions are as many as one of the rules says, in data blocks of so many bytes.
+    pub(super) fn needs_compaction(&self, size_bytes: u64) -> bool {
+        let (entries, deletions) = (self.properties.num_entries, self.properties.num_point_deletions());
+        self.windows.iter().any(|window| window.needs_compaction(entries, deletions, size_bytes))
     }
 
     /// The properties, to which what is not counted is added.

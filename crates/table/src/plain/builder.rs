@@ -8,6 +8,7 @@
 //! An error is sticky: every later call returns the same error, and the file is to be deleted.
 
 use crate::builder::{TableBuilderParams, TableSummary};
+use crate::deletion_window::DeletionWindow;
 use crate::options::{PlainEncodingType, PlainTableOptions};
 use ferrock_base::checksum::crc32c_extend;
 use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
@@ -48,6 +49,7 @@ pub struct PlainTableBuilder {
     /// Of an index that is stored, and hashes for the filter beside it.
     index: Option<(IndexMaker, Vec<u32>)>,
     properties: TableProperties,
+    windows: Vec<DeletionWindow>,
     first_key: Option<Vec<u8>>,
     last_key: Vec<u8>,
     error: Option<Error>,
@@ -84,6 +86,7 @@ impl PlainTableBuilder {
             file_checksum: params.compute_file_checksum.then_some(0),
             index,
             properties: TableProperties::default(),
+            windows: DeletionWindow::of_rules(&params.deletion_rules),
             first_key: None,
             last_key: Vec::new(),
             error: None,
@@ -146,6 +149,10 @@ impl PlainTableBuilder {
         self.offset += (self.buffer.len() - before) as u64;
         self.last_key.clear();
         self.last_key.extend_from_slice(internal_key);
+        if value_type.is_point_tombstone() {
+            let entries = self.properties.num_entries;
+            self.windows.iter_mut().for_each(|window| window.count_deletion(entries));
+        }
         self.properties.count_entry(internal_key, value, value_type);
         if self.buffer.len() >= BUFFER_BYTES { self.write_buffer() } else { Ok(()) }
     }
@@ -186,6 +193,8 @@ impl PlainTableBuilder {
             return Err(error);
         }
         let data_end = self.offset;
+        let (entries, deletions) = (self.properties.num_entries, self.properties.num_point_deletions());
+        let needs_compaction = self.windows.iter().any(|window| window.needs_compaction(entries, deletions, data_end));
         let mut blocks: BTreeMap<&str, BlockHandle> = BTreeMap::new();
         let mut stored_index = self.options.store_index_in_file.then_some(None);
         let has_entries = self.properties.num_entries > 0;
@@ -224,6 +233,7 @@ impl PlainTableBuilder {
             unique_id: UniqueId::from_properties(&self.properties).map_or([0; 16], |id| id.manifest_bytes()),
             num_verified_blocks: 0,
             file_checksum: self.file_checksum,
+            needs_compaction,
             last_key: self.first_key.is_some().then_some(self.last_key),
             first_key: self.first_key,
             properties: Arc::new(self.properties),

@@ -1,7 +1,7 @@
 //! A value in a blob file, read as a future.
 
 use super::file_reader::{BlobExtent, BlobFileReader};
-use ferrock_base::Result;
+use ferrock_base::{Comparator, Result};
 use ferrock_format::blob_index::BlobReference;
 use ferrock_vfs::{FileSystem, PendingRead, ReadContext};
 use std::borrow::Cow;
@@ -19,6 +19,8 @@ pub struct BlobRead {
     reference: BlobReference,
     extent: BlobExtent,
     read: PendingRead,
+    verify_checksums: bool,
+    order: Comparator,
 }
 
 impl BlobRead {
@@ -29,13 +31,14 @@ impl BlobRead {
         reference: &BlobReference,
         verify_checksums: bool,
         context: &ReadContext,
+        order: Comparator,
     ) -> Self {
         let context = &ReadContext { is_polled: true, ..*context };
         let (extent, read) = match file.extent(user_key, reference, verify_checksums) {
             Ok(extent) => (extent, file_system.start_read(file.file(), extent.offset, extent.length, context)),
             Err(error) => (BlobExtent::default(), PendingRead::ready(Err(error))),
         };
-        Self { file, user_key: user_key.to_vec(), reference: *reference, extent, read }
+        Self { file, user_key: user_key.to_vec(), reference: *reference, extent, read, verify_checksums, order }
     }
 }
 
@@ -45,8 +48,11 @@ impl Future for BlobRead {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let stored = ready!(Pin::new(&mut self.read).poll(context));
-        let Self { file, user_key, reference, extent, .. } = &*self;
+        let Self { file, user_key, reference, extent, verify_checksums, order, .. } = &*self;
         let stored = stored.map_err(|error| file.in_file(error));
-        Poll::Ready(stored.and_then(|stored| file.value(user_key, reference, *extent, Cow::Borrowed(stored.bytes()))))
+        let read = stored.and_then(|stored| file.value(user_key, reference, *extent, Cow::Borrowed(stored.bytes())));
+        // That the key was written with other bytes is so rare that the search may hold the polling thread up.
+        let context = ReadContext::default();
+        Poll::Ready(file.retry_by_order(read, user_key, reference, *verify_checksums, &context, order))
     }
 }

@@ -3,8 +3,11 @@
 //! A reference comes from another file, so it is checked against this one before anything is read or allocated: its
 //! range must lie between header and footer and leave room for record header and key. Then the record must match the
 //! reference and the key: sizes, key bytes, checksums.
+//!
+//! A lookup may know the key by other bytes than those it was written with, where the order calls them equal. Then the
+//! record is [searched](BlobFileReader::read_by_order) backward from the value, for it has no other beginning.
 
-use ferrock_base::{Error, Result};
+use ferrock_base::{Comparator, Error, Result};
 use ferrock_format::blob_file::{
     BLOB_COMPRESSION_FORMAT_VERSION, BLOB_FILE_FOOTER_SIZE, BLOB_FILE_HEADER_SIZE, BLOB_RECORD_HEADER_SIZE,
     BlobFileFooter, BlobFileHeader, BlobRecordHeader,
@@ -17,6 +20,9 @@ use std::sync::Arc;
 
 /// Largest value: sizes in batches and tables have 32 bits.
 const MAX_VALUE_BYTES: usize = u32::MAX as usize;
+
+/// Bytes before a value in which its record's header is searched first.
+const FIRST_SEARCH_BYTES: u64 = 4096;
 
 const HEADER: u64 = BLOB_FILE_HEADER_SIZE as u64;
 const FOOTER: u64 = BLOB_FILE_FOOTER_SIZE as u64;
@@ -93,6 +99,67 @@ impl BlobFileReader {
         let bytes =
             read_owned(&*self.file, extent.offset, extent.length, context).map_err(|error| self.in_file(error))?;
         self.value(user_key, reference, extent, Cow::Owned(bytes))
+    }
+
+    /// As [`read`](Self::read), for a key that `order` may call equal to the stored one, though its bytes differ.
+    pub(crate) fn read_by_order(
+        &self,
+        user_key: &[u8],
+        reference: &BlobReference,
+        verify_checksums: bool,
+        context: &ReadContext,
+        order: &Comparator,
+    ) -> Result<Vec<u8>> {
+        let read = self.read(user_key, reference, verify_checksums, context);
+        self.retry_by_order(read, user_key, reference, verify_checksums, context, order)
+    }
+
+    /// The outcome of a read that took the bytes of `user_key` for those of the stored key; of another one, if it has
+    /// to be.
+    pub(super) fn retry_by_order(
+        &self,
+        read: Result<Vec<u8>>,
+        user_key: &[u8],
+        reference: &BlobReference,
+        verify_checksums: bool,
+        context: &ReadContext,
+        order: &Comparator,
+    ) -> Result<Vec<u8>> {
+        match read {
+            Err(error) if error.is_corruption() && order.can_keys_with_different_bytes_be_equal() => {
+                match self.stored_key(reference, context) {
+                    Ok(Some(key)) if key != user_key && order.equal(&key, user_key) => {
+                        self.read(&key, reference, verify_checksums, context)
+                    }
+                    _ => Err(error),
+                }
+            }
+            read => read,
+        }
+    }
+
+    /// The key of the record whose value is at the reference: the record's header is searched for, with the only sizes
+    /// that it can have at each place, and its checksum.
+    #[cold]
+    fn stored_key(&self, reference: &BlobReference, context: &ReadContext) -> Result<Option<Vec<u8>>> {
+        let limit = reference.offset.min(self.end).saturating_sub(HEADER);
+        let mut length = FIRST_SEARCH_BYTES.min(limit);
+        loop {
+            let before = self.read_range(reference.offset.min(self.end) - length, length, context)?;
+            for start in (0..(before.len() + 1).saturating_sub(BLOB_RECORD_HEADER_SIZE)).rev() {
+                let key = &before[start + BLOB_RECORD_HEADER_SIZE..];
+                let sizes = [key.len() as u64, reference.size_bytes];
+                if before[start..start + 16].chunks(8).zip(sizes).all(|(bytes, size)| bytes == size.to_le_bytes())
+                    && BlobRecordHeader::decode(&before[start..]).is_ok()
+                {
+                    return Ok(Some(key.to_vec()));
+                }
+            }
+            if length == limit {
+                return Ok(None);
+            }
+            length = length.saturating_mul(16).min(limit);
+        }
     }
 
     /// The file, for a caller that reads the [`extent`](Self::extent) itself.

@@ -1,4 +1,4 @@
-//! Values in blob files: fetching them, and knowing which files still have live ones.
+//! Values in blob files: writing and fetching them, and knowing which files still have live ones.
 //!
 //! ```text
 //! entry  key -> reference ---- FetchBlob ----> BlobView: which files the version has
@@ -10,8 +10,9 @@
 //!                                              BlobRead: the same as a future
 //! ```
 //!
-//! Blob files are read and kept alive; none are written, so a value that a compaction has to change (a merge over it)
-//! is written into the table. References that are only copied stay as they are.
+//! Flushes and compactions write them (`BlobFileWriter`, used by `job::blob_output`): a value that is large enough goes
+//! into the blob file of the job, and the table has the reference. References that are only copied stay as they are,
+//! unless their file is collected ([`BlobCollection`]).
 //!
 //! Accounting: [`BlobFlow`] counts the references that enter a compaction and those that leave it. The difference is
 //! recorded as garbage, and a file whose records are all garbage leaves the version (see `version::blob_file`).
@@ -21,12 +22,16 @@
 //! recovery adds them to the MANIFEST (see `db::log_blobs`).
 
 mod async_read;
+mod collection;
 mod file_reader;
+mod file_writer;
 mod flow;
 mod source;
 
 pub use async_read::BlobRead;
+pub use collection::BlobCollection;
 pub use file_reader::BlobFileReader;
+pub(crate) use file_writer::{BlobEncoder, BlobFileParams, BlobFileWriter};
 pub use flow::{BlobFlow, for_each_reference};
 pub use source::{BlobPlace, BlobSource, BlobView, OwnedBlobView, closed_file};
 

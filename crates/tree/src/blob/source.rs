@@ -211,7 +211,8 @@ impl BlobView<'_> {
     /// Begins to read a value, as a future.
     pub fn start(&self, file: Arc<BlobFileReader>, user_key: &[u8], reference: &BlobReference) -> BlobRead {
         let file_system = &*self.source.file_system;
-        BlobRead::start(file_system, file, user_key, reference, self.verify_checksums, &self.context)
+        let order = self.version.comparator().user().clone();
+        BlobRead::start(file_system, file, user_key, reference, self.verify_checksums, &self.context, order)
     }
 
     /// Verifies every record of every file of the version.
@@ -234,7 +235,8 @@ impl FetchBlob for BlobView<'_> {
             BlobPlace::Here(value) => Ok(value),
             BlobPlace::InFile(reference) => {
                 let file = self.file(&reference).map_err(|error| self.explain(&reference, error))?;
-                file.read(user_key, &reference, self.verify_checksums, &self.context)
+                let order = self.version.comparator().user();
+                file.read_by_order(user_key, &reference, self.verify_checksums, &self.context, order)
             }
         }
     }

@@ -3,7 +3,8 @@ use super::*;
 use crate::places::FilePlaces;
 use crate::table_cache::{OpenFileBudget, OpenTables};
 use crate::version::{Version, VersionBuilder};
-use ferrock_base::{ErrorKind, FileNumber, InternalComparator, ValueType};
+use ferrock_base::comparator::CustomComparator;
+use ferrock_base::{Comparator, ErrorKind, FileNumber, InternalComparator, ValueType};
 use ferrock_format::blob_file::{BlobFileFooter, BlobFileHeader, BlobRecordHeader};
 use ferrock_format::blob_index::BlobReference;
 use ferrock_format::version_edit::{BlobFileAddition, NewFile, VersionEdit};
@@ -296,4 +297,46 @@ fn references_in_entities_count() {
     assert!(see(ValueType::BlobIndex, b"\x01\x09").unwrap_err().is_corruption());
     assert!(see(ValueType::WideColumnEntity, &entity[..9]).unwrap_err().is_corruption());
     assert_eq!(seen, [7, 9]);
+}
+
+/// Keys are equal if their first bytes are.
+#[derive(Debug)]
+struct FirstByte;
+
+impl CustomComparator for FirstByte {
+    fn name(&self) -> &str {
+        "test.FirstByte"
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        a.first().cmp(&b.first())
+    }
+}
+
+#[test]
+fn the_record_of_a_key_is_found_by_other_bytes_that_the_order_calls_equal() {
+    let bench = Bench::new(10);
+    let long = "b".repeat(20_000);
+    let (bytes, references) = blob_file(1, &[("apple", "one"), (&long, "two"), ("c", "three")], true);
+    bench.write(1, &bytes);
+    let file = bench.source.get(FileNumber(1), FAMILY, FooterRule::Required).unwrap();
+    let first_byte = Comparator::Custom(Arc::new(FirstByte));
+    let read = |key: &str, reference, order| {
+        [false, true].map(|verify| {
+            file.read_by_order(key.as_bytes(), reference, verify, &ReadContext::default(), order).map_err(|e| e.kind())
+        })
+    };
+    for (key, reference, value) in [
+        ("apple", &references[0], "one"),
+        ("angle", &references[0], "one"),
+        ("a", &references[0], "one"),
+        ("a much longer key than there is room for before the value", &references[0], "one"),
+        ("b", &references[1], "two"),
+        ("cdefghi", &references[2], "three"),
+    ] {
+        assert_eq!(read(key, reference, &first_byte), [Ok(value.as_bytes().to_vec()), Ok(value.as_bytes().to_vec())]);
+    }
+    let [_, verified] = read("angle", &references[0], &Comparator::Bytewise);
+    assert_eq!(verified, Err(ErrorKind::Corruption));
+    let [_, verified] = read("x", &references[0], &first_byte);
+    assert_eq!(verified, Err(ErrorKind::Corruption), "a key that is not equal");
 }

@@ -20,6 +20,8 @@ pub enum CompactionReason {
     Ttl,
     /// A file was not rewritten for `periodic_compaction_seconds`.
     PeriodicCompaction,
+    /// The oldest blob files are mostly garbage.
+    ForcedBlobGc,
     /// A caller requested it.
     ManualCompaction,
     /// A queue is longer than it may be.
@@ -28,6 +30,12 @@ pub enum CompactionReason {
     FifoReduceNumFiles,
     /// The end of a queue is older than `ttl`.
     FifoTtl,
+    /// All sorted runs but the oldest are too large beside it.
+    UniversalSizeAmplification,
+    /// Sorted runs are of sizes that fit each other.
+    UniversalSizeRatio,
+    /// There are too many sorted runs.
+    UniversalSortedRunNum,
 }
 
 impl CompactionReason {
@@ -41,10 +49,14 @@ impl CompactionReason {
             Self::BottommostFiles => "BottommostFiles",
             Self::Ttl => "Ttl",
             Self::PeriodicCompaction => "PeriodicCompaction",
+            Self::ForcedBlobGc => "ForcedBlobGC",
             Self::ManualCompaction => "ManualCompaction",
             Self::FifoMaxSize => "FIFOMaxSize",
             Self::FifoReduceNumFiles => "FIFOReduceNumFiles",
             Self::FifoTtl => "FIFOTtl",
+            Self::UniversalSizeAmplification => "UniversalSizeAmplification",
+            Self::UniversalSizeRatio => "UniversalSizeRatio",
+            Self::UniversalSortedRunNum => "UniversalSortedRunNum",
         }
     }
 }
@@ -90,8 +102,10 @@ pub struct CompactionChoice {
     pub output_level: usize,
     /// The directory that its output goes to, as an entry of `cf_paths`.
     pub output_path_id: u32,
-    /// Input files: those of the start level first, then those of the output level they overlap; of files that are
-    /// dropped those of any levels. None is empty.
+    /// The output is compressed as the options say; `false`: not at all.
+    pub is_compressed: bool,
+    /// Input files: those of the start level first, then those of the output level they overlap; of sorted runs
+    /// that become one all of them, newest first; of files that are dropped those of any levels. None is empty.
     pub inputs: Vec<LevelInputs>,
     /// Files of the first level below the output level that overlap the inputs. Outputs are cut so that none of them
     /// overlaps too many of these.
@@ -130,6 +144,7 @@ impl CompactionChoice {
             start_level: inputs.first().map_or(output_level, |inputs| inputs.level),
             output_level,
             output_path_id: 0,
+            is_compressed: true,
             epoch_number: files.filter_map(|file| file.epoch_number).min(),
             inputs,
             grandparents: Vec::new(),

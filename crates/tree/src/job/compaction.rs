@@ -3,24 +3,27 @@
 //! The inputs are marked before the job starts and stay marked until it ended, so jobs that run at once never share a
 //! file. Readers keep their Versions: jobs and readers never wait for each other.
 
-use super::outputs::{OutputPlan, TableOutput};
-use super::{JobContext, JobEnv, JobOutput, check_entries, verify, write_tables};
-use crate::blob::FetchBlob;
+use super::outputs::TableOutput;
+use super::parts::{Part, parts_of};
+use super::plan::OutputPlan;
+use super::{JobContext, JobEnv, JobOutput, WrittenFiles, check_entries, verify, write_tables};
+use crate::blob::{BlobCollection, BlobFlow, FetchBlob};
 use crate::compaction::choice::{CompactionChoice, CompactionKind};
 use crate::compaction::iterator::{
-    CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, DeeperLevels, Grandparent,
-    OutputSplitter, SnapshotStripes,
+    CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, DeeperLevels, DroppedEntries,
+    Grandparent, OutputSplitter, SnapshotStripes,
 };
 use crate::iterator::tables::{Child, table_level_iterator_for_job};
 use crate::iterator::{ChildIterator, MergingIterator, RangeTombstoneSource, SourceIterator};
 use crate::version::{KeyNotBeyondLevel, Version};
-use ferrock_base::Result;
 use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
+use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
 use ferrock_table::options::TableFactory;
 use ferrock_table::{Table, TableReadOptions};
 use ferrock_vfs::IoPriority;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A compaction to be run.
 #[derive(Debug)]
@@ -31,6 +34,8 @@ pub struct CompactionJob<'a> {
     pub choice: &'a CompactionChoice,
     /// True if a caller requested the compaction; passed to compaction filters.
     pub is_manual: bool,
+    /// Which blob files the compaction empties.
+    pub collection: BlobCollection,
 }
 
 impl CompactionJob<'_> {
@@ -53,12 +58,13 @@ impl CompactionJob<'_> {
     #[must_use]
     pub fn edit(&self, output: &JobOutput) -> VersionEdit {
         let choice = self.choice;
-        let deleted =
-            choice.input_files().map(|(level, file)| DeletedFile { level: level as u32, number: file.number });
+        let gone = choice.input_files().filter(|(level, _)| !self.stays(*level));
+        let deleted = gone.map(|(level, file)| DeletedFile { level: level as u32, number: file.number });
         let cursor = choice.next_compact_cursor.iter();
         VersionEdit {
             deleted_files: deleted.collect(),
             new_files: output.files.clone(),
+            blob_file_additions: output.blob_files.clone(),
             blob_file_garbages: output.garbage.clone(),
             compact_cursors: cursor.map(|cursor| (choice.start_level as u32, cursor.clone())).collect(),
             ..VersionEdit::for_column_family(self.context.family.id)
@@ -67,12 +73,19 @@ impl CompactionJob<'_> {
 
     fn moved_files(&self) -> Vec<NewFile> {
         let level = self.choice.output_level as u32;
-        self.choice.input_files().map(|(_, file)| NewFile { level, ..file.recorded().clone() }).collect()
+        let moved = self.choice.input_files().filter(|(level, _)| !self.stays(*level));
+        moved.map(|(_, file)| NewFile { level, ..file.recorded().clone() }).collect()
+    }
+
+    /// True for files of a move that are on the output level already.
+    fn stays(&self, level: usize) -> bool {
+        self.choice.kind == CompactionKind::Move && level == self.choice.output_level
     }
 
     fn merge(&self, env: &dyn JobEnv, factory: &TableFactory, is_out_of_limits: &mut bool) -> Result<JobOutput> {
         let (family, choice) = (&self.context.family, self.choice);
-        let Inputs { children, tombstones, entries } = self.open_inputs()?;
+        // Of open tables more is known.
+        let held = self.held_entries()?;
         let plan = OutputPlan {
             context: self.context,
             level: choice.output_level,
@@ -81,28 +94,39 @@ impl CompactionJob<'_> {
             base_level: choice.version.base_level(),
             is_bottommost: choice.is_bottommost,
             oldest_ancestor_time: oldest_ancestor_time(choice),
-            // Of open tables more is known.
             newest_key_time: choice.input_files().map(|(_, file)| file.newest_key_time_secs()).max().unwrap_or(0),
+            is_compressed: choice.is_compressed,
             priority: IoPriority::Low,
+            collect_blobs_below: self.collection.below(&choice.version),
         };
-        let merged = MergingIterator::new(family.comparator.clone(), children);
-        let tombstones = CompactionRangeTombstones::new(family.comparator.clone(), tombstones);
-        let deeper = DeeperInVersion {
-            version: Arc::clone(&choice.version),
-            level: choice.output_level,
-            is_bottommost: choice.is_bottommost,
-            keys: choice.version.key_not_beyond_level(choice.output_level, choice.is_bottommost),
-        };
-        let mut input = CompactionIterator::new(merged, tombstones, deeper, self.iterator_options());
-        input.seek_to_first();
-        let mut output = TableOutput::new(env, &plan, factory, input.surviving_tombstones());
-        let written = output.write_all(&mut input, self.splitter(factory));
-        *is_out_of_limits = output.is_out_of_limits();
-        let mut output = output.into_output();
-        output.garbage = input.blobs_read().garbage(&output.blobs, &choice.version);
-        let dropped = input.dropped();
-        let checked = written
-            .and_then(|()| match entries {
+        let parts = parts_of(choice, &family.table_cache, self.context.db.max_subcompactions as usize)?;
+        let done: Vec<OnceLock<PartOutput>> = parts.iter().map(|_| OnceLock::new()).collect();
+        let has_failed = AtomicBool::new(false);
+        let env = Stoppable { env, is_stopped: &has_failed };
+        env.env.run_at_once(parts.len(), &|index| {
+            if let (Some(part), Some(slot)) = (parts.get(index), done.get(index)) {
+                let output = self.merge_part(&env, &plan, factory, part);
+                has_failed.fetch_or(output.result.is_err(), Ordering::Relaxed);
+                slot.get_or_init(|| output);
+            }
+        });
+        let (mut output, mut result) = (JobOutput::default(), Ok(()));
+        let (mut dropped, mut read) = (DroppedEntries::default(), BlobFlow::default());
+        for part in done.into_iter().filter_map(OnceLock::into_inner) {
+            *is_out_of_limits |= part.is_out_of_limits;
+            dropped.absorb(&part.dropped);
+            read.absorb(&part.blobs_read);
+            output.append(part.output);
+            // The first error is why the others stopped, if it is none of being stopped.
+            result = match (result, part.result) {
+                (Err(error), Err(other)) if error.kind() == ErrorKind::Aborted => Err(other),
+                (Err(error), _) | (Ok(()), Err(error)) => Err(error),
+                (Ok(()), Ok(())) => Ok(()),
+            };
+        }
+        output.garbage = read.garbage(&output.blobs, &choice.version);
+        let checked = result
+            .and_then(|()| match held {
                 Some(held) if !dropped.skipped_by_filter => {
                     check_entries(family, "compaction", "tables", dropped.input_entries, held)
                 }
@@ -112,10 +136,50 @@ impl CompactionJob<'_> {
         match checked {
             Ok(()) => Ok(output),
             Err(error) => {
-                env.discard(plan.directory(), &output.numbers);
+                env.discard(&output.written);
                 Err(error)
             }
         }
+    }
+
+    /// Reads the inputs of one part and writes its outputs.
+    fn merge_part(&self, env: &dyn JobEnv, plan: &OutputPlan<'_>, factory: &TableFactory, part: &Part) -> PartOutput {
+        let (family, choice) = (&self.context.family, self.choice);
+        let Inputs { children, tombstones } = match self.open_inputs() {
+            Ok(inputs) => inputs,
+            Err(error) => return PartOutput::failed(error),
+        };
+        let merged = MergingIterator::new(family.comparator.clone(), children);
+        let tombstones = CompactionRangeTombstones::new(family.comparator.clone(), tombstones);
+        let deeper = DeeperInVersion {
+            version: Arc::clone(&choice.version),
+            level: choice.output_level,
+            is_bottommost: choice.is_bottommost,
+            keys: choice.version.key_not_beyond_level(choice.output_level, choice.is_bottommost),
+        };
+        let options =
+            CompactionIteratorOptions { start: part.begin.clone(), end: part.end.clone(), ..self.iterator_options() };
+        let mut input = CompactionIterator::new(merged, tombstones, deeper, options);
+        input.seek_to_first();
+        let surviving = part.clip(family.comparator.user(), input.surviving_tombstones());
+        let mut output = match TableOutput::new(env, plan, factory, surviving) {
+            Ok(output) => output,
+            Err(error) => return PartOutput::failed(error),
+        };
+        let result = output.write_all(&mut input, self.splitter(factory));
+        PartOutput {
+            result,
+            is_out_of_limits: output.is_out_of_limits(),
+            output: output.into_output(),
+            blobs_read: input.blobs_read().clone(),
+            dropped: *input.dropped(),
+        }
+    }
+
+    /// Entries that the inputs hold; `None` where a table does not say.
+    fn held_entries(&self) -> Result<Option<u64>> {
+        let tables = &self.context.family.table_cache;
+        self.choice.input_files().try_fold(Some(0), |sum, (_, file)| Ok(entries_with(sum, &tables.get_for_job(file)?)))
     }
 
     fn iterator_options(&self) -> CompactionIteratorOptions {
@@ -166,11 +230,10 @@ impl CompactionJob<'_> {
             readahead_bytes: self.context.db.compaction_readahead_size,
             ..TableReadOptions::default()
         };
-        let mut opened = Inputs { children: Vec::new(), tombstones: Vec::new(), entries: Some(0) };
+        let mut opened = Inputs { children: Vec::new(), tombstones: Vec::new() };
         for inputs in &self.choice.inputs {
             for file in &inputs.files {
                 let table = family.table_cache.get_for_job(file)?;
-                opened.entries = entries_with(opened.entries, &table);
                 if let Some(fragments) = table.range_tombstones() {
                     let fragments = Arc::clone(fragments);
                     opened.tombstones.push(RangeTombstoneSource::truncated(fragments, &file.smallest, &file.largest));
@@ -198,8 +261,60 @@ impl CompactionJob<'_> {
 struct Inputs {
     children: Vec<Child>,
     tombstones: Vec<RangeTombstoneSource>,
-    /// Entries that they hold; `None` where a table does not say.
-    entries: Option<u64>,
+}
+
+/// What a part read and wrote.
+#[derive(Debug)]
+struct PartOutput {
+    result: Result<()>,
+    /// The error is one that another kind of table would not have had.
+    is_out_of_limits: bool,
+    output: JobOutput,
+    blobs_read: BlobFlow,
+    dropped: DroppedEntries,
+}
+
+impl PartOutput {
+    fn failed(error: Error) -> Self {
+        Self {
+            result: Err(error),
+            is_out_of_limits: false,
+            output: JobOutput::default(),
+            blobs_read: BlobFlow::default(),
+            dropped: DroppedEntries::default(),
+        }
+    }
+}
+
+/// The caller's services, which end the other parts when one failed.
+struct Stoppable<'a> {
+    env: &'a dyn JobEnv,
+    is_stopped: &'a AtomicBool,
+}
+
+impl JobEnv for Stoppable<'_> {
+    fn new_output(&self) -> FileNumber {
+        self.env.new_output()
+    }
+
+    fn check_stop(&self) -> Result<()> {
+        if self.is_stopped.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Aborted, "another part of the compaction failed"));
+        }
+        self.env.check_stop()
+    }
+
+    fn discard(&self, files: &WrittenFiles) {
+        self.env.discard(files);
+    }
+
+    fn note_block_based(&self, family: &str, reason: &Error) {
+        self.env.note_block_based(family, reason);
+    }
+
+    fn note_verified_blocks(&self, blocks: u64) {
+        self.env.note_verified_blocks(blocks);
+    }
 }
 
 /// The levels below the output of a compaction.

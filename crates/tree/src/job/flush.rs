@@ -1,6 +1,7 @@
-//! Flush: memtables of a family become tables of level 0.
+//! Flush: memtables of a family become a table of level 0, and blob files where values are large enough for them.
 
-use super::outputs::{OutputPlan, TableOutput};
+use super::outputs::TableOutput;
+use super::plan::OutputPlan;
 use super::{JobContext, JobEnv, JobOutput, check_entries, verify, write_tables};
 use crate::blob::FetchBlob;
 use crate::compaction::iterator::{
@@ -47,13 +48,15 @@ impl FlushJob<'_> {
             is_flush: true,
             base_level: 1,
             is_bottommost: false,
+            is_compressed: family.options.compresses_flushes(),
             oldest_ancestor_time: now,
             newest_key_time: now,
             priority: IoPriority::High,
+            collect_blobs_below: None,
         };
         let mut input = self.input();
         input.seek_to_first();
-        let mut output = TableOutput::new(env, &plan, factory, input.surviving_tombstones());
+        let mut output = TableOutput::new(env, &plan, factory, input.surviving_tombstones())?;
         let written = output.write_all(&mut input, OutputSplitter::never(family.comparator.clone()));
         *is_out_of_limits = output.is_out_of_limits();
         let output = output.into_output();
@@ -66,7 +69,7 @@ impl FlushJob<'_> {
         match checked {
             Ok(()) => Ok(output),
             Err(error) => {
-                env.discard(plan.directory(), &output.numbers);
+                env.discard(&output.written);
                 Err(error)
             }
         }

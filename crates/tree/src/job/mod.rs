@@ -6,16 +6,20 @@
 //! JobEnv (numbers of files, whether to stop) ------------+
 //! ```
 //!
-//! A job reads its inputs, writes tables through the file system of its context, and opens each of them before it ends.
+//! A job reads its inputs, writes tables and blob files through the file system of its context, and opens each of them
+//! before it ends.
 //! It changes no Version and no MANIFEST: the caller puts [`JobOutput`] into a VersionEdit and installs that. So a job
 //! runs in a test without a database, and may run in another process.
 //!
 //! Invariants: a job that fails leaves no file behind; the numbers of a job that succeeds stay reserved until the
 //! caller gives them back; the directory entries of the outputs are durable when the job ends.
 
+mod blob_output;
 mod compaction;
 mod flush;
 mod outputs;
+mod parts;
+mod plan;
 #[cfg(test)]
 mod tests;
 
@@ -23,25 +27,27 @@ pub use compaction::CompactionJob;
 pub use flush::FlushJob;
 
 use crate::table_cache::TableCache;
-use crate::version::{FileMetadata, Version};
+use crate::version::{BlobFileMetadata, FileMetadata, Version};
 use ferrock_base::clock::Clock;
 use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, SequenceNumber};
-use ferrock_format::version_edit::{BlobFileGarbage, NewFile};
+use ferrock_format::file_name;
+use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile};
 use ferrock_options::{ColumnFamilyOptions, DbOptions};
 use ferrock_table::TableBlockCache;
 use ferrock_table::adaptive::HashIndexChoice;
 use ferrock_table::options::{PrepopulateBlockCache, TableFactory};
 use ferrock_vfs::FileSystem;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::blob::{BlobFlow, OwnedBlobView};
 
 /// Services that a job needs from its caller.
 pub trait JobEnv: Sync {
-    /// Reserves the number of a table. A clean-up of obsolete files leaves such a file alone from before it exists.
+    /// Reserves the number of a table or blob file. A clean-up of obsolete files leaves such a file alone from before
+    /// it exists.
     fn new_output(&self) -> FileNumber;
 
     /// Called about every thousand entries.
@@ -50,12 +56,17 @@ pub trait JobEnv: Sync {
     /// An error ends the job, which removes its files.
     fn check_stop(&self) -> Result<()>;
 
-    /// Gives the numbers back and removes those of the files that exist: the job failed.
-    fn discard(&self, directory: &Path, numbers: &[FileNumber]);
+    /// Gives the numbers back and removes those of the files that exist, under any of their names: the job failed.
+    fn discard(&self, files: &WrittenFiles);
 
     /// Called when a family's tables are written as block-based ones, because the limits of the kind that its options
     /// name are in the way.
     fn note_block_based(&self, _family: &str, _reason: &Error) {}
+
+    /// Calls `run` with each number below `count`, on as many threads as there are, and waits for all.
+    fn run_at_once(&self, count: usize, run: &(dyn Fn(usize) + Sync)) {
+        (0..count).for_each(run);
+    }
 
     /// Blocks of a finished table whose compression was verified while it was written.
     fn note_verified_blocks(&self, _blocks: u64) {}
@@ -111,13 +122,61 @@ impl fmt::Debug for JobContext {
     }
 }
 
+impl FamilyContext {
+    /// Where the family's blob files are.
+    #[must_use]
+    pub fn blob_directory(&self) -> &Path {
+        self.table_cache.paths().directory(0)
+    }
+}
+
+/// The files that a job has made. Their numbers are reserved until the caller gives them back.
+#[derive(Clone, Debug, Default)]
+pub struct WrittenFiles {
+    /// Where the tables are.
+    pub table_directory: PathBuf,
+    /// Numbers of tables, including those of empty ones.
+    pub tables: Vec<FileNumber>,
+    /// Where the blob files are.
+    pub blob_directory: PathBuf,
+    /// Numbers of blob files. One that is not complete has the name of a temporary file.
+    pub blobs: Vec<FileNumber>,
+}
+
+impl WrittenFiles {
+    /// Adds the files of another part of the job.
+    fn append(&mut self, next: Self) {
+        if !next.tables.is_empty() || !next.blobs.is_empty() {
+            // All parts write to the same directories.
+            (self.table_directory, self.blob_directory) = (next.table_directory, next.blob_directory);
+        }
+        self.tables.extend(next.tables);
+        self.blobs.extend(next.blobs);
+    }
+
+    /// Every number.
+    pub fn numbers(&self) -> impl Iterator<Item = FileNumber> {
+        self.tables.iter().chain(&self.blobs).copied()
+    }
+
+    /// Every name that a file may have, with its directory.
+    pub fn names(&self) -> impl Iterator<Item = (&Path, String)> {
+        let tables = self.tables.iter().map(|number| (&*self.table_directory, file_name::table(*number)));
+        let in_blobs = |number: FileNumber| [file_name::temp(number), file_name::blob(number)];
+        let blobs = self.blobs.iter().flat_map(move |number| in_blobs(*number));
+        tables.chain(blobs.map(|name| (&*self.blob_directory, name)))
+    }
+}
+
 /// The output of a job.
 #[derive(Debug, Default)]
 pub struct JobOutput {
     /// The tables, as records of a VersionEdit.
     pub files: Vec<NewFile>,
-    /// Reserved file numbers, including those of empty tables.
-    pub numbers: Vec<FileNumber>,
+    /// The blob files, as records of a VersionEdit.
+    pub blob_files: Vec<BlobFileAddition>,
+    /// What was made of files, complete or not.
+    pub written: WrittenFiles,
     /// References into blob files that the tables have.
     pub blobs: BlobFlow,
     /// Records of blob files that no output refers to any more.
@@ -125,10 +184,24 @@ pub struct JobOutput {
 }
 
 impl JobOutput {
-    /// Bytes of the tables.
+    /// Adds what the next part of the job wrote.
+    fn append(&mut self, next: Self) {
+        self.files.extend(next.files);
+        self.blob_files.extend(next.blob_files);
+        self.written.append(next.written);
+        self.blobs.absorb(&next.blobs);
+    }
+
+    /// Bytes of the tables and blob files.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.size_bytes).sum()
+        self.files.iter().map(|file| file.size_bytes).sum::<u64>() + self.blob_size_bytes()
+    }
+
+    /// Bytes of the blob files.
+    #[must_use]
+    pub fn blob_size_bytes(&self) -> u64 {
+        self.blob_files.iter().map(|file| BlobFileMetadata::new(file.clone()).file_size_bytes()).sum()
     }
 }
 

@@ -1,47 +1,27 @@
 //! Tables written by flush and compaction: one builder at a time, fed entry by entry,
 //! cut where the splitter says, with the range tombstones and the boundaries that belong
-//! to each output.
+//! to each output. Large values go into blob files on their way.
 
-use super::{JobContext, JobEnv, JobOutput};
-use crate::blob::{BlobFlow, for_each_reference};
+use super::blob_output::BlobOutput;
+use super::plan::OutputPlan;
+use super::{JobContext, JobEnv, JobOutput, WrittenFiles};
+use crate::blob::{BlobFlow, FetchBlob, for_each_reference};
 use crate::compaction::iterator::{
     CompactionIterator, DeeperLevels, OutputSplitter, boundary_between, output_contents,
 };
 use ferrock_base::byte_text::to_bytes;
-use ferrock_base::internal_key::{make_internal_key, sequence, trailer};
+use ferrock_base::internal_key::{append_internal_key, make_internal_key, sequence, trailer, user_key};
 use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
+use ferrock_format::blob_index::{BlobIndex, BlobReference};
+use ferrock_format::compression::CompressionType;
 use ferrock_format::file_name;
 use ferrock_format::version_edit::NewFile;
+use ferrock_format::wide_column::{decode_entity, encode_entity};
 use ferrock_table::adaptive::HASH_INDEX_PROPERTY;
 use ferrock_table::options::{DataBlockIndexType, TableFactory};
 use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
-use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
-use std::path::Path;
 use std::sync::Arc;
-
-/// Parameters shared by all outputs of a job.
-pub(super) struct OutputPlan<'a> {
-    pub(super) context: &'a JobContext,
-    pub(super) level: usize,
-    /// The directory, as an entry of the family's paths.
-    pub(super) path_id: u32,
-    pub(super) is_flush: bool,
-    pub(super) base_level: usize,
-    pub(super) is_bottommost: bool,
-    /// Unix seconds of the oldest data; 0 = unknown.
-    pub(super) oldest_ancestor_time: u64,
-    /// Unix seconds when the newest data was there; 0 = unknown.
-    pub(super) newest_key_time: u64,
-    pub(super) priority: IoPriority,
-}
-
-impl OutputPlan<'_> {
-    /// Where the outputs go.
-    pub(super) fn directory(&self) -> &Path {
-        self.context.family.table_cache.paths().directory(self.path_id)
-    }
-}
 
 struct OpenOutput {
     number: FileNumber,
@@ -65,6 +45,10 @@ pub(super) struct TableOutput<'a> {
     order: InternalComparator,
     surviving: Vec<RangeTombstone>,
     open: Option<Box<OpenOutput>>,
+    /// `None` where all values are in tables.
+    blobs: Option<BlobOutput<'a>>,
+    /// Key and index of an entry whose value went into a blob file.
+    moved: (Vec<u8>, Vec<u8>),
     /// Boundary with the output before.
     lower: Option<Vec<u8>>,
     output: JobOutput,
@@ -72,15 +56,23 @@ pub(super) struct TableOutput<'a> {
 
 impl<'a> TableOutput<'a> {
     /// Writes tables of a kind. Only block-based tables have range tombstones.
+    ///
+    /// # Errors
+    /// `NotSupported` for a compression of blob files that is not built.
     pub(super) fn new(
         env: &'a dyn JobEnv,
         plan: &'a OutputPlan<'a>,
         factory: &'a TableFactory,
         surviving: Vec<RangeTombstone>,
-    ) -> Self {
+    ) -> Result<Self> {
         let order = plan.context.family.comparator.clone();
         let factory = if surviving.is_empty() { factory } else { &TableFactory::BlockBased };
-        Self {
+        let written = WrittenFiles {
+            table_directory: plan.directory().to_path_buf(),
+            blob_directory: plan.context.family.blob_directory().to_path_buf(),
+            ..WrittenFiles::default()
+        };
+        Ok(Self {
             env,
             plan,
             factory,
@@ -88,12 +80,14 @@ impl<'a> TableOutput<'a> {
             order,
             surviving,
             open: None,
+            blobs: BlobOutput::new(env, plan, plan.writable_options())?,
+            moved: Default::default(),
             lower: None,
-            output: JobOutput::default(),
-        }
+            output: JobOutput { written, ..JobOutput::default() },
+        })
     }
 
-    /// The tables written so far; an unfinished table is abandoned.
+    /// The files written so far; an unfinished one is abandoned.
     pub(super) fn into_output(self) -> JobOutput {
         self.output
     }
@@ -128,15 +122,105 @@ impl<'a> TableOutput<'a> {
             self.finish_tombstones()?;
         }
         self.finish_open(None)?;
+        if let Some(blobs) = &mut self.blobs {
+            self.output.blob_files.extend(blobs.finish()?);
+        }
         if self.output.files.is_empty() {
             return Ok(());
         }
-        // The MANIFEST must not name a table whose directory entry a crash could take away.
-        self.plan.context.file_system.sync_dir(self.plan.directory())
+        // The MANIFEST must not name a file whose directory entry a crash could take away.
+        let file_system = &self.plan.context.file_system;
+        let written = &self.output.written;
+        if !self.output.blob_files.is_empty() && written.blob_directory != written.table_directory {
+            file_system.sync_dir(&written.blob_directory)?;
+        }
+        file_system.sync_dir(self.plan.directory())
+    }
+
+    /// Adds an entry, or in its place one that has the same value elsewhere.
+    #[inline]
+    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        match ValueType::from_u8(trailer(key) as u8) {
+            Some(ValueType::Value) if self.blobs.is_some() => self.add_value(key, value),
+            Some(ValueType::BlobIndex) if self.plan.collect_blobs_below.is_some() => self.add_index(key, value),
+            Some(ValueType::WideColumnEntity) if self.plan.collect_blobs_below.is_some() => self.add_entity(key, value),
+            _ => self.add_entry(key, value),
+        }
+    }
+
+    /// A value, which goes into a blob file if it is large enough.
+    fn add_value(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let JobOutput { written, blob_files, .. } = &mut self.output;
+        let moved = match &mut self.blobs {
+            Some(blobs) => blobs.add(user_key(key), value, written, blob_files)?,
+            None => None,
+        };
+        if moved.is_none() && trailer(key) as u8 == ValueType::Value as u8 {
+            return self.add_entry(key, value);
+        }
+        let (mut moved_key, mut index) = std::mem::take(&mut self.moved);
+        let (value_type, value) = match moved {
+            Some(reference) => {
+                index.clear();
+                reference.encode_into(&mut index);
+                (ValueType::BlobIndex, &index[..])
+            }
+            None => (ValueType::Value, value),
+        };
+        moved_key.clear();
+        append_internal_key(&mut moved_key, user_key(key), sequence(key), value_type);
+        let added = self.add_entry(&moved_key, value);
+        self.moved = (moved_key, index);
+        added
+    }
+
+    /// A reference, which becomes a value again if its file is collected.
+    #[cold]
+    fn add_index(&mut self, key: &[u8], index: &[u8]) -> Result<()> {
+        match BlobIndex::decode(index)? {
+            BlobIndex::Reference { reference, .. } if self.is_collected(&reference) => {
+                let value = self.fetch(user_key(key), index)?;
+                self.add_value(key, &value)
+            }
+            _ => self.add_entry(key, index),
+        }
+    }
+
+    /// An entity, which gets its columns back if the file of one of them is collected.
+    #[cold]
+    fn add_entity(&mut self, key: &[u8], entity: &[u8]) -> Result<()> {
+        let mut is_collected = false;
+        for_each_reference(ValueType::WideColumnEntity, entity, |reference| {
+            is_collected |= self.is_collected(reference);
+            Ok(())
+        })?;
+        if !is_collected {
+            return self.add_entry(key, entity);
+        }
+        let columns = decode_entity(entity)?;
+        let mut values = Vec::with_capacity(columns.len());
+        for column in &columns {
+            let is_elsewhere = column.is_blob_index;
+            values.push(if is_elsewhere { self.fetch(user_key(key), column.value)? } else { column.value.to_vec() });
+        }
+        let resolved: Vec<_> = columns.iter().zip(&values).map(|(column, value)| (column.name, &value[..])).collect();
+        self.add_entry(key, &encode_entity(&resolved)?)
+    }
+
+    fn is_collected(&self, reference: &BlobReference) -> bool {
+        let below = self.plan.collect_blobs_below.filter(|_| self.plan.context.blobs.is_some());
+        below.is_some_and(|below| reference.file_number.0 != 0 && reference.file_number < below)
+    }
+
+    fn fetch(&self, user_key: &[u8], index: &[u8]) -> Result<Vec<u8>> {
+        match &self.plan.context.blobs {
+            Some(blobs) => blobs.fetch(user_key, index),
+            None => Err(Error::not_supported("values in blob files, which this job cannot read")),
+        }
     }
 
     #[inline]
-    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    fn add_entry(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if self.open.is_none() {
             let mut open = self.begin()?;
             open.first.extend_from_slice(key);
@@ -160,20 +244,10 @@ impl<'a> TableOutput<'a> {
     fn begin(&mut self) -> Result<Box<OpenOutput>> {
         let context = self.plan.context;
         let number = self.env.new_output();
-        self.output.numbers.push(number);
-        let options = &context.db;
+        self.output.written.tables.push(number);
         let path = self.plan.directory().join(file_name::table(number));
-        let mut file = context.file_system.create_writable(
-            &path,
-            &WritableOptions {
-                purpose: WritePurpose::Table,
-                direct: options.use_direct_io_for_flush_and_compaction,
-                bytes_per_sync: options.bytes_per_sync,
-                buffer_bytes: usize::try_from(options.writable_file_max_buffer_size).unwrap_or(1 << 20),
-                ..WritableOptions::default()
-            },
-        )?;
-        file.set_rate_limiter(options.components.rate_limiter.clone(), self.plan.priority);
+        let mut file = context.file_system.create_writable(&path, &self.plan.writable_options())?;
+        file.set_rate_limiter(context.db.components.rate_limiter.clone(), self.plan.priority);
         let builder = TableBuilder::new(self.factory, self.builder_params(number), file)?;
         Ok(Box::new(OpenOutput {
             number,
@@ -192,6 +266,7 @@ impl<'a> TableOutput<'a> {
         let options = &family.options;
         let (compression, compression_options) =
             options.compression_for(plan.level, plan.base_level, plan.is_bottommost);
+        let compression = if plan.is_compressed { compression } else { CompressionType::NoCompression };
         let mut params = TableBuilderParams::new(self.order.clone());
         params.options = Arc::new(options.table.clone());
         if options.table.data_block_index_type == DataBlockIndexType::Auto {
@@ -208,6 +283,7 @@ impl<'a> TableOutput<'a> {
         params.charging = (!options.table.no_block_cache)
             .then(|| Charging { cache: Arc::clone(&family.block_cache), usage: options.cache_usage });
         params.bloom_locality = options.bloom_locality;
+        params.deletion_rules.clone_from(&options.compact_on_deletion.0);
         params.build_filter = !(plan.is_bottommost && options.optimize_filters_for_hits);
         params.column_family_id = u64::from(family.id);
         params.column_family_name = to_bytes(&family.name).into_owned();
@@ -257,6 +333,7 @@ impl<'a> TableOutput<'a> {
             unique_id: manifest_unique_id(summary.unique_id),
             epoch_number: Some(plan.context.epoch_number),
             tail_size_bytes: summary.tail_size,
+            needs_compaction: summary.needs_compaction,
             ..NewFile::default()
         });
         Ok(())

@@ -9,18 +9,24 @@
 //! ```
 //!
 //! Words behind `flush` and `compact`: `snapshots=1,5`, `size=100` (of an output), `kind=move|drop`, `bottommost`,
-//! `stop` (the environment stops the job), `fail=N` (the Nth operation on files fails).
+//! `stop` (the environment stops the job), `fail=N` (the Nth operation on files fails), `blobs=5` (values of that many
+//! bytes go into blob files), `blob_size=100` (of a blob file), `blob_level=1` (the first level with blob files),
+//! `compress` (values in them), `collect=0.5` (the age cutoff of garbage collection).
 
 use super::*;
+use crate::blob::{BlobCollection, BlobSource, FetchBlob};
 use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
+use crate::places::FilePlaces;
 use crate::table_cache::{MutableTableCacheParams, OpenTables, TableCacheParams};
 use crate::version::VersionBuilder;
 use ferrock_base::clock::ManualClock;
 use ferrock_base::{InternalIterator, ParsedInternalKey, ValueType};
 use ferrock_cache::CacheOptions;
+use ferrock_format::blob_index::BlobReference;
 use ferrock_format::file_name;
 use ferrock_format::version_edit::VersionEdit;
 use ferrock_memtable::{MemTable, MemTableOptions};
+use ferrock_options::BlobGarbageCollectionPolicy;
 use ferrock_script::argument;
 use ferrock_table::TableReadOptions;
 use ferrock_vfs::{
@@ -51,10 +57,12 @@ impl JobEnv for TestEnv {
     fn check_stop(&self) -> Result<()> {
         if self.stops { Err(Error::new(ErrorKind::ShutdownInProgress, "the test stops it")) } else { Ok(()) }
     }
-    fn discard(&self, directory: &Path, numbers: &[FileNumber]) {
-        for number in numbers {
+    fn discard(&self, files: &WrittenFiles) {
+        for (directory, name) in files.names() {
+            let _ = self.file_system.remove_file(&directory.join(name));
+        }
+        for number in files.numbers() {
             self.reserved.lock().remove(&number.0);
-            let _ = self.file_system.remove_file(&directory.join(file_name::table(*number)));
         }
     }
 }
@@ -63,6 +71,7 @@ impl JobEnv for TestEnv {
 struct World {
     file_system: Arc<FaultInjectionFileSystem>,
     family: FamilyContext,
+    blob_source: Arc<BlobSource>,
     next: u64,
 }
 
@@ -106,20 +115,45 @@ impl World {
             hash_index_choice: Arc::new(HashIndexChoice::new(Arc::default())),
             version,
         };
-        Self { file_system, family, next: 6 }
+        let blob_source = Arc::new(BlobSource::new(
+            Arc::clone(&file_system) as Arc<dyn FileSystem>,
+            Arc::new(FilePlaces::new(DB.into(), DB.into(), &[])),
+            RandomAccessOptions::default(),
+            -1,
+            Arc::new(OpenTables::new(-1, None)),
+        ));
+        Self { file_system, family, blob_source, next: 6 }
     }
 
     fn context(&self, line: &str) -> JobContext {
         let snapshots = argument(line, "snapshots").map(|list| list.split(',').map(|word| word.parse().unwrap()));
+        let mut family = self.family.clone();
+        let settings = &mut Arc::make_mut(&mut family.options).settings;
+        if let Some(bytes) = argument(line, "blobs") {
+            (settings.enable_blob_files, settings.min_blob_size) = (true, bytes.parse().unwrap());
+        }
+        if line.contains(" compress") {
+            settings.blob_compression_type = ferrock_format::compression::CompressionType::Lz4;
+        }
+        settings.blob_file_size = argument(line, "blob_size").map_or(u64::MAX, |bytes| bytes.parse().unwrap());
+        settings.blob_file_starting_level = argument(line, "blob_level").map_or(0, |level| level.parse().unwrap());
+        let blobs = OwnedBlobView {
+            source: Arc::clone(&self.blob_source),
+            version: Arc::clone(&self.family.version),
+            column_family_id: family.id,
+            verify_checksums: true,
+            read_tier: ferrock_table::ReadTier::All,
+            context: ferrock_vfs::ReadContext::default(),
+        };
         JobContext {
             file_system: Arc::clone(&self.file_system) as Arc<dyn FileSystem>,
             clock: Arc::new(ManualClock::default()),
             db: Arc::default(),
             db_id: "db".to_owned(),
             session_id: "ABCDEFGHIJKLMNOPQRST".to_owned(),
-            family: self.family.clone(),
+            family,
             snapshots: snapshots.into_iter().flatten().map(SequenceNumber).collect(),
-            blobs: None,
+            blobs: Some(Arc::new(blobs)),
             epoch_number: self.next,
         }
     }
@@ -149,7 +183,7 @@ impl World {
         let mut out = String::new();
         match outcome {
             Ok((output, edit)) => {
-                let made: BTreeSet<u64> = output.numbers.iter().map(|number| number.0).collect();
+                let made: BTreeSet<u64> = output.written.numbers().map(|number| number.0).collect();
                 assert_eq!(*env.reserved.lock(), made, "reserved until the caller gives them back");
                 let mut builder = VersionBuilder::new(Arc::clone(&self.family.version));
                 builder.apply(&edit).unwrap();
@@ -180,7 +214,11 @@ impl World {
         self.job(line, |context, env| {
             let job = FlushJob { context, memtables: &[memtable], reason: TableFileCreationReason::Flush };
             let output = job.run(env)?;
-            let edit = VersionEdit { new_files: output.files.clone(), ..VersionEdit::for_column_family(3) };
+            let edit = VersionEdit {
+                new_files: output.files.clone(),
+                blob_file_additions: output.blob_files.clone(),
+                ..VersionEdit::for_column_family(3)
+            };
             Ok((output, edit))
         })
     }
@@ -197,6 +235,7 @@ impl World {
             start_level: from,
             output_level: to,
             output_path_id: 0,
+            is_compressed: true,
             inputs: inputs.filter(|inputs| !inputs.files.is_empty()).collect(),
             grandparents: Vec::new(),
             kind: match argument(line, "kind") {
@@ -213,7 +252,13 @@ impl World {
             score: 0.0,
         };
         self.job(line, |context, env| {
-            let job = CompactionJob { context, choice: &choice, is_manual: true };
+            let cutoff = argument(line, "collect").map(|share| share.parse().unwrap());
+            let policy = match cutoff {
+                Some(_) => BlobGarbageCollectionPolicy::Force,
+                None => BlobGarbageCollectionPolicy::UseDefault,
+            };
+            let collection = BlobCollection::by_hand(&context.family.options.settings, policy, cutoff);
+            let job = CompactionJob { context, choice: &choice, is_manual: true, collection };
             let output = job.run(env)?;
             let edit = job.edit(&output);
             Ok((output, edit))
@@ -227,7 +272,17 @@ impl World {
         for (level, file) in self.family.version.files() {
             known.insert(PathBuf::from(file_name::table(file.number)));
             let (smallest, largest) = (show_key(&file.smallest), show_key(&file.largest));
-            writeln!(out, "L{level} #{} {smallest} .. {largest}", file.number.0).unwrap();
+            let blobs =
+                file.oldest_blob_file_number.map_or(String::new(), |oldest| format!(" blobs from #{}", oldest.0));
+            writeln!(out, "L{level} #{} {smallest} .. {largest}{blobs}", file.number.0).unwrap();
+        }
+        for (number, file) in self.family.version.blob_files() {
+            let name = PathBuf::from(file_name::blob(*number));
+            let size = self.file_system.file_size(&Path::new(DB).join(&name)).unwrap();
+            assert_eq!(file.file_size_bytes(), size, "{number}");
+            known.insert(name);
+            let (total, garbage) = (file.addition.total_blob_count, file.garbage_blob_count);
+            writeln!(out, "blobs #{number}: {garbage} of {total} garbage").unwrap();
         }
         for entry in self.file_system.children(Path::new(DB)).unwrap() {
             let name = PathBuf::from(entry);
@@ -240,13 +295,20 @@ impl World {
 
     fn table(&self, number: u64) -> String {
         let version = &self.family.version;
-        let (_, file) = version.files().find(|(_, file)| file.number.0 == number).unwrap();
+        let Some((_, file)) = version.files().find(|(_, file)| file.number.0 == number) else { return String::new() };
         let table = self.family.table_cache.get(file).unwrap();
         let mut out = String::new();
         let mut iter = table.iter(TableReadOptions::default());
         iter.seek_to_first();
         while iter.valid() {
-            writeln!(out, "{}={}", show_key(iter.key()), iter.value().escape_ascii()).unwrap();
+            let key = ParsedInternalKey::parse(iter.key()).unwrap();
+            let (mut place, mut value) = (String::new(), iter.value().to_vec());
+            if key.value_type == ValueType::BlobIndex {
+                let reference = BlobReference::decode(&value).unwrap();
+                place = format!(" in #{}", reference.file_number);
+                value = self.context("").blobs.unwrap().fetch(key.user_key, &value).unwrap();
+            }
+            writeln!(out, "{}={}{place}", show_key(iter.key()), value.escape_ascii()).unwrap();
             iter.next();
         }
         iter.status().unwrap();
@@ -258,12 +320,13 @@ impl World {
     }
 }
 
-const TYPES: [(&str, ValueType); 5] = [
+const TYPES: [(&str, ValueType); 6] = [
     ("p", ValueType::Value),
     ("d", ValueType::Deletion),
     ("s", ValueType::SingleDeletion),
     ("m", ValueType::Merge),
     ("r", ValueType::RangeDeletion),
+    ("b", ValueType::BlobIndex),
 ];
 
 fn type_of(letter: &str) -> ValueType {
@@ -302,9 +365,10 @@ fn jobs() {
 fn a_job_that_fails_at_any_operation_leaves_no_file() {
     for number in 1.. {
         let mut world = World::new();
-        world.flush("flush", "a@1:p=1\nb@2:p=2\nc@3:p=3");
-        world.flush("flush", "b@4:d\nc@5:p=5");
-        let shown = world.compact(&format!("compact from=0 to=1 size=1 fail={number}"));
+        world.flush("flush blobs=2", "a@1:p=1\nb@2:p=22\nc@3:p=33");
+        world.flush("flush blobs=2", "b@4:d\nc@5:p=5");
+        let what = "size=1 blobs=1 blob_size=1 collect=1.0";
+        let shown = world.compact(&format!("compact from=0 to=1 {what} fail={number}"));
         if !shown.contains("Io") {
             assert!(number > 5, "the rule was never met: {shown}");
             break;

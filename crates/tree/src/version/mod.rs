@@ -27,6 +27,7 @@ mod overlap;
 mod version;
 pub mod version_set;
 
+pub use blob_file::BlobFileMetadata;
 pub use builder::VersionBuilder;
 pub use file_metadata::{FileMetadata, FileStatistics};
 pub(crate) use level_targets::multiply;

@@ -5,7 +5,7 @@
 //! | WAL | from `min_log_number_to_keep` on, or as the legacy previous log |
 //! | MANIFEST | the current one and any newer one (a switch whose outcome is not known) |
 //! | table, blob file | in a live version, or from the smallest pending output on |
-//! | `.dbtmp` | the one of a MANIFEST switch under way: its number is larger than that of the MANIFEST in use |
+//! | `.dbtmp` | the one of a MANIFEST switch under way: its number is larger than that of the MANIFEST in use; blob files that are being written, from the smallest pending output on |
 //! | OPTIONS | the newest two, and temporary ones |
 //! | info logs | the newest `keep_log_file_num` |
 //! | everything else | always: a file with an unknown name is never deleted |
@@ -57,7 +57,8 @@ pub fn obsolete_files<'a>(listing: &'a [String], needed: &NeededFiles) -> Vec<&'
         FileKind::Table => !needed.live_tables.contains(&number) && number < needed.min_pending_output,
         FileKind::Blob => !needed.live_blob_files.contains(&number) && number < needed.min_pending_output,
         // The new CURRENT is written to a temporary file with the number of the next MANIFEST.
-        FileKind::Temp => number <= needed.manifest_number,
+        // So has a blob file that is not complete yet the name of a temporary file.
+        FileKind::Temp => number <= needed.manifest_number && number < needed.min_pending_output,
         FileKind::Options => oldest_options.is_some_and(|oldest| number < oldest),
         FileKind::InfoLog => number.0 > 0 && oldest_info_log.is_none_or(|oldest| number < oldest),
         _ => false,
@@ -140,7 +141,9 @@ mod tests {
     #[test]
     fn a_switch_of_manifest_and_the_previous_log_are_respected() {
         let listing = names(&["000019.dbtmp", "000018.dbtmp", "000016.dbtmp", "000004.log", "000005.log"]);
-        let needed = NeededFiles { prev_log_number: FileNumber(4), ..needed() };
+        let mut needed = NeededFiles { prev_log_number: FileNumber(4), ..needed() };
         assert_eq!(obsolete_files(&listing, &needed), ["000016.dbtmp", "000005.log"]);
+        needed.min_pending_output = FileNumber(16);
+        assert_eq!(obsolete_files(&listing, &needed), ["000005.log"], "a job may be writing 16");
     }
 }

@@ -11,7 +11,7 @@ const fn gone(name: &'static str, kind: Kind, reason: &'static str) -> Row {
     Row { name, kind, default: "", help: "Reported and ignored.", effect: Effect::Gone(reason) }
 }
 
-const BLOB_FILES: &str = "values are not written to blob files yet";
+const BLOB_FILES: &str = "values in blob files are not cached yet";
 const BLOB_DB: &str = "the stacked BlobDB is not here";
 const COMPARATOR: &str = "keys are ordered bytewise";
 const MIXGRAPH: &str = "the benchmark mixgraph is not here";
@@ -22,7 +22,6 @@ const SECONDARY: &str = "there are no secondary caches and instances";
 const SIMULATION: &str = "nothing is simulated";
 const TRACES: &str = "there are no traces";
 const TRANSACTIONS: &str = "there are no transactions yet";
-const UNIVERSAL: &str = "universal compaction has no settings yet";
 const TABLE_FORMAT: &str = "there are no cuckoo tables; --use_plain_table has plain ones";
 
 pub(super) const REFUSED: &[Row] = &[
@@ -93,13 +92,6 @@ pub(super) const REFUSED: &[Row] = &[
     refused("trace_file", Text, "", TRACES),
     refused("transaction_db", Bool, "false", TRANSACTIONS),
     refused("truth_db", Text, "/dev/shm/truth_db/dbbench", "values are checked against their keys; see verify"),
-    refused("universal_allow_trivial_move", Bool, "false", UNIVERSAL),
-    refused("universal_compression_size_percent", Integer, "-1", UNIVERSAL),
-    refused("universal_incremental", Bool, "false", UNIVERSAL),
-    refused("universal_max_merge_width", Integer, "0", UNIVERSAL),
-    refused("universal_max_size_amplification_percent", Integer, "0", UNIVERSAL),
-    refused("universal_min_merge_width", Integer, "0", UNIVERSAL),
-    refused("universal_size_ratio", Integer, "0", UNIVERSAL),
     refused("use_cuckoo_table", Bool, "false", TABLE_FORMAT),
     refused("use_existing_keys", Bool, "false", "keys follow from num"),
     refused("use_stderr_info_logger", Bool, "false", "messages go to the file LOG"),

@@ -31,7 +31,7 @@ pub(super) const ROWS: &[Row] = &[
     without_effect("mmap_write", Kind::Bool, Scope::Db, "allow_mmap_writes"),
     without_effect("wal_size_limit_MB", Kind::Integer, Scope::Db, "WAL_size_limit_MB"),
     without_effect("wal_ttl_seconds", Kind::Integer, Scope::Db, "WAL_ttl_seconds"),
-    without_effect("subcompactions", Kind::Integer, Scope::Db, "max_subcompactions"),
+    db("subcompactions", Kind::Integer, "", "max_subcompactions"),
     // Another default: that of RocksDB's db_bench, so that figures can be laid side by side.
     db("delayed_write_rate", Kind::Integer, "8388608", "delayed_write_rate"),
     family("hard_pending_compaction_bytes_limit", Kind::Integer, "137438953472", "hard_pending_compaction_bytes_limit"),

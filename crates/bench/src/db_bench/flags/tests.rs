@@ -54,10 +54,7 @@ fn what_is_not_here_is_refused_with_the_reason_and_its_default_is_fine() {
     assert!(values("--row_cache_size=0 --use_plain_table=false --mix_get_ratio=1.0").is_ok());
     let message = values("--wal_ttl_seconds=9").unwrap_err();
     assert_eq!(message, "Not implemented: --wal_ttl_seconds=9: of the option WAL_ttl_seconds only the default 0 works");
-    // A way of working is no promise.
-    let notes = values("--subcompactions=4").unwrap().notes();
-    assert_eq!(notes, ["--subcompactions is ignored: the option max_subcompactions has no effect"]);
-    assert!(values("--subcompactions=1 --blob_garbage_collection_age_cutoff=0.25").is_ok());
+    assert!(values("--mmap_write=0 --blob_garbage_collection_age_cutoff=0.25").is_ok());
     for flag in table().iter().filter(|flag| matches!(flag.effect, Effect::Refused(_) | Effect::Inert(..))) {
         assert!(parse([format!("--{}={}", flag.name, flag.default)]).is_ok(), "{}", flag.name);
     }

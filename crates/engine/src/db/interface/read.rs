@@ -5,7 +5,7 @@ use crate::column_family::ColumnFamily;
 use crate::db::read::IterSource;
 use crate::db::{AsyncScan, GetAsync, Iter, KeyVersions, MultiGetAsync, MultiScan, PinnedSlice, ScanRange};
 use crate::db::{
-    approximate, async_get, async_multi_get, async_scan, multi_get, multi_scan, read, snapshots, versions,
+    approximate, async_get, async_multi_get, async_scan, multi_get, multi_scan, read, search, snapshots, versions,
 };
 use crate::options::ReadOptions;
 use crate::snapshot::Snapshot;
@@ -58,7 +58,7 @@ impl Db {
     /// ```
     pub fn get_with(&self, options: &ReadOptions, key: &[u8]) -> Result<Option<PinnedSlice>> {
         let families = self.core().families.load();
-        read::get(self.core(), families.default_family()?, options, key)
+        search::get(self.core(), families.default_family()?, options, key)
     }
 
     /// The value of a key of a family.
@@ -69,7 +69,7 @@ impl Db {
     /// the read, `TimedOut` after the deadline of the options, `MemoryLimit` when a block does not fit into a cache
     /// that refuses what is too much, `InvalidArgument` for merge operands without an operator.
     pub fn get_cf(&self, family: &ColumnFamily, options: &ReadOptions, key: &[u8]) -> Result<Option<PinnedSlice>> {
-        read::get(self.core(), &family.data, options, key)
+        search::get(self.core(), &family.data, options, key)
     }
 
     /// The value of a key of the default family, as a future for any executor.

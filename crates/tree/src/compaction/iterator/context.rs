@@ -118,3 +118,24 @@ pub struct DroppedEntries {
     /// The filter skipped keys, so `input_entries` is less than the inputs hold.
     pub skipped_by_filter: bool,
 }
+
+impl DroppedEntries {
+    /// Adds the counts of another part of the job.
+    pub fn absorb(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.input_entries, other.input_entries),
+            (&mut self.input_key_bytes, other.input_key_bytes),
+            (&mut self.input_value_bytes, other.input_value_bytes),
+            (&mut self.input_deletions, other.input_deletions),
+            (&mut self.hidden, other.hidden),
+            (&mut self.obsolete, other.obsolete),
+            (&mut self.range_deleted, other.range_deleted),
+            (&mut self.filtered, other.filtered),
+            (&mut self.single_delete_mismatches, other.single_delete_mismatches),
+            (&mut self.zeroed, other.zeroed),
+        ] {
+            *sum += more;
+        }
+        self.skipped_by_filter |= other.skipped_by_filter;
+    }
+}

@@ -19,7 +19,7 @@ pub mod tombstones;
 
 #[cfg(test)]
 pub use context::NothingDeeper;
-pub use context::{CompactionIteratorOptions, DeeperLevels, UnknownDeeper};
+pub use context::{CompactionIteratorOptions, DeeperLevels, DroppedEntries, UnknownDeeper};
 pub use output_split::{Grandparent, OutputSplitter, boundary_between, output_contents};
 pub use rules::CompactionIterator;
 pub use stripes::SnapshotStripes;

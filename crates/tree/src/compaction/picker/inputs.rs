@@ -64,6 +64,7 @@ pub(super) fn complete_into(input: &PickerInput<'_>, mut seed: Seed, output_path
         start_level: seed.start_level,
         output_level: seed.output_level,
         output_path_id,
+        is_compressed: true,
         inputs,
         grandparents,
         kind: CompactionKind::Merge,
@@ -189,6 +190,8 @@ fn is_trivial_move(input: &PickerInput<'_>, choice: &CompactionChoice, is_level_
         || (choice.start_level == 0 && !is_level_0_trivial_move && inputs.files.len() > 1)
         || (choice.reason == CompactionReason::ManualCompaction && options.compaction_filter.is_some())
         || inputs.files.iter().any(|file| file.path_id != choice.output_path_id)
+        // The bottom is where the deletions of a marked file go.
+        || (choice.is_bottommost && inputs.files.iter().any(|file| file.needs_compaction))
     {
         return false;
     }
@@ -209,7 +212,7 @@ fn is_trivial_move(input: &PickerInput<'_>, choice: &CompactionChoice, is_level_
 
 /// Target size of output files: `target_file_size_base` on the first two levels that hold data, then multiplied. Level
 /// 0 gets a single file, or it would have as many as before.
-fn max_output_file_size_bytes(input: &PickerInput<'_>, output_level: usize) -> u64 {
+pub(super) fn max_output_file_size_bytes(input: &PickerInput<'_>, output_level: usize) -> u64 {
     if output_level == 0 {
         return u64::MAX;
     }

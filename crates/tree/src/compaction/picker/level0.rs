@@ -94,27 +94,6 @@ pub(super) fn newest_while_cheaper(files: &[Arc<FileMetadata>], max_compaction_b
     Some((count, bytes_per_saved_file))
 }
 
-/// Files to merge where level 0 is all there is: from the newest on, as long as the next is no larger than those before
-/// together, and at least so many that fewer than the trigger are left.
-pub(super) fn newest_run(input: &PickerInput<'_>) -> Option<Files> {
-    let files = input.version.level(0);
-    let trigger = usize::try_from(input.options.level0_file_num_compaction_trigger).unwrap_or(0).max(2);
-    if files.len() < trigger || files.iter().any(|file| file.is_being_compacted()) {
-        return None;
-    }
-    let least = files.len() - trigger + 2;
-    let mut bytes = 0u64;
-    let mut run = Files::new();
-    for file in files {
-        if run.len() >= least && file.size_bytes > bytes {
-            break;
-        }
-        bytes = bytes.saturating_add(file.size_bytes);
-        run.push(Arc::clone(file));
-    }
-    Some(run)
-}
-
 /// Files that a compaction from level 0 takes: those that overlap `first`, transitively. `None` when one is busy.
 pub(super) fn overlapping_files(input: &PickerInput<'_>, first: &[Arc<FileMetadata>]) -> Option<Files> {
     let comparator = input.version.comparator().user();

@@ -12,12 +12,6 @@ pub(super) fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
     pick_for_size(input).or_else(|| triggers::pick(input))
 }
 
-/// Merges the newest files of a family that has level 0 alone.
-pub(super) fn pick_within_level_0(input: &PickerInput<'_>) -> Option<CompactionChoice> {
-    let files = level0::newest_run(input)?;
-    complete(input, level_0_seed(files, 0, 1.0, false))
-}
-
 fn pick_for_size(input: &PickerInput<'_>) -> Option<CompactionChoice> {
     let base_level = input.version.base_level();
     let mut is_level_0_waiting = false;

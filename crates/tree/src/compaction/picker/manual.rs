@@ -2,9 +2,11 @@
 //!
 //! A manual compaction walks down the levels that hold data of the range, each into the next, and may end by rewriting
 //! the deepest one in place. Each step is cut into pieces of about `max_compaction_bytes`; a piece says where the next
-//! one begins. Of a queue no range is compacted: a step is the compaction that its options ask for.
+//! one begins. Of a queue no range is compacted: a step is the compaction that its options ask for. The sorted runs of
+//! a universal family become one, whatever the range.
 
 use super::inputs::{Seed, complete_into};
+use super::universal::{Everything, pick_everything};
 use super::{PickerInput, fifo};
 use crate::compaction::choice::{CompactionChoice, CompactionReason};
 use crate::version::boundary::BoundaryRange;
@@ -65,6 +67,9 @@ pub fn manual_steps(
     if options.compaction_shape() == CompactionShape::Queue {
         return vec![ManualStep { input_level: 0, output_level: 0 }];
     }
+    if options.compaction_shape() == CompactionShape::Runs {
+        return vec![ManualStep { input_level: 0, output_level: version.num_levels() - 1 }];
+    }
     let range = BoundaryRange::of_user_keys(begin, end);
     let comparator = version.comparator().user();
     let holds_data = |level: usize| version.level(level).iter().any(|file| range.overlaps(comparator, file));
@@ -105,6 +110,13 @@ pub fn pick_manual(input: &PickerInput<'_>, request: &ManualRequest<'_>) -> Manu
             // It may be what the caller asks for.
             None if input.running.uses_level_0() => ManualChoice::Conflict,
             None => ManualChoice::Done,
+        };
+    }
+    if input.options.compaction_shape() == CompactionShape::Runs {
+        return match pick_everything(input, request.target_path_id) {
+            Everything::Merge(choice) => ManualChoice::Compact { choice, next_begin: None },
+            Everything::Busy => ManualChoice::Conflict,
+            Everything::Nothing => ManualChoice::Done,
         };
     }
     let version = input.version;

@@ -7,6 +7,7 @@
 //! inputs         from a first file to a whole compaction: clean cuts, the next level, grandparents, trivial move
 //! leveled        puts them together
 //! fifo           what falls off the end of a queue
+//! universal      sorted runs that become one
 //! triggers       compactions for other reasons than size: marks, snapshots released, age
 //! manual         `compact_range`
 //! within         files that lie in ranges, to be dropped or marked
@@ -14,8 +15,7 @@
 //! stall          when writers must slow down or stop
 //! ```
 //!
-//! Leveled and FIFO compaction have their rules here. A column family whose OPTIONS file says universal is compacted by
-//! levels too, or, with level 0 alone, has its newest files merged there; one of style none is compacted by hand.
+//! A family of style none is compacted by hand.
 
 mod fifo;
 mod file_order;
@@ -30,6 +30,7 @@ pub mod stall;
 #[cfg(test)]
 mod tests;
 mod triggers;
+mod universal;
 mod within;
 
 pub use input::PickerInput;
@@ -40,14 +41,15 @@ pub use score::compaction_scores;
 pub use within::{UserKeyRange, mark_overlapping, pick_within};
 
 use super::choice::CompactionChoice;
-use ferrock_options::CompactionShape;
+use crate::version::Version;
+use ferrock_options::{ColumnFamilySettings, CompactionShape};
 
 /// The next compaction that the tree needs by itself; `None` when it needs none, or what it needs is busy.
 #[must_use]
 pub fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
     match shape(input) {
         CompactionShape::Levels => leveled::pick(input),
-        CompactionShape::Level0 => leveled::pick_within_level_0(input),
+        CompactionShape::Runs => universal::pick(input),
         CompactionShape::Queue => fifo::pick(input),
         CompactionShape::ByHand => None,
     }
@@ -61,9 +63,19 @@ pub fn needs_compaction(input: &PickerInput<'_>) -> bool {
             compaction_scores(input.version, input.options).first().is_some_and(|score| score.score >= 1.0)
                 || triggers::has_candidates(input)
         }
-        CompactionShape::Level0 => level0::newest_run(input).is_some(),
+        CompactionShape::Runs => universal::pick(input).is_some(),
         CompactionShape::Queue => fifo::pick(input).is_some(),
         CompactionShape::ByHand => false,
+    }
+}
+
+/// What [`StallInput::num_level_0_files`](stall::StallInput::num_level_0_files) counts in a version.
+#[must_use]
+pub fn num_counted_runs(settings: &ColumnFamilySettings, version: &Version) -> usize {
+    if settings.compaction_shape() == CompactionShape::Runs {
+        universal::num_runs(version)
+    } else {
+        version.level(0).len()
     }
 }
 

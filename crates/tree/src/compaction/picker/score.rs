@@ -3,7 +3,7 @@
 //! A score of 1 or more asks for one. With dynamic level targets, scores above 1 are scaled by 10, so that a level that
 //! will soon receive much (its denominator grows by what is coming down) ranks below one that will not, and still asks.
 
-use super::fifo;
+use super::{fifo, universal};
 use crate::version::{FileMetadata, Version};
 use ferrock_options::{ColumnFamilySettings, CompactionShape};
 use std::sync::Arc;
@@ -23,9 +23,14 @@ const SCALE: f64 = 10.0;
 /// being compacted do not count: their level is being relieved.
 #[must_use]
 pub fn compaction_scores(version: &Version, settings: &ColumnFamilySettings) -> Vec<LevelScore> {
-    if settings.compaction_shape() == CompactionShape::Queue {
+    match settings.compaction_shape() {
         // Without the time: what a version alone asks for.
-        return vec![LevelScore { level: 0, score: fifo::score(version, settings, 0) }];
+        CompactionShape::Queue => return vec![LevelScore { level: 0, score: fifo::score(version, settings, 0) }],
+        CompactionShape::Runs => {
+            let score = universal::score(version, settings.level0_file_num_compaction_trigger);
+            return vec![LevelScore { level: 0, score }];
+        }
+        CompactionShape::Levels | CompactionShape::ByHand => {}
     }
     let statistics = version.accumulated_statistics();
     let compensated = |files: &[Arc<FileMetadata>]| {

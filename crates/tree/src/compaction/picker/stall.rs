@@ -7,7 +7,7 @@ use ferrock_options::{ColumnFamilySettings, CompactionShape};
 pub struct StallInput {
     /// Memtables that are full and not flushed, and the one that writers fill.
     pub num_unflushed_memtables: usize,
-    /// Files in level 0.
+    /// Files in level 0; of a universal family sorted runs.
     pub num_level_0_files: usize,
     /// Bytes that compactions must rewrite until the tree is in shape.
     pub compaction_needed_bytes: u64,
@@ -44,12 +44,14 @@ pub fn stall_condition(settings: &ColumnFamilySettings, input: &StallInput) -> S
     let max_memtables = count(settings.max_write_buffer_number);
     let is_compacted = !settings.disable_auto_compactions;
     let counts_level_0 = is_compacted && counts_level_0(settings);
+    let stops_at = count(settings.level0_stop_writes_trigger).max(least_runs(settings));
+    let slows_down_at = count(settings.level0_slowdown_writes_trigger).max(least_runs(settings));
     let reaches = |limit: u64| is_compacted && limit > 0 && input.compaction_needed_bytes >= limit;
 
     if input.num_unflushed_memtables >= max_memtables {
         return StallCondition::Stopped(Memtables);
     }
-    if counts_level_0 && input.num_level_0_files >= count(settings.level0_stop_writes_trigger) {
+    if counts_level_0 && input.num_level_0_files >= stops_at {
         return StallCondition::Stopped(Level0Files);
     }
     if reaches(settings.hard_pending_compaction_bytes_limit) {
@@ -62,7 +64,7 @@ pub fn stall_condition(settings: &ColumnFamilySettings, input: &StallInput) -> S
         return StallCondition::Delayed(Memtables);
     }
     // A negative trigger is switched off: `count` makes it unreachable.
-    if counts_level_0 && input.num_level_0_files >= count(settings.level0_slowdown_writes_trigger) {
+    if counts_level_0 && input.num_level_0_files >= slows_down_at {
         return StallCondition::Delayed(Level0Files);
     }
     if reaches(settings.soft_pending_compaction_bytes_limit) {
@@ -73,7 +75,20 @@ pub fn stall_condition(settings: &ColumnFamilySettings, input: &StallInput) -> S
 
 /// False where nothing takes files out of level 0, and where they are dropped when there are too many.
 fn counts_level_0(settings: &ColumnFamilySettings) -> bool {
-    matches!(settings.compaction_shape(), CompactionShape::Levels | CompactionShape::Level0)
+    matches!(settings.compaction_shape(), CompactionShape::Levels | CompactionShape::Runs)
+}
+
+/// Below so many there is nothing to wait for: the oldest sorted run stays.
+fn least_runs(settings: &ColumnFamilySettings) -> usize {
+    if settings.compaction_shape() == CompactionShape::Runs { 2 } else { 0 }
+}
+
+/// Sorted runs from which on writers are slowed down or stopped.
+#[must_use]
+pub fn runs_that_hold_up(settings: &ColumnFamilySettings) -> usize {
+    let triggers = [settings.level0_slowdown_writes_trigger, settings.level0_stop_writes_trigger];
+    let least = triggers.into_iter().filter_map(|trigger| usize::try_from(trigger).ok()).min();
+    least.map_or(usize::MAX, |least| least.max(least_runs(settings)))
 }
 
 /// How the delayed rate changes each time the condition is evaluated while writers are delayed.

@@ -6,7 +6,8 @@
 //! running 0->5 #3 #4                     files that a compaction has, and where it goes
 //! now 1000        threshold 50           Unix time; sequence number below which bottommost files are rewritten
 //! cursor 3 key                           where round robin continues
-//! L0 #9 a..m 100 seq=7 epoch=9 marked born=20 written=30 path=1
+//! blobs #5 100 60                        a blob file: bytes, and bytes of garbage
+//! L0 #9 a..m 100 seq=7 epoch=9 marked born=20 written=30 path=1 blob=5
 //! ----
 //! what comes out
 //! ```
@@ -18,7 +19,7 @@ use crate::compaction::choice::{CompactionKind, CompactionReason, LevelInputs, R
 use crate::version::{Version, VersionBuilder};
 use ferrock_base::internal_key::make_internal_key;
 use ferrock_base::{FileNumber, InternalComparator, MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
-use ferrock_format::version_edit::{NewFile, VersionEdit};
+use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
 use ferrock_options::{BottommostLevelCompaction, ColumnFamilyOptions, ColumnFamilySettings, CompactionStyle};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -72,6 +73,21 @@ fn parse(input: &str) -> Script {
                 let key = make_internal_key(words[2].as_bytes(), MAX_SEQUENCE_NUMBER, ValueType::FOR_SEEK);
                 script.edit.compact_cursors.push((words[1].parse().unwrap(), key));
             }
+            "blobs" => {
+                let [number, total, garbage] = [words[1][1..].parse(), words[2].parse(), words[3].parse()];
+                let (number, garbage): (_, u64) = (FileNumber(number.unwrap()), garbage.unwrap());
+                script.edit.blob_file_additions.push(BlobFileAddition {
+                    number,
+                    total_blob_count: 10,
+                    total_blob_bytes: total.unwrap(),
+                    ..BlobFileAddition::default()
+                });
+                script.edit.blob_file_garbages.push(BlobFileGarbage {
+                    number,
+                    garbage_blob_count: 1,
+                    garbage_blob_bytes: garbage,
+                });
+            }
             "pick" | "scores" | "manual" | "steps" | "twice" => script.commands.push(line.to_owned()),
             _ => script.edit.new_files.push(parse_file(&words)),
         }
@@ -96,6 +112,7 @@ fn parse_file(words: &[&str]) -> NewFile {
             ("epoch", value) => file.epoch_number = Some(value.parse().unwrap()),
             ("born", value) => file.oldest_ancester_time_secs = value.parse().unwrap(),
             ("written", value) => file.file_creation_time_secs = value.parse().unwrap(),
+            ("blob", value) => file.oldest_blob_file_number = Some(FileNumber(value.parse().unwrap())),
             ("path", value) => file.path_id = value.parse().unwrap(),
             ("marked", _) => file.needs_compaction = true,
             (name, _) => panic!("{name}"),
@@ -175,6 +192,7 @@ fn started(
         start_level,
         output_level,
         output_path_id: 0,
+        is_compressed: true,
         inputs,
         grandparents: Vec::new(),
         kind: CompactionKind::Merge,
@@ -239,6 +257,9 @@ fn show(out: &mut String, choice: Option<&CompactionChoice>) {
     if choice.kind == CompactionKind::Drop {
         out.push_str(", dropped");
     }
+    if !choice.is_compressed {
+        out.push_str(", uncompressed");
+    }
     if choice.is_bottommost {
         out.push_str(", bottommost");
     }
@@ -264,6 +285,11 @@ fn leveled() {
 #[test]
 fn fifo() {
     check("fifo.txt");
+}
+
+#[test]
+fn universal() {
+    check("universal.txt");
 }
 
 #[test]
@@ -307,6 +333,24 @@ fn stall_conditions() {
     let queue = ColumnFamilySettings { compaction_style: CompactionStyle::Fifo, ..settings.clone() };
     let long = StallInput { num_unflushed_memtables: 1, num_level_0_files: 999, compaction_needed_bytes: 0 };
     assert_eq!((stall_condition(&queue, &long), is_near_stop(&queue, &long)), (StallCondition::Normal, false));
+
+    // The oldest of the sorted runs stays, so that one is never too many.
+    let style = CompactionStyle::Universal;
+    let runs = ColumnFamilySettings {
+        compaction_style: style,
+        level0_file_num_compaction_trigger: 1,
+        level0_slowdown_writes_trigger: -1,
+        level0_stop_writes_trigger: 1,
+        ..settings.clone()
+    };
+    let with = |num_level_0_files| {
+        stall_condition(
+            &runs,
+            &StallInput { num_unflushed_memtables: 1, num_level_0_files, compaction_needed_bytes: 0 },
+        )
+    };
+    assert_eq!((with(1), with(2)), (StallCondition::Normal, StallCondition::Stopped(StallCause::Level0Files)));
+    assert_eq!((runs_that_hold_up(&runs), runs_that_hold_up(&settings)), (2, 20));
 
     let trend = |is_near_stop, is_debt_growing| DelayTrend { is_near_stop, is_debt_growing };
     assert_eq!(next_delayed_rate(1 << 20, 16 << 20, trend(true, true)), 629_145);

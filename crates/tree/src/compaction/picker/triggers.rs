@@ -6,20 +6,23 @@
 //! | bottommost | nothing below, newest write older than the threshold | same level |
 //! | ttl | data older than `ttl`, not in the deepest level | next level |
 //! | periodic | written more than `periodic_compaction_seconds` ago | same level |
+//! | blobs | refers to the oldest blob file, where the oldest have too much garbage | same level |
 
 use super::inputs::{Seed, complete};
 use super::{PickerInput, level0};
+use crate::blob::BlobCollection;
 use crate::compaction::choice::{CompactionChoice, CompactionReason};
 use crate::version::FileMetadata;
 use crate::version::boundary::BoundaryRange;
 use ferrock_base::SequenceNumber;
 use std::sync::Arc;
 
-const TRIGGERS: [CompactionReason; 4] = [
+const TRIGGERS: [CompactionReason; 5] = [
     CompactionReason::FilesMarkedForCompaction,
     CompactionReason::BottommostFiles,
     CompactionReason::Ttl,
     CompactionReason::PeriodicCompaction,
+    CompactionReason::ForcedBlobGc,
 ];
 
 pub(super) fn pick(input: &PickerInput<'_>) -> Option<CompactionChoice> {
@@ -39,30 +42,45 @@ fn candidates<'a>(
     reason: CompactionReason,
 ) -> impl Iterator<Item = (usize, &'a Arc<FileMetadata>)> {
     let deepest = input.version.deepest_non_empty_level().unwrap_or(0);
+    let is_forced = reason == CompactionReason::ForcedBlobGc;
+    let garbage = if is_forced { BlobCollection::forced(&input.options.settings, input.version) } else { None };
     input.version.files().filter(move |(level, file)| {
         let goes_down = matches!(reason, CompactionReason::FilesMarkedForCompaction | CompactionReason::Ttl);
         let is_at_its_end = goes_down && *level > 0 && *level == deepest;
-        !is_at_its_end && !file.is_being_compacted() && is_due(input, reason, *level, file)
+        let is_due = match garbage {
+            Some(_) => file.oldest_blob_file_number == garbage,
+            None => is_due(input, reason, *level, file),
+        };
+        !is_at_its_end && !file.is_being_compacted() && is_due
     })
 }
 
 fn is_due(input: &PickerInput<'_>, reason: CompactionReason, level: usize, file: &Arc<FileMetadata>) -> bool {
-    let older_than = |time_secs: u64, age_secs: u64| {
-        age_secs > 0 && time_secs > 0 && time_secs < input.now_secs.saturating_sub(age_secs)
-    };
     match reason {
-        CompactionReason::FilesMarkedForCompaction => file.needs_compaction || file.is_marked(),
+        CompactionReason::FilesMarkedForCompaction => is_marked(file),
         CompactionReason::BottommostFiles => {
             file.largest_seqno > SequenceNumber(0)
                 && file.largest_seqno < input.bottommost_threshold
                 && is_at_the_bottom(input, level, file)
         }
-        CompactionReason::Ttl => older_than(file.oldest_ancester_time_secs, input.options.ttl),
-        CompactionReason::PeriodicCompaction => {
-            older_than(file.written_at_secs(), input.options.periodic_compaction_seconds)
-        }
+        CompactionReason::Ttl => is_older(input, file.oldest_ancester_time_secs, input.options.ttl),
+        CompactionReason::PeriodicCompaction => is_old(input, file),
         _ => false,
     }
+}
+
+fn is_older(input: &PickerInput<'_>, time_secs: u64, age_secs: u64) -> bool {
+    age_secs > 0 && time_secs > 0 && time_secs < input.now_secs.saturating_sub(age_secs)
+}
+
+/// True for a file that its writer, or a caller, marked.
+pub(super) fn is_marked(file: &FileMetadata) -> bool {
+    file.needs_compaction || file.is_marked()
+}
+
+/// True for a file that was not rewritten for `periodic_compaction_seconds`.
+pub(super) fn is_old(input: &PickerInput<'_>, file: &FileMetadata) -> bool {
+    is_older(input, file.written_at_secs(), input.options.periodic_compaction_seconds)
 }
 
 /// A rewrite with nothing below it makes the sequence numbers 0, so that the file is not due again. Where a file shares

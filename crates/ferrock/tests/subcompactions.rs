@@ -1,0 +1,170 @@
+//! A compaction in parts at once leaves what one thread leaves.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, Snapshot, WriteOptions};
+use ferrock_base::ValueType;
+use ferrock_base::compaction_filter::{CompactionFilter, FilterContext, FilterDecision};
+use ferrock_base::random::Random;
+use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, Trigger};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
+
+type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Keeps everything, and knows which threads asked.
+#[derive(Default)]
+struct Threads(Mutex<HashSet<ThreadId>>);
+
+impl CompactionFilter for Threads {
+    fn name(&self) -> &str {
+        "test.Threads"
+    }
+
+    fn filter(&self, _context: &FilterContext, _key: &[u8], _type: ValueType, _value: &[u8]) -> FilterDecision {
+        self.0.lock().unwrap().insert(std::thread::current().id());
+        FilterDecision::Keep
+    }
+}
+
+fn open(files: Arc<dyn FileSystem>, parts: u32, threads: &Arc<Threads>) -> Db {
+    let (mut options, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
+    let text = "create_if_missing=true;merge_operator=stringappend;target_file_size_base=8192;\
+        max_bytes_for_level_base=1000000;disable_auto_compactions=true;block_based_table_factory={block_size=512}";
+    ferrock::options::apply_text(&mut options, &mut family, text).unwrap();
+    options.max_subcompactions = parts;
+    options.components.file_system = Some(files);
+    family.compaction_filter = Some(Arc::clone(threads) as Arc<dyn CompactionFilter>);
+    Db::open_cf("/db", options, vec![("default".to_owned(), family)]).unwrap().0
+}
+
+fn key(number: u64) -> Vec<u8> {
+    format!("key{number:05}").into_bytes()
+}
+
+fn contents(db: &Db, snapshot: Option<&Snapshot>) -> Contents {
+    let mut iter = db.iter(&ReadOptions { snapshot: snapshot.cloned(), ..ReadOptions::default() });
+    let mut all = Contents::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        all.insert(iter.key().to_vec(), iter.value().to_vec());
+        iter.next();
+    }
+    iter.status().unwrap();
+    all
+}
+
+/// Everything that a family can have, in overlapping files of level 0.
+fn fill(db: &Db, random: &mut Random) -> Vec<Snapshot> {
+    let family = db.default_column_family().unwrap();
+    let mut snapshots = Vec::new();
+    for round in 0..4 {
+        for _ in 0..1500 {
+            let number = random.below(4000);
+            match random.below(20) {
+                0..2 => db.delete(&key(number)).unwrap(),
+                2..5 => db.merge(&key(number), b"more").unwrap(),
+                5 => {
+                    let end = number + random.below(300);
+                    db.delete_range_cf(&family, &key(number), &key(end), &WriteOptions::default()).unwrap();
+                }
+                _ => db.put(&key(number), &vec![b'a' + round; 20 + random.below(60) as usize]).unwrap(),
+            }
+        }
+        if random.below(2) == 0 {
+            snapshots.push(db.snapshot());
+        }
+        db.flush().unwrap();
+    }
+    snapshots
+}
+
+#[test]
+fn parts_leave_what_one_thread_leaves() {
+    let mut most_threads = 0;
+    for seed in 0..20 {
+        let states: Vec<Vec<Contents>> = [1, 4]
+            .into_iter()
+            .map(|parts| {
+                // `max_subcompactions`
+                let (files, threads) = (MemoryFileSystem::new(), Arc::new(Threads::default()));
+                let db = open(Arc::new(files.clone()), parts, &threads);
+                let snapshots = fill(&db, &mut Random::new(seed));
+                let before = contents(&db, None);
+                db.compact_range(None, None).unwrap();
+                assert_eq!(contents(&db, None), before, "seed {seed}, {parts} parts");
+                let mut files_of_level = db.live_files();
+                files_of_level.sort_by(|a, b| a.smallest_user_key.cmp(&b.smallest_user_key));
+                assert!(files_of_level.iter().all(|file| file.level > 0));
+                for pair in files_of_level.windows(2) {
+                    assert!(pair[0].largest_user_key <= pair[1].smallest_user_key, "seed {seed}: {pair:?}");
+                }
+                let used = threads.0.lock().unwrap().len();
+                assert!(parts > 1 || used == 1, "one part, one thread");
+                most_threads = most_threads.max(used);
+                let mut states: Vec<Contents> =
+                    snapshots.iter().map(|snapshot| contents(&db, Some(snapshot))).collect();
+                states.push(before);
+                drop(snapshots);
+                db.close().unwrap();
+                let db = open(Arc::new(files.clone()), parts, &threads);
+                assert_eq!(Some(&contents(&db, None)), states.last());
+                db.verify_checksum().unwrap();
+                states
+            })
+            .collect();
+        assert_eq!(states[0], states[1], "seed {seed}");
+    }
+    assert!(most_threads >= 3, "{most_threads} threads at most");
+}
+
+/// Numbers of the tables in the directory, and of those that the database has.
+fn tables(files: &MemoryFileSystem, db: &Db) -> (BTreeSet<u64>, BTreeSet<u64>) {
+    let names = files.children(Path::new("/db")).unwrap();
+    let there = names.iter().filter_map(|name| name.strip_suffix(".sst")?.parse().ok()).collect();
+    (there, db.live_files().iter().map(|file| file.number.0).collect())
+}
+
+#[test]
+fn a_part_that_fails_ends_the_others_and_nothing_of_the_job_is_left() {
+    // Few files are created and synced, and much is appended.
+    let operations = [
+        (OperationKind::Append, Fault::Io, 3),
+        (OperationKind::Create, Fault::NoSpace, 1),
+        (OperationKind::Sync, Fault::Io, 1),
+        (OperationKind::Read, Fault::Io, 1),
+    ];
+    for (operation, fault, step) in operations {
+        let mut failures = 0;
+        for nth in 1..=20 {
+            let (files, threads) = (MemoryFileSystem::new(), Arc::new(Threads::default()));
+            let faulty = FaultInjectionFileSystem::new(Arc::new(files.clone()));
+            let db = open(Arc::new(faulty.clone()), 4, &threads);
+            let snapshots = fill(&db, &mut Random::new(nth));
+            let before = contents(&db, None);
+            let seen: Vec<Contents> = snapshots.iter().map(|snapshot| contents(&db, Some(snapshot))).collect();
+            let (_, live_before) = tables(&files, &db);
+            let what = format!("{operation:?} {nth}");
+            let rule = FaultRule::new(operation, "*.sst", fault).when(Trigger::Nth(nth * step));
+            faulty.add_rule(rule);
+            let result = db.compact_range(None, None);
+            faulty.clear_rules();
+            failures += usize::from(result.is_err());
+            let (there, live) = tables(&files, &db);
+            assert_eq!(there, live, "{what}: {result:?}");
+            assert!(result.is_ok() || live == live_before, "{what}");
+            assert_eq!(contents(&db, None), before, "{what}");
+            let seen_then = snapshots.iter().map(|snapshot| contents(&db, Some(snapshot)));
+            assert!(seen_then.eq(seen), "{what}");
+            if db.background_error().is_some() {
+                db.resume().unwrap();
+            }
+            db.compact_range(None, None).unwrap();
+            assert_eq!(contents(&db, None), before, "{what}");
+            let (there, live) = tables(&files, &db);
+            assert_eq!(there, live, "{what}, compacted");
+        }
+        assert!(failures >= 4, "{operation:?}: {failures} failures");
+    }
+}

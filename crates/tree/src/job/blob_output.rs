@@ -1,0 +1,87 @@
+//! The blob files that a job writes: one at a time, until it has its size.
+//!
+//! ```text
+//! key -> value        of at least min_blob_size ---> record in the open file; key -> reference
+//! key -> reference    into a file that is collected ---> the value is read, and goes the same way or into the table
+//! ```
+//!
+//! Values are moved as they are written into the table, behind all that drops entries: a new file begins without
+//! garbage.
+
+use super::plan::OutputPlan;
+use super::{JobEnv, WrittenFiles};
+use crate::blob::{BlobEncoder, BlobFileParams, BlobFileWriter};
+use ferrock_base::{FileNumber, Result};
+use ferrock_format::blob_index::BlobReference;
+use ferrock_format::version_edit::BlobFileAddition;
+use ferrock_vfs::WritableOptions;
+
+/// Writes the blob files of a job.
+pub(super) struct BlobOutput<'a> {
+    env: &'a dyn JobEnv,
+    plan: &'a OutputPlan<'a>,
+    options: WritableOptions,
+    encoder: BlobEncoder,
+    open: Option<BlobFileWriter>,
+}
+
+impl<'a> BlobOutput<'a> {
+    /// `None` where the options keep all values of the plan's level in tables.
+    pub(super) fn new(env: &'a dyn JobEnv, plan: &'a OutputPlan<'a>, options: WritableOptions) -> Result<Option<Self>> {
+        let settings = &plan.context.family.options.settings;
+        let starting_level = usize::try_from(settings.blob_file_starting_level).unwrap_or(0);
+        if !settings.enable_blob_files || plan.level < starting_level {
+            return Ok(None);
+        }
+        let encoder = BlobEncoder::new(settings.blob_compression_type, &settings.blob_compression_opts.0)?;
+        Ok(Some(Self { env, plan, options, encoder, open: None }))
+    }
+
+    /// Writes a value, if it is large enough, and returns the reference to it.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        user_key: &[u8],
+        value: &[u8],
+        files: &mut WrittenFiles,
+        complete: &mut Vec<BlobFileAddition>,
+    ) -> Result<Option<BlobReference>> {
+        let settings = &self.plan.context.family.options.settings;
+        if value.is_empty() || (value.len() as u64) < settings.min_blob_size {
+            return Ok(None);
+        }
+        let blob_file_size = settings.blob_file_size;
+        if self.open.is_none() {
+            let number = self.env.new_output();
+            files.blobs.push(number);
+            self.open = Some(self.create(number)?);
+        }
+        let Some(open) = &mut self.open else { return Ok(None) };
+        let reference = open.add(user_key, self.encoder.encode(value)?)?;
+        if open.size() >= blob_file_size {
+            complete.extend(self.finish()?);
+        }
+        Ok(Some(reference))
+    }
+
+    fn create(&self, number: FileNumber) -> Result<BlobFileWriter> {
+        let context = self.plan.context;
+        let params = BlobFileParams {
+            directory: context.family.blob_directory(),
+            number,
+            column_family_id: context.family.id,
+            compression: context.family.options.settings.blob_compression_type,
+            options: self.options,
+            rate_limiter: context.db.components.rate_limiter.clone(),
+            priority: self.plan.priority,
+        };
+        BlobFileWriter::create(&*context.file_system, params)
+    }
+
+    /// Completes the open file, if there is one.
+    pub(super) fn finish(&mut self) -> Result<Option<BlobFileAddition>> {
+        let context = self.plan.context;
+        let finish = |open: BlobFileWriter| open.finish(&*context.file_system, context.family.id);
+        self.open.take().map(finish).transpose()
+    }
+}
