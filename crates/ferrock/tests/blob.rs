@@ -7,10 +7,10 @@
 #[path = "golden/archive.rs"]
 #[allow(dead_code, reason = "the archive serves the golden tests too")]
 mod archive;
-#[path = "common/books.rs"]
-mod books;
+mod common;
 
 use archive::GoldenDatabase;
+use common::books;
 use ferrock::options::BottommostLevelCompaction;
 use ferrock::options::DbPath;
 use ferrock::{

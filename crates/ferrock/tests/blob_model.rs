@@ -9,15 +9,16 @@
 //! `FERROCK_BLOB_HISTORIES=n` sets how many histories there are, `FERROCK_MODEL_SEED=n` from which seed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
-#[path = "common/books.rs"]
-mod books;
+mod common;
 
+use common::{books, threads::wait_until};
 use ferrock::options::{BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompressionType};
 use ferrock::options::{CompactionFilter, FilterContext, FilterDecision, TableFileCreationReason};
 use ferrock::{ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, Iter};
 use ferrock::{ReadOptions, Snapshot, WriteOptions};
 use ferrock_base::ValueType;
 use ferrock_base::merge::StringAppend;
+use ferrock_base::random::Random;
 use ferrock_vfs::MemoryFileSystem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,19 +32,8 @@ const EXPENDABLE: u8 = b'!';
 /// Behind its key, a value that the filter changes, once.
 const CHANGEABLE: u8 = b'0';
 
-/// A small generator of numbers: the same for the same seed.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let mixed = (self.0 ^ (self.0 >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        (mixed >> 33) % below
-    }
-
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.next(choices.len() as u64) as usize]
-    }
+fn one_of<T: Copy>(numbers: &mut Random, choices: &[T]) -> T {
+    choices[numbers.below(choices.len() as u64) as usize]
 }
 
 #[derive(Debug)]
@@ -104,42 +94,41 @@ struct History {
     snapshots: Vec<(Snapshot, Vec<Contents>)>,
     iterators: Vec<(Iter, usize, Contents)>,
     values: u64,
-    is_just_opened: bool,
     /// The largest number of blob files that were there at once, and those that went.
     most_files: usize,
     seen: BTreeSet<u64>,
 }
 
-fn draw_blob_options(numbers: &mut Numbers) -> Vec<(&'static str, String)> {
+fn draw_blob_options(numbers: &mut Random) -> Vec<(&'static str, String)> {
     let flag = |number: u64| (number > 0).to_string();
     vec![
-        ("enable_blob_files", flag(numbers.next(5))),
-        ("min_blob_size", numbers.one_of(&[0, 1, 20, 100]).to_string()),
-        ("blob_file_size", numbers.one_of(&[1, 300, 2000, 1 << 28]).to_string()),
+        ("enable_blob_files", flag(numbers.below(5))),
+        ("min_blob_size", one_of(numbers, &[0, 1, 20, 100]).to_string()),
+        ("blob_file_size", one_of(numbers, &[1, 300, 2000, 1 << 28]).to_string()),
         (
             "blob_compression_type",
-            numbers.one_of(&["kNoCompression", "kLZ4Compression", "kZSTD", "kSnappyCompression"]).to_owned(),
+            one_of(numbers, &["kNoCompression", "kLZ4Compression", "kZSTD", "kSnappyCompression"]).to_owned(),
         ),
-        ("blob_file_starting_level", numbers.one_of(&[0, 0, 0, 1, 2]).to_string()),
-        ("enable_blob_garbage_collection", flag(numbers.next(3))),
-        ("blob_garbage_collection_age_cutoff", numbers.one_of(&["0", "0.25", "0.5", "1.0"]).to_owned()),
-        ("blob_garbage_collection_force_threshold", numbers.one_of(&["1.0", "0.5", "0.1", "0.0"]).to_owned()),
-        ("disable_auto_compactions", flag(1 - numbers.next(5).min(1))),
+        ("blob_file_starting_level", one_of(numbers, &[0, 0, 0, 1, 2]).to_string()),
+        ("enable_blob_garbage_collection", flag(numbers.below(3))),
+        ("blob_garbage_collection_age_cutoff", one_of(numbers, &["0", "0.25", "0.5", "1.0"]).to_owned()),
+        ("blob_garbage_collection_force_threshold", one_of(numbers, &["1.0", "0.5", "0.1", "0.0"]).to_owned()),
+        ("disable_auto_compactions", flag(1 - numbers.below(5).min(1))),
     ]
 }
 
 impl History {
-    fn new(numbers: &mut Numbers) -> Self {
+    fn new(numbers: &mut Random) -> Self {
         let options = FAMILIES.map(|_| {
             let mut family = ColumnFamilyOptions::default();
             family.compression = CompressionType::NoCompression;
             family.merge_operator = Some(Arc::new(StringAppend::new(",")));
-            family.level0_file_num_compaction_trigger = numbers.one_of(&[1, 2, 4]);
-            family.num_levels = numbers.one_of(&[2, 3, 7]);
-            family.target_file_size_base = numbers.one_of(&[1, 600, 64 << 20]);
-            family.max_bytes_for_level_base = numbers.one_of(&[1000, 1 << 20]);
-            family.level_compaction_dynamic_level_bytes = numbers.next(2) == 1;
-            if numbers.next(2) == 1 {
+            family.level0_file_num_compaction_trigger = one_of(numbers, &[1, 2, 4]);
+            family.num_levels = one_of(numbers, &[2, 3, 7]);
+            family.target_file_size_base = one_of(numbers, &[1, 600, 64 << 20]);
+            family.max_bytes_for_level_base = one_of(numbers, &[1000, 1 << 20]);
+            family.level_compaction_dynamic_level_bytes = numbers.below(2) == 1;
+            if numbers.below(2) == 1 {
                 family.compaction_filter = Some(Arc::new(Filter));
             }
             for (name, text) in draw_blob_options(numbers) {
@@ -155,12 +144,10 @@ impl History {
             snapshots: Vec::new(),
             iterators: Vec::new(),
             values: 0,
-            is_just_opened: false,
             most_files: 0,
             seen: BTreeSet::new(),
         };
         history.open();
-        history.is_just_opened = false;
         history
     }
 
@@ -175,7 +162,6 @@ impl History {
         options.components.file_system = Some(Arc::new(self.file_system.clone()));
         let families = FAMILIES.iter().zip(&self.options).map(|(name, options)| ((*name).to_owned(), options.clone()));
         self.open = Some(Db::open_cf(DIRECTORY, options, families.collect()).unwrap());
-        self.is_just_opened = true;
     }
 
     fn db(&self) -> &Db {
@@ -198,23 +184,23 @@ impl History {
         contents
     }
 
-    fn write(&mut self, numbers: &mut Numbers) {
-        let family = numbers.next(FAMILIES.len() as u64) as usize;
+    fn write(&mut self, numbers: &mut Random) {
+        let family = numbers.below(FAMILIES.len() as u64) as usize;
         let key_of = |number: u64| format!("key{number:02}").into_bytes();
-        let number = numbers.next(KEYS);
+        let number = numbers.below(KEYS);
         let key = key_of(number);
         let options = WriteOptions::default();
         let (db, handle) = (self.db().clone(), self.family(family).clone());
         self.values += 1;
         let model = &mut self.model[family];
         let current = model.get(&key).cloned();
-        match numbers.next(14) {
+        match numbers.below(14) {
             0 => {
                 db.delete_cf(&handle, &key, &options).unwrap();
                 model.remove(&key);
             }
             1 => {
-                let end = key_of(number + 1 + numbers.next(8));
+                let end = key_of(number + 1 + numbers.below(8));
                 db.delete_range_cf(&handle, &key, &end, &options).unwrap();
                 model.retain(|other, _| !(&key <= other && other < &end));
             }
@@ -228,33 +214,36 @@ impl History {
             }
             _ => {
                 let mut value = key.clone();
-                let kind = if numbers.next(8) == 0 { EXPENDABLE } else { numbers.one_of(b"0123") };
+                let kind = if numbers.below(8) == 0 { EXPENDABLE } else { one_of(numbers, b"0123") };
                 value.push(kind);
                 value.extend_from_slice(self.values.to_string().as_bytes());
-                let length = numbers.one_of(&[0, 0, 20, 100, 300]);
-                value.extend((0..length).map(|_| b'a' + numbers.next(4) as u8));
+                let length = one_of(numbers, &[0, 0, 20, 100, 300]);
+                value.extend((0..length).map(|_| b'a' + numbers.below(4) as u8));
                 db.put_cf(&handle, &key, &value, &options).unwrap();
                 model.insert(key, value);
             }
         }
     }
 
-    fn compact(&mut self, numbers: &mut Numbers) {
-        let family = numbers.next(FAMILIES.len() as u64) as usize;
-        let mut bounds = [numbers.next(KEYS), numbers.next(KEYS)].map(|key| format!("key{key:02}").into_bytes());
+    fn compact(&mut self, numbers: &mut Random) {
+        let family = numbers.below(FAMILIES.len() as u64) as usize;
+        let mut bounds = [numbers.below(KEYS), numbers.below(KEYS)].map(|key| format!("key{key:02}").into_bytes());
         bounds.sort();
         let [begin, end] = &bounds;
-        let (begin, end) = if numbers.next(2) == 0 { (None, None) } else { (Some(&begin[..]), Some(&end[..])) };
+        let (begin, end) = if numbers.below(2) == 0 { (None, None) } else { (Some(&begin[..]), Some(&end[..])) };
         use BlobGarbageCollectionPolicy::{Disable, Force, UseDefault};
         let options = CompactRangeOptions {
-            bottommost_level_compaction: numbers.one_of(&[
-                BottommostLevelCompaction::Force,
-                BottommostLevelCompaction::ForceOptimized,
-                BottommostLevelCompaction::IfHaveCompactionFilter,
-            ]),
-            blob_garbage_collection_policy: numbers.one_of(&[Force, Disable, UseDefault]),
-            blob_garbage_collection_age_cutoff: numbers.one_of(&[None, Some(0.5), Some(1.0)]),
-            change_level: numbers.next(4) == 0,
+            bottommost_level_compaction: one_of(
+                numbers,
+                &[
+                    BottommostLevelCompaction::Force,
+                    BottommostLevelCompaction::ForceOptimized,
+                    BottommostLevelCompaction::IfHaveCompactionFilter,
+                ],
+            ),
+            blob_garbage_collection_policy: one_of(numbers, &[Force, Disable, UseDefault]),
+            blob_garbage_collection_age_cutoff: one_of(numbers, &[None, Some(0.5), Some(1.0)]),
+            change_level: numbers.below(4) == 0,
             ..CompactRangeOptions::default()
         };
         self.db().compact_range_cf(self.family(family), begin, end, &options).unwrap();
@@ -282,18 +271,26 @@ impl History {
         let live = books::blob_files(&self.file_system, directory);
         self.most_files = self.most_files.max(live.len());
         self.seen.extend(&live);
-        // Later a job or a reader that is just ending may have kept a file from the last clean-up.
-        if std::mem::take(&mut self.is_just_opened) {
+        // An iterator may hold a version with files that are obsolete by now.
+        if self.iterators.is_empty() {
+            let is_clean = || books::blob_files(&self.file_system, directory) == self.listed();
+            // A job that is just ending has held the files that it read.
+            wait_until("the files of ended jobs go", is_clean);
             books::check_directory("directory", &self.file_system, directory, &BTreeSet::new());
         }
     }
 
+    /// The blob files that the MANIFEST lists.
+    fn listed(&self) -> BTreeSet<u64> {
+        books::read_books(&self.file_system, Path::new(DIRECTORY)).blobs.into_keys().collect()
+    }
+
     /// What an iterator of an earlier state has left.
-    fn finish_iterator(&mut self, numbers: &mut Numbers) {
+    fn finish_iterator(&mut self, numbers: &mut Random) {
         if self.iterators.is_empty() {
             return;
         }
-        let at = numbers.next(self.iterators.len() as u64) as usize;
+        let at = numbers.below(self.iterators.len() as u64) as usize;
         let (mut iter, family, contents) = self.iterators.swap_remove(at);
         let mut found = Contents::new();
         iter.seek_to_first();
@@ -306,15 +303,15 @@ impl History {
         assert!(family < FAMILIES.len());
     }
 
-    fn step(&mut self, numbers: &mut Numbers) {
-        match numbers.next(40) {
+    fn step(&mut self, numbers: &mut Random) {
+        match numbers.below(40) {
             0..=3 => {
-                let family = numbers.next(FAMILIES.len() as u64) as usize;
+                let family = numbers.below(FAMILIES.len() as u64) as usize;
                 self.db().flush_cf(self.family(family), &FlushOptions::default()).unwrap();
             }
             4 | 5 => self.compact(numbers),
             6 => {
-                let family = numbers.next(FAMILIES.len() as u64) as usize;
+                let family = numbers.below(FAMILIES.len() as u64) as usize;
                 let drawn = draw_blob_options(numbers);
                 let texts: Vec<(&str, &str)> = drawn.iter().map(|(name, text)| (*name, &text[..])).collect();
                 self.db().set_options_cf(self.family(family), &texts).unwrap();
@@ -322,18 +319,18 @@ impl History {
                     self.options[family].settings.set(name, text).unwrap();
                 }
             }
-            7 if numbers.next(2) == 0 => self.open(),
+            7 if numbers.below(2) == 0 => self.open(),
             8 if self.snapshots.len() < 3 => {
                 self.snapshots.push((self.db().snapshot(), self.model.clone()));
                 return;
             }
             9 if !self.snapshots.is_empty() => {
-                let at = numbers.next(self.snapshots.len() as u64) as usize;
+                let at = numbers.below(self.snapshots.len() as u64) as usize;
                 self.snapshots.swap_remove(at);
                 return;
             }
             10 if self.iterators.len() < 2 => {
-                let family = numbers.next(FAMILIES.len() as u64) as usize;
+                let family = numbers.below(FAMILIES.len() as u64) as usize;
                 let iter = self.db().iter_cf(self.family(family), &ReadOptions::default());
                 self.iterators.push((iter, family, self.model[family].clone()));
                 return;
@@ -354,7 +351,7 @@ fn values_come_and_go_and_the_books_are_right() {
     let seed = environment("FERROCK_MODEL_SEED", 1);
     let (mut most_files, mut gone) = (0, 0);
     for history in 0..environment("FERROCK_BLOB_HISTORIES", 60) {
-        let mut numbers = Numbers(seed.wrapping_add(history.wrapping_mul(0x9e37_79b9)));
+        let mut numbers = Random::new(seed.wrapping_add(history.wrapping_mul(0x9e37_79b9)));
         println!("history {history} of FERROCK_MODEL_SEED={seed}");
         let mut of_it = History::new(&mut numbers);
         for _ in 0..250 {

@@ -11,21 +11,11 @@
 use ferrock::options::CompactionStyle;
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, WriteOptions};
 use ferrock_base::clock::{Clock as _, ManualClock};
+use ferrock_base::random::Random;
 use ferrock_vfs::MemoryFileSystem;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A small generator of numbers: the same for the same seed.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let mixed = (self.0 ^ (self.0 >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        (mixed >> 33) % below
-    }
-}
 
 #[derive(Clone)]
 enum Write {
@@ -65,22 +55,22 @@ fn limit(options: &ColumnFamilyOptions) -> u64 {
 }
 
 impl History {
-    fn new(numbers: &mut Numbers) -> Self {
+    fn new(numbers: &mut Random) -> Self {
         let mut family = ColumnFamilyOptions::default();
         family.compaction_style = CompactionStyle::Fifo;
-        family.num_levels = [1, 7][numbers.next(2) as usize];
-        family.level0_file_num_compaction_trigger = [1, 2, 3, 5][numbers.next(4) as usize];
-        family.ttl = [0, 50, 200][numbers.next(3) as usize];
-        let bytes = 2000 + numbers.next(20_000);
-        let merges = numbers.next(2) == 1;
-        let tiers = numbers.next(2) == 1;
+        family.num_levels = [1, 7][numbers.below(2) as usize];
+        family.level0_file_num_compaction_trigger = [1, 2, 3, 5][numbers.below(4) as usize];
+        family.ttl = [0, 50, 200][numbers.below(3) as usize];
+        let bytes = 2000 + numbers.below(20_000);
+        let merges = numbers.below(2) == 1;
+        let tiers = numbers.below(2) == 1;
         let fifo = &mut family.settings.compaction_options_fifo;
         fifo.max_table_files_size = bytes;
         fifo.allow_compaction = merges;
         if tiers {
             fifo.use_kv_ratio_compaction = true;
             fifo.max_data_files_size = bytes;
-            family.settings.max_compaction_bytes = 1500 + numbers.next(9000);
+            family.settings.max_compaction_bytes = 1500 + numbers.below(9000);
         }
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
         let mut history = Self {
@@ -141,12 +131,12 @@ impl History {
         contents
     }
 
-    fn write(&mut self, numbers: &mut Numbers) {
-        let key = numbers.next(40) as u8;
-        let write = match numbers.next(12) {
+    fn write(&mut self, numbers: &mut Random) {
+        let key = numbers.below(40) as u8;
+        let write = match numbers.below(12) {
             0 | 1 => Write::Delete(key),
-            2 => Write::DeleteRange(key, key + 1 + numbers.next(12) as u8),
-            _ => Write::Put(key, (0..numbers.next(300)).map(|_| numbers.next(256) as u8).collect()),
+            2 => Write::DeleteRange(key, key + 1 + numbers.below(12) as u8),
+            _ => Write::Put(key, (0..numbers.below(300)).map(|_| numbers.below(256) as u8).collect()),
         };
         let db = self.db();
         match &write {
@@ -243,18 +233,18 @@ impl History {
         assert_eq!(live, numbers(&self.tables), "at {now_secs}: {:?}", self.tables);
     }
 
-    fn step(&mut self, numbers: &mut Numbers) {
-        let is_picked = match numbers.next(20) {
+    fn step(&mut self, numbers: &mut Random) {
+        let is_picked = match numbers.below(20) {
             0..=2 => {
                 self.flush();
                 true
             }
             3 => {
-                self.clock.advance(Duration::from_secs(numbers.next(60)));
+                self.clock.advance(Duration::from_secs(numbers.below(60)));
                 false
             }
             4 => {
-                let end = [numbers.next(40) as u8];
+                let end = [numbers.below(40) as u8];
                 self.flush();
                 self.db().compact_range(Some(b"\0"), Some(&end)).unwrap();
                 // One compaction is what it does; the next flush does the rest.
@@ -262,7 +252,7 @@ impl History {
                 true
             }
             5 => {
-                self.family.settings.compaction_options_fifo.max_table_files_size = 2000 + numbers.next(20_000);
+                self.family.settings.compaction_options_fifo.max_table_files_size = 2000 + numbers.below(20_000);
                 let bytes = self.family.compaction_options_fifo.max_table_files_size;
                 if self.family.compaction_options_fifo.max_data_files_size > 0 {
                     self.family.settings.compaction_options_fifo.max_data_files_size = bytes;
@@ -294,7 +284,7 @@ fn what_is_there_is_a_history_without_its_oldest_tables() {
     let seed = environment("FERROCK_MODEL_SEED", 1);
     let mut drops = 0;
     for history in 0..environment("FERROCK_FIFO_HISTORIES", 60) {
-        let mut numbers = Numbers(seed.wrapping_add(history.wrapping_mul(0x9e37_79b9)));
+        let mut numbers = Random::new(seed.wrapping_add(history.wrapping_mul(0x9e37_79b9)));
         println!("history {history} of FERROCK_MODEL_SEED={seed}");
         let mut of_it = History::new(&mut numbers);
         for _ in 0..300 {

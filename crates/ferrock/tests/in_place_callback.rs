@@ -1,16 +1,16 @@
 //! Puts that are changes: against a map, alone and in batches, by several threads, and recovered without the callback.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod common;
+
+use common::{Contents, contents};
 use ferrock::options::InPlaceCallback;
 use ferrock::{ColumnFamilyOptions, Comparator, Db, DbOptions, ErrorKind, ReadOptions, WriteBatch, WriteOptions};
 use ferrock_base::comparator::CustomComparator;
 use ferrock_base::random::Random;
 use ferrock_vfs::MemoryFileSystem;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Keeps the last bytes of what was put. An empty put changes nothing.
 struct Tail;
@@ -37,18 +37,6 @@ fn open(files: &MemoryFileSystem, has_callback: bool, memtable: &str) -> Db {
     family.inplace_callback = has_callback.then(|| Arc::new(Tail) as Arc<dyn InPlaceCallback>);
     let plain = ColumnFamilyOptions::default();
     Db::open_cf("/db", options, vec![("default".to_owned(), family), ("plain".to_owned(), plain)]).unwrap().0
-}
-
-fn contents(db: &Db, options: &ReadOptions) -> Contents {
-    let mut iter = db.iter(options);
-    let mut all = Contents::new();
-    iter.seek_to_first();
-    while iter.valid() {
-        all.insert(iter.key().to_vec(), iter.value().to_vec());
-        iter.next();
-    }
-    iter.status().unwrap();
-    all
 }
 
 fn key(random: &mut Random) -> Vec<u8> {

@@ -1,17 +1,18 @@
 //! A compaction in parts at once leaves what one thread leaves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod common;
+
+use common::{Contents, contents};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions, Snapshot, WriteOptions};
 use ferrock_base::ValueType;
 use ferrock_base::compaction_filter::{CompactionFilter, FilterContext, FilterDecision};
 use ferrock_base::random::Random;
 use ferrock_vfs::{Fault, FaultInjectionFileSystem, FaultRule, FileSystem, MemoryFileSystem, OperationKind, Trigger};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
-
-type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Keeps everything, and knows which threads asked.
 #[derive(Default)]
@@ -43,16 +44,8 @@ fn key(number: u64) -> Vec<u8> {
     format!("key{number:05}").into_bytes()
 }
 
-fn contents(db: &Db, snapshot: Option<&Snapshot>) -> Contents {
-    let mut iter = db.iter(&ReadOptions { snapshot: snapshot.cloned(), ..ReadOptions::default() });
-    let mut all = Contents::new();
-    iter.seek_to_first();
-    while iter.valid() {
-        all.insert(iter.key().to_vec(), iter.value().to_vec());
-        iter.next();
-    }
-    iter.status().unwrap();
-    all
+fn at(snapshot: &Snapshot) -> ReadOptions {
+    ReadOptions { snapshot: Some(snapshot.clone()), ..ReadOptions::default() }
 }
 
 /// Everything that a family can have, in overlapping files of level 0.
@@ -91,9 +84,9 @@ fn parts_leave_what_one_thread_leaves() {
                 let (files, threads) = (MemoryFileSystem::new(), Arc::new(Threads::default()));
                 let db = open(Arc::new(files.clone()), parts, &threads);
                 let snapshots = fill(&db, &mut Random::new(seed));
-                let before = contents(&db, None);
+                let before = contents(&db, &ReadOptions::default());
                 db.compact_range(None, None).unwrap();
-                assert_eq!(contents(&db, None), before, "seed {seed}, {parts} parts");
+                assert_eq!(contents(&db, &ReadOptions::default()), before, "seed {seed}, {parts} parts");
                 let mut files_of_level = db.live_files();
                 files_of_level.sort_by(|a, b| a.smallest_user_key.cmp(&b.smallest_user_key));
                 assert!(files_of_level.iter().all(|file| file.level > 0));
@@ -103,13 +96,12 @@ fn parts_leave_what_one_thread_leaves() {
                 let used = threads.0.lock().unwrap().len();
                 assert!(parts > 1 || used == 1, "one part, one thread");
                 most_threads = most_threads.max(used);
-                let mut states: Vec<Contents> =
-                    snapshots.iter().map(|snapshot| contents(&db, Some(snapshot))).collect();
+                let mut states: Vec<Contents> = snapshots.iter().map(|snapshot| contents(&db, &at(snapshot))).collect();
                 states.push(before);
                 drop(snapshots);
                 db.close().unwrap();
                 let db = open(Arc::new(files.clone()), parts, &threads);
-                assert_eq!(Some(&contents(&db, None)), states.last());
+                assert_eq!(Some(&contents(&db, &ReadOptions::default())), states.last());
                 db.verify_checksum().unwrap();
                 states
             })
@@ -142,8 +134,8 @@ fn a_part_that_fails_ends_the_others_and_nothing_of_the_job_is_left() {
             let faulty = FaultInjectionFileSystem::new(Arc::new(files.clone()));
             let db = open(Arc::new(faulty.clone()), 4, &threads);
             let snapshots = fill(&db, &mut Random::new(nth));
-            let before = contents(&db, None);
-            let seen: Vec<Contents> = snapshots.iter().map(|snapshot| contents(&db, Some(snapshot))).collect();
+            let before = contents(&db, &ReadOptions::default());
+            let seen: Vec<Contents> = snapshots.iter().map(|snapshot| contents(&db, &at(snapshot))).collect();
             let (_, live_before) = tables(&files, &db);
             let what = format!("{operation:?} {nth}");
             let rule = FaultRule::new(operation, "*.sst", fault).when(Trigger::Nth(nth * step));
@@ -154,14 +146,14 @@ fn a_part_that_fails_ends_the_others_and_nothing_of_the_job_is_left() {
             let (there, live) = tables(&files, &db);
             assert_eq!(there, live, "{what}: {result:?}");
             assert!(result.is_ok() || live == live_before, "{what}");
-            assert_eq!(contents(&db, None), before, "{what}");
-            let seen_then = snapshots.iter().map(|snapshot| contents(&db, Some(snapshot)));
+            assert_eq!(contents(&db, &ReadOptions::default()), before, "{what}");
+            let seen_then = snapshots.iter().map(|snapshot| contents(&db, &at(snapshot)));
             assert!(seen_then.eq(seen), "{what}");
             if db.background_error().is_some() {
                 db.resume().unwrap();
             }
             db.compact_range(None, None).unwrap();
-            assert_eq!(contents(&db, None), before, "{what}");
+            assert_eq!(contents(&db, &ReadOptions::default()), before, "{what}");
             let (there, live) = tables(&files, &db);
             assert_eq!(there, live, "{what}, compacted");
         }

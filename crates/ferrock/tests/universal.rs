@@ -2,16 +2,17 @@
 //! how much space they leave; and what callers ask for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
+mod common;
+
+use common::{Contents, contents};
 use ferrock::options::apply_text;
 use ferrock::{ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, ErrorKind, ReadOptions, WriteOptions};
 use ferrock_base::clock::ManualClock;
 use ferrock_base::random::Random;
 use ferrock_vfs::MemoryFileSystem;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-
-type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
 struct Rig {
     files: MemoryFileSystem,
@@ -39,18 +40,6 @@ impl Rig {
     fn open(&self) -> Db {
         self.try_open("").unwrap()
     }
-}
-
-fn contents(db: &Db, options: &ReadOptions) -> Contents {
-    let mut iter = db.iter(options);
-    let mut all = Contents::new();
-    iter.seek_to_first();
-    while iter.valid() {
-        all.insert(iter.key().to_vec(), iter.value().to_vec());
-        iter.next();
-    }
-    iter.status().unwrap();
-    all
 }
 
 /// Each file of level 0 and each deeper level: its bytes, newest first.

@@ -1,13 +1,13 @@
 //! What is done with whole files: those of a range dropped, level 0 promoted, a compaction suggested.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod common;
+
+use common::{Contents, contents};
 use ferrock::{ColumnFamilyOptions, Db, DbOptions, ErrorKind, LiveFile, ReadOptions};
 use ferrock_base::random::Random;
 use ferrock_vfs::{FileSystem, MemoryFileSystem};
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn open(files: &MemoryFileSystem) -> Db {
     let (mut options, mut family) = (DbOptions::default(), ColumnFamilyOptions::default());
@@ -20,18 +20,6 @@ fn open(files: &MemoryFileSystem) -> Db {
 
 fn key(number: u64) -> Vec<u8> {
     format!("k{number:04}").into_bytes()
-}
-
-fn contents(db: &Db) -> Contents {
-    let mut iter = db.iter(&ReadOptions::default());
-    let mut all = Contents::new();
-    iter.seek_to_first();
-    while iter.valid() {
-        all.insert(iter.key().to_vec(), iter.value().to_vec());
-        iter.next();
-    }
-    iter.status().unwrap();
-    all
 }
 
 /// Many small files on two levels and some of level 0.
@@ -83,7 +71,7 @@ fn files_of_ranges_go_and_nothing_else() {
             |file: &LiveFile| file.level > 0 && ranges.iter().any(|range| lies_within(file, *range, includes_end));
         let stays: Vec<_> = live.iter().filter(|file| !is_dropped(file)).cloned().collect();
         assert_eq!(db.live_files(), stays, "seed {seed}");
-        let after = contents(&db);
+        let after = contents(&db, &ReadOptions::default());
         for (key, value) in &before {
             let is_inside = ranges.iter().any(|(begin, end)| {
                 begin.is_none_or(|begin| begin <= &key[..]) && end.is_none_or(|end| &key[..] <= end)
@@ -95,7 +83,7 @@ fn files_of_ranges_go_and_nothing_else() {
         assert!(after.keys().all(|key| before.contains_key(key)));
         db.close().unwrap();
         let db = open(&files);
-        assert_eq!(contents(&db), after, "seed {seed}: opened again");
+        assert_eq!(contents(&db, &ReadOptions::default()), after, "seed {seed}: opened again");
         let tables = files.children(std::path::Path::new("/db")).unwrap();
         let tables = tables.iter().filter(|name| name.ends_with(".sst")).count();
         assert_eq!(tables, stays.len(), "the files are gone");
@@ -112,7 +100,7 @@ fn everything_at_once_and_an_iterator_that_holds_on() {
     iter.seek_to_first();
     let family = db.default_column_family().unwrap();
     db.delete_files_in_ranges_cf(&family, &[(None, None)], false).unwrap();
-    assert!(db.live_files().is_empty() && contents(&db).is_empty());
+    assert!(db.live_files().is_empty() && contents(&db, &ReadOptions::default()).is_empty());
     for (key, value) in &before {
         assert_eq!((iter.key(), iter.value()), (&key[..], &value[..]));
         iter.next();
@@ -122,7 +110,7 @@ fn everything_at_once_and_an_iterator_that_holds_on() {
     db.drop_column_family(&family).unwrap_err();
     db.put(b"more", b"1").unwrap();
     db.flush().unwrap();
-    assert_eq!(contents(&db).len(), 1);
+    assert_eq!(contents(&db, &ReadOptions::default()).len(), 1);
 }
 
 #[test]
@@ -135,13 +123,13 @@ fn level_0_is_promoted_where_it_is_one_run() {
         (begin..end).for_each(|number| db.put(&key(number), b"v").unwrap());
         db.flush().unwrap();
     }
-    let all = contents(&db);
+    let all = contents(&db, &ReadOptions::default());
     for target in [0, 5] {
         assert_eq!(db.promote_l0_cf(&family, target).unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
     db.promote_l0_cf(&family, 3).unwrap();
     assert!(db.live_files().iter().all(|file| file.level == 3) && db.live_files().len() == 3);
-    assert_eq!(contents(&db), all);
+    assert_eq!(contents(&db, &ReadOptions::default()), all);
     db.put(&key(50), b"new").unwrap();
     db.flush().unwrap();
     let refused = db.promote_l0_cf(&family, 3).unwrap_err();
@@ -151,7 +139,7 @@ fn level_0_is_promoted_where_it_is_one_run() {
     let refused = db.promote_l0_cf(&family, 2).unwrap_err();
     assert!(refused.message().contains("of level 0 overlap"), "{refused}");
     db.close().unwrap();
-    assert_eq!(contents(&open(&files)).get(&key(50)).unwrap(), b"newer");
+    assert_eq!(contents(&open(&files), &ReadOptions::default()).get(&key(50)).unwrap(), b"newer");
 }
 
 #[test]
@@ -178,6 +166,6 @@ fn a_suggested_range_is_compacted_down() {
     db.wait_for_background_work().unwrap();
     assert_eq!(levels()[0], 1, "outside the range");
     assert_ne!(levels()[1], 1, "{:?}", levels());
-    assert_eq!(contents(&db).len(), 1000);
-    assert_eq!(contents(&db)[&key(11)], b"new");
+    assert_eq!(contents(&db, &ReadOptions::default()).len(), 1000);
+    assert_eq!(contents(&db, &ReadOptions::default())[&key(11)], b"new");
 }

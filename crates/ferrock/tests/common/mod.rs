@@ -1,11 +1,29 @@
 //! What the tests of the facade share: options, keys, and threads that are waited for without sleeping.
 #![allow(dead_code, clippy::disallowed_methods, reason = "each test program uses a part of it, and starts threads")]
 
+pub mod books;
 pub mod threads;
 
-use ferrock::{ColumnFamilyOptions, Db, DbOptions};
+use ferrock::{ColumnFamilyOptions, Db, DbOptions, ReadOptions};
 use ferrock_vfs::{FileSystem, MemoryFileSystem};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Keys and their values.
+pub type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// What the default family holds, as `options` see it.
+pub fn contents(db: &Db, options: &ReadOptions) -> Contents {
+    let mut iter = db.iter(options);
+    let mut all = Contents::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        all.insert(iter.key().to_vec(), iter.value().to_vec());
+        iter.next();
+    }
+    iter.status().unwrap();
+    all
+}
 
 /// Options that create what is missing, database and families.
 pub fn creating() -> DbOptions {

@@ -117,7 +117,7 @@ impl CompactionJob<'_> {
             dropped.absorb(&part.dropped);
             read.absorb(&part.blobs_read);
             output.append(part.output);
-            // The first error is why the others stopped, if it is none of being stopped.
+            // A part that was stopped because another one failed has no news: the error of the other is the result.
             result = match (result, part.result) {
                 (Err(error), Err(other)) if error.kind() == ErrorKind::Aborted => Err(other),
                 (Err(error), _) | (Ok(()), Err(error)) => Err(error),
