@@ -28,6 +28,7 @@ mod posix;
     not(all(target_os = "linux", feature = "io-uring")),
     allow(dead_code, unused_imports, reason = "no device opens a ring")
 )]
+pub mod process_memory;
 mod ranges;
 mod rate_limiter;
 mod sync;
@@ -44,8 +45,8 @@ pub use options::{RandomAccessOptions, SequentialOptions, WritableOptions, Write
 #[cfg(unix)]
 pub use posix::{IO_BACKEND_VARIABLE, PosixFileSystem};
 pub use ranges::{
-    BufferPool, DEFAULT_MAX_REQUEST_BYTES, Descriptor, PendingRead, PoolLimits, PoolUsage, RangeRead, ReadBuffer,
-    ReadClass, ReadContext, ReadLabel, ReadLayer, ReadStream, read_owned, read_range, read_ranges,
+    BufferPool, DEFAULT_MAX_REQUEST_BYTES, Descriptor, PendingRead, PoolLimits, PoolObserver, PoolUsage, RangeRead,
+    ReadBuffer, ReadClass, ReadContext, ReadLabel, ReadLayer, ReadStream, read_owned, read_range, read_ranges,
 };
 pub use rate_limiter::{IoPriority, RateLimiter, TokenBucket};
 pub use util::{copy_file, read_file, write_file_atomically, write_file_synced};

@@ -44,7 +44,7 @@ pub use context::{DEFAULT_MAX_REQUEST_BYTES, ReadClass, ReadContext, ReadLabel};
 pub(crate) use layer::Backend;
 pub use layer::ReadLayer;
 pub use pending::PendingRead;
-pub use pool::{BufferPool, PoolLimits, PoolUsage};
+pub use pool::{BufferPool, PoolLimits, PoolObserver, PoolUsage};
 pub use range::{read_owned, read_range};
 pub use ring::Descriptor;
 #[cfg(all(target_os = "linux", feature = "io-uring"))]

@@ -12,7 +12,7 @@
 //! buffer is in use, by [`RESTING_BYTES`].
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use ferrock_base::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
@@ -28,6 +28,9 @@ const LARGEST_BYTES: usize = SMALLEST_BYTES << (CLASSES - 1);
 const RESTING_BYTES: u64 = 1 << 20;
 /// The pool adapts to the peak use once in so many returned buffers.
 const PERIOD: u32 = 1024;
+
+/// Observers hear of changes by so many bytes.
+const TOLD_BYTES: u64 = 256 << 10;
 
 /// The limits of a [`BufferPool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,11 +62,20 @@ pub struct PoolUsage {
     pub reuses: u64,
 }
 
+/// Hears how much memory a pool has, in use or idle: after each change by [`TOLD_BYTES`], and at once when it begins.
+pub trait PoolObserver: Send + Sync {
+    /// The pool has so many bytes now. Calls may overtake each other; the last one is right to within a step.
+    fn has_bytes(&self, bytes: u64);
+}
+
 #[derive(Default)]
 struct PoolState {
     idle: [Vec<AlignedBuffer>; CLASSES],
     limits: PoolLimits,
     usage: PoolUsage,
+    observers: Vec<Weak<dyn PoolObserver>>,
+    /// What the observers were told last.
+    told_bytes: u64,
     /// Most bytes in use in this period, and returns in it.
     peak_bytes: u64,
     returns: u32,
@@ -91,6 +103,20 @@ fn size_class(length: usize) -> (Option<usize>, usize) {
 }
 
 impl PoolState {
+    /// Whom to tell how many bytes there are now, once the lock is released.
+    fn news(&mut self) -> Option<(Vec<Arc<dyn PoolObserver>>, u64)> {
+        if self.observers.is_empty() {
+            return None;
+        }
+        let bytes = self.usage.in_use_bytes + self.usage.idle_bytes;
+        if bytes.abs_diff(self.told_bytes) < TOLD_BYTES {
+            return None;
+        }
+        self.told_bytes = bytes;
+        self.observers.retain(|observer| observer.strong_count() > 0);
+        Some((self.observers.iter().filter_map(Weak::upgrade).collect(), bytes))
+    }
+
     /// Frees idle buffers, the largest first, until at most `keep_bytes` are kept.
     fn trim(&mut self, keep_bytes: u64) -> Vec<AlignedBuffer> {
         let mut freed = Vec::new();
@@ -140,8 +166,25 @@ impl BufferPool {
         let mut state = self.state.lock();
         state.limits = limits;
         let freed = state.trim(limits.idle_bytes);
+        let news = state.news();
         drop(state);
         drop(freed);
+        tell(news);
+    }
+
+    /// Tells an observer from now on, for as long as it lives.
+    pub fn observe(&self, observer: &Arc<dyn PoolObserver>) {
+        let mut state = self.state.lock();
+        state.observers.push(Arc::downgrade(observer));
+        let bytes = state.usage.in_use_bytes + state.usage.idle_bytes;
+        drop(state);
+        observer.has_bytes(bytes);
+    }
+
+    /// True for clones of one pool.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.state, &other.state)
     }
 
     /// The current usage.
@@ -152,8 +195,11 @@ impl BufferPool {
 
     /// Frees every idle buffer.
     pub fn trim(&self) {
-        let freed = self.state.lock().trim(0);
+        let mut state = self.state.lock();
+        let (freed, news) = (state.trim(0), state.news());
+        drop(state);
         drop(freed);
+        tell(news);
     }
 
     /// Takes memory for a read of `length` bytes. Its contents are unspecified: those of an earlier read, or zeros.
@@ -180,7 +226,7 @@ impl BufferPool {
 
     fn take_below_limit(&self, length: usize) -> Option<PooledMemory> {
         let (class, bytes) = size_class(length);
-        let found = {
+        let (found, news) = {
             let mut state = self.state.lock();
             let in_use_bytes = state.usage.in_use_bytes.saturating_add(bytes as u64);
             if in_use_bytes > state.limits.total_bytes {
@@ -195,10 +241,17 @@ impl BufferPool {
             } else {
                 state.usage.allocations += 1;
             }
-            found
+            (found, state.news())
         };
+        tell(news);
         let buffer = found.unwrap_or_else(|| AlignedBuffer::new(bytes, ALIGNMENT));
         Some(PooledMemory { buffer: Some(buffer), length, class, charged: bytes, pool: self.clone() })
+    }
+}
+
+fn tell(news: Option<(Vec<Arc<dyn PoolObserver>>, u64)>) {
+    if let Some((observers, bytes)) = news {
+        observers.iter().for_each(|observer| observer.has_bytes(bytes));
     }
 }
 
@@ -227,8 +280,12 @@ impl Drop for PooledMemory {
     fn drop(&mut self) {
         if let Some(buffer) = self.buffer.take() {
             // Freed without the lock: returning a large buffer to the system takes time.
-            let freed = self.pool.state.lock().give_back(buffer, self.class, self.charged);
+            let mut state = self.pool.state.lock();
+            let freed = state.give_back(buffer, self.class, self.charged);
+            let news = state.news();
+            drop(state);
             drop(freed);
+            tell(news);
         }
     }
 }
