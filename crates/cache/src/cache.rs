@@ -246,6 +246,12 @@ impl<V> BlockCache<V> {
         self.shared.set_capacity(bytes);
     }
 
+    /// Calls a function now and then while entries are inserted, by the threads that insert: before an insert, without
+    /// locks. Only the first call sets one; false for a later one.
+    pub fn watch(&self, watch: Box<dyn Fn() + Send + Sync>) -> bool {
+        self.shared.set_watch(watch)
+    }
+
     /// True if values that do not fit are refused.
     #[must_use]
     pub fn has_strict_capacity_limit(&self) -> bool {
@@ -315,6 +321,11 @@ impl<V: Send + Sync + 'static> BlockCache<V> {
         let mut reservation = Reservation::new(self.shared.clone(), role);
         reservation.resize(bytes)?;
         Ok(reservation)
+    }
+
+    /// A reservation of nothing yet, which cannot fail.
+    pub fn reservation(&self, role: EntryRole) -> Reservation {
+        Reservation::new(self.shared.clone(), role)
     }
 }
 

@@ -12,9 +12,11 @@
 //! | `handle` | pinned values |
 //! | `flight` | a missing entry is loaded once |
 //! | `reservation` | capacity taken by memory elsewhere |
+//! | `account` | memory elsewhere that is counted exactly and reserved in steps |
 //! | `cache` | the public interface |
 #![warn(missing_docs)]
 
+mod account;
 mod budget;
 mod cache;
 mod eviction;
@@ -36,6 +38,7 @@ mod sync;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 
+pub use account::{Account, Held};
 pub use cache::{BlockCache, Rejected};
 pub use handle::Handle;
 pub use key::CacheKey;

@@ -1,6 +1,7 @@
 //! What a cache entry holds, and how long it should stay.
 
-/// What an entry or a reservation holds, for accounting. The names are RocksDB's, except for two finer ones.
+/// What an entry or a reservation holds, for accounting. The names are RocksDB's, except for two finer ones
+/// and three of memory that RocksDB does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum EntryRole {
@@ -28,6 +29,12 @@ pub enum EntryRole {
     BlockBasedTableReader,
     /// Reserved for the metadata of live files.
     FileMetadata,
+    /// Reserved for buffers of reads.
+    ReadBuffer,
+    /// Reserved for tables that are being written.
+    TableBuilder,
+    /// Reserved for memory that the allocator loses.
+    AllocatorLoss,
     /// A value from a blob file.
     BlobValue,
     /// Anything without a role of its own.
@@ -39,7 +46,7 @@ pub(crate) const ROLES: usize = EntryRole::ALL.len();
 
 impl EntryRole {
     /// Every role.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::DataBlock,
         Self::FilterBlock,
         Self::FilterMetaBlock,
@@ -52,6 +59,9 @@ impl EntryRole {
         Self::FilterConstruction,
         Self::BlockBasedTableReader,
         Self::FileMetadata,
+        Self::ReadBuffer,
+        Self::TableBuilder,
+        Self::AllocatorLoss,
         Self::BlobValue,
         Self::Other,
     ];
@@ -72,6 +82,9 @@ impl EntryRole {
             Self::FilterConstruction => "FilterConstruction",
             Self::BlockBasedTableReader => "BlockBasedTableReader",
             Self::FileMetadata => "FileMetadata",
+            Self::ReadBuffer => "ReadBuffer",
+            Self::TableBuilder => "TableBuilder",
+            Self::AllocatorLoss => "AllocatorLoss",
             Self::BlobValue => "BlobValue",
             Self::Other => "Misc",
         }

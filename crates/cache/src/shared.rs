@@ -13,7 +13,7 @@ use crate::stats::{Counters, Event};
 use crate::sync::{AtomicUsize, Ordering};
 use ferrock_base::error::{Error, ErrorKind, Result};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A value, and the owner that keeps its slot alive. The owner is dropped last.
 pub(crate) struct Payload<V> {
@@ -43,8 +43,16 @@ pub(crate) struct Shared<V> {
     pub(crate) hand: AtomicUsize,
     strict: bool,
     charge_metadata: bool,
+    watch: OnceLock<Watch>,
+    inserts: AtomicUsize,
     pub(crate) counters: Counters,
 }
+
+/// Called once in so many inserts.
+const WATCHED_INSERTS: usize = 256;
+
+/// See [`BlockCache::watch`](crate::BlockCache::watch).
+pub(crate) type Watch = Box<dyn Fn() + Send + Sync>;
 
 impl<V> Shared<V> {
     pub(crate) fn new(shard_bits: u32, options: &CacheOptions) -> Self {
@@ -58,6 +66,8 @@ impl<V> Shared<V> {
             hand: AtomicUsize::new(0),
             strict: options.strict_capacity_limit,
             charge_metadata: options.charge_metadata,
+            watch: OnceLock::new(),
+            inserts: AtomicUsize::new(0),
             counters: Counters::default(),
         }
     }
@@ -91,6 +101,19 @@ impl<V> Shared<V> {
     /// Bytes of entries and reservations.
     pub(crate) fn usage_bytes(&self) -> usize {
         self.budget.used()
+    }
+
+    /// False if there is a watch already.
+    pub(crate) fn set_watch(&self, watch: Watch) -> bool {
+        self.watch.set(watch).is_ok()
+    }
+
+    fn tell_watch(&self) {
+        if let Some(watch) = self.watch.get()
+            && self.inserts.fetch_add(1, Ordering::Relaxed).is_multiple_of(WATCHED_INSERTS)
+        {
+            watch();
+        }
     }
 
     pub(crate) fn set_capacity(&self, bytes: usize) {
@@ -145,6 +168,7 @@ impl<V> Shared<V> {
         role: EntryRole,
         priority: Priority,
     ) -> std::result::Result<NonNull<Slot<Payload<V>>>, V> {
+        self.tell_watch();
         let hash = key.hash();
         let charge = self.full_charge(charge);
         // A value larger than the cache would evict all entries, and then be evicted itself.
