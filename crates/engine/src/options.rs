@@ -9,11 +9,11 @@ pub use ferrock_options::{
     Components, CompressionSettings, CompressionType, DB_OPTIONS_WITHOUT_EFFECT, DataBlockIndexType, DbOptions, DbPath,
     DbSettings, DefaultText, DeletionRule, FileTemperatureAge, FilterContext, FilterDecision, FilterPolicy,
     FlushBlockPolicy, FlushOptions, InPlaceCallback, IndexBlockSearchType, IndexShorteningMode, IndexType,
-    InfoLogLevel, InsertHintPrefixes, LargePartitions, LoadedOptions, MemTableFactory, MergeOperator,
-    MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel, Passthrough, PinningTier,
-    PlainEncodingType, PlainTableOptions, PrefixExtractor, PrepopulateBlockCache, TableBlockCache, TableFactory,
-    TableFileCreationReason, Temperature, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text, from_file,
-    load_latest, to_file,
+    InfoLogLevel, InsertHintPrefixes, LargePartitions, LoadedOptions, MemTableFactory, MemoryBudget, MemoryHolder,
+    MemoryReport, MergeOperator, MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel,
+    Passthrough, PinningTier, PlainEncodingType, PlainTableOptions, PrefixExtractor, PrepopulateBlockCache,
+    TableBlockCache, TableFactory, TableFileCreationReason, Temperature, WalRecoveryMode, WriteBufferManager,
+    WriteOptions, apply_text, from_file, load_latest, to_file,
 };
 pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;

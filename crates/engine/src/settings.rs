@@ -5,6 +5,7 @@ use crate::options::DbOptions;
 use arc_swap::{ArcSwap, Guard};
 use ferrock_base::clock::Clock;
 use ferrock_base::thread::Spawner;
+use ferrock_options::CountedPool;
 use ferrock_vfs::FileSystem;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
@@ -55,6 +56,8 @@ pub(crate) struct Environment {
     pub(crate) file_system: Arc<dyn FileSystem>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) spawner: Arc<dyn Spawner>,
+    /// Counts the file system's buffers of reads in the memory budget, where there is one, by being there.
+    pub(crate) _counted_reads: Option<Arc<CountedPool>>,
 }
 
 /// Names that stand in files: of the database, and of this time that it is open.

@@ -6,6 +6,7 @@
 //! same, and would be refused as soon as it runs with RocksDB.
 
 use super::adjust::is_default_ttl;
+use super::memory_budget;
 use super::passthrough::{COLUMN_FAMILY_OPTIONS, DB_OPTIONS, minute_of};
 use super::{ColumnFamilyOptions, CompactionStyle, DbOptions, TableFactory};
 use ferrock_base::{Error, Result};
@@ -75,7 +76,8 @@ pub fn check_db(db: &DbOptions) -> Result<()> {
             "open_files_async requires skip_stats_update_on_db_open = true.",
         ),
     ])?;
-    check_offpeak(&kept("daily_offpeak_time_utc"))
+    check_offpeak(&kept("daily_offpeak_time_utc"))?;
+    memory_budget::check_db(db)
 }
 
 /// Refuses hours that are none.
@@ -165,7 +167,8 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
     ])?;
     check_fifo(db, family)?;
     check_universal(family)?;
-    check_table(family)
+    check_table(family)?;
+    memory_budget::check_family(db, family)
 }
 
 fn is_protection(text: &str) -> bool {

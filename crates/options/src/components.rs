@@ -1,7 +1,6 @@
 //! What a database works with and an OPTIONS file cannot hold.
 
-use crate::EventListener;
-use crate::WriteBufferManager;
+use crate::{EventListener, MemoryBudget, WriteBufferManager};
 use ferrock_base::clock::{Clock, SystemClock};
 use ferrock_base::thread::{Spawner, StdSpawner};
 use ferrock_table::TableBlockCache;
@@ -23,6 +22,9 @@ pub struct Components {
     pub block_cache: Option<Arc<TableBlockCache>>,
     /// Bounds the memory of memtables; give the same one to several databases to bound them together.
     pub write_buffer_manager: Option<Arc<WriteBufferManager>>,
+    /// Bounds everything that databases hold in memory, blocks and memtables included: see [`MemoryBudget`]. Block cache
+    /// and write buffer manager are then its own, and no others are accepted.
+    pub memory_budget: Option<Arc<MemoryBudget>>,
     /// Bounds the bytes a second that flush and compaction write.
     pub rate_limiter: Option<Arc<dyn RateLimiter>>,
     /// Hears of flushes, compactions and errors.
@@ -49,6 +51,7 @@ impl fmt::Debug for Components {
             .field("file_system", &self.file_system)
             .field("block_cache", &self.block_cache.is_some())
             .field("write_buffer_manager", &self.write_buffer_manager)
+            .field("memory_budget", &self.memory_budget)
             .field("rate_limiter", &self.rate_limiter.is_some())
             .field("listeners", &self.listeners.len())
             .finish_non_exhaustive()

@@ -43,6 +43,7 @@ pub fn db_lines(options: &DbOptions) -> Vec<String> {
     for (name, is_there) in [
         ("rate_limiter", components.rate_limiter.is_some()),
         ("write_buffer_manager", components.write_buffer_manager.is_some()),
+        ("memory_budget", components.memory_budget.is_some()),
     ] {
         lines.push(format!("Options.{name}: {}", if is_there { "of the caller" } else { "(nil)" }));
     }

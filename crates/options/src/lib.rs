@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 mod adjust;
+mod allocator_loss;
 mod column_family;
 #[doc(hidden)]
 pub mod combinations;
@@ -23,6 +24,7 @@ pub mod dump;
 mod fifo;
 mod in_place;
 mod listener;
+mod memory_budget;
 mod memtable_factory;
 mod operation;
 pub mod passthrough;
@@ -59,6 +61,9 @@ pub use ferrock_vfs::MmapReads;
 pub use fifo::{CompactionOptionsFifo, FileTemperatureAge, Temperature};
 pub use in_place::InPlaceCallback;
 pub use listener::{CompactionEvent, ErrorRecoveryEvent, EventListener, FlushEvent};
+#[doc(hidden)]
+pub use memory_budget::CountedPool;
+pub use memory_budget::{MemoryBudget, MemoryHolder, MemoryReport};
 pub use memtable_factory::{InsertHintPrefixes, MemTableFactory};
 pub use operation::{
     BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions,
@@ -69,5 +74,7 @@ pub use passthrough::{
 };
 pub use persist::{LoadedOptions, from_file, load_latest, notes_of, to_file};
 pub use text::apply_text;
+#[doc(hidden)]
+pub use text::memory_budget_bytes;
 pub use universal::{CompactionOptionsUniversal, CompactionStopStyle};
 pub use write_buffer_manager::WriteBufferManager;

@@ -5,7 +5,7 @@
 //! without effect are kept ([`passthrough`]), and numbers out of their bounds are adjusted when the text is used.
 
 use super::passthrough::{self, Passthrough};
-use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings, MemTableFactory};
+use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings, MemTableFactory, MemoryBudget};
 use ferrock_base::merge;
 use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::prefix::PrefixExtractor;
@@ -42,6 +42,7 @@ pub fn apply_text(db: &mut DbOptions, family: &mut ColumnFamilyOptions, text: &s
             return Err(not_recognized(name));
         }
         let is_known = set_component(family, name, value)?
+            || set_memory_budget(db, name, value)?
             || db.settings.set(name, value)?
             || family.settings.set(name, value)?
             || db.passthrough.set(passthrough::DB_OPTIONS, name, value)?
@@ -248,6 +249,27 @@ fn set_component(family: &mut ColumnFamilyOptions, name: &str, value: &str) -> R
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// `memory_budget` as bytes; 0 or `nullptr` for none.
+fn set_memory_budget(db: &mut DbOptions, name: &str, value: &str) -> Result<bool> {
+    if name != "memory_budget" {
+        return Ok(false);
+    }
+    let bytes = if value == NULL_OBJECT { 0 } else { memory_budget_bytes(value)? };
+    db.components.memory_budget = (bytes > 0).then(|| MemoryBudget::new(bytes));
+    Ok(true)
+}
+
+/// The bytes of a budget as a text says them: `256MB`.
+///
+/// # Errors
+/// `Invalid argument` for a text that is no number of bytes.
+pub fn memory_budget_bytes(value: &str) -> Result<usize> {
+    let bytes = parse_integer(value).and_then(|bytes| usize::try_from(bytes).ok());
+    bytes.ok_or_else(|| {
+        Error::invalid_argument(format!("option memory_budget = {value}: not a number of bytes, such as 256MB"))
+    })
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 //! ```text
 //! active     memory of memtables that are written to        > 7/8 of the size: flush
 //! used       active and those that wait for a flush or are   >= the size and at least half of it active: flush
-//!            still being read                                >= the size: writes wait, with `allow_stall`
+//!            still being read                                >= the stall size: writes wait, with `allow_stall`
 //! ```
 //!
 //! With a cache, what is used is reserved there, so that blocks and memtables share one budget. When a strict limit
 //! refuses, the memtables grow all the same: a write that is acknowledged cannot be given back.
 
-use ferrock_cache::{EntryRole, Reservation};
+use ferrock_cache::{Account, EntryRole};
 use ferrock_memtable::MemoryTracker;
 use ferrock_table::TableBlockCache;
 use parking_lot::{Condvar, Mutex};
@@ -17,9 +17,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-
-/// Reservations are made in these steps.
-const STEP_BYTES: usize = 256 << 10;
 
 /// Bounds the memory of memtables. Give the same one to several databases to bound them together.
 ///
@@ -35,8 +32,11 @@ pub struct WriteBufferManager {
     buffer_size: AtomicUsize,
     used: AtomicUsize,
     active: AtomicUsize,
+    /// Where writers wait; 0: at the buffer size.
+    stall_size: AtomicUsize,
     allow_stall: AtomicBool,
-    reservation: Option<Mutex<Reservation>>,
+    /// What is used, as the cache knows it.
+    charged: Option<Arc<Account>>,
     waiting: Mutex<()>,
     freed: Condvar,
 }
@@ -46,17 +46,29 @@ impl WriteBufferManager {
     /// `allow_stall`, writes wait while the size is exceeded.
     #[must_use]
     pub fn new(buffer_size: usize, cost_to_cache: Option<&Arc<TableBlockCache>>, allow_stall: bool) -> Arc<Self> {
-        // Nothing is reserved yet, so nothing can be refused.
-        let reservation = cost_to_cache.and_then(|cache| cache.reserve(0, EntryRole::WriteBuffer).ok());
+        let charged = cost_to_cache.map(|cache| Account::new(cache.reservation(EntryRole::WriteBuffer)));
         Arc::new(Self {
             buffer_size: AtomicUsize::new(buffer_size),
             used: AtomicUsize::new(0),
             active: AtomicUsize::new(0),
+            stall_size: AtomicUsize::new(0),
             allow_stall: AtomicBool::new(allow_stall),
-            reservation: reservation.map(Mutex::new),
+            charged,
             waiting: Mutex::new(()),
             freed: Condvar::new(),
         })
+    }
+
+    /// As [`new`](Self::new), where writers wait only beyond `stall_size`, so that a flush can begin before they do.
+    #[must_use]
+    pub fn with_stall_size(
+        buffer_size: usize,
+        stall_size: usize,
+        cost_to_cache: Option<&Arc<TableBlockCache>>,
+    ) -> Arc<Self> {
+        let manager = Self::new(buffer_size, cost_to_cache, true);
+        manager.stall_size.store(stall_size, Ordering::Relaxed);
+        manager
     }
 
     /// True when there is a bound.
@@ -68,7 +80,7 @@ impl WriteBufferManager {
     /// True when memtables are charged to a cache.
     #[must_use]
     pub fn cost_to_cache(&self) -> bool {
-        self.reservation.is_some()
+        self.charged.is_some()
     }
 
     /// The bound.
@@ -81,6 +93,12 @@ impl WriteBufferManager {
     pub fn set_buffer_size(&self, bytes: usize) {
         self.buffer_size.store(bytes, Ordering::Relaxed);
         self.wake();
+    }
+
+    /// Changes both bounds. Writes that wait look again.
+    pub fn set_sizes(&self, buffer_size: usize, stall_size: usize) {
+        self.stall_size.store(stall_size, Ordering::Relaxed);
+        self.set_buffer_size(buffer_size);
     }
 
     /// Whether writes wait while the bound is exceeded.
@@ -104,7 +122,7 @@ impl WriteBufferManager {
     /// Bytes reserved in the cache.
     #[must_use]
     pub fn dummy_entries_in_cache_usage(&self) -> usize {
-        self.reservation.as_ref().map_or(0, |reservation| reservation.lock().bytes())
+        self.charged.as_ref().map_or(0, |account| account.reserved())
     }
 
     /// True when a memtable should be flushed. While more than half is being flushed already, more would not help.
@@ -123,10 +141,17 @@ impl WriteBufferManager {
         size.saturating_mul(2).saturating_sub(self.memory_usage()).min(size) / 16
     }
 
+    fn stall_size(&self) -> usize {
+        match self.stall_size.load(Ordering::Relaxed) {
+            0 => self.buffer_size(),
+            size => size,
+        }
+    }
+
     /// True when writes are to wait.
     #[doc(hidden)]
     pub fn should_stall(&self) -> bool {
-        self.allow_stall.load(Ordering::Relaxed) && self.enabled() && self.memory_usage() >= self.buffer_size()
+        self.allow_stall.load(Ordering::Relaxed) && self.enabled() && self.memory_usage() >= self.stall_size()
     }
 
     /// Waits for memory to be freed, for a while.
@@ -143,24 +168,15 @@ impl WriteBufferManager {
         drop(self.waiting.lock());
         self.freed.notify_all();
     }
-
-    /// Brings the reservation to what is used: up in steps, down only when a quarter of it is idle.
-    fn charge(&self) {
-        let Some(reservation) = &self.reservation else { return };
-        let mut reservation = reservation.lock();
-        let wanted = self.memory_usage().div_ceil(STEP_BYTES) * STEP_BYTES;
-        if wanted > reservation.bytes() || wanted < reservation.bytes() / 4 * 3 {
-            // Refused by a strict limit: see the module.
-            let _ = reservation.resize(wanted);
-        }
-    }
 }
 
 impl MemoryTracker for WriteBufferManager {
     fn grow(&self, bytes: usize) {
         self.used.fetch_add(bytes, Ordering::Relaxed);
         self.active.fetch_add(bytes, Ordering::Relaxed);
-        self.charge();
+        if let Some(account) = &self.charged {
+            account.grow(bytes);
+        }
     }
 
     fn retire(&self, bytes: usize) {
@@ -172,7 +188,9 @@ impl MemoryTracker for WriteBufferManager {
             self.active.fetch_sub(bytes, Ordering::Relaxed);
         }
         self.used.fetch_sub(bytes, Ordering::Relaxed);
-        self.charge();
+        if let Some(account) = &self.charged {
+            account.shrink(bytes);
+        }
         self.wake();
     }
 }

@@ -87,8 +87,7 @@ impl Charge {
     /// `None` when the role is not charged.
     pub(crate) fn begin(charging: Option<&Charging>, role: EntryRole) -> Option<Self> {
         let charging = charging.filter(|charging| charging.usage.is_charged(role))?;
-        // Nothing is reserved yet, so nothing can be refused.
-        charging.cache.reserve(0, role).ok().map(Self)
+        Some(Self(charging.cache.reservation(role)))
     }
 
     /// Reserves for `bytes`, rounded up. If the cache refuses, the reservation stays unchanged.

@@ -67,6 +67,12 @@ impl TableBuilder {
         of_kind!(self, builder => builder.add_range_tombstone(start_internal_key, end_user_key))
     }
 
+    /// Bytes that were written so far.
+    #[must_use]
+    pub fn file_size(&self) -> u64 {
+        of_kind!(self, builder => builder.file_size())
+    }
+
     /// Bytes that the file will have about, for the entries so far.
     #[inline]
     #[must_use]

@@ -130,6 +130,7 @@ pub(crate) const TABLE: &[Benchmark] = &[
     row("verifychecksum", Work::VerifyChecksum, "verify the checksum of every block"),
     row("stats", Work::Property("rocksdb.stats"), "print the statistics of the database"),
     row("levelstats", Work::Property("rocksdb.levelstats"), "print files and bytes of the levels"),
+    row("memory", Work::Property("ferrock.memory"), "print what holds what of the memory_budget"),
     row("sstables", Work::Property("rocksdb.sstables"), "print the tables"),
 ];
 

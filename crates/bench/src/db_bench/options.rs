@@ -5,8 +5,8 @@
 
 use crate::flags::{Effect, Scope, Values};
 use ferrock::options::{
-    CacheOptions, ChargeDecision, CompressionType, FilterPolicy, LoadedOptions, MemTableFactory, PlainTableOptions,
-    TableBlockCache, TableFactory, WriteBufferManager, from_file,
+    CacheOptions, ChargeDecision, CompressionType, FilterPolicy, LoadedOptions, MemTableFactory, MemoryBudget,
+    PlainTableOptions, TableBlockCache, TableFactory, WriteBufferManager, from_file,
 };
 use ferrock::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::clock::SystemClock;
@@ -341,6 +341,13 @@ impl Builder<'_> {
             let size = usize::try_from(bytes)
                 .map_err(|_| format!("--db_write_buffer_size={bytes} is more than this machine can address"))?;
             self.out.db.components.write_buffer_manager = Some(WriteBufferManager::new(size, Some(cache), false));
+        }
+        let budget: usize = self.values.get("memory_budget")?;
+        if budget > 0 {
+            let components = &mut self.out.db.components;
+            (components.block_cache, components.write_buffer_manager) = (None, None);
+            components.memory_budget = Some(MemoryBudget::new(budget));
+            self.out.family.block_cache = None;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::options::{ColumnFamilyOptions, DbOptions};
 use ferrock_base::byte_text::canonical;
 use ferrock_base::{Error, ErrorKind, Result};
 use ferrock_format::options_file::value::parse_struct;
-use ferrock_options::{combinations, db_path, dump, notes_of};
+use ferrock_options::{combinations, db_path, dump, memory_budget_bytes, notes_of};
 use ferrock_tree::places::create_table_directories;
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ pub(crate) fn set_options_cf(core: &Arc<DbCore>, family: &ColumnFamily, changes:
     }
     let place = format!("column family {}", family.name());
     let mut notes = Vec::new();
-    notes.extend(options.settle().iter().map(|adjustment| format!("{place}: {adjustment}")));
+    notes.extend(options.settle_in(&core.options.load()).iter().map(|adjustment| format!("{place}: {adjustment}")));
     let named = [(family.name().to_owned(), options)];
     notes.extend(notes_of(&DbOptions::default(), &named));
     let [(_, options)] = named;
@@ -118,7 +118,12 @@ pub(crate) fn set_db_options(core: &Arc<DbCore>, changes: &[(&str, &str)]) -> Re
     let mut problems = Vec::new();
     // Of an option that is none, or fixed, the kind is RocksDB's.
     let mut kind = ErrorKind::InvalidArgument;
+    let mut budget_bytes = None;
     for (name, value) in changes {
+        if *name == "memory_budget" {
+            budget_bytes = Some(memory_budget_bytes(value)?);
+            continue;
+        }
         match options.set_mutable(name, value) {
             Err(error) if error.kind() == ErrorKind::NotSupported => return Err(error),
             Err(error) => {
@@ -130,6 +135,12 @@ pub(crate) fn set_db_options(core: &Arc<DbCore>, changes: &[(&str, &str)]) -> Re
             Ok(()) => {}
         }
     }
+    let budget = options.components.memory_budget.clone();
+    if budget_bytes.is_some_and(|bytes| bytes == 0 || budget.is_none()) {
+        problems.push(
+            "memory_budget begins and ends with an open; while a database is open it changes its size".to_owned(),
+        );
+    }
     problems.extend(options.violations().iter().map(ToString::to_string));
     if !problems.is_empty() {
         return Err(Error::new(kind, problems.join("; ")));
@@ -137,6 +148,9 @@ pub(crate) fn set_db_options(core: &Arc<DbCore>, changes: &[(&str, &str)]) -> Re
     combinations::check_db(&options)?;
     for data in core.families.load().iter() {
         combinations::check_family(&options, &data.options.load())?;
+    }
+    if let (Some(budget), Some(bytes)) = (budget, budget_bytes) {
+        budget.set_bytes(bytes);
     }
     let mut notes: Vec<String> = options.adjust().iter().map(|adjustment| format!("database: {adjustment}")).collect();
     notes.extend(notes_of(&options, &[]));

@@ -173,6 +173,7 @@ impl Opener {
             *name = canonical(name);
         }
         check_options(&options, &families)?;
+        options.adopt_budget();
         let file_system = file_system_of(&options)?;
         for note in ferrock_options::notes_of(&options, &families) {
             if !notes.contains(&note) {
@@ -420,7 +421,15 @@ impl Opener {
             files,
             metrics: Metrics::new(clock.monotonic_us()),
             reads: ReadPath::new(block_cache, blob_source, components.spawner()),
-            env: Environment { file_system: Arc::clone(&self.file_system), clock, spawner: components.spawner() },
+            env: Environment {
+                _counted_reads: components
+                    .memory_budget
+                    .as_ref()
+                    .and_then(|budget| self.file_system.read_layer().map(|layer| budget.count_pool(layer.pool()))),
+                file_system: Arc::clone(&self.file_system),
+                clock,
+                spawner: components.spawner(),
+            },
             versions,
             installs: Mutex::new(()),
             jobs: JobScheduler::new(JobSchedulerParts {

@@ -82,6 +82,7 @@ pub const TEXT_PROPERTIES: &[&str] = &[
     "block-cache-entry-stats",
     "fast-block-cache-entry-stats",
     "ferrock.data-block-index",
+    "ferrock.memory",
     "ferrock.reads",
     "ferrock.statistics",
     "ferrock.io",
@@ -154,10 +155,19 @@ pub(crate) fn property(core: &DbCore, data: &Arc<ColumnFamilyData>, name: &str) 
             DataBlockIndexType::Auto => data.hash_index_choice.last().to_string(),
             fixed => format!("{}: as the option says", fixed.format_option()),
         }),
+        "ferrock.memory" => Some(memory_report(core)),
         "ferrock.reads" => Some(format!("{:#?}", data.table_cache.read_stats().counts())),
         "ferrock.statistics" | "options-statistics" => Some(core.metrics.statistics().to_lines()),
         "ferrock.io" => Some(format!("{:#?}", core.env.file_system.counters().snapshot())),
         _ => int_property(core, data, name).map(|value| value.to_string()),
+    }
+}
+
+/// What holds what of the memory budget.
+fn memory_report(core: &DbCore) -> String {
+    match &core.options.load().components.memory_budget {
+        Some(budget) => budget.report().to_string(),
+        None => "no memory_budget is set\n".to_owned(),
     }
 }
 

@@ -13,6 +13,7 @@ use ferrock_base::byte_text::to_bytes;
 use ferrock_base::internal_key::{append_internal_key, make_internal_key, sequence, trailer, user_key};
 use ferrock_base::range_tombstone::RangeTombstone;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
+use ferrock_cache::Held;
 use ferrock_format::blob_index::{BlobIndex, BlobReference};
 use ferrock_format::compression::CompressionType;
 use ferrock_format::file_name;
@@ -23,6 +24,10 @@ use ferrock_table::options::{DataBlockIndexType, TableFactory};
 use ferrock_table::{Charging, TableBuilder, TableBuilderParams};
 use std::sync::Arc;
 
+/// What the contexts and buffers of compressors take for one table, for a memory budget: those of ZSTD at its default
+/// level, which take most.
+const COMPRESSOR_BYTES: usize = 512 << 10;
+
 struct OpenOutput {
     number: FileNumber,
     builder: TableBuilder,
@@ -32,6 +37,22 @@ struct OpenOutput {
     largest_sequence: SequenceNumber,
     /// Smallest number of a blob file that an entry refers to.
     oldest_blob_file: Option<FileNumber>,
+    /// What the builder and the file hold, where a memory budget counts it.
+    memory: Option<Held>,
+}
+
+impl OpenOutput {
+    /// Brings the memory that is counted up to date.
+    fn count_memory(&mut self, plan: &OutputPlan<'_>) {
+        if let Some(memory) = &mut self.memory {
+            let tail_bytes = self.builder.estimated_file_size().saturating_sub(self.builder.file_size());
+            let buffer_bytes = plan.context.db.writable_file_max_buffer_size;
+            memory.set(usize::try_from(tail_bytes.saturating_add(buffer_bytes)).unwrap_or(0) + COMPRESSOR_BYTES);
+            if let Some(budget) = &plan.context.db.components.memory_budget {
+                budget.look();
+            }
+        }
+    }
 }
 
 /// Writes the outputs of one job.
@@ -108,6 +129,9 @@ impl<'a> TableOutput<'a> {
             counter = counter.wrapping_add(1);
             if counter.is_multiple_of(1024) {
                 self.env.check_stop()?;
+                if let Some(open) = &mut self.open {
+                    open.count_memory(self.plan);
+                }
             }
             let size = self.open.as_ref().map_or(0, |open| open.builder.estimated_file_size().max(1));
             if splitter.should_cut_before(input.key(), size) {
@@ -249,7 +273,8 @@ impl<'a> TableOutput<'a> {
         let mut file = context.file_system.create_writable(&path, &self.plan.writable_options())?;
         file.set_rate_limiter(context.db.components.rate_limiter.clone(), self.plan.priority);
         let builder = TableBuilder::new(self.factory, self.builder_params(number), file)?;
-        Ok(Box::new(OpenOutput {
+        let budget = context.db.components.memory_budget.as_ref();
+        let mut open = Box::new(OpenOutput {
             number,
             builder,
             first: Vec::new(),
@@ -257,7 +282,10 @@ impl<'a> TableOutput<'a> {
             smallest_sequence: SequenceNumber(u64::MAX),
             largest_sequence: SequenceNumber(0),
             oldest_blob_file: None,
-        }))
+            memory: budget.map(|budget| Held::new(budget.table_builders(), 0)),
+        });
+        open.count_memory(self.plan);
+        Ok(open)
     }
 
     fn builder_params(&self, number: FileNumber) -> TableBuilderParams {

@@ -9,6 +9,7 @@
 //! learned at open     entries, deletions, raw sizes, time of the newest key                  set once
 //! running state       being compacted                                                        atomic
 //! open table          of tables that stay open: with max_open_files = -1                      set once
+//! charged             the bytes of all this, where a memory budget counts them               set once
 //! ```
 //!
 //! `smallest` and `largest` are internal keys and part of the data: range tombstones count only within them, and a
@@ -16,10 +17,11 @@
 
 use crate::kept_table::KeptTable;
 use ferrock_base::internal_key::user_key;
+use ferrock_cache::{Account, Held};
 use ferrock_format::version_edit::NewFile;
 use std::ops::Deref;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Counts that a table's properties block holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +48,7 @@ pub struct FileMetadata {
     open_table: OnceLock<KeptTable>,
     is_being_compacted: AtomicBool,
     is_marked: AtomicBool,
+    charged: OnceLock<Held>,
 }
 
 impl Deref for FileMetadata {
@@ -73,7 +76,16 @@ impl FileMetadata {
             open_table: self.open_table.clone(),
             is_being_compacted: AtomicBool::new(false),
             is_marked: AtomicBool::new(false),
+            charged: OnceLock::new(),
         }
+    }
+
+    /// Counts the metadata for as long as it lives.
+    pub(crate) fn charge(&self, account: &Arc<Account>) {
+        // In the file's own record, in the list of its level, and in the index over the files.
+        const BESIDE_IT_BYTES: usize = 64;
+        let keys = self.smallest.capacity() + self.largest.capacity();
+        self.charged.get_or_init(|| Held::new(account, size_of::<Self>() + keys + BESIDE_IT_BYTES));
     }
 
     /// What the MANIFEST records.

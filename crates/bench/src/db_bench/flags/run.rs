@@ -263,6 +263,13 @@ pub(super) const ROWS: &[Row] = &[
         "false",
         "charge memtables to the block cache; db_write_buffer_size bounds them",
     ),
+    row(
+        "memory_budget",
+        Kind::Integer,
+        "0",
+        "bytes of everything that the database holds in memory: blocks, memtables, open tables, buffers. It takes the \
+         place of cache_size and cost_write_buffer_to_cache, and makes indexes and filters partitioned; 0: no bound",
+    ),
     row("merge_operator", Kind::Text, "", "put, uint64add, stringappend or max; mergerandom needs one"),
     row(
         "rate_limiter_bytes_per_sec",

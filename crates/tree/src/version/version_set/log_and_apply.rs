@@ -92,6 +92,7 @@ impl VersionSet {
         for (id, (options, builder)) in builders {
             versions.insert(id, Arc::new(builder.build(&options)?));
         }
+        self.charge_files(versions.values());
         Ok(versions)
     }
 

@@ -196,6 +196,14 @@ impl VersionSet {
         self.state.lock().tracked_wals.clone()
     }
 
+    /// Counts the metadata of these versions' files in the memory budget, where there is one.
+    fn charge_files<'a>(&self, versions: impl Iterator<Item = &'a Arc<Version>>) {
+        let options = self.options.load();
+        if let Some(budget) = &options.components.memory_budget {
+            versions.flat_map(|version| version.files()).for_each(|(_, file)| file.charge(budget.file_metadata()));
+        }
+    }
+
     /// Takes over options that changed while the database is open.
     pub fn set_db_options(&self, options: Arc<DbOptions>) {
         self.options.store(options);

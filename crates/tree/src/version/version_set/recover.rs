@@ -113,6 +113,7 @@ impl VersionSet {
             state: Mutex::new(replayed.state),
             manifest: Mutex::new(Manifest::default()),
         };
+        version_set.charge_files(version_set.state.lock().families.values().map(|family| &family.current));
         version_set.mark_file_number_used(manifest_number);
         if mode == RecoverMode::ReadWrite {
             version_set.mark_directory_used(db_path)?;

@@ -1,0 +1,111 @@
+//! Memory that the process has and nobody uses: what the allocator loses between the pieces that are in use.
+//!
+//! ```text
+//! anonymous memory of the process   |- before the budget -|- counted by holders -|- loss: the rest, at most half -|
+//! ```
+//!
+//! The loss is looked at when blocks enter the cache and while tables are written, at most once in [`LOOK_US`], and is a
+//! holder like others: where the allocator loses much, the cache holds less. Above a sixteenth of the budget the
+//! allocator is also asked to return free pages, by a thread of its own, which pays after bursts; where it brings
+//! little it is asked ever less often.
+//!
+//! Memory that the program itself allocates after the budget was made cannot be told from loss, and counts as it: a
+//! program that grows leaves the cache at least half of the budget.
+
+use ferrock_base::clock::{Clock, SystemClock};
+use ferrock_base::thread::StdSpawner;
+use ferrock_cache::{Account, Held};
+use ferrock_vfs::process_memory;
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Time between two looks: one takes some microseconds.
+const LOOK_US: u64 = 100_000;
+/// The loss counts up to this part of the budget (one in so many).
+const MOST_PART: usize = 2;
+/// From this part of the budget on (one in so many), free pages are returned.
+const RETURN_PART: usize = 16;
+/// A return that brings less than this part of the budget (one in so many) is not worth repeating soon.
+const WORTHWHILE_PART: usize = 64;
+/// Shortest and longest time between two returns.
+const RETURN_US: u64 = 1_000_000;
+const LONGEST_RETURN_US: u64 = 64_000_000;
+
+/// Follows the loss of the allocator.
+pub(crate) struct AllocatorLoss {
+    clock: Arc<dyn Clock>,
+    /// Anonymous memory before the budget.
+    base_bytes: u64,
+    next_look_us: AtomicU64,
+    state: Mutex<State>,
+}
+
+struct State {
+    held: Held,
+    next_return_us: u64,
+    return_pause_us: u64,
+    /// The loss before the last return, until the next look shows what it brought.
+    before_return: Option<usize>,
+}
+
+impl AllocatorLoss {
+    /// `None` where the system does not say what the process has.
+    pub(crate) fn new(account: &Arc<Account>) -> Option<Self> {
+        Some(Self {
+            base_bytes: process_memory::anonymous_bytes()?,
+            clock: SystemClock::shared(),
+            next_look_us: AtomicU64::new(0),
+            state: Mutex::new(State {
+                held: Held::new(account, 0),
+                next_return_us: 0,
+                return_pause_us: RETURN_US,
+                before_return: None,
+            }),
+        })
+    }
+
+    /// Brings the loss up to date, unless that was done a moment ago. `counted` says what all holders have, the loss
+    /// included.
+    pub(crate) fn look(&self, budget_bytes: usize, counted: impl Fn() -> usize) {
+        let now_us = self.clock.monotonic_us();
+        let next_us = self.next_look_us.load(Ordering::Relaxed);
+        let is_mine = now_us >= next_us
+            && self
+                .next_look_us
+                .compare_exchange(next_us, now_us + LOOK_US, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        if !is_mine {
+            return;
+        }
+        let mut state = self.state.lock();
+        let Some(loss) = self.loss(&state.held, counted()) else { return };
+        state.held.set(loss.min(budget_bytes / MOST_PART));
+        if let Some(before) = state.before_return.take() {
+            let is_worthwhile = before.saturating_sub(loss) > budget_bytes / WORTHWHILE_PART;
+            state.return_pause_us = match is_worthwhile {
+                true => RETURN_US,
+                false => (state.return_pause_us * 2).min(LONGEST_RETURN_US),
+            };
+        }
+        if loss > budget_bytes / RETURN_PART && now_us >= state.next_return_us {
+            state.next_return_us = now_us + state.return_pause_us;
+            state.before_return = Some(loss);
+            // Without a thread nothing is returned.
+            let _ = StdSpawner::shared().spawn("ferrock-memory", Box::new(process_memory::return_free_memory));
+        }
+    }
+
+    fn loss(&self, held: &Held, counted: usize) -> Option<usize> {
+        let since = process_memory::anonymous_bytes()?.saturating_sub(self.base_bytes);
+        let used = counted.saturating_sub(held.bytes());
+        Some(usize::try_from(since).unwrap_or(usize::MAX).saturating_sub(used))
+    }
+}
+
+impl fmt::Debug for AllocatorLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AllocatorLoss").field("bytes", &self.state.lock().held.bytes()).finish_non_exhaustive()
+    }
+}
