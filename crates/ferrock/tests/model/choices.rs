@@ -4,7 +4,8 @@
 
 use crate::orders::Order;
 use ferrock::options::{
-    BottommostCompression, CompactionStyle, CompressionType, FilterPolicy, PrefixExtractor, apply_text,
+    BottommostCompression, CompactionStyle, CompressionType, FilterPolicy, MemoryBudget, MmapReads, PrefixExtractor,
+    apply_text,
 };
 use ferrock::{ColumnFamilyOptions, DbOptions};
 use ferrock_cache::CacheOptions;
@@ -52,6 +53,9 @@ pub const DATABASE: &[&str] = &[
     "cache=30000",
     "cache=2000,strict",
     "cache=30000,strict",
+    "memory_budget=1",
+    "memory_budget=60000",
+    "memory_budget=1000000",
 ];
 
 /// Of a database that is there to be read: caches that hold nothing, or one block, and few open files.
@@ -433,6 +437,8 @@ pub fn database_options(choices: &[&'static str]) -> DbOptions {
                 shard_bits: Some(0),
                 ..CacheOptions::default()
             }));
+        } else if name == "memory_budget" {
+            options.components.memory_budget = Some(MemoryBudget::new(value.parse().unwrap()));
         } else if name == "cache" {
             let (bytes, strict) = value.split_once(',').map_or((value, false), |(bytes, _)| (bytes, true));
             options.components.block_cache = Some(TableBlockCache::new(CacheOptions {
@@ -445,6 +451,10 @@ pub fn database_options(choices: &[&'static str]) -> DbOptions {
         }
     }
     // Refused together.
+    if options.components.memory_budget.is_some() {
+        options.components.block_cache = None;
+        options.allow_mmap_reads = MmapReads::OFF;
+    }
     options.use_direct_reads &= !options.allow_mmap_reads.is_on();
     options.use_direct_io_for_flush_and_compaction &= options.writable_file_max_buffer_size > 0;
     options

@@ -133,6 +133,7 @@ pub struct Database<'a> {
     has_unlogged: bool,
     /// The database takes only memtables that many threads may write to.
     writes_concurrently: bool,
+    has_memory_budget: bool,
     asked: Asked,
 }
 
@@ -176,6 +177,7 @@ impl<'a> Database<'a> {
             jobs_seen: 0,
             has_unlogged: false,
             writes_concurrently: false,
+            has_memory_budget: false,
             asked: Asked::default(),
         };
         database.create(case)?;
@@ -205,6 +207,7 @@ impl<'a> Database<'a> {
         self.straits.cache = choices::famine_bytes(&choices).zip(options.components.block_cache.clone());
         self.layout.apply(&mut options);
         self.writes_concurrently = options.allow_concurrent_memtable_write;
+        self.has_memory_budget = options.components.memory_budget.is_some();
         options.components.file_system = Some(self.files.file_system());
         options.components.spawner = Some(Arc::clone(&self.spawner) as Arc<dyn Spawner>);
         options
@@ -216,6 +219,7 @@ impl<'a> Database<'a> {
             options.memtable_factory = MemTableFactory::default();
         }
         options.inplace_update_support &= !self.writes_concurrently;
+        options.table.no_block_cache &= !self.has_memory_budget;
         // A queue is in one directory.
         if self.layout.has_db_paths && options.compaction_style == CompactionStyle::Fifo {
             options.compaction_style = CompactionStyle::None;

@@ -24,6 +24,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         "Components.write_buffer_manager",
         Elsewhere("tests/write_buffer_manager.rs", "memtables_are_flushed_before_they_pass_the_size"),
     ),
+    (
+        "Components.memory_budget",
+        Elsewhere("tests/memory_budget.rs", "what_is_counted_stays_within_the_budget_of_two_databases"),
+    ),
     ("Components.rate_limiter", Shown(rate_limiter)),
     ("Components.listeners", Shown(listeners)),
     ("CacheOptions.capacity_bytes", Shown(block_cache)),
