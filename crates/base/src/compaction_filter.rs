@@ -1,5 +1,6 @@
 //! Compaction filters: a caller's decision over which entries compaction, and flush if the filter wants it, keeps.
 
+use crate::error::Result;
 use crate::types::ValueType;
 use std::fmt;
 use std::sync::Arc;
@@ -60,6 +61,66 @@ pub trait CompactionFilter: Send + Sync {
     }
     /// Decides on one entry; `value_type` is `Value` or `Merge`.
     fn filter(&self, context: &FilterContext, key: &[u8], value_type: ValueType, value: &[u8]) -> FilterDecision;
+}
+
+/// The job for which a factory makes a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterFactoryContext {
+    /// The compaction takes in every table of the family; `false` for a flush.
+    pub is_full: bool,
+    /// The compaction was started by `compact_range`.
+    pub is_manual: bool,
+    /// The column family.
+    pub column_family_id: u32,
+    /// The first input level of a compaction; `None` for tables that are made of memtables.
+    pub input_level: Option<usize>,
+    /// Why the tables are written.
+    pub reason: TableFileCreationReason,
+}
+
+/// Makes a compaction filter for each job that writes tables.
+///
+/// A filter is made for one job, or for one part of it (`max_subcompactions`), and used by that alone, on one thread:
+/// what it counts or caches meets no other job. [`create`](Self::create) itself may be called by
+/// several jobs at once. As in RocksDB, compactions do not ask the factory of a family that has a `compaction_filter`,
+/// too; flushes do, unless that filter wants their tables itself.
+///
+/// ```
+/// use ferrock_base::compaction_filter::{
+///     CompactionFilter, CompactionFilterFactory, FilterFactoryContext, RemoveEmptyValues,
+/// };
+/// use std::sync::Arc;
+///
+/// struct WhenFull;
+///
+/// impl CompactionFilterFactory for WhenFull {
+///     fn name(&self) -> &str {
+///         "example.WhenFull"
+///     }
+///     fn create(&self, context: &FilterFactoryContext) -> ferrock_base::Result<Option<Arc<dyn CompactionFilter>>> {
+///         Ok(context.is_full.then(|| Arc::new(RemoveEmptyValues) as _))
+///     }
+/// }
+/// ```
+pub trait CompactionFilterFactory: Send + Sync {
+    /// The name in the LOG and in OPTIONS files.
+    fn name(&self) -> &str;
+    /// Whether filters are made for tables written for this reason: by default only for those of compactions.
+    fn should_filter_table_file_creation(&self, reason: TableFileCreationReason) -> bool {
+        reason == TableFileCreationReason::Compaction
+    }
+    /// A filter for one job, or `None` to leave all its entries. Its own `should_filter_table_file_creation` is not
+    /// asked.
+    ///
+    /// # Errors
+    /// An error ends the job, which leaves no file.
+    fn create(&self, context: &FilterFactoryContext) -> Result<Option<Arc<dyn CompactionFilter>>>;
+}
+
+impl fmt::Debug for dyn CompactionFilterFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl fmt::Debug for dyn CompactionFilter {

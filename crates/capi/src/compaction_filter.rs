@@ -1,9 +1,9 @@
-//! Compaction filters made of callbacks.
+//! Compaction filters and their factories, made of callbacks.
 
 use crate::callback::{Destructor, Name, State, missing};
-use crate::handle::give;
+use crate::handle::{give, take};
 use crate::memory::bytes;
-use ferrock::options::CompactionFilter;
+use ferrock::options::{CompactionFilter, CompactionFilterFactory, FilterFactoryContext};
 use ferrock::{Error, Result};
 use ferrock_base::ValueType;
 use ferrock_base::compaction_filter::{FilterContext, FilterDecision};
@@ -116,4 +116,83 @@ c_functions! {
 c_destructors! {
     /// Ends a compaction filter. Its state goes with the last options and databases that use it.
     fn rocksdb_compactionfilter_destroy(rocksdb_compactionfilter_t);
+}
+
+/// state, context -> a filter that is handed over, or null for none
+type CreateFilter =
+    unsafe extern "C" fn(*mut c_void, *mut rocksdb_compactionfiltercontext_t) -> *mut rocksdb_compactionfilter_t;
+
+/// What a factory is told of the job; lives while its callback runs.
+pub struct rocksdb_compactionfiltercontext_t(FilterFactoryContext);
+
+/// A factory of compaction filters of the caller's.
+pub struct rocksdb_compactionfilterfactory_t {
+    factory: Result<CallbackFactory>,
+}
+
+impl rocksdb_compactionfilterfactory_t {
+    /// # Errors
+    /// What was wrong with the callbacks.
+    pub(crate) fn into_factory(self) -> Result<Arc<dyn CompactionFilterFactory>> {
+        self.factory.map(|factory| Arc::new(factory) as Arc<dyn CompactionFilterFactory>)
+    }
+}
+
+struct CallbackFactory {
+    state: State,
+    name: String,
+    create: CreateFilter,
+}
+
+impl CompactionFilterFactory for CallbackFactory {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn create(&self, context: &FilterFactoryContext) -> Result<Option<Arc<dyn CompactionFilter>>> {
+        let mut context = rocksdb_compactionfiltercontext_t(*context);
+        // SAFETY: the contract about callbacks; the context lives through the call.
+        let filter = unsafe { (self.create)(self.state.pointer(), &raw mut context) };
+        // SAFETY: the contract: the callback hands over a filter that it made, or gives null.
+        unsafe { take(filter) }.map(|filter| filter.filter()).transpose()
+    }
+}
+
+c_functions! {
+    /// A factory of compaction filters, which is asked in compactions. The name is asked for once, now.
+    fn rocksdb_compactionfilterfactory_create(
+        state: *mut c_void,
+        destructor: Destructor,
+        create_compaction_filter: Option<CreateFilter>,
+        name: Name,
+    ) -> *mut rocksdb_compactionfilterfactory_t {
+        const WHAT: &str = "compaction filter factory";
+        let state = State::new(state, destructor);
+        let factory = state.name(name, WHAT).and_then(|name| {
+            let create = create_compaction_filter.ok_or_else(|| missing(WHAT, "create_compaction_filter"))?;
+            Ok(CallbackFactory { state, name, create })
+        });
+        give(rocksdb_compactionfilterfactory_t { factory })
+    }
+
+    /// Whether the compaction takes in all tables of its family.
+    fn rocksdb_compactionfiltercontext_is_full_compaction(
+        context: *mut rocksdb_compactionfiltercontext_t,
+    ) -> c_uchar {
+        // SAFETY: the contract.
+        unsafe { context.as_ref() }.map_or(0, |context| context.0.is_full.into())
+    }
+
+    /// Whether the compaction was asked for.
+    fn rocksdb_compactionfiltercontext_is_manual_compaction(
+        context: *mut rocksdb_compactionfiltercontext_t,
+    ) -> c_uchar {
+        // SAFETY: the contract.
+        unsafe { context.as_ref() }.map_or(0, |context| context.0.is_manual.into())
+    }
+}
+
+c_destructors! {
+    /// Ends a factory that no options were given.
+    fn rocksdb_compactionfilterfactory_destroy(rocksdb_compactionfilterfactory_t);
 }

@@ -5,7 +5,7 @@
 //! it; what means nothing, and what is not built, is refused by the open, which names the option: a setter has no
 //! `errptr`.
 
-use crate::compaction_filter::rocksdb_compactionfilter_t;
+use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t};
 use crate::comparator::rocksdb_comparator_t;
 use crate::handle::{give, take};
 use crate::kept::Kept;
@@ -188,6 +188,21 @@ c_functions! {
         unsafe {
             set(options, "compaction_filter", |options| {
                 filter.map(|filter| options.family.compaction_filter = filter)
+            });
+        }
+    }
+
+    /// The factory of compaction filters, which the options own from now on.
+    fn rocksdb_options_set_compaction_filter_factory(
+        options: *mut rocksdb_options_t,
+        factory: *mut rocksdb_compactionfilterfactory_t,
+    ) {
+        // SAFETY: the contract: the factory is handed over.
+        let factory = unsafe { take(factory) }.map(|factory| factory.into_factory()).transpose();
+        // SAFETY: the contract.
+        unsafe {
+            set(options, "compaction_filter_factory", |options| {
+                factory.map(|factory| options.family.compaction_filter_factory = factory)
             });
         }
     }

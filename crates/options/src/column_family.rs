@@ -6,7 +6,7 @@ use super::in_place::InPlaceCallback;
 use super::memtable_factory::{InsertHintPrefixes, MemTableFactory};
 use super::passthrough::Passthrough;
 use super::universal::CompactionOptionsUniversal;
-use ferrock_base::compaction_filter::CompactionFilter;
+use ferrock_base::compaction_filter::{CompactionFilter, CompactionFilterFactory};
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::option_table::{OptionValue, Violation};
 use ferrock_base::prefix::PrefixExtractor;
@@ -335,6 +335,8 @@ pub struct ColumnFamilyOptions {
     pub inplace_callback: Option<Arc<dyn InPlaceCallback>>,
     /// Decides what compaction, and flush if it wants, keeps.
     pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
+    /// Makes a filter for each compaction, and flush if it wants. Compactions ask it only without `compaction_filter`.
+    pub compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>>,
     /// Filters in tables.
     pub filter_policy: FilterPolicy,
     /// Which kind of tables is written. Tables of every kind are read.
@@ -408,6 +410,13 @@ impl ColumnFamilyOptions {
             }
         }
         violations
+    }
+
+    /// Whether compactions may be filtered.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn has_compaction_filter(&self) -> bool {
+        self.compaction_filter.is_some() || self.compaction_filter_factory.is_some()
     }
 
     fn is_uncompressed(&self) -> bool {

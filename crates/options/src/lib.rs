@@ -41,7 +41,10 @@ pub use components::Components;
 pub use db::{DbOptions, DbSettings, InfoLogLevel};
 pub use db_path::DbPath;
 pub use ferrock_base::checksum::ChecksumType;
-pub use ferrock_base::compaction_filter::{CompactionFilter, FilterContext, FilterDecision, TableFileCreationReason};
+pub use ferrock_base::compaction_filter::{
+    CompactionFilter, CompactionFilterFactory, FilterContext, FilterDecision, FilterFactoryContext,
+    TableFileCreationReason,
+};
 pub use ferrock_base::merge::MergeOperator;
 pub use ferrock_base::option_table::{OptionInfo, OptionValue};
 pub use ferrock_base::prefix::PrefixExtractor;

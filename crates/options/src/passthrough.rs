@@ -92,7 +92,6 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("block_protection_bytes_per_key", "0"),
     ("bottommost_file_compaction_delay", "0"),
     ("cf_allow_ingest_behind", "false"),
-    ("compaction_filter_factory", "nullptr"),
     ("compression_manager", "nullptr"),
     ("default_temperature", "kUnknown"),
     ("default_write_temperature", "kUnknown"),

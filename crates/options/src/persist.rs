@@ -25,7 +25,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Options that name an object. Reading one adds the note itself if there is no such object.
-const COMPONENTS: &[&str] = &["comparator", "merge_operator", "prefix_extractor", "compaction_filter", "table_factory"];
+const COMPONENTS: &[&str] = &[
+    "comparator",
+    "merge_operator",
+    "prefix_extractor",
+    "compaction_filter",
+    "compaction_filter_factory",
+    "table_factory",
+];
 
 /// Options read from an OPTIONS file.
 #[derive(Clone, Debug, Default)]
@@ -233,6 +240,14 @@ fn take_component(
             }
             return true;
         }
+        // None is built in.
+        "compaction_filter_factory" => {
+            if value != "nullptr" {
+                notes.push(format!("{place}: compaction filter factory {value} is not built in; none is used"));
+                options.passthrough.keep(&[], name, value);
+            }
+            return true;
+        }
         "table_factory" => {
             match value {
                 BLOCK_BASED_TABLE => options.table_factory = TableFactory::BlockBased,
@@ -401,6 +416,9 @@ fn push_components(section: &mut Section, options: &ColumnFamilyOptions) {
     }
     let filter = options.compaction_filter.as_ref().map(|filter| filter.name().to_owned());
     section.push("compaction_filter", filter.unwrap_or_else(none));
+    let factory = options.compaction_filter_factory.as_ref().map(|factory| factory.name().to_owned());
+    let factory = factory.or_else(|| kept("compaction_filter_factory"));
+    section.push("compaction_filter_factory", factory.unwrap_or_else(none));
     section.push("table_factory", options.table_factory.name());
 }
 

@@ -240,6 +240,12 @@ fn set_component(family: &mut ColumnFamilyOptions, name: &str, value: &str) -> R
                 return Err(Error::not_supported(format!("compaction filter {value} is not built in")));
             }
         }
+        "compaction_filter_factory" => {
+            if !matches!(value, "" | NULL_OBJECT) {
+                return Err(Error::not_supported(format!("compaction filter factory {value} is not built in")));
+            }
+            family.compaction_filter_factory = None;
+        }
         "table_factory" => set_table_factory(family, value)?,
         "block_based_table_factory" => {
             family.table_factory = TableFactory::BlockBased;
@@ -427,6 +433,7 @@ mod tests {
             ("enable_blob_direct_write=true", NotSupported, "enable_blob_direct_write"),
             ("table_factory=CuckooTable", NotSupported, "CuckooTable"),
             ("compaction_filter=Mine", NotSupported, "Mine"),
+            ("compaction_filter_factory=Mine", NotSupported, "Mine"),
             ("table_factory={id=CuckooTable;}", NotSupported, "CuckooTable"),
             ("plain_table_factory={no_such_option=1}", InvalidArgument, "no_such_option"),
             ("table_factory={id=PlainTable;no_such_option=1}", InvalidArgument, "not recognized: table_factory"),

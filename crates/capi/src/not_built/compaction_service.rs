@@ -2,10 +2,10 @@
 
 use super::events::{rocksdb_eventlistener_t, rocksdb_table_properties_collector_factory_t};
 use super::files::{rocksdb_file_checksum_gen_factory_t, rocksdb_logger_t, rocksdb_sst_partitioner_factory_t};
-use super::other::{rocksdb_compactionfilterfactory_t, rocksdb_cuckoo_table_options_t};
+use super::other::rocksdb_cuckoo_table_options_t;
 use super::{not_built, unbuilt_types};
 use crate::callback::Destructor;
-use crate::compaction_filter::rocksdb_compactionfilter_t;
+use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t};
 use crate::comparator::rocksdb_comparator_t;
 use crate::env::rocksdb_env_t;
 use crate::kept::kept_options;

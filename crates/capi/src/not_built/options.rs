@@ -5,7 +5,7 @@ use super::files::{
     rocksdb_sst_partitioner_factory_t,
 };
 use super::not_built;
-use super::other::{rocksdb_compactionfilterfactory_t, rocksdb_cuckoo_table_options_t};
+use super::other::rocksdb_cuckoo_table_options_t;
 use crate::cache::rocksdb_cache_t;
 use crate::options::rocksdb_options_t;
 
@@ -16,9 +16,6 @@ not_built! {
     fn rocksdb_options_set_cuckoo_table_factory(
         opt: *mut rocksdb_options_t, table_options: *mut rocksdb_cuckoo_table_options_t,
     ) = refuse;
-    fn rocksdb_options_set_compaction_filter_factory(
-        options: *mut rocksdb_options_t, compactionfilterfactory: *mut rocksdb_compactionfilterfactory_t,
-    ) = refuse(compactionfilterfactory);
     fn rocksdb_options_set_info_log(options: *mut rocksdb_options_t, logger: *mut rocksdb_logger_t) = refuse;
     fn rocksdb_options_get_info_log(opt: *mut rocksdb_options_t) -> *mut rocksdb_logger_t = neutral;
     fn rocksdb_options_set_file_checksum_gen_factory(

@@ -2,14 +2,12 @@
 
 use super::{not_built, unbuilt_types};
 use crate::cache::{rocksdb_hyper_clock_cache_options_t, rocksdb_lru_cache_options_t};
-use crate::callback::Destructor;
 use crate::db::rocksdb_t;
 use crate::kept::kept_options;
-use std::ffi::{c_uchar, c_void};
+use std::ffi::c_uchar;
 
 unbuilt_types! {
-    rocksdb_compactionfiltercontext_t, rocksdb_compactionfilterfactory_t, rocksdb_cuckoo_table_options_t,
-    rocksdb_memory_allocator_t,
+    rocksdb_cuckoo_table_options_t, rocksdb_memory_allocator_t,
 }
 
 kept_options! {
@@ -35,18 +33,6 @@ kept_options! {
 not_built! {
     fn rocksdb_cuckoo_options_create() -> *mut rocksdb_cuckoo_table_options_t = handle;
     fn rocksdb_cuckoo_options_destroy(options: *mut rocksdb_cuckoo_table_options_t) = destroy;
-    fn rocksdb_compactionfiltercontext_is_full_compaction(
-        context: *mut rocksdb_compactionfiltercontext_t,
-    ) -> c_uchar = neutral;
-    fn rocksdb_compactionfiltercontext_is_manual_compaction(
-        context: *mut rocksdb_compactionfiltercontext_t,
-    ) -> c_uchar = neutral;
-    fn rocksdb_compactionfilterfactory_create(
-        state: *mut c_void, destructor: Destructor, create_compaction_filter: *const c_void, name: *const c_void,
-    ) -> *mut rocksdb_compactionfilterfactory_t = handle(state, destructor);
-    fn rocksdb_compactionfilterfactory_destroy(
-        compactionfilterfactory: *mut rocksdb_compactionfilterfactory_t,
-    ) = destroy;
     fn rocksdb_jemalloc_nodump_allocator_create() -> *mut rocksdb_memory_allocator_t = error;
     fn rocksdb_memory_allocator_destroy(memory_allocator: *mut rocksdb_memory_allocator_t) = destroy;
     fn rocksdb_lru_cache_options_set_memory_allocator(

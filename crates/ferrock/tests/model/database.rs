@@ -721,6 +721,19 @@ impl CompactionFilter for RemoveDoomed {
     }
 }
 
+impl CompactionFilterFactory for RemoveDoomed {
+    fn name(&self) -> &str {
+        "test.MakeRemoveDoomed"
+    }
+    fn should_filter_table_file_creation(&self, reason: TableFileCreationReason) -> bool {
+        self.asked_by_flushes || reason == TableFileCreationReason::Compaction
+    }
+    fn create(&self, _context: &FilterFactoryContext) -> ferrock::Result<Option<Arc<dyn CompactionFilter>>> {
+        let (asked_by_flushes, asked) = (self.asked_by_flushes, Arc::clone(&self.asked));
+        Ok(Some(Arc::new(Self { asked_by_flushes, asked })))
+    }
+}
+
 /// Names are of any bytes: some are no UTF-8, some have what an OPTIONS file escapes.
 fn family_name(index: usize) -> String {
     format!("{}{index}", ["family", "fam\u{10FFFF}ily ", "fa:mi#ly\\\"\u{10FFC3}"][index % 3])
@@ -755,10 +768,13 @@ fn family_options(shape: &NewFamily, asked: &Asked) -> ColumnFamilyOptions {
         Merge::Append if shape.num_levels % 2 == 0 => Some(Arc::new(AppendWhole(StringAppend::new(",")))),
         Merge::Append => Some(Arc::new(StringAppend::new(","))),
     };
-    options.compaction_filter = (shape.filter != Filter::None).then(|| {
-        let asked_by_flushes = shape.filter == Filter::Everywhere;
-        Arc::new(RemoveDoomed { asked_by_flushes, asked: Arc::clone(asked) }) as _
-    });
+    let asked_by_flushes = matches!(shape.filter, Filter::Everywhere | Filter::MadeEverywhere);
+    let filter = Arc::new(RemoveDoomed { asked_by_flushes, asked: Arc::clone(asked) });
+    match shape.filter {
+        Filter::None => {}
+        Filter::Compactions | Filter::Everywhere => options.compaction_filter = Some(filter),
+        Filter::Made | Filter::MadeEverywhere => options.compaction_filter_factory = Some(filter),
+    }
     options
 }
 

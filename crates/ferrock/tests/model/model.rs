@@ -41,6 +41,10 @@ pub enum Filter {
     Compactions,
     /// Asked by flushes and recovery too.
     Everywhere,
+    /// Made for each compaction, or part of one.
+    Made,
+    /// Made for flushes and recovery too.
+    MadeEverywhere,
 }
 
 /// A key with its order.

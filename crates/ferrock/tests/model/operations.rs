@@ -422,7 +422,13 @@ fn new_family(choices: impl Strategy<Value = Vec<&'static str>>) -> impl Strateg
         1 => Just(Order::EightBytes),
     ];
     let merge = select(&[Merge::None, Merge::Add, Merge::Append][..]);
-    let filter = prop_oneof![4 => Just(Filter::None), 2 => Just(Filter::Compactions), 1 => Just(Filter::Everywhere)];
+    let filter = prop_oneof![
+        4 => Just(Filter::None),
+        2 => Just(Filter::Compactions),
+        1 => Just(Filter::Everywhere),
+        1 => Just(Filter::Made),
+        1 => Just(Filter::MadeEverywhere),
+    ];
     let num_levels = select(&[7, 7, 7, 3, 2, 1, 20][..]);
     (order, merge, filter, num_levels, choices).prop_map(|(order, merge, filter, num_levels, choices)| {
         // Which keys are doomed, their bytes say.

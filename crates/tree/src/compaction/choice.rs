@@ -168,6 +168,12 @@ impl CompactionChoice {
         self.inputs.iter().fold(0, |sum, inputs| sum.saturating_add(inputs.size_bytes()))
     }
 
+    /// Whether the inputs are all files of the family.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.input_files().count() == self.version.files().count()
+    }
+
     /// The range of all inputs.
     #[must_use]
     pub fn range(&self) -> BoundaryRange {

@@ -3,6 +3,7 @@
 //! The inputs are marked before the job starts and stay marked until it ended, so jobs that run at once never share a
 //! file. Readers keep their Versions: jobs and readers never wait for each other.
 
+use super::filter::filter_of;
 use super::outputs::TableOutput;
 use super::parts::{Part, parts_of};
 use super::plan::OutputPlan;
@@ -157,8 +158,10 @@ impl CompactionJob<'_> {
             is_bottommost: choice.is_bottommost,
             keys: choice.version.key_not_beyond_level(choice.output_level, choice.is_bottommost),
         };
-        let options =
-            CompactionIteratorOptions { start: part.begin.clone(), end: part.end.clone(), ..self.iterator_options() };
+        let options = match self.iterator_options(part) {
+            Ok(options) => options,
+            Err(error) => return PartOutput::failed(error),
+        };
         let mut input = CompactionIterator::new(merged, tombstones, deeper, options);
         input.seek_to_first();
         let surviving = part.clip(family.comparator.user(), input.surviving_tombstones());
@@ -182,7 +185,8 @@ impl CompactionJob<'_> {
         self.choice.input_files().try_fold(Some(0), |sum, (_, file)| Ok(entries_with(sum, &tables.get_for_job(file)?)))
     }
 
-    fn iterator_options(&self) -> CompactionIteratorOptions {
+    /// Those of one part, which has a filter of its own if a factory makes them.
+    fn iterator_options(&self, part: &Part) -> Result<CompactionIteratorOptions> {
         let (family, choice) = (&self.context.family, self.choice);
         let filter_context = FilterContext {
             is_bottommost: choice.is_bottommost,
@@ -191,17 +195,21 @@ impl CompactionJob<'_> {
             input_level: choice.start_level,
             output_level: choice.output_level,
         };
-        let filter = family.options.compaction_filter.clone();
-        CompactionIteratorOptions {
+        Ok(CompactionIteratorOptions {
             stripes: SnapshotStripes::new(self.context.snapshots.clone()),
             merge_operator: family.options.merge_operator.clone(),
             blobs: self.context.blobs.clone().map(|blobs| -> Arc<dyn FetchBlob> { blobs }),
-            compaction_filter: filter
-                .filter(|filter| filter.should_filter_table_file_creation(TableFileCreationReason::Compaction))
-                .map(|filter| (filter, filter_context)),
+            compaction_filter: filter_of(
+                family,
+                TableFileCreationReason::Compaction,
+                choice.is_full(),
+                filter_context,
+            )?,
             bottommost: choice.is_bottommost,
+            start: part.begin.clone(),
+            end: part.end.clone(),
             ..CompactionIteratorOptions::new(family.comparator.clone(), Vec::new())
-        }
+        })
     }
 
     fn splitter(&self, factory: &TableFactory) -> OutputSplitter {

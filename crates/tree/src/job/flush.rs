@@ -1,5 +1,6 @@
 //! Flush: memtables of a family become a table of level 0, and blob files where values are large enough for them.
 
+use super::filter::filter_of;
 use super::outputs::TableOutput;
 use super::plan::OutputPlan;
 use super::{JobContext, JobEnv, JobOutput, check_entries, verify, write_tables};
@@ -54,7 +55,7 @@ impl FlushJob<'_> {
             priority: IoPriority::High,
             collect_blobs_below: None,
         };
-        let mut input = self.input();
+        let mut input = self.input()?;
         input.seek_to_first();
         let mut output = TableOutput::new(env, &plan, factory, input.surviving_tombstones())?;
         let written = output.write_all(&mut input, OutputSplitter::never(family.comparator.clone()));
@@ -75,7 +76,7 @@ impl FlushJob<'_> {
         }
     }
 
-    fn input(&self) -> CompactionIterator<MergingIterator<Child>, UnknownDeeper> {
+    fn input(&self) -> Result<CompactionIterator<MergingIterator<Child>, UnknownDeeper>> {
         let family = &self.context.family;
         let child = |memtable: &Arc<MemTable>| {
             ChildIterator::MemTable(SourceIterator::new(memtable.iter(), family.comparator.clone(), None))
@@ -90,18 +91,15 @@ impl FlushJob<'_> {
             input_level: 0,
             output_level: 0,
         };
-        let filter = family.options.compaction_filter.clone();
         let options = CompactionIteratorOptions {
             stripes: SnapshotStripes::new(self.context.snapshots.clone()),
             merge_operator: family.options.merge_operator.clone(),
             // Logs may hold references to values that were written directly to blob files.
             blobs: self.context.blobs.clone().map(|blobs| -> Arc<dyn FetchBlob> { blobs }),
-            compaction_filter: filter
-                .filter(|filter| filter.should_filter_table_file_creation(self.reason))
-                .map(|filter| (filter, filter_context)),
+            compaction_filter: filter_of(family, self.reason, false, filter_context)?,
             ..CompactionIteratorOptions::new(family.comparator.clone(), Vec::new())
         };
         let tombstones = CompactionRangeTombstones::new(family.comparator.clone(), sources);
-        CompactionIterator::new(merged, tombstones, UnknownDeeper, options)
+        Ok(CompactionIterator::new(merged, tombstones, UnknownDeeper, options))
     }
 }

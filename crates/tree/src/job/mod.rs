@@ -16,6 +16,7 @@
 
 mod blob_output;
 mod compaction;
+mod filter;
 mod flush;
 mod outputs;
 mod parts;

@@ -188,7 +188,7 @@ fn is_trivial_move(input: &PickerInput<'_>, choice: &CompactionChoice, is_level_
     let [inputs] = &choice.inputs[..] else { return false };
     if choice.start_level == choice.output_level
         || (choice.start_level == 0 && !is_level_0_trivial_move && inputs.files.len() > 1)
-        || (choice.reason == CompactionReason::ManualCompaction && options.compaction_filter.is_some())
+        || (choice.reason == CompactionReason::ManualCompaction && options.has_compaction_filter())
         || inputs.files.iter().any(|file| file.path_id != choice.output_path_id)
         // The bottom is where the deletions of a marked file go.
         || (choice.is_bottommost && inputs.files.iter().any(|file| file.needs_compaction))

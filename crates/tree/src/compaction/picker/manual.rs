@@ -92,7 +92,7 @@ pub fn manual_steps(
     }
     let rewrites_bottom = match bottommost {
         BottommostLevelCompaction::Skip => false,
-        BottommostLevelCompaction::IfHaveCompactionFilter => options.compaction_filter.is_some(),
+        BottommostLevelCompaction::IfHaveCompactionFilter => options.has_compaction_filter(),
         BottommostLevelCompaction::Force | BottommostLevelCompaction::ForceOptimized => true,
     };
     if rewrites_bottom {
