@@ -164,6 +164,64 @@ static void test_compaction_filter(const char* path, rocksdb_readoptions_t* ro, 
   CHECK(state.destroyed == 1);
 }
 
+/* A factory: its state, what it was told last, and the states of the filters that it made. */
+struct factory {
+  struct state own;
+  int is_full, is_manual, made;
+  struct state filters[8];
+};
+static const char* factory_name(void* state) { return ((struct factory*)state)->own.name; }
+static rocksdb_compactionfilter_t* make_filter(void* state, rocksdb_compactionfiltercontext_t* context) {
+  struct factory* factory = state;
+  factory->is_full = rocksdb_compactionfiltercontext_is_full_compaction(context);
+  factory->is_manual = rocksdb_compactionfiltercontext_is_manual_compaction(context);
+  if (factory->made == 8) return NULL;
+  struct state* filter_state = &factory->filters[factory->made++];
+  filter_state->name = "check.Made";
+  return rocksdb_compactionfilter_create(filter_state, destroy, filter, name);
+}
+
+static void test_filter_factory(const char* path, rocksdb_readoptions_t* ro, rocksdb_writeoptions_t* wo) {
+  struct factory state = {.own = {"check.Factory", 0}};
+  rocksdb_options_t* options = new_options();
+  rocksdb_options_set_compaction_filter_factory(
+      options, rocksdb_compactionfilterfactory_create(&state, destroy, make_filter, factory_name));
+  rocksdb_t* db = rocksdb_open(options, path, &err);
+  OK();
+  rocksdb_options_destroy(options);
+  put(db, wo, "k1", "old");
+  put(db, wo, "k2", "raw");
+  flush(db);
+  CHECK(state.made == 0);
+  GET(db, ro, "k1", "old");
+  rocksdb_compact_range(db, NULL, 0, NULL, 0);
+  CHECK(state.made == 1 && state.is_full == 1 && state.is_manual == 1);
+  CHECK(state.filters[0].destroyed == 1);
+  GET(db, ro, "k1", NULL);
+  GET(db, ro, "k2", "done");
+  state.made = 8;
+  put(db, wo, "k3", "old");
+  rocksdb_compact_range(db, "k3", 2, "k4", 2);
+  GET(db, ro, "k3", "old");
+  rocksdb_close(db);
+  CHECK(state.own.destroyed == 1);
+  /* Never given to options, without a function, and null. */
+  rocksdb_compactionfilterfactory_destroy(
+      rocksdb_compactionfilterfactory_create(&state, destroy, make_filter, factory_name));
+  CHECK(state.own.destroyed == 2);
+  options = new_options();
+  rocksdb_options_set_compaction_filter_factory(
+      options, rocksdb_compactionfilterfactory_create(&state, destroy, NULL, factory_name));
+  CHECK(state.own.destroyed == 3);
+  CHECK(!rocksdb_open(options, path, &err));
+  FAILED("Invalid argument: ", "create_compaction_filter");
+  rocksdb_options_set_compaction_filter_factory(options, NULL);
+  db = rocksdb_open(options, path, &err);
+  OK();
+  rocksdb_close(db);
+  rocksdb_options_destroy(options);
+}
+
 /* Whatever fails, what was made is ended once. */
 static void test_failed_opens(const char* path) {
   struct state order = {"check.ShortFirst", 0}, merge = {"check.Join", 0}, filtering = {"check.Filter", 0};
@@ -253,6 +311,7 @@ int main(int argc, char** argv) {
   test_comparator(path_in(argv[1], "comparator"), ro, wo);
   test_merge_operator(path_in(argv[1], "merge"), ro, wo);
   test_compaction_filter(path_in(argv[1], "filter"), ro, wo);
+  test_filter_factory(path_in(argv[1], "factory"), ro, wo);
   test_failed_opens(path_in(argv[1], "nothing"));
   test_slice_transforms(path_in(argv[1], "prefix"), wo);
   test_one_key_is_compared_with_nothing(path_in(argv[1], "one-key"), wo);

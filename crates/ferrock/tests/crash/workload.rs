@@ -8,10 +8,14 @@
 //! keeps.
 
 use crate::model::{Changes, Op};
-use ferrock::options::{CompactionStyle, DbPath, PrefixExtractor, apply_text};
+use ferrock::options::{
+    CompactionFilter, CompactionFilterFactory, CompactionStyle, DbPath, FilterContext, FilterDecision,
+    FilterFactoryContext, PrefixExtractor, TableFileCreationReason, apply_text,
+};
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, WriteBatch, WriteOptions,
 };
+use ferrock_base::ValueType;
 use ferrock_base::merge::StringAppend;
 use ferrock_base::random::Random;
 use ferrock_vfs::MemoryFileSystem;
@@ -166,6 +170,9 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
     if seed.is_multiple_of(3) {
         assert!(options.settings.set("compact_on_deletion", "{window_size=128;deletion_trigger=8;}").unwrap());
     }
+    if seed % 4 == 1 {
+        options.compaction_filter_factory = Some(Arc::new(Rewrites));
+    }
     // A queue is in one directory; this one loses nothing.
     if seed % 5 == 4 && !draw.has_paths {
         options.compaction_style = CompactionStyle::Fifo;
@@ -180,6 +187,30 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
     apply_text(&mut of_database, &mut options, &format!("table_factory={tables}")).unwrap();
     apply_text(&mut of_database, &mut options, BLOBS[draw.blobs as usize]).unwrap();
     options
+}
+
+/// Makes filters that write each value anew, for jobs of every kind.
+struct Rewrites;
+
+impl CompactionFilter for Rewrites {
+    fn name(&self) -> &str {
+        "test.Rewrites"
+    }
+    fn filter(&self, _: &FilterContext, _: &[u8], _: ValueType, value: &[u8]) -> FilterDecision {
+        FilterDecision::ChangeValue(value.to_vec())
+    }
+}
+
+impl CompactionFilterFactory for Rewrites {
+    fn name(&self) -> &str {
+        "test.MakeRewrites"
+    }
+    fn should_filter_table_file_creation(&self, _: TableFileCreationReason) -> bool {
+        true
+    }
+    fn create(&self, _: &FilterFactoryContext) -> ferrock::Result<Option<Arc<dyn CompactionFilter>>> {
+        Ok(Some(Arc::new(Self)))
+    }
 }
 
 struct Run {

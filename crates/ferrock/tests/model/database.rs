@@ -2,6 +2,7 @@
 
 use crate::choices;
 use crate::files::{Files, Straits};
+use crate::filters::{Asked, RemoveDoomed};
 use crate::keys;
 use crate::model::{FamilyModel, Filter, Merge};
 use crate::operations::{Case, Change, Mutation, NewFamily, Operation};
@@ -9,22 +10,20 @@ use crate::orders::{Order, take_stray};
 use crate::reads::{Held, compare_all, show};
 use crate::watchdog::Watchdog;
 use ferrock::options::{
-    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactionFilter, CompactionStyle, DbPath, MemTableFactory,
-    MergeOperator, PrefixExtractor, TableFactory,
+    BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactionStyle, DbPath, MemTableFactory, MergeOperator,
+    PrefixExtractor, TableFactory,
 };
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, ReadOptions, Snapshot,
     WriteBatch, WriteOptions,
 };
-use ferrock_base::ValueType;
-use ferrock_base::compaction_filter::{FilterContext, FilterDecision, TableFileCreationReason};
 use ferrock_base::merge::StringAppend;
 use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// What went wrong, in words.
 pub type Check = Result<(), String>;
@@ -694,43 +693,6 @@ impl Layout {
 
     fn directories_of_tables(self) -> &'static [&'static str] {
         &[PATH, "/tables/a", "/tables/b", "/tables/c"]
-    }
-}
-
-/// What filters were asked by manual compactions.
-type Asked = Arc<Mutex<Vec<(FilterContext, Vec<u8>)>>>;
-
-/// Removes the keys that are doomed.
-struct RemoveDoomed {
-    asked_by_flushes: bool,
-    asked: Asked,
-}
-
-impl CompactionFilter for RemoveDoomed {
-    fn name(&self) -> &str {
-        "test.RemoveDoomed"
-    }
-    fn should_filter_table_file_creation(&self, reason: TableFileCreationReason) -> bool {
-        self.asked_by_flushes || reason == TableFileCreationReason::Compaction
-    }
-    fn filter(&self, context: &FilterContext, key: &[u8], _: ValueType, _: &[u8]) -> FilterDecision {
-        if context.is_manual {
-            self.asked.lock().expect("not poisoned").push((*context, key.to_vec()));
-        }
-        if keys::is_doomed(key) { FilterDecision::Remove } else { FilterDecision::Keep }
-    }
-}
-
-impl CompactionFilterFactory for RemoveDoomed {
-    fn name(&self) -> &str {
-        "test.MakeRemoveDoomed"
-    }
-    fn should_filter_table_file_creation(&self, reason: TableFileCreationReason) -> bool {
-        self.asked_by_flushes || reason == TableFileCreationReason::Compaction
-    }
-    fn create(&self, _context: &FilterFactoryContext) -> ferrock::Result<Option<Arc<dyn CompactionFilter>>> {
-        let (asked_by_flushes, asked) = (self.asked_by_flushes, Arc::clone(&self.asked));
-        Ok(Some(Arc::new(Self { asked_by_flushes, asked })))
     }
 }
 

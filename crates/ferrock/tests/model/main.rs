@@ -26,6 +26,7 @@ mod choices;
 mod database;
 mod few_files;
 mod files;
+mod filters;
 mod keys;
 mod model;
 mod operations;

@@ -52,6 +52,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     ("ColumnFamilyOptions.compaction_filter", Shown(compaction_filter)),
     (
+        "ColumnFamilyOptions.compaction_filter_factory",
+        Elsewhere("tests/filter_factory.rs", "each_compaction_has_a_filter_of_its_own"),
+    ),
+    (
         "CacheUsageOptions.compression_dictionary_building_buffer",
         Elsewhere("../table/tests/charging.rs", "a_dictionary_is_made_of_what_the_cache_has_room_for"),
     ),
