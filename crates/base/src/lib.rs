@@ -21,6 +21,7 @@ pub mod prefix;
 pub mod random;
 pub mod range_tombstone;
 pub mod seek_target;
+pub mod sst_partitioner;
 pub mod sync;
 pub mod thread;
 pub mod types;

@@ -77,6 +77,7 @@ mod sizes;
 mod slice;
 mod slice_transform;
 mod snapshot;
+mod sst_partitioner;
 mod table_options;
 mod table_values;
 mod universal_options;

@@ -8,12 +8,14 @@ pub use ferrock_options::{
     CompactionFilterFactory, CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPriority,
     CompactionStopStyle, CompactionStyle, Components, CompressionSettings, CompressionType, DB_OPTIONS_WITHOUT_EFFECT,
     DataBlockIndexType, DbOptions, DbPath, DbSettings, DefaultText, DeletionRule, FileTemperatureAge, FilterContext,
-    FilterDecision, FilterFactoryContext, FilterPolicy, FlushBlockPolicy, FlushOptions, InPlaceCallback,
-    IndexBlockSearchType, IndexShorteningMode, IndexType, InfoLogLevel, InsertHintPrefixes, LargePartitions,
-    LoadedOptions, MemTableFactory, MemoryBudget, MemoryHolder, MemoryReport, MergeOperator, MetadataCacheOptions,
-    MmapReads, OptionInfo, OptionValue, PartitionFromLevel, Passthrough, PinningTier, PlainEncodingType,
-    PlainTableOptions, PrefixExtractor, PrepopulateBlockCache, TableBlockCache, TableFactory, TableFileCreationReason,
-    Temperature, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text, from_file, load_latest, to_file,
+    FilterDecision, FilterFactoryContext, FilterPolicy, FixedPrefixFactory, FlushBlockPolicy, FlushOptions,
+    InPlaceCallback, IndexBlockSearchType, IndexShorteningMode, IndexType, InfoLogLevel, InsertHintPrefixes,
+    LargePartitions, LoadedOptions, MemTableFactory, MemoryBudget, MemoryHolder, MemoryReport, MergeOperator,
+    MetadataCacheOptions, MmapReads, OptionInfo, OptionValue, PartitionFromLevel, PartitionerContext,
+    PartitionerRequest, Passthrough, PinningTier, PlainEncodingType, PlainTableOptions, PrefixExtractor,
+    PrepopulateBlockCache, SstPartitioner, SstPartitionerFactory, TableBlockCache, TableFactory,
+    TableFileCreationReason, Temperature, WalRecoveryMode, WriteBufferManager, WriteOptions, apply_text, from_file,
+    load_latest, to_file,
 };
 pub use ferrock_table::{LimitReads, ReadTier};
 use std::time::Duration;

@@ -10,6 +10,7 @@ use ferrock_base::compaction_filter::{CompactionFilter, CompactionFilterFactory}
 use ferrock_base::merge::MergeOperator;
 use ferrock_base::option_table::{OptionValue, Violation};
 use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::sst_partitioner::SstPartitionerFactory;
 use ferrock_base::{Comparator, option_enum, option_table};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
@@ -337,6 +338,8 @@ pub struct ColumnFamilyOptions {
     pub compaction_filter: Option<Arc<dyn CompactionFilter>>,
     /// Makes a filter for each compaction, and flush if it wants. Compactions ask it only without `compaction_filter`.
     pub compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>>,
+    /// Makes partitioners, which say between which keys compaction ends a table.
+    pub sst_partitioner_factory: Option<Arc<dyn SstPartitionerFactory>>,
     /// Filters in tables.
     pub filter_policy: FilterPolicy,
     /// Which kind of tables is written. Tables of every kind are read.

@@ -48,6 +48,9 @@ pub use ferrock_base::compaction_filter::{
 pub use ferrock_base::merge::MergeOperator;
 pub use ferrock_base::option_table::{OptionInfo, OptionValue};
 pub use ferrock_base::prefix::PrefixExtractor;
+pub use ferrock_base::sst_partitioner::{
+    FixedPrefixFactory, PartitionerContext, PartitionerRequest, SstPartitioner, SstPartitionerFactory,
+};
 pub use ferrock_cache::CacheOptions;
 pub use ferrock_format::compression::CompressionType;
 pub use ferrock_format::filter::FilterPolicy;

@@ -116,7 +116,6 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("read_triggered_compaction_threshold", "0.000000"),
     ("report_bg_io_stats", "false"),
     ("sample_for_compression", "0"),
-    ("sst_partitioner_factory", "nullptr"),
     ("target_file_size_is_upper_bound", "false"),
     ("uncache_aggressiveness", "0"),
     ("verify_output_flags", "0"),

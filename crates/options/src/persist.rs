@@ -10,6 +10,7 @@ use ferrock_base::compaction_filter;
 use ferrock_base::merge;
 use ferrock_base::option_table::{OptionInfo, OptionValue as _};
 use ferrock_base::prefix::PrefixExtractor;
+use ferrock_base::sst_partitioner;
 use ferrock_base::{Comparator, FileNumber, Result};
 use ferrock_format::file_name::{self, FileKind};
 use ferrock_format::filter::FilterPolicy;
@@ -31,6 +32,7 @@ const COMPONENTS: &[&str] = &[
     "prefix_extractor",
     "compaction_filter",
     "compaction_filter_factory",
+    "sst_partitioner_factory",
     "table_factory",
 ];
 
@@ -233,6 +235,9 @@ fn take_component(
         "comparator" => Comparator::built_in(value).map(|comparator| options.comparator = comparator),
         "merge_operator" => merge::built_in(value).map(|operator| options.merge_operator = operator),
         "prefix_extractor" => PrefixExtractor::built_in(value).map(|extractor| options.prefix_extractor = extractor),
+        "sst_partitioner_factory" => {
+            sst_partitioner::built_in(value).map(|factory| options.sst_partitioner_factory = factory)
+        }
         "compaction_filter" => {
             options.compaction_filter = compaction_filter::built_in(value);
             if value != "nullptr" && options.compaction_filter.is_none() {
@@ -419,6 +424,9 @@ fn push_components(section: &mut Section, options: &ColumnFamilyOptions) {
     let factory = options.compaction_filter_factory.as_ref().map(|factory| factory.name().to_owned());
     let factory = factory.or_else(|| kept("compaction_filter_factory"));
     section.push("compaction_filter_factory", factory.unwrap_or_else(none));
+    let partitioner = options.sst_partitioner_factory.as_ref().map(|factory| factory.options_id());
+    let partitioner = partitioner.or_else(|| kept("sst_partitioner_factory"));
+    section.push("sst_partitioner_factory", partitioner.unwrap_or_else(none));
     section.push("table_factory", options.table_factory.name());
 }
 

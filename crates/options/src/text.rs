@@ -9,7 +9,7 @@ use super::{ColumnFamilyOptions, ColumnFamilySettings, DbOptions, DbSettings, Me
 use ferrock_base::merge;
 use ferrock_base::option_table::{OptionValue, parse_integer};
 use ferrock_base::prefix::PrefixExtractor;
-use ferrock_base::{Comparator, Error, ErrorKind, Result, compaction_filter};
+use ferrock_base::{Comparator, Error, ErrorKind, Result, compaction_filter, sst_partitioner};
 use ferrock_cache::CacheOptions;
 use ferrock_format::filter::FilterPolicy;
 use ferrock_format::options_file::value::{NULL_OBJECT, parse_struct};
@@ -240,6 +240,7 @@ fn set_component(family: &mut ColumnFamilyOptions, name: &str, value: &str) -> R
                 return Err(Error::not_supported(format!("compaction filter {value} is not built in")));
             }
         }
+        "sst_partitioner_factory" => family.sst_partitioner_factory = sst_partitioner::built_in(value)?,
         "compaction_filter_factory" => {
             if !matches!(value, "" | NULL_OBJECT) {
                 return Err(Error::not_supported(format!("compaction filter factory {value} is not built in")));
@@ -434,6 +435,8 @@ mod tests {
             ("table_factory=CuckooTable", NotSupported, "CuckooTable"),
             ("compaction_filter=Mine", NotSupported, "Mine"),
             ("compaction_filter_factory=Mine", NotSupported, "Mine"),
+            ("sst_partitioner_factory=Mine", NotSupported, "Mine"),
+            ("sst_partitioner_factory={id=SstPartitionerFixedPrefixFactory;length=x}", InvalidArgument, "length=x"),
             ("table_factory={id=CuckooTable;}", NotSupported, "CuckooTable"),
             ("plain_table_factory={no_such_option=1}", InvalidArgument, "no_such_option"),
             ("table_factory={id=PlainTable;no_such_option=1}", InvalidArgument, "not recognized: table_factory"),

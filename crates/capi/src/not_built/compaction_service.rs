@@ -1,7 +1,7 @@
 //! Compaction in other processes.
 
 use super::events::{rocksdb_eventlistener_t, rocksdb_table_properties_collector_factory_t};
-use super::files::{rocksdb_file_checksum_gen_factory_t, rocksdb_logger_t, rocksdb_sst_partitioner_factory_t};
+use super::files::{rocksdb_file_checksum_gen_factory_t, rocksdb_logger_t};
 use super::other::rocksdb_cuckoo_table_options_t;
 use super::{not_built, unbuilt_types};
 use crate::callback::Destructor;
@@ -12,6 +12,7 @@ use crate::kept::kept_options;
 use crate::merge_operator::rocksdb_mergeoperator_t;
 use crate::options::rocksdb_options_t;
 use crate::slice_transform::rocksdb_slicetransform_t;
+use crate::sst_partitioner::rocksdb_sst_partitioner_factory_t;
 use crate::table_options::rocksdb_block_based_table_options_t;
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 

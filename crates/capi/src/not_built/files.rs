@@ -15,7 +15,7 @@ unbuilt_types! {
     rocksdb_column_family_metadata_options_t, rocksdb_compaction_options_t,
     rocksdb_envoptions_t, rocksdb_file_checksum_gen_factory_t,
     rocksdb_livefiles_storage_info_options_t, rocksdb_livefiles_storage_info_t, rocksdb_logger_t,
-    rocksdb_sst_file_manager_t, rocksdb_sst_partitioner_factory_t,
+    rocksdb_sst_file_manager_t,
 }
 
 kept_options! {
@@ -128,10 +128,6 @@ not_built! {
     fn rocksdb_logger_destroy(logger: *mut rocksdb_logger_t) = destroy;
     fn rocksdb_file_checksum_gen_crc32c_factory_create() -> *mut rocksdb_file_checksum_gen_factory_t = handle;
     fn rocksdb_file_checksum_gen_factory_destroy(factory: *mut rocksdb_file_checksum_gen_factory_t) = destroy;
-    fn rocksdb_sst_partitioner_fixed_prefix_factory_create(
-        prefix_len: usize,
-    ) -> *mut rocksdb_sst_partitioner_factory_t = handle;
-    fn rocksdb_sst_partitioner_factory_destroy(factory: *mut rocksdb_sst_partitioner_factory_t) = destroy;
     fn rocksdb_compaction_options_create() -> *mut rocksdb_compaction_options_t = handle;
     fn rocksdb_compaction_options_destroy(compaction_options: *mut rocksdb_compaction_options_t) = destroy;
     fn rocksdb_compaction_options_canceled_create() -> *mut c_uchar = neutral;

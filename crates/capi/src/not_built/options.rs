@@ -1,9 +1,6 @@
 //! Options of databases and column families that name what is not built.
 
-use super::files::{
-    rocksdb_file_checksum_gen_factory_t, rocksdb_logger_t, rocksdb_sst_file_manager_t,
-    rocksdb_sst_partitioner_factory_t,
-};
+use super::files::{rocksdb_file_checksum_gen_factory_t, rocksdb_logger_t, rocksdb_sst_file_manager_t};
 use super::not_built;
 use super::other::rocksdb_cuckoo_table_options_t;
 use crate::cache::rocksdb_cache_t;
@@ -20,9 +17,6 @@ not_built! {
     fn rocksdb_options_get_info_log(opt: *mut rocksdb_options_t) -> *mut rocksdb_logger_t = neutral;
     fn rocksdb_options_set_file_checksum_gen_factory(
         options: *mut rocksdb_options_t, file_checksum_gen_factory: *mut rocksdb_file_checksum_gen_factory_t,
-    ) = refuse;
-    fn rocksdb_options_set_sst_partitioner_factory(
-        options: *mut rocksdb_options_t, sst_partitioner_factory: *mut rocksdb_sst_partitioner_factory_t,
     ) = refuse;
     fn rocksdb_options_set_row_cache(opt: *mut rocksdb_options_t, cache: *mut rocksdb_cache_t) = refuse;
 }

@@ -222,6 +222,29 @@ static void test_filter_factory(const char* path, rocksdb_readoptions_t* ro, roc
   rocksdb_options_destroy(options);
 }
 
+/* The handle may go before the database is opened. */
+static void test_partitioner(const char* path, rocksdb_readoptions_t* ro, rocksdb_writeoptions_t* wo) {
+  rocksdb_options_t* options = new_options();
+  rocksdb_sst_partitioner_factory_t* factory = rocksdb_sst_partitioner_fixed_prefix_factory_create(2);
+  rocksdb_options_set_sst_partitioner_factory(options, factory);
+  rocksdb_options_set_sst_partitioner_factory(options, NULL);
+  rocksdb_sst_partitioner_factory_destroy(factory);
+  rocksdb_t* db = rocksdb_open(options, path, &err);
+  OK();
+  put(db, wo, "aa1", "1");
+  put(db, wo, "ab1", "2");
+  flush(db);
+  put(db, wo, "aa2", "3");
+  put(db, wo, "b", "4");
+  rocksdb_compact_range(db, NULL, 0, NULL, 0);
+  const rocksdb_livefiles_t* files = rocksdb_livefiles(db);
+  CHECK(rocksdb_livefiles_count(files) == 3);
+  rocksdb_livefiles_destroy(files);
+  GET(db, ro, "aa2", "3");
+  rocksdb_close(db);
+  rocksdb_options_destroy(options);
+}
+
 /* Whatever fails, what was made is ended once. */
 static void test_failed_opens(const char* path) {
   struct state order = {"check.ShortFirst", 0}, merge = {"check.Join", 0}, filtering = {"check.Filter", 0};
@@ -312,6 +335,7 @@ int main(int argc, char** argv) {
   test_merge_operator(path_in(argv[1], "merge"), ro, wo);
   test_compaction_filter(path_in(argv[1], "filter"), ro, wo);
   test_filter_factory(path_in(argv[1], "factory"), ro, wo);
+  test_partitioner(path_in(argv[1], "partitioner"), ro, wo);
   test_failed_opens(path_in(argv[1], "nothing"));
   test_slice_transforms(path_in(argv[1], "prefix"), wo);
   test_one_key_is_compared_with_nothing(path_in(argv[1], "one-key"), wo);

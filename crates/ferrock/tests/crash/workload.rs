@@ -10,7 +10,7 @@
 use crate::model::{Changes, Op};
 use ferrock::options::{
     CompactionFilter, CompactionFilterFactory, CompactionStyle, DbPath, FilterContext, FilterDecision,
-    FilterFactoryContext, PrefixExtractor, TableFileCreationReason, apply_text,
+    FilterFactoryContext, FixedPrefixFactory, PrefixExtractor, TableFileCreationReason, apply_text,
 };
 use ferrock::{
     ColumnFamily, ColumnFamilyOptions, CompactRangeOptions, Db, DbOptions, FlushOptions, WriteBatch, WriteOptions,
@@ -169,6 +169,10 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
     }
     if seed.is_multiple_of(3) {
         assert!(options.settings.set("compact_on_deletion", "{window_size=128;deletion_trigger=8;}").unwrap());
+    }
+    if seed % 4 >= 2 {
+        // Most keys are `key` and three digits.
+        options.sst_partitioner_factory = Some(Arc::new(FixedPrefixFactory { length: 4 + (seed % 3) as usize }));
     }
     if seed % 4 == 1 {
         options.compaction_filter_factory = Some(Arc::new(Rewrites));

@@ -4,13 +4,14 @@
 
 use crate::orders::Order;
 use ferrock::options::{
-    BottommostCompression, CompactionStyle, CompressionType, FilterPolicy, MemoryBudget, MmapReads, PrefixExtractor,
-    apply_text,
+    BottommostCompression, CompactionStyle, CompressionType, FilterPolicy, FixedPrefixFactory, MemoryBudget, MmapReads,
+    PrefixExtractor, apply_text,
 };
 use ferrock::{ColumnFamilyOptions, DbOptions};
 use ferrock_cache::CacheOptions;
 use ferrock_table::TableBlockCache;
 use ferrock_table::options::IndexType;
+use std::sync::Arc;
 
 /// Of the whole database.
 pub const DATABASE: &[&str] = &[
@@ -139,6 +140,9 @@ pub const FAMILY: &[&str] = &[
     "compaction_options_fifo={allow_compaction=true}",
     "compaction_options_fifo={allow_compaction=true;use_kv_ratio_compaction=true;max_table_files_size=1;max_data_files_size=1g}",
     "compact_on_deletion={window_size=128;deletion_trigger=3}",
+    "partitions=1",
+    "partitions=3",
+    "partitions=4",
     "compact_on_deletion={window_size=10;deletion_trigger=1;deletion_ratio=0.3}",
     "compact_on_deletion={deletion_ratio=0.5;min_file_size=2000}",
     "compaction_pri=kByCompensatedSize",
@@ -476,6 +480,10 @@ pub fn family_options(choices: &[&'static str], order: Order) -> ColumnFamilyOpt
             // Keys of one prefix must be neighbours.
             "extractor" if order == Order::LengthFirst => {}
             "extractor" => options.prefix_extractor = PrefixExtractor::built_in(value).unwrap(),
+            "partitions" => {
+                let factory = FixedPrefixFactory { length: value.parse().unwrap() };
+                options.sst_partitioner_factory = Some(Arc::new(factory));
+            }
             "plain_table_factory" => {
                 apply_text(&mut DbOptions::default(), &mut options, &format!("{name}={value}")).unwrap();
             }

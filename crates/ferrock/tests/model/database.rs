@@ -22,8 +22,8 @@ use ferrock_base::thread::{Job, Join, Spawner, StdSpawner};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What went wrong, in words.
 pub type Check = Result<(), String>;

@@ -52,6 +52,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     ("ColumnFamilyOptions.compaction_filter", Shown(compaction_filter)),
     (
+        "ColumnFamilyOptions.sst_partitioner_factory",
+        Elsewhere("tests/sst_partitioner.rs", "compactions_end_a_table_with_each_partition"),
+    ),
+    (
         "ColumnFamilyOptions.compaction_filter_factory",
         Elsewhere("tests/filter_factory.rs", "each_compaction_has_a_filter_of_its_own"),
     ),

@@ -3,6 +3,9 @@
 use crate::version::boundary::BoundaryRange;
 use crate::version::{FileMetadata, Version};
 use ferrock_base::Comparator;
+use ferrock_base::internal_key::user_key;
+use ferrock_base::sst_partitioner::{PartitionerContext, SstPartitioner};
+use ferrock_options::ColumnFamilyOptions;
 use std::sync::Arc;
 
 /// Why a compaction was chosen.
@@ -172,6 +175,20 @@ impl CompactionChoice {
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.input_files().count() == self.version.files().count()
+    }
+
+    /// A partitioner for the compaction, if the family has them.
+    #[must_use]
+    pub fn partitioner(&self, options: &ColumnFamilyOptions) -> Option<Box<dyn SstPartitioner>> {
+        let factory = options.sst_partitioner_factory.as_ref()?;
+        let BoundaryRange { smallest, largest } = self.range();
+        factory.create(&PartitionerContext {
+            is_full: self.is_full(),
+            is_manual: self.reason == CompactionReason::ManualCompaction,
+            output_level: self.output_level,
+            smallest_user_key: user_key(smallest.as_deref()?),
+            largest_user_key: user_key(largest.as_deref()?),
+        })
     }
 
     /// The range of all inputs.

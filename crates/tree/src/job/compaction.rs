@@ -228,6 +228,7 @@ impl CompactionJob<'_> {
             choice.max_compaction_bytes,
             grandparents.collect(),
         )
+        .with_partitioner(choice.partitioner(&self.context.family.options))
     }
 
     fn open_inputs(&self) -> Result<Inputs> {

@@ -133,8 +133,11 @@ impl<'a> TableOutput<'a> {
                     open.count_memory(self.plan);
                 }
             }
-            let size = self.open.as_ref().map_or(0, |open| open.builder.estimated_file_size().max(1));
-            if splitter.should_cut_before(input.key(), size) {
+            let (last, size) = match &self.open {
+                Some(open) => (&open.last[..], open.builder.estimated_file_size().max(1)),
+                None => (&[][..], 0),
+            };
+            if splitter.should_cut_between(last, input.key(), size) {
                 self.finish_open(Some(input.key()))?;
             }
             self.add(input.key(), input.value())?;

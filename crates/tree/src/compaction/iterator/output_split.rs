@@ -15,6 +15,7 @@ use ferrock_base::internal_key::{
     RANGE_TOMBSTONE_SENTINEL, make_internal_key, pack_trailer, sequence, trailer, user_key,
 };
 use ferrock_base::range_tombstone::RangeTombstone;
+use ferrock_base::sst_partitioner::{PartitionerRequest, SstPartitioner};
 use ferrock_base::types::{MAX_SEQUENCE_NUMBER, SequenceNumber, ValueType};
 
 /// A file two levels below the inputs: outputs that overlap many of them are expensive to compact later.
@@ -29,7 +30,7 @@ pub struct Grandparent {
 }
 
 /// Decides before which keys a new output begins.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct OutputSplitter {
     order: InternalComparator,
     target_file_size_bytes: u64,
@@ -41,6 +42,8 @@ pub struct OutputSplitter {
     seen_key: bool,
     overlapped_bytes: u64,
     boundaries_in_output: u64,
+    /// Asked before everything else.
+    partitioner: Option<Box<dyn SstPartitioner>>,
 }
 
 impl OutputSplitter {
@@ -62,7 +65,15 @@ impl OutputSplitter {
             seen_key: false,
             overlapped_bytes: 0,
             boundaries_in_output: 0,
+            partitioner: None,
         }
+    }
+
+    /// Cuts also where the partitioner says.
+    #[must_use]
+    pub fn with_partitioner(mut self, partitioner: Option<Box<dyn SstPartitioner>>) -> Self {
+        self.partitioner = partitioner;
+        self
     }
 
     /// Never cuts: outputs to level 0, whose files are sorted runs of their own.
@@ -71,13 +82,32 @@ impl OutputSplitter {
         Self::new(order, u64::MAX, u64::MAX, Vec::new())
     }
 
-    /// True when the current output, of `output_size_bytes` so far (0: it has no entry), should end before `key`. To be
-    /// called once for each key, in order.
+    /// True when the current output, of `output_size_bytes` so far (0: it has no entry) and with `last` as its last
+    /// internal key, should end before `key`. To be called once for each key, in order.
+    pub fn should_cut_between(&mut self, last: &[u8], key: &[u8], output_size_bytes: u64) -> bool {
+        let is_boundary = output_size_bytes > 0
+            && self.partitioner.as_mut().is_some_and(|partitioner| {
+                partitioner.should_partition(&PartitionerRequest {
+                    prev_user_key: user_key(last),
+                    current_user_key: user_key(key),
+                    current_output_file_size: output_size_bytes,
+                })
+            });
+        self.should_cut(key, output_size_bytes, is_boundary)
+    }
+
+    /// The same without a partitioner.
+    #[cfg(test)]
     pub fn should_cut_before(&mut self, key: &[u8], output_size_bytes: u64) -> bool {
+        self.should_cut(key, output_size_bytes, false)
+    }
+
+    fn should_cut(&mut self, key: &[u8], output_size_bytes: u64, is_boundary: bool) -> bool {
         let overlapped_before = self.overlapped_bytes;
         let crossed = self.move_to(key);
         let cut = output_size_bytes > 0
-            && (output_size_bytes >= self.target_file_size_bytes
+            && (is_boundary
+                || output_size_bytes >= self.target_file_size_bytes
                 || (crossed > 0 && self.is_good_edge(crossed, overlapped_before, output_size_bytes)));
         if cut {
             self.boundaries_in_output = 0;

@@ -5,6 +5,7 @@ use super::output_path::output_path_id;
 use crate::compaction::choice::{CompactionChoice, CompactionKind, CompactionReason, LevelInputs};
 use crate::version::boundary::{BoundaryRange, compare_boundaries};
 use crate::version::{FileMetadata, Version, total_size_bytes};
+use ferrock_base::internal_key::user_key;
 use std::sync::Arc;
 
 /// What was picked, before the rest is added.
@@ -202,7 +203,14 @@ fn is_trivial_move(input: &PickerInput<'_>, choice: &CompactionChoice, is_level_
     if here != there {
         return false;
     }
+    // As in RocksDB, a partitioner is asked where there is a level below.
+    let mut partitioner =
+        if choice.output_level + 1 < version.num_levels() { choice.partitioner(options) } else { None };
     inputs.files.iter().all(|file| {
+        let (smallest, largest) = (file.smallest_user_key(), user_key(&file.largest));
+        if partitioner.as_mut().is_some_and(|partitioner| !partitioner.can_do_trivial_move(smallest, largest)) {
+            return false;
+        }
         let range = BoundaryRange { smallest: Some(file.smallest.clone()), largest: Some(file.largest.clone()) };
         let below = version.overlapping_indexes(choice.output_level + 1, &range);
         let below = total_size_bytes(&version.level(choice.output_level + 1)[below]);
