@@ -116,7 +116,9 @@ fn of_compaction(is_full: bool, input_level: usize) -> FilterFactoryContext {
 #[test]
 fn each_compaction_has_a_filter_of_its_own() {
     let factory = Arc::new(Factory::default());
-    let db = open(&MemoryFileSystem::new(), family(&factory));
+    let mut of_family = family(&factory);
+    of_family.compaction_filter_factory = Some(Arc::clone(&factory) as _);
+    let db = open(&MemoryFileSystem::new(), of_family);
     put(&db, &[("a", "old"), ("m", "new"), ("z", "old")]);
     db.flush().unwrap();
     assert!(factory.take().is_empty(), "a flush does not ask");

@@ -50,7 +50,9 @@ fn compactions_end_a_table_with_each_partition() {
     for (length, wanted) in
         [(0, vec!["a-ca"]), (1, vec!["a-ab2", "b-b", "ca-ca"]), (2, vec!["a-a", "aa-aa2", "ab1-ab2", "b-b", "ca-ca"])]
     {
-        let db = open(&MemoryFileSystem::new(), by_prefix(length));
+        let mut family = by_prefix(0);
+        family.sst_partitioner_factory = Some(Arc::new(FixedPrefixFactory { length }));
+        let db = open(&MemoryFileSystem::new(), family);
         put(&db, &["a", "aa", "ab2", "ca"]);
         db.flush().unwrap();
         assert_eq!(tables(&db).len(), 1, "a flush does not ask");
