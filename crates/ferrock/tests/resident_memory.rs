@@ -1,5 +1,5 @@
-//! The memory that a process really has, beside the budget of its database. A program of its own, because other tests of
-//! the same process would be counted.
+//! The memory that a process really has, beside the budget of its database. A program of its own, because other tests
+//! of the same process would be counted.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "tests fail by panicking")]
 #![cfg(target_os = "linux")]
 

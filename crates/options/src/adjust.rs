@@ -15,7 +15,7 @@
 //! are memtables by the hash of a prefix in a family without prefixes, and the default `ttl` of plain tables,
 //! which have none.
 
-use super::memory_budget;
+use super::budgeted;
 use super::passthrough::DB_OPTIONS;
 use super::{
     ColumnFamilyOptions, ColumnFamilySettings, CompactionStyle, DbOptions, MemTableFactory, TableFactory,
@@ -112,7 +112,7 @@ impl ColumnFamilyOptions {
         if self.cf_paths.is_empty() {
             self.cf_paths.clone_from(&db.db_paths);
         }
-        adjusted.extend(memory_budget::charge(db, self));
+        adjusted.extend(budgeted::charge(db, self));
         if self.cf_paths.len() > 1 {
             let name = "level_compaction_dynamic_level_bytes";
             bring(&mut adjusted, name, &mut self.settings.level_compaction_dynamic_level_bytes, false, || {

@@ -4,8 +4,8 @@
 //! anonymous memory of the process   |- before the budget -|- counted by holders -|- loss: the rest, at most half -|
 //! ```
 //!
-//! The loss is looked at when blocks enter the cache and while tables are written, at most once in [`LOOK_US`], and is a
-//! holder like others: where the allocator loses much, the cache holds less. Above a sixteenth of the budget the
+//! The loss is looked at when blocks enter the cache and while tables are written, at most once in [`LOOK_US`], and is
+//! a holder like others: where the allocator loses much, the cache holds less. Above a sixteenth of the budget the
 //! allocator is also asked to return free pages, by a thread of its own, which pays after bursts; where it brings
 //! little it is asked ever less often.
 //!

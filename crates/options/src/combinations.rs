@@ -6,7 +6,7 @@
 //! same, and would be refused as soon as it runs with RocksDB.
 
 use super::adjust::is_default_ttl;
-use super::memory_budget;
+use super::budgeted;
 use super::passthrough::{COLUMN_FAMILY_OPTIONS, DB_OPTIONS, minute_of};
 use super::{ColumnFamilyOptions, CompactionStyle, DbOptions, TableFactory};
 use ferrock_base::{Error, Result};
@@ -77,7 +77,7 @@ pub fn check_db(db: &DbOptions) -> Result<()> {
         ),
     ])?;
     check_offpeak(&kept("daily_offpeak_time_utc"))?;
-    memory_budget::check_db(db)
+    budgeted::check_db(db)
 }
 
 /// Refuses hours that are none.
@@ -168,7 +168,7 @@ pub fn check_family(db: &DbOptions, family: &ColumnFamilyOptions) -> Result<()> 
     check_fifo(db, family)?;
     check_universal(family)?;
     check_table(family)?;
-    memory_budget::check_family(db, family)
+    budgeted::check_family(db, family)
 }
 
 fn is_protection(text: &str) -> bool {

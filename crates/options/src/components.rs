@@ -22,8 +22,8 @@ pub struct Components {
     pub block_cache: Option<Arc<TableBlockCache>>,
     /// Bounds the memory of memtables; give the same one to several databases to bound them together.
     pub write_buffer_manager: Option<Arc<WriteBufferManager>>,
-    /// Bounds everything that databases hold in memory, blocks and memtables included: see [`MemoryBudget`]. Block cache
-    /// and write buffer manager are then its own, and no others are accepted.
+    /// Bounds everything that databases hold in memory, blocks and memtables included: see [`MemoryBudget`]. Block
+    /// cache and write buffer manager are then its own, and no others are accepted.
     pub memory_budget: Option<Arc<MemoryBudget>>,
     /// Bounds the bytes a second that flush and compaction write.
     pub rate_limiter: Option<Arc<dyn RateLimiter>>,

@@ -14,6 +14,7 @@
 
 mod adjust;
 mod allocator_loss;
+mod budgeted;
 mod column_family;
 #[doc(hidden)]
 pub mod combinations;
