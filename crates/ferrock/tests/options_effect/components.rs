@@ -26,7 +26,7 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ),
     (
         "Components.memory_budget",
-        Elsewhere("tests/memory_budget.rs", "what_is_counted_stays_within_the_budget_of_two_databases"),
+        Elsewhere("tests/memory_budget.rs", "a_text_sets_it_and_it_changes_while_a_database_is_open"),
     ),
     ("Components.rate_limiter", Shown(rate_limiter)),
     ("Components.listeners", Shown(listeners)),
