@@ -62,7 +62,7 @@ pub struct PoolUsage {
     pub reuses: u64,
 }
 
-/// Hears how much memory a pool has, in use or idle: after each change by [`TOLD_BYTES`], and at once when it begins.
+/// Hears how much memory a pool has, in use or idle: after each change by 256 KiB, and at once when it begins.
 pub trait PoolObserver: Send + Sync {
     /// The pool has so many bytes now. Calls may overtake each other; the last one is right to within a step.
     fn has_bytes(&self, bytes: u64);
