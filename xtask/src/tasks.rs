@@ -34,6 +34,8 @@ pub(crate) fn asan(packages: &[String]) -> Outcome {
     }
     test.env("CARGO_TARGET_DIR", target_dir().join("asan"));
     test.env("RUSTFLAGS", "-Zsanitizer=address");
+    // The sanitizer's allocator keeps what was freed; tests that look at that ask for this.
+    test.env("FERROCK_ASAN", "1");
     if std::env::var_os("PROPTEST_CASES").is_none() {
         test.env("PROPTEST_CASES", "16");
     }
