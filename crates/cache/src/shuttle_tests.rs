@@ -2,16 +2,27 @@
 
 use crate::{BlockCache, CacheKey, CacheOptions, EntryRole, Priority};
 use ferrock_base::Error;
-use shuttle::thread;
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, Runner, thread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const ITERATIONS: usize = 10_000;
 
+/// Bytes of stack for each thread of a model. The checker's own 32 KiB have no room for a cache that is made without
+/// optimization: the counters of all its roles are a few KiB, moved through several frames.
+const STACK_BYTES: usize = 256 << 10;
+
 /// Random schedules, then schedules with few, well-placed preemptions.
 fn check(model: impl Fn() + Send + Sync + Clone + 'static) {
-    shuttle::check_random(model.clone(), ITERATIONS);
-    shuttle::check_pct(model, ITERATIONS, 3);
+    run(RandomScheduler::new(ITERATIONS), model.clone());
+    run(PctScheduler::new(3, ITERATIONS), model);
+}
+
+fn run(scheduler: impl Scheduler + 'static, model: impl Fn() + Send + Sync + 'static) {
+    let mut config = Config::new();
+    config.stack_size = STACK_BYTES;
+    Runner::new(scheduler, config).run(model);
 }
 
 /// A value that detects a second drop and a use after a drop.
