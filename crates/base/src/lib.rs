@@ -23,6 +23,7 @@ pub mod range_tombstone;
 pub mod seek_target;
 pub mod sst_partitioner;
 pub mod sync;
+pub mod table_properties_collector;
 pub mod thread;
 pub mod types;
 

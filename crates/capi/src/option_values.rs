@@ -233,6 +233,12 @@ settings_options! {
     family.settings.arena_block_size:
         rocksdb_options_set_arena_block_size(usize),
         rocksdb_options_get_arena_block_size(usize);
+    family.settings.paranoid_file_checks:
+        rocksdb_options_set_paranoid_file_checks(c_uchar),
+        rocksdb_options_get_paranoid_file_checks(c_uchar);
+    family.settings.verify_output_flags:
+        rocksdb_options_set_verify_output_flags(c_int),
+        rocksdb_options_get_verify_output_flags(c_int);
     family.settings.max_sequential_skip_in_iterations:
         rocksdb_options_set_max_sequential_skip_in_iterations(u64),
         rocksdb_options_get_max_sequential_skip_in_iterations(u64);
@@ -440,12 +446,6 @@ kept_texts! {
     flag target_file_size_is_upper_bound:
         rocksdb_options_set_target_file_size_is_upper_bound(c_uchar),
         rocksdb_options_get_target_file_size_is_upper_bound(c_uchar);
-    flag paranoid_file_checks:
-        rocksdb_options_set_paranoid_file_checks(c_uchar),
-        rocksdb_options_get_paranoid_file_checks(c_uchar);
-    number verify_output_flags:
-        rocksdb_options_set_verify_output_flags(c_int),
-        rocksdb_options_get_verify_output_flags(c_int);
     flag disallow_memtable_writes:
         rocksdb_options_set_disallow_memtable_writes(c_uchar),
         rocksdb_options_get_disallow_memtable_writes(c_uchar);

@@ -11,6 +11,7 @@
 //! | read as of a moment | [`Db::snapshot`], [`Snapshot`] |
 //! | update without reading | [`options::MergeOperator`], [`Db::merge`] |
 //! | drop or change entries as they are compacted | [`options::CompactionFilter`] |
+//! | store properties of your own in each table | [`options::TablePropertiesCollector`], [`Db::table_properties`] |
 //! | set how it works | [`DbOptions`], [`ColumnFamilyOptions`], [`options`] |
 //! | store typed rows of wide partitions | `wide` (feature `wide`, on by default) |
 //!

@@ -11,6 +11,7 @@ use ferrock_base::merge::MergeOperator;
 use ferrock_base::option_table::{OptionValue, Violation};
 use ferrock_base::prefix::PrefixExtractor;
 use ferrock_base::sst_partitioner::SstPartitionerFactory;
+use ferrock_base::table_properties_collector::TablePropertiesCollectorFactory;
 use ferrock_base::{Comparator, option_enum, option_table};
 use ferrock_format::compression::{CompressionOptions, CompressionType};
 use ferrock_format::filter::FilterPolicy;
@@ -275,6 +276,13 @@ option_table! {
         mutable periodic_compaction_seconds: u64 = 0;
         /// Check the order of files at every change of the tree.
         fixed force_consistency_checks: bool = true;
+        /// Every table that is written is read again before it is installed, and its entries are compared with what
+        /// was added. A table that differs fails its flush or compaction.
+        mutable paranoid_file_checks: bool = false;
+        /// How compactions verify what they wrote. Bits: 0, the checksums of all blocks; 1, every entry, as of
+        /// `paranoid_file_checks`; and 10, without which the other two do nothing. Others change nothing: bit 2 wants
+        /// checksums of whole files, bit 11 compactions by another process.
+        mutable verify_output_flags: u32 = 0;
         /// Compression of blocks.
         mutable compression: CompressionType = CompressionType::Lz4.if_built();
         /// Compression level by level; empty: `compression` everywhere.
@@ -340,6 +348,8 @@ pub struct ColumnFamilyOptions {
     pub compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>>,
     /// Makes partitioners, which say between which keys compaction ends a table.
     pub sst_partitioner_factory: Option<Arc<dyn SstPartitionerFactory>>,
+    /// Makers of collectors, which store properties of a program in each table that is written.
+    pub table_properties_collector_factories: Vec<Arc<dyn TablePropertiesCollectorFactory>>,
     /// Filters in tables.
     pub filter_policy: FilterPolicy,
     /// Which kind of tables is written. Tables of every kind are read.

@@ -73,12 +73,15 @@ pub fn family_lines(name: &str, options: &ColumnFamilyOptions) -> Vec<String> {
     let filter = options.compaction_filter.as_ref().map_or_else(none, |filter| filter.name().to_owned());
     let factory = options.compaction_filter_factory.as_ref().map_or_else(none, |factory| factory.name().to_owned());
     let partitioner = options.sst_partitioner_factory.as_ref().map_or_else(none, |factory| factory.name().to_owned());
+    let collectors: Vec<&str> =
+        options.table_properties_collector_factories.iter().map(|factory| factory.name()).collect();
     let prefix = options.prefix_extractor.as_ref().map_or_else(|| NULL_OBJECT.to_owned(), |own| own.name());
     lines.push(format!("Options.comparator: {}", options.comparator.name()));
     lines.push(format!("Options.merge_operator: {merge_operator}"));
     lines.push(format!("Options.compaction_filter: {filter}"));
     lines.push(format!("Options.compaction_filter_factory: {factory}"));
     lines.push(format!("Options.sst_partitioner_factory: {partitioner}"));
+    lines.push(format!("Options.table_properties_collectors: {}", collectors.join("; ")));
     lines.push(format!("Options.prefix_extractor: {prefix}"));
     lines.push(format!("Options.table_factory: {}", options.table_factory.name()));
     lines.push(match &options.table_factory {

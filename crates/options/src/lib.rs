@@ -52,6 +52,10 @@ pub use ferrock_base::prefix::PrefixExtractor;
 pub use ferrock_base::sst_partitioner::{
     FixedPrefixFactory, PartitionerContext, PartitionerRequest, SstPartitioner, SstPartitionerFactory,
 };
+pub use ferrock_base::table_properties_collector::{
+    CollectedEntry, CollectorContext, TablePropertiesCollector, TablePropertiesCollectorFactory,
+    UserCollectedProperties,
+};
 pub use ferrock_cache::CacheOptions;
 pub use ferrock_format::compression::CompressionType;
 pub use ferrock_format::filter::FilterPolicy;

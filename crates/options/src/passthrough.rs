@@ -107,7 +107,6 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("memtable_protection_bytes_per_key", "0"),
     ("memtable_verify_per_key_checksum_on_seek", "false"),
     ("min_tombstones_for_range_conversion", "0"),
-    ("paranoid_file_checks", "false"),
     ("paranoid_memory_checks", "false"),
     ("persist_user_defined_timestamps", "true"),
     ("preclude_last_level_data_seconds", "0"),
@@ -118,7 +117,6 @@ pub const COLUMN_FAMILY_OPTIONS: &[DefaultText] = &[
     ("sample_for_compression", "0"),
     ("target_file_size_is_upper_bound", "false"),
     ("uncache_aggressiveness", "0"),
-    ("verify_output_flags", "0"),
 ];
 
 /// Options of block-based tables without effect.
@@ -218,7 +216,6 @@ const MUTABLE: &[&str] = &[
     "memtable_verify_per_key_checksum_on_seek",
     "min_tombstones_for_range_conversion",
     "optimize_manifest_for_recovery",
-    "paranoid_file_checks",
     "paranoid_memory_checks",
     "preclude_last_level_data_seconds",
     "prepopulate_blob_cache",
@@ -232,7 +229,6 @@ const MUTABLE: &[&str] = &[
     "target_file_size_is_upper_bound",
     "uncache_aggressiveness",
     "verify_manifest_content_on_close",
-    "verify_output_flags",
 ];
 
 /// Options that RocksDB takes as text and never writes into an OPTIONS file; here only their defaults have a meaning.

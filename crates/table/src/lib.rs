@@ -24,6 +24,7 @@ pub mod adaptive;
 pub mod blocks;
 pub mod builder;
 mod charging;
+mod collectors;
 mod deletion_window;
 #[cfg(any(test, feature = "test-kinds"))]
 pub mod entries_table;
@@ -47,6 +48,7 @@ pub use adaptive::{ReadCounts, ReadStats};
 pub use blocks::{BlockPin, CachedBlock, PinnedBlock, TableBlockCache};
 pub use builder::{BlockTableBuilder, TableBuilderParams, TableSummary};
 pub use charging::{CacheUsageOptions, ChargeDecision, Charging};
+pub use collectors::{CollectorSet, FailedCollector};
 pub use options::{BlockBasedTableOptions, PlainTableOptions};
 pub use partition_boundary::{PARTITION_CUT_FROM_PROPERTY, PARTITION_CUT_PROPERTY};
 pub use plain::{PlainPin, PlainTable, PlainTableBuilder, PlainTableIter, PlainValue};

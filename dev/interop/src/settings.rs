@@ -445,8 +445,8 @@ fn draw_family(drawn: &mut Drawn, fixed: &Fixed, family: usize, is_ferrock: bool
              zstd_max_train_bytes={train};level=32767;use_zstd_dict_trainer=true;strategy=0;window_bits=-14;}}"
         ),
     );
+    drawn.set("paranoid_file_checks", true);
     if !is_ferrock {
-        drawn.set("paranoid_file_checks", true);
         drawn.one_of("memtable_protection_bytes_per_key", &["0", "8"]);
     }
     if fixed.has_blobs {

@@ -4,6 +4,7 @@ use super::DbCore;
 use crate::column_family::ColumnFamilyData;
 use crate::metrics::Statistics;
 use ferrock_base::{Error, FileNumber, Result};
+use ferrock_table::FailedCollector;
 use ferrock_tree::job::{FamilyContext, JobContext, JobEnv, WrittenFiles};
 use ferrock_tree::version::Version;
 use std::sync::Arc;
@@ -74,6 +75,11 @@ impl JobEnv for JobPlace<'_> {
 
     fn note_block_based(&self, family: &str, reason: &Error) {
         self.0.events.log().warn(|| format!("[{family}] block-based tables are written: {reason}"));
+    }
+
+    fn note_failed_collector(&self, family: &str, table: FileNumber, failed: &FailedCollector) {
+        let FailedCollector { name, error } = failed;
+        self.0.events.log().warn(|| format!("[{family}] table {table}: collector {name} failed: {error}"));
     }
 
     fn note_verified_blocks(&self, blocks: u64) {

@@ -170,6 +170,8 @@ pub fn family_options(seed: u64) -> ColumnFamilyOptions {
     if seed.is_multiple_of(3) {
         assert!(options.settings.set("compact_on_deletion", "{window_size=128;deletion_trigger=8;}").unwrap());
     }
+    options.paranoid_file_checks = seed % 4 == 2;
+    options.verify_output_flags = if seed % 4 == 1 { 0b11 | 1 << 10 } else { 0 };
     if seed % 4 >= 2 {
         // Most keys are `key` and three digits.
         options.sst_partitioner_factory = Some(Arc::new(FixedPrefixFactory { length: 4 + (seed % 3) as usize }));

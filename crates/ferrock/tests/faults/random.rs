@@ -146,6 +146,8 @@ fn column_family_options(seed: u64) -> ColumnFamilyOptions {
     if seed % 3 == 1 {
         assert!(options.settings.set("compact_on_deletion", "{window_size=128;deletion_trigger=8;}").unwrap());
     }
+    options.paranoid_file_checks = seed % 3 == 2;
+    options.verify_output_flags = if seed % 4 == 1 { u32::MAX } else { 0 };
     // A queue is in one directory; this one loses nothing.
     if seed % 5 == 1 && !has_directories(seed) {
         options.compaction_style = CompactionStyle::Fifo;

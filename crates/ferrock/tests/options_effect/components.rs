@@ -56,6 +56,10 @@ pub const EFFECTS: &[(&str, Effect)] = &[
         Elsewhere("tests/sst_partitioner.rs", "compactions_end_a_table_with_each_partition"),
     ),
     (
+        "ColumnFamilyOptions.table_properties_collector_factories",
+        Elsewhere("tests/property_collectors.rs", "collectors_see_what_is_in_a_table"),
+    ),
+    (
         "ColumnFamilyOptions.compaction_filter_factory",
         Elsewhere("tests/filter_factory.rs", "each_compaction_has_a_filter_of_its_own"),
     ),

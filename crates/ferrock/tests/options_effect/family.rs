@@ -74,6 +74,8 @@ pub const EFFECTS: &[(&str, Effect)] = &[
     ("compaction_options_fifo", Shown(compaction_options_fifo)),
     ("compaction_options_universal", Shown(compaction_options_universal)),
     ("compact_on_deletion", Shown(compact_on_deletion)),
+    ("paranoid_file_checks", Elsewhere("tests/output_verification.rs", "a_flush_does_not_install_what_differs")),
+    ("verify_output_flags", Elsewhere("tests/output_verification.rs", "a_compaction_does_not_install_what_differs")),
     ("compaction_pri", Shown(level_picks::compaction_pri)),
     ("ttl", Shown(|| age("ttl"))),
     ("periodic_compaction_seconds", Shown(|| age("periodic_compaction_seconds"))),

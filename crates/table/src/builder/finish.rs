@@ -37,7 +37,7 @@ impl BlockTableBuilder {
 fn finish(mut builder: BlockTableBuilder) -> Result<TableSummary> {
     // As many as before the last block, which is what RocksDB's collectors are told with the last entry.
     let size_bytes = builder.writer.offset() + builder.buffered.as_ref().map_or(0, BufferedBlocks::total_bytes);
-    let needs_compaction = builder.totals.needs_compaction(size_bytes);
+    builder.totals.judge_deletions(size_bytes);
     builder.cut_block(None)?;
     builder.write_buffered()?;
     let data_end = builder.writer.offset();
@@ -68,12 +68,13 @@ fn finish(mut builder: BlockTableBuilder) -> Result<TableSummary> {
     let footer = footer.encode(builder.writer.offset())?;
     builder.writer.append_bytes(&footer)?;
     builder.writer.finish()?;
-    Ok(summary(builder, data_end, needs_compaction))
+    Ok(summary(builder, data_end))
 }
 
-fn summary(builder: BlockTableBuilder, data_end: u64, needs_compaction: bool) -> TableSummary {
+fn summary(builder: BlockTableBuilder, data_end: u64) -> TableSummary {
     let unique_id = UniqueId::from_properties(builder.totals.properties()).map_or([0; 16], |id| id.manifest_bytes());
     let file_size = builder.writer.offset();
+    let (properties, needs_compaction, failed_collectors) = builder.totals.into_parts();
     TableSummary {
         file_size,
         tail_size: file_size - data_end,
@@ -83,7 +84,8 @@ fn summary(builder: BlockTableBuilder, data_end: u64, needs_compaction: bool) ->
         needs_compaction,
         last_key: builder.first_key.is_some().then_some(builder.last_key),
         first_key: builder.first_key,
-        properties: Arc::new(builder.totals.into_properties()),
+        properties: Arc::new(properties),
+        failed_collectors,
     }
 }
 
@@ -202,7 +204,9 @@ fn complete_properties(builder: &mut BlockTableBuilder, data_end: u64) {
     properties.compression_options = describe(&params.compression_options, params.compression);
     let used = builder.writer.used_types();
     properties.compression_name = CompressionName::for_table(options.format_version, params.compression, used).encode();
-    if params.is_external {
+    builder.totals.finish_collectors();
+    let properties = builder.totals.properties_mut();
+    if builder.params.is_external {
         properties.external_sst_file_version = Some(2);
         properties.external_sst_file_global_seqno = Some(0);
     }

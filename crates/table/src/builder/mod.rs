@@ -24,6 +24,7 @@ mod totals;
 
 pub use params::{TableBuilderParams, TableSummary};
 
+use crate::collectors::Collectors;
 use crate::options::{DataBlockIndexType, IndexType, PartitionFromLevel};
 use block_cut::{BlockCut, OpenBlock};
 use block_writer::BlockWriter;
@@ -93,7 +94,7 @@ impl BlockTableBuilder {
         let index = IndexBuilder::new(&options, params.prefix_extractor.as_ref());
         Ok(Self {
             cut: BlockCut::new(&params),
-            totals: TableTotals::new(&params.deletion_rules),
+            totals: TableTotals::new(Collectors::new(&params.deletion_rules, &params.collectors)),
             own_properties: BTreeMap::new(),
             writer,
             base_context,
@@ -156,7 +157,8 @@ impl BlockTableBuilder {
         self.data_block.add(internal_key, value);
         self.last_key.clear();
         self.last_key.extend_from_slice(internal_key);
-        self.totals.add(internal_key, value, value_type);
+        let file_size = self.writer.offset();
+        self.totals.add(internal_key, value, value_type, file_size);
         Ok(())
     }
 
@@ -180,7 +182,8 @@ impl BlockTableBuilder {
         }
         debug_assert!(trailer(start) != RANGE_TOMBSTONE_SENTINEL, "a sentinel is no tombstone");
         self.range_tombstones.push((start.to_vec(), end.to_vec()));
-        self.totals.add(start, end, value_type);
+        let file_size = self.writer.offset();
+        self.totals.add(start, end, value_type, file_size);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! What a table is built from, and what is known about it afterwards.
 
 use crate::charging::Charging;
+use crate::collectors::{CollectorSet, FailedCollector};
 use crate::options::{BlockBasedTableOptions, DeletionRule};
 use ferrock_base::InternalComparator;
 use ferrock_base::prefix::PrefixExtractor;
@@ -67,6 +68,8 @@ pub struct TableBuilderParams {
     pub charging: Option<Charging>,
     /// Deletions for which the table asks for a compaction; one of the rules is enough.
     pub deletion_rules: Vec<DeletionRule>,
+    /// Collectors of properties.
+    pub collectors: CollectorSet,
 }
 
 impl TableBuilderParams {
@@ -100,6 +103,7 @@ impl TableBuilderParams {
             compute_file_checksum: false,
             charging: None,
             deletion_rules: Vec::new(),
+            collectors: CollectorSet::default(),
         }
     }
 }
@@ -119,8 +123,10 @@ pub struct TableSummary {
     pub num_verified_blocks: u64,
     /// CRC32C of the whole file, if it was asked for.
     pub file_checksum: Option<u32>,
-    /// The table has as many deletions as one of the `deletion_rules` says.
+    /// The table has as many deletions as one of the `deletion_rules` says, or a collector asks for a compaction.
     pub needs_compaction: bool,
+    /// Collectors whose properties the table does not have.
+    pub failed_collectors: Vec<FailedCollector>,
     /// First internal key among the point entries.
     pub first_key: Option<Vec<u8>>,
     /// Last internal key among the point entries.

@@ -1,8 +1,7 @@
 //! What is counted of a table while it is written, for its properties.
 
 use super::block_writer::Stored;
-use crate::deletion_window::DeletionWindow;
-use crate::options::DeletionRule;
+use crate::collectors::{Collectors, FailedCollector};
 use ferrock_base::internal_key::trailer;
 use ferrock_base::types::ValueType;
 use ferrock_format::properties::TableProperties;
@@ -16,18 +15,18 @@ pub(super) struct TableTotals {
     /// Entries of the blocks that were ended, and the most of one of them.
     ended_entries: u64,
     max_block_entries: u64,
-    windows: Vec<DeletionWindow>,
+    collectors: Collectors,
 }
 
 impl TableTotals {
-    pub(super) fn new(rules: &[DeletionRule]) -> Self {
+    pub(super) fn new(collectors: Collectors) -> Self {
         Self {
             properties: TableProperties::for_new_table(),
             smallest_sequence: u64::MAX,
             largest_sequence: 0,
             ended_entries: 0,
             max_block_entries: 0,
-            windows: DeletionWindow::of_rules(rules),
+            collectors,
         }
     }
 
@@ -48,13 +47,10 @@ impl TableTotals {
         self.max_block_entries
     }
 
-    /// Counts an entry.
+    /// Counts an entry of a file that has so many bytes of data blocks.
     #[inline]
-    pub(super) fn add(&mut self, internal_key: &[u8], value: &[u8], value_type: ValueType) {
-        if value_type.is_point_tombstone() {
-            let entries = self.properties.num_entries;
-            self.windows.iter_mut().for_each(|window| window.count_deletion(entries));
-        }
+    pub(super) fn add(&mut self, internal_key: &[u8], value: &[u8], value_type: ValueType, file_size: u64) {
+        self.collectors.add(internal_key, value, value_type, self.properties.num_entries, file_size);
         self.properties.count_entry(internal_key, value, value_type);
         let sequence = trailer(internal_key) >> 8;
         self.smallest_sequence = self.smallest_sequence.min(sequence);
@@ -68,6 +64,7 @@ impl TableTotals {
         self.ended_entries = entries;
         self.properties.num_data_blocks += 1;
         self.properties.uncompressed_data_size += bytes as u64;
+        self.collectors.add_block(bytes as u64);
     }
 
     /// Counts how a data block was stored.
@@ -79,10 +76,15 @@ impl TableTotals {
         }
     }
 
-    /// True when the deletions are as many as one of the rules says, in data blocks of so many bytes.
-    pub(super) fn needs_compaction(&self, size_bytes: u64) -> bool {
-        let (entries, deletions) = (self.properties.num_entries, self.properties.num_point_deletions());
-        self.windows.iter().any(|window| window.needs_compaction(entries, deletions, size_bytes))
+    /// Asks the rules about deletions, with so many bytes of data blocks at the last entry.
+    pub(super) fn judge_deletions(&mut self, size_bytes: u64) {
+        self.collectors.judge_deletions(&self.properties, size_bytes);
+    }
+
+    /// Adds what collectors have collected to the properties.
+    pub(super) fn finish_collectors(&mut self) {
+        self.properties.property_collectors_names = self.collectors.names().to_owned();
+        self.collectors.finish(&mut self.properties);
     }
 
     /// The properties, to which what is not counted is added.
@@ -103,7 +105,9 @@ impl TableTotals {
         }
     }
 
-    pub(super) fn into_properties(self) -> TableProperties {
-        self.properties
+    /// The properties, whether the table asks for a compaction, and the collectors that failed.
+    pub(super) fn into_parts(self) -> (TableProperties, bool, Vec<FailedCollector>) {
+        let (needs_compaction, failed) = self.collectors.into_verdict();
+        (self.properties, needs_compaction, failed)
     }
 }

@@ -8,7 +8,7 @@
 //! An error is sticky: every later call returns the same error, and the file is to be deleted.
 
 use crate::builder::{TableBuilderParams, TableSummary};
-use crate::deletion_window::DeletionWindow;
+use crate::collectors::Collectors;
 use crate::options::{PlainEncodingType, PlainTableOptions};
 use ferrock_base::checksum::crc32c_extend;
 use ferrock_base::internal_key::{TRAILER_SIZE, user_key};
@@ -49,7 +49,7 @@ pub struct PlainTableBuilder {
     /// Of an index that is stored, and hashes for the filter beside it.
     index: Option<(IndexMaker, Vec<u32>)>,
     properties: TableProperties,
-    windows: Vec<DeletionWindow>,
+    collectors: Collectors,
     first_key: Option<Vec<u8>>,
     last_key: Vec<u8>,
     error: Option<Error>,
@@ -86,7 +86,7 @@ impl PlainTableBuilder {
             file_checksum: params.compute_file_checksum.then_some(0),
             index,
             properties: TableProperties::default(),
-            windows: DeletionWindow::of_rules(&params.deletion_rules),
+            collectors: Collectors::new(&params.deletion_rules, &params.collectors),
             first_key: None,
             last_key: Vec::new(),
             error: None,
@@ -144,15 +144,12 @@ impl PlainTableBuilder {
             index.add(prefix, self.offset as u32, true);
             hashes.push(prefix_hash(if self.params.prefix_extractor.is_some() { prefix } else { key }));
         }
-        let before = self.buffer.len();
+        let (before, file_size) = (self.buffer.len(), self.offset);
         self.writer.append(&mut self.buffer, internal_key, value, prefix)?;
         self.offset += (self.buffer.len() - before) as u64;
         self.last_key.clear();
         self.last_key.extend_from_slice(internal_key);
-        if value_type.is_point_tombstone() {
-            let entries = self.properties.num_entries;
-            self.windows.iter_mut().for_each(|window| window.count_deletion(entries));
-        }
+        self.collectors.add(internal_key, value, value_type, self.properties.num_entries, file_size);
         self.properties.count_entry(internal_key, value, value_type);
         if self.buffer.len() >= BUFFER_BYTES { self.write_buffer() } else { Ok(()) }
     }
@@ -193,8 +190,7 @@ impl PlainTableBuilder {
             return Err(error);
         }
         let data_end = self.offset;
-        let (entries, deletions) = (self.properties.num_entries, self.properties.num_point_deletions());
-        let needs_compaction = self.windows.iter().any(|window| window.needs_compaction(entries, deletions, data_end));
+        self.collectors.judge_deletions(&self.properties, data_end);
         let mut blocks: BTreeMap<&str, BlockHandle> = BTreeMap::new();
         let mut stored_index = self.options.store_index_in_file.then_some(None);
         let has_entries = self.properties.num_entries > 0;
@@ -227,6 +223,7 @@ impl PlainTableBuilder {
         }
         self.file.sync()?;
         self.file.close()?;
+        let (needs_compaction, failed_collectors) = self.collectors.into_verdict();
         Ok(TableSummary {
             file_size: self.offset,
             tail_size: 0,
@@ -234,6 +231,7 @@ impl PlainTableBuilder {
             num_verified_blocks: 0,
             file_checksum: self.file_checksum,
             needs_compaction,
+            failed_collectors,
             last_key: self.first_key.is_some().then_some(self.last_key),
             first_key: self.first_key,
             properties: Arc::new(self.properties),
@@ -260,6 +258,7 @@ impl PlainTableBuilder {
         PlainProperties::add_to(properties, self.writer.form(), stored_index);
         // Says which encoding was asked for, whether or not there is an extractor for it.
         properties.format_version = u64::from(self.options.encoding_type == PlainEncodingType::Prefix);
+        self.collectors.finish(properties);
     }
 
     /// Entries so far.

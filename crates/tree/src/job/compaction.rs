@@ -7,7 +7,8 @@ use super::filter::filter_of;
 use super::outputs::TableOutput;
 use super::parts::{Part, parts_of};
 use super::plan::OutputPlan;
-use super::{JobContext, JobEnv, JobOutput, WrittenFiles, check_entries, verify, write_tables};
+use super::verify::verify;
+use super::{JobContext, JobEnv, JobOutput, WrittenFiles, check_entries, write_tables};
 use crate::blob::{BlobCollection, BlobFlow, FetchBlob};
 use crate::compaction::choice::{CompactionChoice, CompactionKind};
 use crate::compaction::iterator::{
@@ -21,7 +22,7 @@ use ferrock_base::compaction_filter::{FilterContext, TableFileCreationReason};
 use ferrock_base::{Error, ErrorKind, FileNumber, Result};
 use ferrock_format::version_edit::{DeletedFile, NewFile, VersionEdit};
 use ferrock_table::options::TableFactory;
-use ferrock_table::{Table, TableReadOptions};
+use ferrock_table::{FailedCollector, Table, TableReadOptions};
 use ferrock_vfs::IoPriority;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -91,7 +92,7 @@ impl CompactionJob<'_> {
             context: self.context,
             level: choice.output_level,
             path_id: choice.output_path_id,
-            is_flush: false,
+            reason: TableFileCreationReason::Compaction,
             base_level: choice.version.base_level(),
             is_bottommost: choice.is_bottommost,
             oldest_ancestor_time: oldest_ancestor_time(choice),
@@ -133,7 +134,7 @@ impl CompactionJob<'_> {
                 }
                 _ => Ok(()),
             })
-            .and_then(|()| verify(family, &output.files, TableFileCreationReason::Compaction));
+            .and_then(|()| verify(family, &output, TableFileCreationReason::Compaction));
         match checked {
             Ok(()) => Ok(output),
             Err(error) => {
@@ -319,6 +320,10 @@ impl JobEnv for Stoppable<'_> {
 
     fn note_block_based(&self, family: &str, reason: &Error) {
         self.env.note_block_based(family, reason);
+    }
+
+    fn note_failed_collector(&self, family: &str, table: FileNumber, failed: &FailedCollector) {
+        self.env.note_failed_collector(family, table, failed);
     }
 
     fn note_verified_blocks(&self, blocks: u64) {

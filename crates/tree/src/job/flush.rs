@@ -3,7 +3,8 @@
 use super::filter::filter_of;
 use super::outputs::TableOutput;
 use super::plan::OutputPlan;
-use super::{JobContext, JobEnv, JobOutput, check_entries, verify, write_tables};
+use super::verify::verify;
+use super::{JobContext, JobEnv, JobOutput, check_entries, write_tables};
 use crate::blob::FetchBlob;
 use crate::compaction::iterator::{
     CompactionIterator, CompactionIteratorOptions, CompactionRangeTombstones, OutputSplitter, SnapshotStripes,
@@ -46,7 +47,7 @@ impl FlushJob<'_> {
             context: self.context,
             level: 0,
             path_id: 0,
-            is_flush: true,
+            reason: self.reason,
             base_level: 1,
             is_bottommost: false,
             is_compressed: family.options.compresses_flushes(),
@@ -66,7 +67,7 @@ impl FlushJob<'_> {
         let read = input.dropped().input_entries;
         let checked = written
             .and_then(|()| check_entries(family, "flush", "memtables", read, held))
-            .and_then(|()| verify(family, &output.files, self.reason));
+            .and_then(|()| verify(family, &output, self.reason));
         match checked {
             Ok(()) => Ok(output),
             Err(error) => {

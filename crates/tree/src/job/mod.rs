@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A job reads its inputs, writes tables and blob files through the file system of its context, and opens each of them
-//! before it ends.
+//! before it ends, or reads it again as a whole where the options say so.
 //! It changes no Version and no MANIFEST: the caller puts [`JobOutput`] into a VersionEdit and installs that. So a job
 //! runs in a test without a database, and may run in another process.
 //!
@@ -23,27 +23,29 @@ mod parts;
 mod plan;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 pub use compaction::CompactionJob;
 pub use flush::FlushJob;
 
 use crate::table_cache::TableCache;
-use crate::version::{BlobFileMetadata, FileMetadata, Version};
+use crate::version::{BlobFileMetadata, Version};
 use ferrock_base::clock::Clock;
-use ferrock_base::compaction_filter::TableFileCreationReason;
-use ferrock_base::{Error, ErrorKind, FileNumber, InternalComparator, Result, SequenceNumber};
+use ferrock_base::{Error, FileNumber, InternalComparator, Result, SequenceNumber};
 use ferrock_format::file_name;
 use ferrock_format::version_edit::{BlobFileAddition, BlobFileGarbage, NewFile};
 use ferrock_options::{ColumnFamilyOptions, DbOptions};
-use ferrock_table::TableBlockCache;
 use ferrock_table::adaptive::HashIndexChoice;
-use ferrock_table::options::{PrepopulateBlockCache, TableFactory};
+use ferrock_table::options::TableFactory;
+use ferrock_table::{FailedCollector, TableBlockCache};
 use ferrock_vfs::FileSystem;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::blob::{BlobFlow, OwnedBlobView};
+use verify::EntriesDigest;
 
 /// Services that a job needs from its caller.
 pub trait JobEnv: Sync {
@@ -68,6 +70,9 @@ pub trait JobEnv: Sync {
     fn run_at_once(&self, count: usize, run: &(dyn Fn(usize) + Sync)) {
         (0..count).for_each(run);
     }
+
+    /// Called for each collector of properties that failed, and whose properties the table therefore does not have.
+    fn note_failed_collector(&self, _family: &str, _table: FileNumber, _failed: &FailedCollector) {}
 
     /// Blocks of a finished table whose compression was verified while it was written.
     fn note_verified_blocks(&self, _blocks: u64) {}
@@ -182,6 +187,8 @@ pub struct JobOutput {
     pub blobs: BlobFlow,
     /// Records of blob files that no output refers to any more.
     pub garbage: Vec<BlobFileGarbage>,
+    /// Of the tables whose entries are read again before they are installed.
+    digests: BTreeMap<FileNumber, EntriesDigest>,
 }
 
 impl JobOutput {
@@ -191,6 +198,7 @@ impl JobOutput {
         self.blob_files.extend(next.blob_files);
         self.written.append(next.written);
         self.blobs.absorb(&next.blobs);
+        self.digests.extend(next.digests);
     }
 
     /// Bytes of the tables and blob files.
@@ -221,25 +229,6 @@ fn write_tables(
         }
         outcome => outcome,
     }
-}
-
-/// Opens the outputs: a table that cannot be opened must not replace what it was made from. Its blocks go into the
-/// cache where `prepopulate_block_cache` asks for it: they are there before the first read can want them.
-fn verify(family: &FamilyContext, files: &[NewFile], reason: TableFileCreationReason) -> Result<()> {
-    let fills_cache = match family.options.table.prepopulate_block_cache {
-        PrepopulateBlockCache::Disable => false,
-        PrepopulateBlockCache::FlushOnly => reason == TableFileCreationReason::Flush,
-        PrepopulateBlockCache::FlushAndCompaction => true,
-    };
-    for file in files {
-        let table = family.table_cache.open_uncharged(&FileMetadata::from(file.clone()))?;
-        match if fills_cache { table.fill_cache() } else { Ok(()) } {
-            // A full cache must not fail the job.
-            Err(error) if error.kind() == ErrorKind::MemoryLimit => {}
-            filled => filled?,
-        }
-    }
-    Ok(())
 }
 
 /// The inputs must have given as many entries as they hold.

@@ -4,6 +4,7 @@
 
 use super::blob_output::BlobOutput;
 use super::plan::OutputPlan;
+use super::verify::{EntriesDigest, Verification};
 use super::{JobContext, JobEnv, JobOutput, WrittenFiles};
 use crate::blob::{BlobFlow, FetchBlob, for_each_reference};
 use crate::compaction::iterator::{
@@ -12,6 +13,7 @@ use crate::compaction::iterator::{
 use ferrock_base::byte_text::to_bytes;
 use ferrock_base::internal_key::{append_internal_key, make_internal_key, sequence, trailer, user_key};
 use ferrock_base::range_tombstone::RangeTombstone;
+use ferrock_base::table_properties_collector::CollectorContext;
 use ferrock_base::{Error, FileNumber, InternalComparator, InternalIterator, Result, SequenceNumber, ValueType};
 use ferrock_cache::Held;
 use ferrock_format::blob_index::{BlobIndex, BlobReference};
@@ -37,6 +39,8 @@ struct OpenOutput {
     largest_sequence: SequenceNumber,
     /// Smallest number of a blob file that an entry refers to.
     oldest_blob_file: Option<FileNumber>,
+    /// Of the entries so far, where they are read again.
+    digest: Option<EntriesDigest>,
     /// What the builder and the file hold, where a memory budget counts it.
     memory: Option<Held>,
 }
@@ -66,6 +70,8 @@ pub(super) struct TableOutput<'a> {
     order: InternalComparator,
     surviving: Vec<RangeTombstone>,
     open: Option<Box<OpenOutput>>,
+    /// The entries of outputs are read again.
+    takes_digests: bool,
     /// `None` where all values are in tables.
     blobs: Option<BlobOutput<'a>>,
     /// Key and index of an entry whose value went into a blob file.
@@ -101,6 +107,7 @@ impl<'a> TableOutput<'a> {
             order,
             surviving,
             open: None,
+            takes_digests: Verification::of(&plan.context.family.options, plan.reason).entries,
             blobs: BlobOutput::new(env, plan, plan.writable_options())?,
             moved: Default::default(),
             lower: None,
@@ -261,6 +268,9 @@ impl<'a> TableOutput<'a> {
             self.is_out_of_limits = open.builder.is_out_of_its_limits(error.kind());
             return Err(error);
         }
+        if let Some(digest) = &mut open.digest {
+            digest.add(key, value);
+        }
         open.last.clear();
         open.last.extend_from_slice(key);
         open.smallest_sequence = open.smallest_sequence.min(number);
@@ -285,6 +295,7 @@ impl<'a> TableOutput<'a> {
             smallest_sequence: SequenceNumber(u64::MAX),
             largest_sequence: SequenceNumber(0),
             oldest_blob_file: None,
+            digest: self.takes_digests.then(EntriesDigest::default),
             memory: budget.map(|budget| Held::new(budget.table_builders(), 0)),
         });
         open.count_memory(self.plan);
@@ -315,10 +326,16 @@ impl<'a> TableOutput<'a> {
             .then(|| Charging { cache: Arc::clone(&family.block_cache), usage: options.cache_usage });
         params.bloom_locality = options.bloom_locality;
         params.deletion_rules.clone_from(&options.compact_on_deletion.0);
+        params.collectors.factories.clone_from(&options.table_properties_collector_factories);
+        params.collectors.context = Some(CollectorContext {
+            column_family_id: family.id,
+            level_at_creation: plan.level,
+            num_levels: usize::try_from(options.num_levels).unwrap_or(0),
+        });
         params.build_filter = !(plan.is_bottommost && options.optimize_filters_for_hits);
         params.column_family_id = u64::from(family.id);
         params.column_family_name = to_bytes(&family.name).into_owned();
-        params.filter_level = if plan.is_flush { -1 } else { i32::try_from(plan.level).unwrap_or(i32::MAX) };
+        params.filter_level = if plan.is_flush() { -1 } else { i32::try_from(plan.level).unwrap_or(i32::MAX) };
         params.creation_time = plan.oldest_ancestor_time;
         params.newest_key_time = plan.newest_key_time;
         params.file_creation_time = context.clock.unix_seconds();
@@ -347,8 +364,12 @@ impl<'a> TableOutput<'a> {
             return Ok(());
         };
         let summary = open.builder.finish()?;
-        self.env.note_verified_blocks(summary.num_verified_blocks);
         let plan = self.plan;
+        self.env.note_verified_blocks(summary.num_verified_blocks);
+        for failed in &summary.failed_collectors {
+            self.env.note_failed_collector(&plan.context.family.name, open.number, failed);
+        }
+        self.output.digests.extend(open.digest.map(|digest| (open.number, digest)));
         self.output.files.push(NewFile {
             level: u32::try_from(plan.level).unwrap_or(u32::MAX),
             number: open.number,

@@ -2,6 +2,7 @@
 
 use super::JobContext;
 use ferrock_base::FileNumber;
+use ferrock_base::compaction_filter::TableFileCreationReason;
 use ferrock_vfs::{IoPriority, WritableOptions, WritePurpose};
 use std::path::Path;
 
@@ -11,7 +12,7 @@ pub(super) struct OutputPlan<'a> {
     pub(super) level: usize,
     /// The directory, as an entry of the family's paths.
     pub(super) path_id: u32,
-    pub(super) is_flush: bool,
+    pub(super) reason: TableFileCreationReason,
     pub(super) base_level: usize,
     pub(super) is_bottommost: bool,
     /// As the options say; `false`: not at all.
@@ -26,6 +27,11 @@ pub(super) struct OutputPlan<'a> {
 }
 
 impl OutputPlan<'_> {
+    /// True for tables of memtables.
+    pub(super) fn is_flush(&self) -> bool {
+        self.reason != TableFileCreationReason::Compaction
+    }
+
     /// Where the outputs go.
     pub(super) fn directory(&self) -> &Path {
         self.context.family.table_cache.paths().directory(self.path_id)
